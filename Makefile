@@ -1,0 +1,67 @@
+# The front door. `make` lists what it can do.
+
+PYTHON ?= python3
+BIN := .venv/bin
+SETUP := $(PYTHON) scripts/bootstrap.py
+SECTION = @printf '\n== %s ==\n'
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help python setup setup-dev demo test check lint bench soak lock format clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+python:
+	@command -v $(PYTHON) >/dev/null || { \
+		echo "$(PYTHON) is not on PATH. SmartSpider needs Python 3.11 or newer: apt-get install python3" >&2; \
+		exit 1; }
+
+setup: python ## make .venv with everything a crawl needs
+	@$(SETUP) runtime
+
+setup-dev: python
+	@$(SETUP) dev
+
+demo: setup ## crawl the bundled demo shop and show what was found
+	@$(BIN)/smartspider demo
+
+test: lint ## everything: lint, types, imports and all tests but the long ones
+	$(SECTION) 'pytest'
+	@$(BIN)/pytest -m "not soak"
+
+check: lint ## the fast inner loop: like test, without tests that start processes
+	$(SECTION) 'pytest (fast)'
+	@$(BIN)/pytest -q -m "not soak and not acceptance"
+
+lint: setup-dev
+	$(SECTION) 'ruff check'
+	@$(BIN)/ruff check
+	$(SECTION) 'ruff format'
+	@$(BIN)/ruff format --check
+	$(SECTION) 'mypy'
+	@$(BIN)/mypy src tests scripts
+	$(SECTION) 'import-linter'
+	@$(BIN)/lint-imports
+
+bench: setup-dev ## the benchmarks, against other crawlers and on the frontier alone
+	@$(SETUP) bench
+	$(SECTION) 'the same job by every crawler'
+	@$(BIN)/python benchmarks/compare.py
+	$(SECTION) 'frontier'
+	@$(BIN)/python benchmarks/frontier.py
+
+soak: setup-dev ## the long fault runs
+	@$(BIN)/pytest -m soak
+
+lock: setup ## write requirements/*.lock anew from pyproject.toml
+	@$(BIN)/python scripts/lock.py
+
+format: setup-dev ## put all code into the one format
+	@$(BIN)/ruff check --fix-only --quiet
+	@$(BIN)/ruff format
+
+clean: ## remove what make made; crawled data stays
+	@rm -rf .venv .venv-bench .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis \
+		.benchmarks dist build
+	@find src tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,210 @@
+"""Makes the virtual environments of this checkout from the lock files: `bootstrap.py runtime|dev|bench`.
+
+Standard library only, and readable by an older Python, so that it can say what is missing. Does nothing, at
+once and without a network, when everything is in place already.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections import namedtuple
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+OLDEST = (3, 11)
+NEWER_NAMES = ("python3.13", "python3.12", "python3.11")
+STAMP = "smartspider-setup.json"
+
+Purpose = namedtuple("Purpose", "folder lock has_project includes")
+PURPOSES = {
+    "runtime": Purpose(".venv", "runtime.lock", has_project=True, includes=()),
+    "dev": Purpose(".venv", "dev.lock", has_project=True, includes=("runtime",)),
+    "bench": Purpose(".venv-bench", "bench.lock", has_project=False, includes=()),
+}
+
+
+class SetupFailed(Exception):
+    """What went wrong, in words for the person at the keyboard."""
+
+
+def main(arguments: list[str]) -> int:
+    """Set up what the one argument names; 0 when it is there afterwards."""
+    if len(arguments) != 1 or arguments[0] not in PURPOSES:
+        print(f"usage: bootstrap.py {'|'.join(PURPOSES)}", file=sys.stderr)
+        return 2
+    try:
+        if sys.version_info[:2] < OLDEST:
+            python = newer_python()
+            os.execv(python, [python, __file__, *arguments])
+        set_up(arguments[0])
+    except SetupFailed as failure:
+        print(f"setup failed: {failure}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def newer_python() -> str:
+    """The path of a Python on PATH that is new enough."""
+    for name in NEWER_NAMES:
+        path = shutil.which(name)
+        # Version switchers put names on PATH that do not run; only an answer counts.
+        if path and subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode == 0:
+            return path
+    raise SetupFailed(
+        f"Python {OLDEST[0]}.{OLDEST[1]} or newer is needed, this is {sys.version.split()[0]} and none of "
+        f"{', '.join(NEWER_NAMES)} is on PATH. On Debian 12 or Ubuntu 24.04: apt-get install python3"
+    )
+
+
+def set_up(name: str) -> None:
+    """Make the environment of a purpose and install its locked packages, unless all of it is in place."""
+    purpose = PURPOSES[name]
+    venv = ROOT / purpose.folder
+    stamp = read_stamp(venv)
+    wanted = content_hash(purpose)
+    is_usable = is_whole(venv) and stamp.get("venv") in {None, venv_hash(venv)}
+    if is_usable and stamp.get(name) == wanted:
+        return
+    print(f"setting up {purpose.folder} ({name}) ...", file=sys.stderr, flush=True)
+    if not is_usable:
+        stamp = {}
+        make_venv(venv)
+    install(venv, purpose)
+    stamp["venv"] = venv_hash(venv)
+    for done in (name, *purpose.includes):
+        stamp[done] = content_hash(PURPOSES[done])
+    write_stamp(venv, stamp)
+
+
+def content_hash(purpose: Purpose) -> str:
+    """Changes whenever the packages or the project's own definition do."""
+    digest = hashlib.sha256()
+    for path in (ROOT / "requirements" / purpose.lock, ROOT / "pyproject.toml"):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def venv_hash(venv: Path) -> str:
+    """Changes when the checkout moved or the Python below the environment is another one."""
+    python = os.path.realpath(str(venv / "bin" / "python"))
+    try:
+        config = (venv / "pyvenv.cfg").read_text(encoding="utf-8")
+    except OSError:
+        config = ""
+    return hashlib.sha256("\n".join((str(venv), python, config)).encode()).hexdigest()
+
+
+def is_whole(venv: Path) -> bool:
+    """Whether the environment has its Python still, and pip, which is the last thing `venv` puts into it."""
+    return all((venv / "bin" / name).exists() for name in ("python", "pip"))
+
+
+def read_stamp(venv: Path) -> dict[str, str]:
+    """What was installed here last time; empty when nobody knows."""
+    try:
+        stamp = json.loads((venv / STAMP).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return stamp if isinstance(stamp, dict) else {}
+
+
+def write_stamp(venv: Path, stamp: dict[str, str]) -> None:
+    """Remember what is installed, in one step: a stamp is never half written."""
+    fresh = venv / f".{STAMP}.{os.getpid()}"
+    fresh.write_text(json.dumps(stamp, indent=1), encoding="utf-8")
+    fresh.replace(venv / STAMP)
+
+
+def make_venv(venv: Path) -> None:
+    """An empty environment, after installing what the distribution leaves out of its Python."""
+    try:
+        for module in ("venv", "ensurepip"):
+            importlib.import_module(module)
+    except ImportError:
+        install_venv_package()
+    run([sys.executable, "-m", "venv", "--clear", str(venv)])
+
+
+def install_venv_package() -> None:
+    """Debian and Ubuntu ship `venv` as a package of its own: fetch it, or say how."""
+    package = f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"
+    apt = shutil.which("apt-get")
+    sudo = shutil.which("sudo")
+    by_hand = f"This Python cannot make virtual environments. Install {package} and try again"
+    if apt is None:
+        raise SetupFailed(f"{by_hand}; apt-get is not here to do it.")
+    if os.geteuid() == 0:
+        prefix = []
+    elif sudo is not None:
+        # Nobody can type a password where there is no terminal; fail instead of waiting for one.
+        prefix = [sudo] if sys.stdin.isatty() else [sudo, "-n"]
+    else:
+        raise SetupFailed(f"{by_hand}, as root: apt-get install {package}")
+    print(f"installing {package} with apt-get ...", file=sys.stderr, flush=True)
+    apt_get = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", apt]
+    run([*apt_get, "update"])
+    run([*apt_get, "install", "--yes", "--no-install-recommends", package])
+
+
+def install(venv: Path, purpose: Purpose) -> None:
+    """The locked packages and the project: by uv, or by pip where uv does not work."""
+    python = str(venv / "bin" / "python")
+    lock = str(ROOT / "requirements" / purpose.lock)
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    uv = [str(venv / "bin" / "uv"), "pip", "install", "--quiet", "--python", python]
+    locked = ["--require-hashes", "--requirement", lock]
+    project = ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
+    try:
+        run([*pip, "--require-hashes", "--requirement", str(ROOT / "requirements" / "installer.lock")])
+        run([*uv, *locked], uv_environment(python))
+    except SetupFailed as failure:
+        print(f"uv did not work, pip takes over. {failure}", file=sys.stderr, flush=True)
+        run([*pip, *locked])
+    if purpose.has_project:
+        # pip, in both cases: it is one package without dependencies, and nothing is left to be fast at.
+        run([*pip, *project])
+
+
+def uv_environment(python: str) -> dict[str, str]:
+    """What makes uv ask where pip asks, and trust the certificates that this machine trusts."""
+    environment = {**os.environ, "UV_SYSTEM_CERTS": "1"}
+    home = os.path.expanduser("~")  # noqa: PTH111 - Path raises where there is no home, this does not
+    if not os.access(home, os.W_OK):
+        environment["UV_NO_CACHE"] = "1"
+    listed = subprocess.run(
+        [python, "-m", "pip", "config", "list"], capture_output=True, text=True, check=False
+    ).stdout
+    for line in listed.splitlines():
+        key, _, value = line.partition("=")
+        if key.endswith(".index-url"):
+            environment.setdefault("UV_DEFAULT_INDEX", value.strip("'\""))
+    return environment
+
+
+def run(command: list[str], environment: dict[str, str] | None = None) -> None:
+    """Run a command without a sound; when it fails, its output is the message."""
+    done = subprocess.run(
+        command,
+        cwd=str(ROOT),
+        env=environment,
+        stdin=None if sys.stdin.isatty() else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode != 0:
+        shown = " ".join(shlex.quote(part) for part in command)
+        raise SetupFailed(f"this command ended with {done.returncode}:\n  {shown}\n{done.stdout.rstrip()}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
