@@ -1,0 +1,1 @@
+"""The vocabulary: values and rules without I/O and without a clock."""

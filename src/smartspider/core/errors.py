@@ -1,0 +1,172 @@
+"""The error tree. Foreign exceptions are translated into it once, where the library is called.
+
+SmartSpiderError
+├── TaskInvalid            the task file is wrong; nothing was started
+├── NotBuilt               the task asks for a capability this version does not have
+├── NotFound               a task, run or URL that is not there
+├── NotAllowed             refused by a rule of the product (state, lock, edited task)
+├── StoreUnavailable       the data folder cannot be used (locked, full, corrupt, too new)
+├── SettingInvalid         a SMARTSPIDER_* setting does not mean anything
+└── FetchFailed            one request failed; `judge` turns it into a verdict
+    ├── NameNotResolved, ConnectFailed, TlsFailed, ConnectionDropped, TimedOut, ProxyFailed
+    ├── TooLarge, BadEncoding, TooManyRedirects, BadRedirect
+    ├── PrivateAddress, RobotsDisallowed, RobotsUnavailable
+    └── NotReadable        the page came, but it cannot be read as what the task expects
+"""
+
+from __future__ import annotations
+
+
+class SmartSpiderError(Exception):
+    """Something a person can act on: what happened, and what to try."""
+
+    code = "error"
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class TaskInvalid(SmartSpiderError):
+    """The task does not mean anything runnable; `problems` says where."""
+
+    code = "task_invalid"
+
+    def __init__(self, message: str, problems: tuple[Problem, ...] = (), *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.problems = problems
+
+
+class Problem:
+    """One thing wrong with a task: the path of the key, what is wrong, what to try."""
+
+    __slots__ = ("hint", "message", "path")
+
+    def __init__(self, path: str, message: str, hint: str = "") -> None:
+        self.path = path
+        self.message = message
+        self.hint = hint
+
+    def __repr__(self) -> str:
+        return f"Problem({self.path!r}, {self.message!r}, {self.hint!r})"
+
+
+class NotBuilt(SmartSpiderError):
+    """The task asks for something this installation cannot do."""
+
+    code = "not_built"
+
+
+class NotFound(SmartSpiderError):
+    """Nothing by that name or id."""
+
+    code = "not_found"
+
+
+class NotAllowed(SmartSpiderError):
+    """A rule forbids this now."""
+
+    code = "not_allowed"
+
+
+class StoreUnavailable(SmartSpiderError):
+    """The store cannot be used as it is."""
+
+    code = "store_unavailable"
+
+
+class SettingInvalid(SmartSpiderError):
+    """A setting of the installation is wrong."""
+
+    code = "setting_invalid"
+
+
+class FetchFailed(SmartSpiderError):
+    """One request did not give a page."""
+
+    code = "fetch_failed"
+
+
+class NameNotResolved(FetchFailed):
+    """DNS has no address for the host."""
+
+    code = "dns"
+
+
+class ConnectFailed(FetchFailed):
+    """No connection to the host."""
+
+    code = "connect"
+
+
+class TlsFailed(FetchFailed):
+    """The TLS handshake or the certificate was refused."""
+
+    code = "tls"
+
+
+class ConnectionDropped(FetchFailed):
+    """The server closed the connection, or broke HTTP, before the page was whole."""
+
+    code = "dropped"
+
+
+class TimedOut(FetchFailed):
+    """The request took longer than its time."""
+
+    code = "timeout"
+
+
+class ProxyFailed(FetchFailed):
+    """The proxy refused or failed; the host itself was not reached."""
+
+    code = "proxy"
+
+
+class TooLarge(FetchFailed):
+    """The body is larger than max_bytes."""
+
+    code = "too_large"
+
+
+class BadEncoding(FetchFailed):
+    """The compressed body cannot be unpacked."""
+
+    code = "bad_encoding"
+
+
+class TooManyRedirects(FetchFailed):
+    """The redirect chain is too long, or turns in a circle."""
+
+    code = "redirects"
+
+
+class BadRedirect(FetchFailed):
+    """The server redirects to something that is not an http(s) URL."""
+
+    code = "bad_redirect"
+
+
+class PrivateAddress(FetchFailed):
+    """The host is a private address and nobody opened it."""
+
+    code = "private_address"
+
+
+class RobotsDisallowed(FetchFailed):
+    """robots.txt forbids this URL to us; `rule` is the line that does."""
+
+    code = "robots"
+
+
+class RobotsUnavailable(FetchFailed):
+    """robots.txt cannot be had (5xx), so nothing may be fetched for now."""
+
+    code = "robots_unavailable"
+
+
+class NotReadable(FetchFailed):
+    """The page cannot be read as the task expects (binary served as HTML, say)."""
+
+    code = "not_readable"

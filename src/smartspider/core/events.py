@@ -1,0 +1,104 @@
+"""Events: what happened. The engine publishes, telemetry subscribes. `name` is noun.verb."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+
+class Event(msgspec.Struct, frozen=True):
+    """Something that happened in a run."""
+
+    name: ClassVar[str] = "event.happened"
+    level: ClassVar[str] = "info"
+    run_id: int
+
+
+class RunStarted(Event, frozen=True):
+    """A run began, or went on (`is_resumed`)."""
+
+    name: ClassVar[str] = "run.started"
+    task: str
+    is_resumed: bool
+
+
+class RunEnded(Event, frozen=True):
+    """A run left the state `running`."""
+
+    name: ClassVar[str] = "run.ended"
+    state: str
+    reason: str
+
+
+class PageClosed(Event, frozen=True):
+    """A request got its final state."""
+
+    name: ClassVar[str] = "page.closed"
+    level: ClassVar[str] = "debug"
+    host: str
+    url: str
+    state: str
+    reason: str
+    status: int | None
+    items: int
+    elapsed_s: float
+
+
+class FetchRetried(Event, frozen=True):
+    """A fetch failed and will be tried again."""
+
+    name: ClassVar[str] = "fetch.retried"
+    level: ClassVar[str] = "warning"
+    host: str
+    url: str
+    reason: str
+    attempts: int
+    delay_s: float
+
+
+class PageBuried(Event, frozen=True):
+    """A request was given up."""
+
+    name: ClassVar[str] = "page.buried"
+    level: ClassVar[str] = "error"
+    host: str
+    url: str
+    reason: str
+
+
+class ValuesCleaned(Event, frozen=True):
+    """Values of a page had characters taken out that no store can hold (NUL, lone surrogates)."""
+
+    name: ClassVar[str] = "values.cleaned"
+    level: ClassVar[str] = "warning"
+    host: str
+    url: str
+    count: int
+
+
+class HostHeld(Event, frozen=True):
+    """A host asked for a pause, or broke, and is left alone for a while."""
+
+    name: ClassVar[str] = "host.held"
+    level: ClassVar[str] = "warning"
+    host: str
+    hold_s: float
+    reason: str
+
+
+class LeasesReturned(Event, frozen=True):
+    """A worker died or fell silent and its requests went back to the queue."""
+
+    name: ClassVar[str] = "leases.returned"
+    level: ClassVar[str] = "warning"
+    count: int
+    worker: str
+
+
+class GuardTripped(Event, frozen=True):
+    """A guard saw that something is wrong with the run."""
+
+    name: ClassVar[str] = "guard.tripped"
+    level: ClassVar[str] = "error"
+    reason: str

@@ -1,0 +1,35 @@
+"""Places between two steps where a fault test may end the process. In ordinary life they do nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+NAMES = (
+    "settle.decided",
+    "settle.closed",
+    "settle.items",
+    "settle.children",
+    "settle.offered",
+    "settle.retried",
+    "settle.counted",
+    "settle.before_commit",
+    "settle.committed",
+    "lease.committed",
+    "fetch.sent",
+    "fetch.received",
+    "page.extracted",
+)
+
+_on_reach: Callable[[str], None] | None = None
+
+
+def arm(on_reach: Callable[[str], None] | None) -> None:
+    """Call this at every place from now on; None disarms."""
+    global _on_reach  # noqa: PLW0603 - one switch for the whole process is the point
+    _on_reach = on_reach
+
+
+def reach(name: str) -> None:
+    """The code has come to this place."""
+    if _on_reach is not None:
+        _on_reach(name)

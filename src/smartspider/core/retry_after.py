@@ -1,0 +1,22 @@
+"""The Retry-After header, in seconds or as a date."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+
+
+def retry_after_s(value: str | None, now: float) -> float | None:
+    """How long the server asks to be left alone, or None when it does not say."""
+    if not value:
+        return None
+    text = value.strip()
+    if text.isascii() and text.replace(".", "", 1).isdigit():
+        return float(text)
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, moment.timestamp() - now)

@@ -1,0 +1,101 @@
+"""URLs: one normal form to fetch, one canonical form to compare."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import ada_url
+
+TRACKING_PARAMS = frozenset(
+    "gclid gclsrc dclid gbraid wbraid fbclid msclkid yclid ysclid twclid ttclid li_fat_id igshid "
+    "mc_cid mc_eid mkt_tok vero_id vero_conv oly_anon_id oly_enc_id _hsenc _hsmi __hssc __hstc "
+    "hsctatracking s_cid spm scm rb_clickid wickedid _openstat".split()
+)
+"""Query parameters that say where a visitor came from and never which page is meant (lower case)."""
+
+_TRACKING_PREFIX = "utm_"
+
+
+class CanonicalRules(NamedTuple):
+    """What two URLs may differ in and still mean one page (`dedup` in the task)."""
+
+    ignore_params: frozenset[str] = frozenset()
+    drop_tracking: bool = True
+
+
+def normal_url(url: str, base: str | None = None) -> str | None:
+    """The WHATWG form of an http(s) URL without its fragment, or None if it is not one."""
+    try:
+        normal = ada_url.join_url(base, url) if base is not None else ada_url.normalize_url(url)
+    except ValueError:
+        return None
+    if not normal.startswith(("http://", "https://")):
+        return None
+    cut = normal.find("#")
+    return normal if cut < 0 else normal[:cut]
+
+
+def canonical_url(normal: str, rules: CanonicalRules = CanonicalRules()) -> str:
+    """The form that is compared: query sorted, tracking and ignored parameters dropped.
+
+    Takes what `normal_url` returns. The order and spelling of what is fetched never change.
+    """
+    mark = normal.find("?")
+    if mark < 0:
+        return normal
+    kept = [part for part in normal[mark + 1 :].split("&") if part and not _is_ignored(part, rules)]
+    if not kept:
+        return normal[:mark]
+    if len(kept) > 1:
+        kept.sort()
+    return f"{normal[:mark]}?{'&'.join(kept)}"
+
+
+def _is_ignored(part: str, rules: CanonicalRules) -> bool:
+    name = part.partition("=")[0]
+    if name in rules.ignore_params:
+        return True
+    if not rules.drop_tracking:
+        return False
+    lowered = name.lower()
+    return lowered.startswith(_TRACKING_PREFIX) or lowered in TRACKING_PARAMS
+
+
+def origin_of(normal: str) -> str:
+    """`scheme://host[:port]` of a normal URL, without user information."""
+    scheme_end = normal.index("://") + 3
+    return normal[:scheme_end] + authority_of(normal)
+
+
+def authority_of(normal: str) -> str:
+    """`host[:port]` of a normal URL, without user information."""
+    start = normal.index("://") + 3
+    end = len(normal)
+    for mark in "/?":
+        found = normal.find(mark, start, end)
+        if found >= 0:
+            end = found
+    return normal[start:end].rpartition("@")[2]
+
+
+def host_of(normal: str) -> str:
+    """The politeness key of a normal URL: its hostname in punycode, without port."""
+    authority = authority_of(normal)
+    if authority.startswith("["):
+        return authority[: authority.index("]") + 1]
+    return authority.partition(":")[0]
+
+
+def port_of(normal: str) -> int:
+    """The port a normal URL is fetched from."""
+    port = authority_of(normal).rpartition("]")[2].rpartition(":")[2]
+    if port.isdigit():
+        return int(port)
+    return 443 if normal.startswith("https:") else 80
+
+
+def path_of(normal: str) -> str:
+    """Path and query of a normal URL: what robots.txt rules are matched against."""
+    start = normal.index("://") + 3
+    slash = normal.find("/", start)
+    return normal[slash:] if slash >= 0 else "/"

@@ -1,0 +1,75 @@
+"""A verdict: what happens to a leased request. Decided in `engine/verdicts.py`, carried out by the ledger."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from smartspider.core.extraction import Item
+from smartspider.core.lease import Lease
+from smartspider.core.request import Request
+
+UrlState = Literal["open", "done", "redirect", "missing", "skipped", "dead", "broken"]
+"""open: still to be fetched · done: stored · redirect: led to another URL · missing: 404 or 410 ·
+skipped: ended without a fetch, by a rule · dead: buried after failures · broken: fetched, not readable."""
+
+ClosedState = Literal["done", "redirect", "missing", "skipped", "dead", "broken"]
+
+
+class HostNews(msgspec.Struct, frozen=True, gc=False):
+    """What an answer says about its host, for the gate to act on."""
+
+    is_failure: bool = False
+    """The host itself is in trouble (timeout, refused, 5xx): counts towards the circuit."""
+    slow_down: bool = False
+    hold_s: float | None = None
+    """Send nothing for so long (Retry-After)."""
+    reason: str = ""
+
+
+class Close(msgspec.Struct, frozen=True):
+    """The request is over: its row gets this state, its items and children are stored with it."""
+
+    state: ClosedState
+    reason: str = ""
+    status: int | None = None
+    items: list[Item] = []
+    children: list[Request] = []
+    rejected: int = 0
+    landed: Request | None = None
+    """With state `redirect` on one host: the request the chain ended at; items and children are its own."""
+
+
+class Retry(msgspec.Struct, frozen=True):
+    """Try again, not before `delay_s` from now. `counts` is False when the URL is not to blame."""
+
+    delay_s: float
+    reason: str
+    status: int | None = None
+    counts: bool = True
+
+
+Verdict = Close | Retry
+
+
+class Send(msgspec.Struct, frozen=True, gc=False):
+    """A request left for a host at a moment of store time."""
+
+    host: str
+    at: float
+    delay_s: float
+
+
+class Settlement(msgspec.Struct, frozen=True):
+    """A verdict with the lease it answers, what it says about the host, and what it cost."""
+
+    lease: Lease
+    verdict: Verdict
+    news: HostNews | None = None
+    bytes_read: int = 0
+    elapsed_s: float = 0.0
+    duplicate_urls: int = 0
+    """Links of this page that were known already, seen by the worker's filter."""
+    sends: tuple[Send, ...] = ()
+    """Requests that left for a host with a delay, for the receipt."""

@@ -1,0 +1,1 @@
+"""One Protocol per file. The promises are numbered; the contract suites test each number."""

@@ -1,0 +1,18 @@
+"""Reading a page."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from smartspider.core.extraction import Extraction
+from smartspider.core.page import Page
+from smartspider.core.request import Request
+
+
+class Extractor(Protocol):
+    """1. Pure: the same page gives the same extraction. 2. Every field key is in every item, in task order.
+    3. Raises only `NotReadable`. 4. No value holds a NUL or a lone surrogate.
+    """
+
+    def extract(self, page: Page, request: Request) -> Extraction:
+        """Items and links of a page, by the rules of the request's page type."""

@@ -1,0 +1,32 @@
+"""Fetching one request."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from smartspider.core.page import Page
+from smartspider.core.request import Request
+
+
+class Permit(Protocol):
+    """The right to touch one host once.
+
+    1. `enter` returns when the request may leave, and not later than the window allows: a missed window
+       is given back and another one is waited for. It is called just before the bytes leave.
+    2. `another` is a permit for one more request of the same lease: a redirect hop, robots.txt.
+    """
+
+    async def enter(self) -> None:
+        """Wait for the send window."""
+
+    def another(self, host: str) -> Permit:
+        """A permit for `host`; its window is asked for when it is entered."""
+
+
+class Fetcher(Protocol):
+    """1. Gives a page for every answer with a body, whatever its status. 2. Raises only `FetchFailed`.
+    3. Enters the permit exactly once per request that leaves. 4. Never retries by itself.
+    """
+
+    async def fetch(self, request: Request, permit: Permit) -> Page:
+        """The page for a request."""

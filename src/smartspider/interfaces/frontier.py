@@ -1,0 +1,56 @@
+"""What is still to be fetched: a fast index of the open rows, behind the host gates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from smartspider.core.lease import Lease, LeaseBatch, Window
+
+
+class Frontier(Protocol):
+    """The queue of every run.
+
+    1. Offering queues a request unless it is live (queued, waiting or leased) or its row is closed: anything
+       may be offered again, at any time, by anyone.
+    2. Leases come by priority within a run and host, first found first among equals.
+    3. Tokens only grow.
+    4. A host has at most as many requests in flight as its strictest run allows, and its slots are at least
+       the strictest delay apart, for all runs and workers together.
+    5. A run that does not lease (paused, stopped, gone) hands out nothing.
+    6. Renewing moves the deadline of the leases still held and names those that were lost.
+    7. Released leases are queued again at once and nothing is counted.
+    8. Reclaiming returns the leases that are past their deadline and those of dead workers, and counts it.
+    9. A held host hands out nothing before its time, a resumed one goes on at once.
+    10. A request that came back too often is handed out alone.
+    """
+
+    async def join(self, worker: str) -> int:
+        """Register a worker; its id. It counts as alive as long as its process lives."""
+
+    async def leave(self, worker_id: int) -> None:
+        """The worker is gone in good order; what it still held is released."""
+
+    async def offer(self, run_id: int, url_ids: Sequence[int]) -> int:
+        """Queue rows of a run; how many were not live before."""
+
+    async def lease(self, worker_id: int, want: int, runs: Sequence[int]) -> LeaseBatch:
+        """Up to `want` requests of `runs` that may leave now."""
+
+    async def renew(self, leases: Sequence[Lease]) -> list[Lease]:
+        """Keep leases for another term; returns those that are lost."""
+
+    async def release(self, leases: Sequence[Lease]) -> None:
+        """Give leases back unused."""
+
+    async def reclaim(self) -> dict[str, int]:
+        """Take back what dead or silent workers hold; how many from whom."""
+
+    async def permit(self, host: str) -> Window:
+        """Reserve one more slot of a host, for a hop, robots.txt or a window that was missed."""
+
+    async def hold_host(self, host: str, seconds: float, reason: str) -> None:
+        """Send nothing to a host for so long."""
+
+    async def resume_host(self, host: str) -> None:
+        """Lift a hold, and forget what made the host slow."""

@@ -1,0 +1,139 @@
+"""The truth: runs, one row per request, items."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
+
+import msgspec
+
+from smartspider.core.plan import Plan
+from smartspider.core.runs import Run, RunState
+from smartspider.core.verdict import UrlState
+
+
+class StoredItem(msgspec.Struct, frozen=True):
+    """A committed item. `data` is its JSON, fields in task order."""
+
+    id: int
+    run_id: int
+    url: str
+    data: bytes
+    created_at: float
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """One fetch that failed."""
+
+    at: float
+    status: int | None
+    reason: str
+    elapsed_s: float
+
+
+class UrlRecord(msgspec.Struct, frozen=True):
+    """Everything the store knows about one request."""
+
+    id: int
+    run_id: int
+    url: str
+    state: UrlState
+    reason: str
+    status: int | None
+    page: str
+    depth: int
+    priority: int
+    attempts: int
+    returns: int
+    items: int
+    parent: str | None
+    target: str | None
+    found_at: float
+    closed_at: float | None
+    place: str
+    """Where an open request is: queued, waiting until, or leased."""
+    failures: list[Attempt] = []
+
+
+class HostReceipt(msgspec.Struct, frozen=True):
+    """How a host was treated in a run, from the moments requests left."""
+
+    host: str
+    requests: int
+    smallest_gap_s: float | None
+    asked_delay_s: float
+    """The smallest delay that was in force while requests were spaced; 0 when none was."""
+    requests_per_s: float
+    refusals: int
+    """Answers 429 and 503."""
+    violations: int
+    """Gaps under the delay that was in force."""
+
+
+class HostStatus(msgspec.Struct, frozen=True):
+    """A host's gate as it stands."""
+
+    host: str
+    queued: int
+    in_flight: int
+    delay_s: float
+    set_by: str
+    held_until: float
+    hold_reason: str
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """Something fsck found. `is_repaired` says whether it mended it."""
+
+    code: str
+    message: str
+    is_repaired: bool
+
+
+class Store(Protocol):
+    """1. A run and its entry rows are created in one transaction; a run has at least one row.
+    2. States change only as `core.runs` allows; anything else is refused and changes nothing.
+    3. A finished run has no open row. `finish` completes a run exactly when it has rows and none is open.
+    4. Items are read in the order they were committed, by a cursor that never skips or repeats one.
+    5. A deleted run is gone with everything of it, and its id is never used again.
+    6. fsck finds what does not agree, and with `repair` mends what can be mended from the rows.
+    """
+
+    async def create_run(self, plan: Plan) -> Run:
+        """A new run with its entries as open rows, in state `queued`."""
+
+    async def get_run(self, run_id: int) -> Run:
+        """A run as it stands."""
+
+    async def find_runs(self, task_name: str | None = None) -> list[Run]:
+        """Runs, newest first."""
+
+    async def set_state(self, run_id: int, state: RunState, reason: str = "") -> Run:
+        """Put a run into another state."""
+
+    async def finish(self, run_id: int) -> Run:
+        """End a run that has nothing left to do, or has reached a limit; the run as it then stands."""
+
+    async def delete_run(self, run_id: int) -> None:
+        """Forget a run that nobody works on."""
+
+    def items(self, run_id: int, after: int = 0) -> AsyncIterator[Sequence[StoredItem]]:
+        """Committed items in batches, those with a greater id than `after`."""
+
+    async def find_urls(self, fingerprint: bytes, run_id: int | None = None) -> list[UrlRecord]:
+        """What is known about a URL, newest run first."""
+
+    async def hosts(self, run_id: int, limit: int = 20) -> list[HostStatus]:
+        """The gates a run stands at, slowest first."""
+
+    async def receipt(self, run_id: int) -> list[HostReceipt]:
+        """How hosts were treated."""
+
+    async def note_override(self, run_id: int, what: str) -> None:
+        """Put a politeness rule that was turned off into the audit."""
+
+    async def fsck(self, *, repair: bool = False) -> list[Finding]:
+        """Check that everything agrees."""
+
+    async def sizes(self) -> dict[str, int]:
+        """Bytes by what they are used for."""
