@@ -1,0 +1,133 @@
+"""From a task to the plan of a run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+
+from smartspider.core.limits import Guards, Limits
+from smartspider.core.plan import FetchPlan, Plan
+from smartspider.core.politeness import Politeness
+from smartspider.core.retry import RetryPolicy
+from smartspider.core.scope import Scope
+from smartspider.core.urls import CanonicalRules
+from smartspider.taskfile.capabilities import require_built
+from smartspider.taskfile.compile_pages import page_plans
+from smartspider.taskfile.entries import entry_requests
+from smartspider.taskfile.model import Task
+from smartspider.taskfile.values import host_in_punycode
+
+_GENTLE_DELAY_S = 0.1
+
+
+def compile_task(task: Task) -> Plan:
+    """The plan of a run of the task. Raises NotBuilt when it asks for what this version does not have."""
+    require_built(task)
+    canonical = CanonicalRules(frozenset(task.dedup.ignore_params), task.dedup.drop_tracking)
+    entries = entry_requests(task, canonical)
+    pages = page_plans(task)
+    spec = task.as_written()
+    return Plan(
+        name=task.name,
+        spec=_json(spec, is_sorted=False),
+        spec_hash=hashlib.sha256(_json(spec, is_sorted=True)).hexdigest(),
+        entries=entries,
+        pages=pages,
+        scope=_scope(task, frozenset(entry.host for entry in entries)),
+        fetch=_fetch(task),
+        politeness=_politeness(task),
+        limits=_limits(task),
+        retry=_retry(task),
+        canonical=canonical,
+        guards=_guards(task),
+        concurrency=task.concurrency,
+        weight=task.priority + 1,
+        overrides=tuple(_overrides(task)),
+        columns=tuple(dict.fromkeys(name for page in pages.values() for name in page.fields)),
+    )
+
+
+def _json(document: object, *, is_sorted: bool) -> bytes:
+    """The spec keeps the order of fields, which is the order of columns; its hash does not depend on it."""
+    return json.dumps(document, ensure_ascii=False, sort_keys=is_sorted, separators=(",", ":")).encode()
+
+
+def _scope(task: Task, entry_hosts: frozenset[str]) -> Scope:
+    return Scope(
+        hosts=entry_hosts,
+        domains=frozenset(host for domain in task.scope.domains if (host := host_in_punycode(domain))),
+        allow=tuple(task.scope.allow),
+        deny=tuple(task.scope.deny),
+        same_host=task.scope.same_host,
+    )
+
+
+def _fetch(task: Task) -> FetchPlan:
+    fetch = task.fetch
+    return FetchPlan(
+        headers=tuple(fetch.headers.items()),
+        timeout_s=fetch.timeout_s,
+        max_bytes=fetch.max_bytes,
+        user_agents=tuple(fetch.user_agents),
+    )
+
+
+def _politeness(task: Task) -> Politeness:
+    asked = task.politeness
+    return Politeness(
+        obey_robots=asked.robots == "obey",
+        delay_s=asked.delay_s,
+        rate_per_s=asked.rate_per_s,
+        per_host=asked.per_host,
+        per_domain=asked.per_domain,
+        adaptive=asked.adaptive,
+    )
+
+
+def _limits(task: Task) -> Limits:
+    depths = [depth for depth in (task.limits.max_depth, task.scope.max_depth) if depth is not None]
+    return Limits(
+        max_pages=task.limits.max_pages,
+        max_items=task.limits.max_items,
+        max_depth=min(depths, default=None),
+        max_duration_s=task.limits.max_duration_s,
+        max_errors=task.limits.max_errors,
+    )
+
+
+def _retry(task: Task) -> RetryPolicy:
+    retry = task.retry
+    return RetryPolicy(retry.max_attempts, retry.backoff_s, retry.max_backoff_s, frozenset(retry.on_status))
+
+
+def _guards(task: Task) -> Guards:
+    if task.alerts is None:
+        return Guards()
+    return Guards(
+        consecutive_failures=task.alerts.consecutive_failures,
+        failure_rate=task.alerts.failure_rate,
+        pauses=task.alerts.action == "pause",
+    )
+
+
+def _overrides(task: Task) -> Iterator[str]:
+    polite = task.politeness
+    if polite.robots == "ignore":
+        yield "robots.txt is ignored (politeness.robots)"
+    if polite.delay_s == 0:
+        yield "there is no delay between requests to a host (politeness.delay_s)"
+    elif polite.delay_s < _GENTLE_DELAY_S:
+        yield f"the delay between requests to a host is only {polite.delay_s:g} s (politeness.delay_s)"
+    if not polite.adaptive:
+        yield "a host in trouble is not slowed down for (politeness.adaptive)"
+    if task.fetch.user_agents:
+        yield "the crawler does not give its own user agent (fetch.user_agents)"
+    if _has_user_agent(task.fetch.headers):
+        yield "the crawler does not give its own user agent (fetch.headers)"
+    if any(_has_user_agent(entry.headers) for entry in task.entry_urls if not isinstance(entry, str)):
+        yield "the crawler does not give its own user agent to an entry URL (entry_urls)"
+
+
+def _has_user_agent(headers: dict[str, str]) -> bool:
+    return any(name.lower() == "user-agent" for name in headers)

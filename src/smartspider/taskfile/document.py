@@ -1,0 +1,176 @@
+"""Text to plain JSON values: JSON or YAML, without duplicate keys and without values JSON does not have."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import Any
+
+import yaml
+
+from smartspider.core.errors import Problem, TaskInvalid
+from smartspider.taskfile.problems import path_text, shown, task_invalid
+
+_MAX_DEPTH = 100
+_MAX_VALUES = 1_000_000
+
+
+class _Doubled(dict[str, Any]):
+    """An object in which keys stand twice."""
+
+    keys_twice: tuple[str, ...] = ()
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML's safe loader, which by itself lets the last of two equal keys win."""
+
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        """A mapping whose keys are all different; `<<` may stand more than once."""
+        node: yaml.MappingNode = super().compose_mapping_node(anchor)
+        seen = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
+                if (key.tag, key.value) in seen:
+                    raise yaml.MarkedYAMLError(
+                        problem=f"the key {key.value!r} stands twice", problem_mark=key.start_mark
+                    )
+                seen.add((key.tag, key.value))
+        return node
+
+
+def read_document(text: str, name: str) -> object:
+    """The document in `text` as plain JSON values; `name` decides between JSON and YAML."""
+    suffix = PurePath(name).suffix.lower()
+    is_json = suffix == ".json" or (suffix not in (".yaml", ".yml") and text.lstrip().startswith(("{", "[")))
+    if not text.strip():
+        raise TaskInvalid(f"{name} is empty", (Problem("", "the document is empty"),))
+    document = _read_json(text, name) if is_json else _read_yaml(text, name)
+    require_plain(document)
+    return document
+
+
+def read_json_value(text: str) -> object:
+    """One JSON value; raises ValueError when it is not JSON."""
+    return json.loads(text, object_pairs_hook=_object)
+
+
+def require_plain(document: object) -> None:
+    """Raises TaskInvalid unless everything in the document is a plain JSON value."""
+    problems = list(_not_plain(document))
+    if problems:
+        raise task_invalid(problems)
+
+
+def _read_json(text: str, name: str) -> object:
+    try:
+        return read_json_value(text)
+    except json.JSONDecodeError as error:
+        raise _syntax_error(
+            name, error.lineno, error.colno, _lowered(error.msg), _json_hint(text, error.pos)
+        ) from error
+    except RecursionError as error:
+        raise task_invalid([Problem("", "the document is nested too deeply")]) from error
+    except ValueError as error:
+        # Python refuses to read integers of thousands of digits.
+        raise task_invalid([Problem("", "a number has too many digits", "put it in quotes")]) from error
+
+
+def _read_yaml(text: str, name: str) -> object:
+    try:
+        return yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader that also refuses duplicate keys
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        reason = " ".join(filter(None, (error.context, error.problem))) or "not YAML"
+        hint = "indent with spaces, not tabs" if "\\t" in reason else ""
+        raise _syntax_error(name, line, column, reason, hint) from error
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        reason = f"the character U+{ord(text[error.position]):04X} is not allowed in YAML"
+        column = error.position - text.rfind("\n", 0, error.position)
+        raise _syntax_error(name, line, column, reason, "") from error
+    except RecursionError as error:
+        raise task_invalid([Problem("", "the document is nested too deeply")]) from error
+    except ValueError as error:
+        # PyYAML's own conversions let these through: a date like 2024-13-45, a number too long to read.
+        raise task_invalid([Problem("", f"a value cannot be read: {error}", "put it in quotes")]) from error
+
+
+def _syntax_error(name: str, line: int, column: int, reason: str, hint: str) -> TaskInvalid:
+    problem = Problem("", f"line {line}, column {column}: {reason}", hint)
+    return TaskInvalid(f"{name}, line {line}, column {column}: {reason}", (problem,), hint=hint)
+
+
+def _lowered(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def _json_hint(text: str, position: int) -> str:
+    rest = text[position:].lstrip()
+    before = text[:position].rstrip()
+    if rest.startswith(("//", "/*", "#")):
+        return "JSON has no comments; a .yaml file may have them"
+    if rest.startswith(("}", "]")) and before.endswith(","):
+        return "take the last comma out"
+    if rest.startswith("'"):
+        return "JSON strings stand in double quotes"
+    if rest[:4] in ("True", "Fals", "None"):
+        return "JSON writes true, false and null"
+    return ""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    whole = dict(pairs)
+    if len(whole) == len(pairs):
+        return whole
+    doubled = _Doubled(whole)
+    names = [name for name, _ in pairs]
+    doubled.keys_twice = tuple(name for name in whole if names.count(name) > 1)
+    return doubled
+
+
+def _not_plain(document: object) -> Iterator[Problem]:
+    """Walks with a bound, because aliases make a small YAML file endless or astronomically large."""
+    stack: list[tuple[tuple[int | str, ...], object]] = [((), document)]
+    count = 0
+    while stack:
+        path, value = stack.pop()
+        count += 1
+        if len(path) > _MAX_DEPTH or count > _MAX_VALUES:
+            yield Problem("", "the document is nested too deeply or too large")
+            return
+        if isinstance(value, dict):
+            yield from _bad_keys(path, value)
+            stack.extend(((*path, str(key)), inner) for key, inner in reversed(value.items()))
+        elif isinstance(value, list):
+            stack.extend(((*path, index), value[index]) for index in reversed(range(len(value))))
+        elif reason := _bad_value(value):
+            yield Problem(path_text(path), *reason)
+
+
+def _bad_keys(path: tuple[int | str, ...], value: dict[Any, Any]) -> Iterator[Problem]:
+    for key in value.keys_twice if isinstance(value, _Doubled) else ():
+        yield Problem(path_text((*path, key)), f"the key {key!r} stands twice", "keep one of them")
+    for key in value:
+        if not isinstance(key, str):
+            yield Problem(path_text(path), f"the key {shown(key)} is not text", "put it in quotes")
+        elif _is_broken(key):
+            yield Problem(path_text(path), "a key holds half a character (a lone surrogate)")
+
+
+def _bad_value(value: object) -> tuple[str, str] | None:
+    match value:
+        case str():
+            return ("the text holds half a character (a lone surrogate)", "") if _is_broken(value) else None
+        case None | bool() | int():
+            return None
+        case float():
+            return None if math.isfinite(value) else (f"{value} is not a number JSON has", "")
+        case _:
+            return (f"{shown(value)} is read as a {type(value).__name__}", "put it in quotes")
+
+
+def _is_broken(text: str) -> bool:
+    return not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text)

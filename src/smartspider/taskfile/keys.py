@@ -1,0 +1,167 @@
+"""Which keys are known where: the near misses and the misplaced keys of an error message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import Tag
+
+from smartspider.taskfile.forms import MARK, Part
+from smartspider.taskfile.model import Task
+from smartspider.taskfile.pages import Selectors
+from smartspider.taskfile.rules import FieldRule, Step
+
+_SURE = 0.8
+_LIKELY = 0.6
+_MAX_DEPTH = 4
+
+
+def part_at(location: tuple[int | str, ...]) -> type[Part] | None:
+    """The part of the task that an error location lies in, its last key left out."""
+    place: Any = Task
+    for step in location[:-1]:
+        place = _inside(place, step)
+    place = _plain(place)
+    return place if _is_part(place) else None
+
+
+def known_keys(part: type[Part]) -> list[str]:
+    """The keys of a part as a user writes them."""
+    return [field.alias or name for name, field in part.model_fields.items()]
+
+
+def description(part: type[Part], key: str) -> str:
+    """What a key of a part is for."""
+    texts = {field.alias or name: field.description for name, field in part.model_fields.items()}
+    return texts.get(key) or ""
+
+
+def nearest(word: str, words: Iterable[str], *, at_least: float = _LIKELY) -> str | None:
+    """The word that was probably meant, or None."""
+    best = max(words, key=lambda other: _likeness(word, other), default=None)
+    return best if best is not None and _likeness(word, best) >= at_least else None
+
+
+def did_you_mean(word: object) -> str:
+    """The hint that names one near word."""
+    return f"did you mean {word!r}?"
+
+
+def suggestion(key: str, part: type[Part], path: str) -> str:
+    """What to try instead of an unknown key in a part: the near key, or the place where the key belongs."""
+    here = known_keys(part)
+    if near := nearest(key, here, at_least=_SURE):
+        return did_you_mean(near)
+    prefix = f"{path}." if path else ""
+    if places := [prefix + place for place in _places(part, key)] or _places(Task, key):
+        return f"{key!r} belongs in " + " or ".join(repr(place) for place in places[:3])
+    elsewhere = _all_keys()
+    if near := nearest(key, elsewhere, at_least=_SURE):
+        return did_you_mean(elsewhere[near])
+    if near := nearest(key, here):
+        return did_you_mean(near)
+    if part is Selectors:
+        return f"a field belongs in {path + '.fields'!r}"
+    return "known keys here: " + ", ".join(here)
+
+
+def last_key(path: str) -> str:
+    """`expr` of `selectors.items.expr`."""
+    return path.rpartition(".")[2]
+
+
+def _likeness(word: str, other: str) -> float:
+    """From 0 to 1; `delay` and `delay_s`, `urls` and `entry_urls` are surely alike."""
+    word, other = _folded(word), _folded(other)
+    if other.startswith(word + "_") or other.endswith("_" + word):
+        return max(_SURE, SequenceMatcher(None, word, other).ratio())
+    return SequenceMatcher(None, word, other).ratio()
+
+
+@cache
+def _all_keys() -> dict[str, str]:
+    """Every key of the task file with its shallowest place."""
+    return {last_key(place): place for _, place in sorted(_all_places(Task), reverse=True)}
+
+
+def _places(part: type[Part], key: str) -> list[str]:
+    found = [(depth, place) for depth, place in _all_places(part) if last_key(place) == key]
+    shallowest = min((depth for depth, _ in found), default=0)
+    return [place for depth, place in found if depth == shallowest]
+
+
+def _all_places(part: type[Part], prefix: str = "", depth: int = 1) -> Iterator[tuple[int, str]]:
+    for name, field in part.model_fields.items():
+        key = prefix + (field.alias or name)
+        for suffix, child in _parts_in(field.annotation, frozenset()):
+            if child is Step:
+                continue
+            for inner in known_keys(child):
+                yield depth, f"{key}{suffix}.{inner}"
+            if depth < _MAX_DEPTH:
+                yield from _all_places(child, f"{key}{suffix}.", depth + 1)
+
+
+def _parts_in(place: Any, seen: frozenset[str], suffix: str = "") -> Iterator[tuple[str, type[Part]]]:
+    place = _plain(place)
+    if place is FieldRule:
+        if "FieldRule" in seen:
+            return
+        seen, place = seen | {"FieldRule"}, _plain(FieldRule.__value__)
+    if _is_part(place):
+        yield suffix, place
+    elif _is_union(place):
+        for member in get_args(place):
+            yield from _parts_in(member, seen, suffix)
+    elif get_origin(place) is list:
+        yield from _parts_in(get_args(place)[0], seen, suffix + "[]")
+    elif get_origin(place) is dict:
+        yield from _parts_in(get_args(place)[1], seen, suffix + ".NAME")
+
+
+def _inside(place: Any, step: int | str) -> Any:
+    """What one step of a location leads to; None when it leads nowhere known."""
+    place = _plain(place)
+    if place is FieldRule:
+        place = _plain(FieldRule.__value__)
+    if isinstance(step, str) and step.startswith(MARK):
+        return _marked(place, step)
+    if _is_part(place):
+        fields = {field.alias or name: field.annotation for name, field in place.model_fields.items()}
+        return fields.get(str(step))
+    if _is_union(place):
+        return next((_inside(member, step) for member in get_args(place) if member is not NoneType), None)
+    return get_args(place)[-1] if get_origin(place) in (list, dict) else None
+
+
+def _marked(place: Any, mark: str) -> Any:
+    for member in get_args(place) if _is_union(place) else ():
+        if get_origin(member) is Annotated:
+            if any(isinstance(extra, Tag) and extra.tag == mark for extra in get_args(member)[1:]):
+                return member
+            if (found := _marked(_plain(member), mark)) is not None:
+                return found
+    return None
+
+
+def _plain(place: Any) -> Any:
+    """A type without its annotations, forward names resolved."""
+    if place == "FieldRule":
+        return FieldRule
+    return _plain(get_args(place)[0]) if get_origin(place) is Annotated else place
+
+
+def _is_part(place: Any) -> bool:
+    return isinstance(place, type) and issubclass(place, Part)
+
+
+def _is_union(place: Any) -> bool:
+    return get_origin(place) in (Union, UnionType)
+
+
+def _folded(word: str) -> str:
+    return word.lower().replace("-", "_").replace(" ", "_")

@@ -1,0 +1,50 @@
+"""From a file or plain values to a checked task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from smartspider.core.errors import NotFound, Problem, TaskInvalid
+from smartspider.taskfile.checks import cross_problems
+from smartspider.taskfile.document import read_document, require_plain
+from smartspider.taskfile.model import Task
+from smartspider.taskfile.problems import problems_of, shown, task_invalid
+from smartspider.taskfile.settings import with_settings
+
+__all__ = ["load_task", "parse_task", "read_document"]
+
+
+def load_task(path: Path, settings: Sequence[str] = ()) -> Task:
+    """The task in a JSON or YAML file, `a.b=JSON` settings put over it. Raises TaskInvalid, NotFound."""
+    return parse_task(with_settings(read_document(_read_text(path), path.name), settings))
+
+
+def parse_task(data: object) -> Task:
+    """The task in plain values, as JSON or YAML gives them. Raises TaskInvalid with every problem found."""
+    require_plain(data)
+    if not isinstance(data, dict):
+        raise task_invalid([Problem("", f"{shown(data)} is not an object", "a task is an object with keys")])
+    try:
+        task = Task.model_validate(data)
+    except ValidationError as error:
+        raise task_invalid(problems_of(error)) from error
+    if problems := cross_problems(task):
+        raise task_invalid(problems)
+    return task
+
+
+def _read_text(path: Path) -> str:
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError as error:
+        raise NotFound(f"there is no file {path}", hint="smartspider init writes one") from error
+    except OSError as error:
+        raise TaskInvalid(f"{path} cannot be read: {error.strerror}") from error
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        problem = Problem("", f"byte {error.start} is not UTF-8", "save the file as UTF-8")
+        raise TaskInvalid(f"{path} is not UTF-8", (problem,), hint=problem.hint) from error

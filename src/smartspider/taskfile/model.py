@@ -1,0 +1,119 @@
+"""The task: a saved definition of what to crawl, as a user writes it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field, JsonValue, Tag
+
+from smartspider.core.request import DEFAULT_PAGE
+from smartspider.taskfile.forms import LIST, MARK, NUMBER, OBJECT, SWITCH, TEXT, Part, by_form
+from smartspider.taskfile.pages import Follow, PageType, Pagination, Selectors
+from smartspider.taskfile.rules import StepForm
+from smartspider.taskfile.sections import (
+    Alerts,
+    Archive,
+    Dedup,
+    Fetch,
+    Limits,
+    Politeness,
+    Retry,
+    Schedule,
+    Scope,
+    Sink,
+)
+from smartspider.taskfile.values import Cron, Headers, HttpUrl, Method, Priority, TaskName, Text
+
+ENTRY = MARK + "entry"
+SCHEDULE = MARK + "schedule"
+
+
+class Entry(Part):
+    """A request the crawl starts with."""
+
+    url: HttpUrl = Field(description="The URL.", examples=["https://example.com/"])
+    method: Method | None = Field(default=None, description="Default: that of `fetch.method`.")
+    headers: Headers = Field(default={}, description="Sent with this request.")
+    body: (
+        Annotated[
+            Annotated[str, Tag(TEXT)]
+            | Annotated[dict[str, JsonValue], Tag(OBJECT)]
+            | Annotated[list[JsonValue], Tag(LIST)],
+            by_form({TEXT: TEXT, OBJECT: OBJECT, LIST: LIST}, "text, an object or a list"),
+        ]
+        | None
+    ) = Field(default=None, description="Text is sent as it is, an object or a list as JSON.")
+    priority: Priority = Field(default=0, description="Higher is fetched earlier.")
+    page: Text = Field(default=DEFAULT_PAGE, description="Page type.")
+    meta: dict[str, JsonValue] = Field(default={}, description="Values for rules of type `meta`.")
+
+
+EntryForm = Annotated[
+    Annotated[HttpUrl, Tag(TEXT)] | Annotated[Entry, Tag(ENTRY)],
+    by_form({TEXT: TEXT, OBJECT: ENTRY}, "a URL or an object with 'url'"),
+]
+Sitemaps = Annotated[
+    Annotated[bool, Tag(SWITCH)] | Annotated[list[HttpUrl], Field(min_length=1), Tag(LIST)],
+    by_form({SWITCH: SWITCH, LIST: LIST}, "true, false or a list of URLs"),
+]
+CookieId = Annotated[
+    Annotated[int, Tag(NUMBER)] | Annotated[Text, Tag(TEXT)],
+    by_form({NUMBER: NUMBER, TEXT: TEXT}, "an id: a whole number or text"),
+]
+ScheduleForm = Annotated[
+    Annotated[Cron, Tag(TEXT)] | Annotated[Schedule, Tag(SCHEDULE)],
+    by_form({TEXT: TEXT, OBJECT: SCHEDULE}, "a cron string or an object with 'cron'"),
+]
+
+
+class Task(Part):
+    """A SmartSpider task: where to start, what to take, and how to behave."""
+
+    model_config = ConfigDict(title="SmartSpider task")
+
+    name: TaskName = Field(
+        description="Name of the task: letters, digits, '_', '-' and '.'.", examples=["shop_prices"]
+    )
+    entry_urls: list[EntryForm] = Field(
+        min_length=1,
+        description="Where the crawl starts: URLs, or objects with more about the request.",
+        examples=[["https://example.com/list"]],
+    )
+    selectors: Selectors = Field(default=Selectors(), description="What to take from a page.")
+    follow: list[Follow] = Field(default=[], description="Links to go on with.")
+    pagination: Pagination | None = Field(default=None, description="How a list goes on; adds no depth.")
+    pages: dict[Text, PageType] = Field(
+        default={},
+        description="Named page types. The top-level selectors, follow and pagination are type `default`.",
+    )
+    scope: Scope = Field(default=Scope(), description="Which links belong to the crawl.")
+    sitemaps: Sitemaps = Field(default=False, description="Start from sitemaps too: true, or their URLs.")
+    fetch: Fetch = Field(default=Fetch(), description="How pages are fetched.")
+    politeness: Politeness = Field(default=Politeness(), description="How gently each host is treated.")
+    limits: Limits = Field(default=Limits(), description="When the run ends before its pages do.")
+    retry: Retry = Field(default=Retry(), description="How failed requests are tried again.")
+    dedup: Dedup = Field(default=Dedup(), description="What counts as the same request and the same item.")
+    pipeline: list[StepForm] = Field(default=[], description="Steps every item goes through, in order.")
+    sinks: list[Sink] = Field(default=[], description="Where items go besides the result store.")
+    alerts: Alerts | None = Field(default=None, description="When a run that goes wrong is stopped.")
+    archive: Archive = Field(default=Archive(), description="What is kept of the pages themselves.")
+    concurrency: int = Field(default=16, ge=1, le=10_000, description="Requests in flight at most.")
+    priority: int = Field(
+        default=0, ge=0, le=1000, description="Share of a busy host: n counts n + 1 times an ordinary run."
+    )
+    use_cookie: bool = Field(default=False, description="Send cookies from the vault.")
+    cookie_id: CookieId | None = Field(default=None, description="Which cookies of the vault.")
+    account_pool: Text | None = Field(default=None, description="Pool the accounts are borrowed from.")
+    schedule: ScheduleForm | None = Field(
+        default=None, description="When runs start by themselves.", examples=["0 6 * * *"]
+    )
+
+    @property
+    def page_types(self) -> dict[str, PageType]:
+        """All page types by name; the top-level one first, unless `pages` defines `default` itself."""
+        top = PageType(selectors=self.selectors, follow=self.follow, pagination=self.pagination)
+        return self.pages if DEFAULT_PAGE in self.pages else {DEFAULT_PAGE: top, **self.pages}
+
+    def as_written(self) -> dict[str, Any]:
+        """The task as plain JSON values, defaults left out, in the user's order of fields and pages."""
+        return self.model_dump(by_alias=True, exclude_defaults=True)

@@ -1,0 +1,139 @@
+"""Page types: what to take from a page, which links to follow from it, how its pages go on."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, Tag, ValidationInfo, field_validator
+
+from smartspider.taskfile.forms import MARK, Part, by_kind
+from smartspider.taskfile.rules import FieldRule, ItemsRule
+from smartspider.taskfile.values import Depth, Param, Pattern, Priority, Text, wrong
+
+
+class Selectors(Part):
+    """What to take from a page."""
+
+    items: ItemsRule | None = Field(
+        default=None,
+        description="The elements that are one item each; without it the page is one item.",
+        examples=[".product", {"type": "css", "expr": ".product"}],
+    )
+    fields: dict[Text, FieldRule] = Field(
+        default={},
+        description="The fields of an item: a CSS selector, a rule, a list of rules (the first that matches) "
+        "or an object of rules (a nested item).",
+        examples=[{"title": "h2::text", "url": "a::attr(href)"}],
+    )
+
+
+class Follow(Part):
+    """Links to go on with."""
+
+    selector: Text = Field(
+        description="Elements with a link (href and src are implied), or `::attr()`.", examples=["a.detail"]
+    )
+    type: Literal["css", "xpath", "jmespath", "regex"] = Field(
+        default="css", description="The language of `selector`."
+    )
+    to: Text | None = Field(default=None, description="Page type of the pages found; default the same.")
+    allow: list[Pattern] = Field(
+        default=[], description="Regular expressions; a link must match one of them.", examples=[["/item/"]]
+    )
+    deny: list[Pattern] = Field(
+        default=[], description="Regular expressions; a link that matches one is left out."
+    )
+    priority: Priority = Field(default=0, description="Higher is fetched earlier.")
+    max_depth: Depth | None = Field(default=None, description="Follow only down to this depth.")
+
+
+class NextLink(Part):
+    """The link found, until there is none."""
+
+    type: Literal["next_link"] = Field(description="Kind of pagination.")
+    selector: Text = Field(description="CSS selector of the link.", examples=["a.next"])
+
+
+class PageParam(Part):
+    """The entry as it is, then with a page number in the query."""
+
+    type: Literal["page_param"] = Field(description="Kind of pagination.")
+    param: Param = Field(description="Name of the query parameter.", examples=["page"])
+    start: int = Field(default=2, ge=0, le=1_000_000_000, description="First number that is asked for.")
+    step: int = Field(default=1, ge=1, le=1_000_000, description="Added for each page.")
+    stop: int | None = Field(
+        default=None,
+        ge=0,
+        le=1_000_000_000,
+        description="Last number, inclusive; without it until a page has no item.",
+    )
+
+    @field_validator("stop")
+    @classmethod
+    def _comes_after_start(cls, value: int | None, info: ValidationInfo) -> int | None:
+        start = info.data.get("start")
+        if value is not None and start is not None and value < start:
+            raise wrong(f"is below start ({start})", "stop is the last number that is asked for")
+        return value
+
+
+class Offset(Part):
+    """The entry as it is, then with an offset in the query."""
+
+    type: Literal["offset"] = Field(description="Kind of pagination.")
+    param: Param = Field(description="Name of the query parameter.", examples=["offset"])
+    size: int = Field(ge=1, le=1_000_000, description="Items on a page: what the offset grows by.")
+    limit_param: Param | None = Field(
+        default=None, description="Query parameter that carries the size, if the site wants one."
+    )
+    stop: int | None = Field(
+        default=None,
+        ge=0,
+        le=1_000_000_000,
+        description="Last offset, inclusive; without it until a page has no item.",
+    )
+
+
+class Cursor(Part):
+    """A value of the answer goes into the next request, until it is null."""
+
+    type: Literal["cursor"] = Field(description="Kind of pagination.")
+    expr: Text = Field(description="JMESPath of the cursor in the answer.", examples=["meta.next"])
+    param: Param = Field(description="Where the cursor goes.", examples=["cursor"])
+    into: Literal["query", "body"] = Field(default="query", alias="in", description="Query or body.")
+
+
+class Scroll(Part):
+    """Scrolling down, with a browser only."""
+
+    type: Literal["scroll"] = Field(description="Kind of pagination.")
+
+
+class HeaderLink(Part):
+    """The `rel=next` of the Link header (RFC 8288)."""
+
+    type: Literal["header_link"] = Field(description="Kind of pagination.")
+
+
+Pagination = Annotated[
+    Annotated[NextLink, Tag(MARK + "next_link")]
+    | Annotated[PageParam, Tag(MARK + "page_param")]
+    | Annotated[Offset, Tag(MARK + "offset")]
+    | Annotated[Cursor, Tag(MARK + "cursor")]
+    | Annotated[Scroll, Tag(MARK + "scroll")]
+    | Annotated[HeaderLink, Tag(MARK + "header_link")],
+    by_kind(("next_link", "page_param", "offset", "cursor", "scroll", "header_link")),
+]
+
+
+class PageType(Part):
+    """A named kind of page with rules of its own."""
+
+    selectors: Selectors = Field(default=Selectors(), description="What to take from a page of this type.")
+    follow: list[Follow] = Field(default=[], description="Links to go on with from a page of this type.")
+    pagination: Pagination | None = Field(default=None, description="How a list goes on; adds no depth.")
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing is taken and nothing followed."""
+        return self == PageType()

@@ -1,0 +1,169 @@
+"""The small values of a task: names, URLs, patterns, headers, durations. Each says what is wrong with it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from smartspider.core.urls import host_of, normal_url
+
+WRONG_VALUE = "wrong_value"
+
+_FOLDER_NAME_BYTES = 255
+_HTTP = re.compile(r"\s*https?://", re.IGNORECASE)
+_DURATION = re.compile(r"[1-9][0-9]*[smhdw]")
+_CRON_FIELD = re.compile(r"[0-9A-Za-z*/,?#\-]+")
+_TIMEZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+\-]*(/[A-Za-z0-9_+\-]+)*")
+_HEADER_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+
+
+def wrong(reason: str, hint: str = "") -> PydanticCustomError:
+    """An error whose message reads on from the value: `"x" is not an http(s) URL`."""
+    return PydanticCustomError(WRONG_VALUE, "{reason}", {"reason": reason, "hint": hint})
+
+
+def _task_name(value: str) -> str:
+    if value.startswith("."):
+        raise wrong("starts with a dot", "the name is used as a folder name")
+    for char in value:
+        if char not in "_-." and unicodedata.category(char)[0] not in "LMN":
+            raise wrong(f"holds {char!r}", "use letters, digits, '_', '-' and '.': the name is a folder name")
+    if len(value.encode()) > _FOLDER_NAME_BYTES:
+        raise wrong("is too long for a folder name", f"at most {_FOLDER_NAME_BYTES} bytes of UTF-8")
+    return value
+
+
+def _http_url(value: str) -> str:
+    if _HTTP.match(value) is None:
+        hint = "" if ":" in value else f"write https://{value.strip()}"
+        raise wrong("is not an http(s) URL", hint or "it must start with http:// or https://")
+    if normal_url(value) is None:
+        raise wrong("is not a URL that can be fetched", "check the host name and the port")
+    return value
+
+
+def checked_pattern(value: str) -> str:
+    """The pattern itself, when Python can compile it."""
+    try:
+        re.compile(value)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise wrong(
+            f"is not a regular expression: {error}", "Python's syntax; a literal dot is \\."
+        ) from error
+    return value
+
+
+def host_in_punycode(domain: str) -> str | None:
+    """A domain as it stands in a normal URL, or None when it is not a plain host name."""
+    has_port = ":" in domain and not domain.startswith("[")
+    normal = None if has_port or re.search(r"[\s/?#@\\]", domain) else normal_url(f"http://{domain}/")
+    return None if normal is None else host_of(normal)
+
+
+def _domain(value: str) -> str:
+    if value.startswith(("*.", ".")):
+        bare = value.lstrip("*.")
+        raise wrong("starts with a dot or a star", f"write {bare!r}: subdomains are included")
+    if host_in_punycode(value) is None:
+        normal = normal_url(value)
+        hint = f"write {host_of(normal)!r}" if normal else "no scheme, no port, no path"
+        raise wrong("is not a host name", hint)
+    return value
+
+
+def _duration(value: str) -> str:
+    if _DURATION.fullmatch(value) is None:
+        raise wrong("is not a duration", "a number and s, m, h, d or w, like '12h' or '7d'")
+    return value
+
+
+def _cron(value: str) -> str:
+    fields = value.split()
+    if len(fields) not in (5, 6):
+        raise wrong(f"has {len(fields)} fields", "cron takes 5 (or 6 with seconds), like '0 6 * * *'")
+    for field in fields:
+        if _CRON_FIELD.fullmatch(field) is None:
+            raise wrong(f"holds {field!r}, which is not a cron field", "like '*/15', '1-5', 'MON'")
+    return value
+
+
+def _timezone(value: str) -> str:
+    if _TIMEZONE.fullmatch(value) is None:
+        raise wrong("is not a time zone", "an IANA name, like 'UTC' or 'Europe/Berlin'")
+    return value
+
+
+def _header_name(value: str) -> str:
+    if _HEADER_NAME.fullmatch(value) is None:
+        raise wrong("is not a header name", "letters, digits and '-'")
+    return value
+
+
+def _without_controls(value: str) -> str:
+    if any(unicodedata.category(char) == "Cc" and char != "\t" for char in value):
+        raise wrong("holds a line break or another control character")
+    return value
+
+
+def _headers(value: dict[str, str]) -> dict[str, str]:
+    seen: dict[str, str] = {}
+    for name in value:
+        if other := seen.get(name.lower()):
+            raise wrong(f"has one header twice: {other!r} and {name!r}", "names do not differ by case")
+        seen[name.lower()] = name
+    return value
+
+
+def _param(value: str) -> str:
+    if re.search(r"[&=#\s]", value):
+        raise wrong("is not the name of a query parameter", "the name alone, without '=' and '&'")
+    return value
+
+
+Text = Annotated[str, Field(min_length=1)]
+TaskName = Annotated[
+    str,
+    Field(min_length=1, max_length=100),
+    AfterValidator(_task_name),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 100,
+            "pattern": r"^[^.\s/\\:*?\"<>|][^\s/\\:*?\"<>|]*$",
+        }
+    ),
+]
+HttpUrl = Annotated[
+    str,
+    AfterValidator(_http_url),
+    WithJsonSchema({"type": "string", "pattern": r"^\s*[hH][tT][tT][pP][sS]?://"}),
+]
+Pattern = Annotated[str, Field(min_length=1), AfterValidator(checked_pattern)]
+Domain = Annotated[
+    str,
+    Field(min_length=1),
+    AfterValidator(_domain),
+    WithJsonSchema({"type": "string", "pattern": r"^[^\s/?#@\\*.][^\s/?#@\\]*$"}),
+]
+Duration = Annotated[
+    str, AfterValidator(_duration), WithJsonSchema({"type": "string", "pattern": "^[1-9][0-9]*[smhdw]$"})
+]
+Cron = Annotated[
+    str, AfterValidator(_cron), WithJsonSchema({"type": "string", "pattern": r"^\s*\S+(\s+\S+){4,5}\s*$"})
+]
+Timezone = Annotated[str, AfterValidator(_timezone)]
+HeaderName = Annotated[str, AfterValidator(_header_name)]
+HeaderValue = Annotated[str, AfterValidator(_without_controls)]
+Headers = Annotated[dict[HeaderName, HeaderValue], AfterValidator(_headers)]
+UserAgent = Annotated[str, Field(min_length=1), AfterValidator(_without_controls)]
+Param = Annotated[str, Field(min_length=1), AfterValidator(_param)]
+Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
+Priority = Annotated[int, Field(ge=-1_000_000, le=1_000_000)]
+Depth = Annotated[int, Field(ge=0, le=1_000_000)]
+Count = Annotated[int, Field(ge=1, le=1_000_000_000_000)]
+Share = Annotated[float, Field(gt=0, le=1)]

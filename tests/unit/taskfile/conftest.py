@@ -1,0 +1,103 @@
+"""Tasks that the tests of the task file share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def seed() -> dict[str, Any]:
+    """The example of the public contract, as it stands there."""
+    return {
+        "name": "zhihu_comments",
+        "entry_urls": ["https://www.zhihu.com/question/12345"],
+        "pagination": {"type": "next_link", "selector": "a.next"},
+        "selectors": {
+            "items": {"type": "css", "expr": ".comment-item"},
+            "fields": {
+                "author": {"type": "css", "expr": ".author::text"},
+                "content": {"type": "css", "expr": ".content::text"},
+            },
+        },
+        "concurrency": 10,
+        "use_cookie": True,
+        "cookie_id": 3,
+        "schedule": None,
+    }
+
+
+@pytest.fixture
+def small() -> dict[str, Any]:
+    """The least a task can be."""
+    return {"name": "small", "entry_urls": ["https://example.com/"]}
+
+
+@pytest.fixture
+def full() -> dict[str, Any]:
+    """A task that uses every section of the task file."""
+    return {
+        "name": "full",
+        "entry_urls": [
+            "https://shop.example.com/list?q=a",
+            {
+                "url": "https://api.example.com/search",
+                "method": "POST",
+                "headers": {"X-Key": "k"},
+                "body": {"q": "a"},
+                "priority": 5,
+                "page": "detail",
+                "meta": {"kind": "search"},
+            },
+        ],
+        "selectors": {
+            "items": [".card", {"type": "xpath", "expr": "//li"}],
+            "fields": {
+                "title": "h2",
+                "price": [{"expr": ".now", "steps": ["number"]}, ".old"],
+                "maker": {"name": ".by", "country": {"type": "const", "expr": None}},
+            },
+        },
+        "follow": [{"selector": "a.t", "to": "detail", "allow": ["/p/"], "deny": ["x"], "max_depth": 2}],
+        "pagination": {"type": "cursor", "expr": "next", "param": "c", "in": "body"},
+        "pages": {"detail": {"selectors": {"fields": {"text": {"type": "regex", "expr": "a(b)"}}}}},
+        "scope": {
+            "domains": ["example.com"],
+            "allow": ["/"],
+            "deny": ["/no"],
+            "max_depth": 3,
+            "same_host": True,
+        },
+        "sitemaps": ["https://example.com/sitemap.xml"],
+        "fetch": {
+            "mode": "browser",
+            "method": "GET",
+            "headers": {"Accept-Language": "en"},
+            "timeout_s": 10,
+            "max_bytes": 1000,
+            "user_agents": ["me"],
+            "proxy_pool": "p",
+            "wait_for": ".done",
+            "actions": [{"click": ".more"}],
+        },
+        "politeness": {"robots": "ignore", "delay_s": 0, "rate_per_s": 2, "per_host": 2, "per_domain": 3},
+        "limits": {"max_pages": 1, "max_items": 2, "max_depth": 0, "max_duration_s": 1.5, "max_errors": 3},
+        "retry": {"max_attempts": 1, "backoff_s": 0, "max_backoff_s": 1, "on_status": [500]},
+        "dedup": {"urls": "bloom", "window": "7d", "items": ["title"], "scope": "task", "keep": "last"},
+        "pipeline": ["trim", {"use": "number", "fields": ["price"], "locale": "de", "enabled": False}],
+        "sinks": [{"use": "webhook", "url": "https://example.com/hook"}],
+        "alerts": {
+            "consecutive_failures": 3,
+            "failure_rate": 0.5,
+            "empty_fields": ["title"],
+            "action": "notify",
+        },
+        "archive": {"warc": True},
+        "concurrency": 4,
+        "priority": 2,
+        "use_cookie": False,
+        "cookie_id": "c1",
+        "account_pool": "a",
+        "schedule": {"cron": "0 6 * * 1-5", "timezone": "Europe/Berlin", "misfire": "skip", "overlap": True},
+    }

@@ -1,0 +1,121 @@
+"""Parts of a task that this version cannot run are named before anything starts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from smartspider.core.errors import NotBuilt
+from smartspider.taskfile.capabilities import missing_capabilities
+from smartspider.taskfile.compile import compile_task
+from smartspider.taskfile.load import parse_task
+
+
+def missing(task: dict[str, Any]) -> list[str]:
+    return [problem.path for problem in missing_capabilities(parse_task(task))]
+
+
+def test_the_example_of_the_contract_needs_only_the_vault(seed: dict[str, Any]) -> None:
+    assert missing(seed) == ["use_cookie", "cookie_id"]
+
+
+def test_a_task_that_needs_too_much_is_refused_with_one_line(seed: dict[str, Any]) -> None:
+    with pytest.raises(NotBuilt) as caught:
+        compile_task(parse_task(seed))
+    assert caught.value.message == (
+        "this version cannot run the task: use_cookie: cookies from the vault are not built yet; "
+        "cookie_id: cookies from the vault are not built yet"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        ({"selectors": {"fields": {"a": {"type": "xpath", "expr": "//a"}}}}, "selectors.fields.a.type"),
+        (
+            {"selectors": {"fields": {"a": [".b", {"c": {"type": "jmespath", "expr": "d"}}]}}},
+            "selectors.fields.a[1].c.type",
+        ),
+        ({"selectors": {"items": {"type": "regex", "expr": "a"}}}, "selectors.items.type"),
+        ({"selectors": {"items": [".a", ".b"]}}, "selectors.items"),
+        ({"selectors": {"fields": {"a": {"expr": ".a", "steps": ["trim"]}}}}, "selectors.fields.a.steps"),
+        (
+            {
+                "follow": [{"selector": "a"}],
+                "pages": {"p": {"follow": [{"selector": "//a", "type": "xpath"}]}},
+            },
+            "pages.p.follow[0].type",
+        ),
+        ({"pagination": {"type": "page_param", "param": "p"}}, "pagination.type"),
+        ({"pagination": {"type": "offset", "param": "p", "size": 1}}, "pagination.type"),
+        ({"pagination": {"type": "cursor", "param": "p", "expr": "a"}}, "pagination.type"),
+        ({"pagination": {"type": "scroll"}}, "pagination.type"),
+        ({"pagination": {"type": "header_link"}}, "pagination.type"),
+        ({"sitemaps": True}, "sitemaps"),
+        ({"fetch": {"mode": "browser"}}, "fetch.mode"),
+        ({"fetch": {"proxy_pool": "p"}}, "fetch.proxy_pool"),
+        ({"fetch": {"wait_for": ".a"}}, "fetch.wait_for"),
+        ({"fetch": {"actions": [{"click": "a"}]}}, "fetch.actions"),
+        ({"dedup": {"urls": "bloom"}}, "dedup.urls"),
+        ({"dedup": {"window": "7d"}}, "dedup.window"),
+        ({"dedup": {"items": "content"}}, "dedup.items"),
+        ({"dedup": {"scope": "task"}}, "dedup.scope"),
+        ({"dedup": {"keep": "last"}}, "dedup.keep"),
+        ({"pipeline": ["trim"]}, "pipeline"),
+        ({"sinks": [{"use": "x"}]}, "sinks"),
+        ({"alerts": {"empty_fields": 0.5}}, "alerts.empty_fields"),
+        ({"archive": {"warc": True}}, "archive.warc"),
+        ({"use_cookie": True}, "use_cookie"),
+        ({"cookie_id": 3}, "cookie_id"),
+        ({"account_pool": "a"}, "account_pool"),
+        ({"schedule": "0 6 * * *"}, "schedule"),
+    ],
+)
+def test_what_is_not_built_is_named_by_its_path(
+    small: dict[str, Any], change: dict[str, Any], path: str
+) -> None:
+    assert missing({**small, **change}) == [path]
+
+
+def test_writing_down_the_defaults_needs_nothing(small: dict[str, Any]) -> None:
+    defaults = {
+        "sitemaps": False,
+        "fetch": {"mode": "http", "proxy_pool": None, "actions": []},
+        "dedup": {"urls": "exact", "window": None, "items": None, "scope": "run", "keep": "first"},
+        "pipeline": [],
+        "sinks": [],
+        "alerts": {"empty_fields": None},
+        "archive": {"warc": False},
+        "use_cookie": False,
+        "cookie_id": None,
+        "account_pool": None,
+        "schedule": None,
+    }
+    assert missing({**small, **defaults}) == []
+
+
+def test_what_is_built_runs(small: dict[str, Any]) -> None:
+    task = {
+        **small,
+        "selectors": {
+            "items": {"type": "css", "expr": ".a"},
+            "fields": {
+                "a": {"type": "css", "expr": "b", "many": True, "join": ",", "attr": "c", "text": "raw"},
+                "b": [{"type": "const", "expr": 1}, {"x": {"type": "meta", "expr": "url"}}],
+            },
+        },
+        "follow": [{"selector": "a", "max_depth": 1}],
+        "pagination": {"type": "next_link", "selector": "a"},
+        "fetch": {
+            "method": "POST",
+            "headers": {"a": "b"},
+            "user_agents": ["x"],
+            "timeout_s": 1,
+            "max_bytes": 2,
+        },
+        "dedup": {"ignore_params": ["a"]},
+        "alerts": {"consecutive_failures": 2, "failure_rate": 0.5, "action": "notify"},
+    }
+    assert missing(task) == []
+    assert compile_task(parse_task(task)).name == "small"
