@@ -1,0 +1,42 @@
+"""The layer that keeps requests away from private addresses, hop by hop."""
+
+from __future__ import annotations
+
+from smartspider.core.errors import PrivateAddress
+from smartspider.core.page import Page
+from smartspider.core.request import Request
+from smartspider.fetch.addresses import AddressPolicy
+from smartspider.interfaces.fetcher import Fetcher, Permit
+
+KNOWN_ORIGINS = 10_000
+
+
+class GuardLayer:
+    """Refuses literal private addresses and local names before anything is sent.
+
+    Other names are checked by `CheckedResolver` when they resolve. Behind a proxy names resolve at the proxy,
+    so there only this layer's checks hold.
+    """
+
+    def __init__(self, inner: Fetcher, policy: AddressPolicy) -> None:
+        self._inner = inner
+        self._policy = policy
+        self._known: dict[str, PrivateAddress | None] = {}
+
+    async def fetch(self, request: Request, permit: Permit) -> Page:
+        """The page, or `PrivateAddress`."""
+        url = request.url
+        origin = url[: url.find("/", 8)]
+        try:
+            refusal = self._known[origin]
+        except KeyError:
+            refusal = self._judge(origin, url)
+        if refusal is not None:
+            raise PrivateAddress(refusal.message, hint=refusal.hint)
+        return await self._inner.fetch(request, permit)
+
+    def _judge(self, origin: str, url: str) -> PrivateAddress | None:
+        if len(self._known) >= KNOWN_ORIGINS:
+            self._known.clear()
+        refusal = self._known[origin] = self._policy.refuse_url(url)
+        return refusal

@@ -1,0 +1,81 @@
+"""Which headers go out: an honest user agent, what the task wants, what the request wants."""
+
+from __future__ import annotations
+
+from zlib import crc32
+
+import msgspec
+
+from smartspider import __version__
+from smartspider.core.page import Page
+from smartspider.core.plan import FetchPlan
+from smartspider.core.request import NO_EXTRAS, Extras, Request
+from smartspider.core.robots_meta import ROBOTS_TOKEN
+from smartspider.core.urls import host_of
+from smartspider.fetch.unpack import ACCEPT_ENCODING
+from smartspider.interfaces.fetcher import Fetcher, Permit
+
+PROJECT_URL = "https://github.com/smartspider/smartspider"
+
+_ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,application/json;q=0.9,*/*;q=0.8"
+_LANGUAGE = "en,*;q=0.5"
+
+Headers = tuple[tuple[str, str], ...]
+
+
+def user_agent(contact: str | None = None) -> str:
+    """Who we are and whom to write to."""
+    return f"{ROBOTS_TOKEN}/{__version__} (+{contact or PROJECT_URL})"
+
+
+class HeaderPlan:
+    """The headers of a run. A host always sees the same user agent."""
+
+    def __init__(self, plan: FetchPlan, contact: str | None = None) -> None:
+        self._agents = plan.user_agents or (user_agent(contact),)
+        self._extras = {agent: Extras(headers=_merged(_own(agent), plan.headers)) for agent in self._agents}
+        self._only = self._extras[self._agents[0]] if len(self._agents) == 1 else None
+
+    def page_extras(self, url: str) -> Extras:
+        """Extras of an ordinary page: nothing but headers."""
+        return self._only or self._extras[self.agent_of(host_of(url))]
+
+    def robots_extras(self, host: str) -> Extras:
+        """Extras of a robots.txt request: the task's own headers are none of its business."""
+        return Extras(headers=_merged(_own(self.agent_of(host)), (("Accept", "text/plain,*/*;q=0.5"),)))
+
+    def agent_of(self, host: str) -> str:
+        """The user agent a host sees."""
+        agents = self._agents
+        return agents[0] if len(agents) == 1 else agents[crc32(host.encode()) % len(agents)]
+
+
+class HeadersLayer:
+    """Gives every request its headers: ours, over them the task's, over them the request's own."""
+
+    def __init__(self, inner: Fetcher, headers: HeaderPlan) -> None:
+        self._inner = inner
+        self._headers = headers
+
+    async def fetch(self, request: Request, permit: Permit) -> Page:
+        """The page, asked for with all headers."""
+        extras = self._headers.page_extras(request.url)
+        own = request.extras
+        if own is not NO_EXTRAS and own != NO_EXTRAS:
+            extras = msgspec.structs.replace(own, headers=_merged(extras.headers, own.headers))
+        return await self._inner.fetch(msgspec.structs.replace(request, extras=extras), permit)
+
+
+def _own(agent: str) -> Headers:
+    return (
+        ("User-Agent", agent),
+        ("Accept", _ACCEPT),
+        ("Accept-Language", _LANGUAGE),
+        ("Accept-Encoding", ACCEPT_ENCODING),
+    )
+
+
+def _merged(under: Headers, over: Headers) -> Headers:
+    """Headers of `over`, and those of `under` that it does not name."""
+    named = {name.lower() for name, _ in over}
+    return (*(header for header in under if header[0].lower() not in named), *over)

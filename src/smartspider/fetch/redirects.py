@@ -1,0 +1,68 @@
+"""The layer that follows redirects the way browsers do, as long as they stay on one host."""
+
+from __future__ import annotations
+
+import msgspec
+
+from smartspider.core.errors import TooManyRedirects
+from smartspider.core.page import Page
+from smartspider.core.redirects import REDIRECTS, redirect_target
+from smartspider.core.request import Extras, Request
+from smartspider.core.urls import host_of, origin_of
+from smartspider.interfaces.fetcher import Fetcher, Permit
+
+MAX_REVISITS = 2
+"""Cookie walls bounce a visitor off and let him in the second time; more than that is a circle."""
+
+_SECRET_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
+
+
+class RedirectLayer:
+    """Follows redirects on one hostname, each hop with a permit of its own.
+
+    A redirect to another hostname ends the fetch: the page given is the redirect itself.
+    """
+
+    def __init__(self, inner: Fetcher, max_redirects: int) -> None:
+        self._inner = inner
+        self._max_redirects = max_redirects
+
+    async def fetch(self, request: Request, permit: Permit) -> Page:
+        """The page a request leads to on its host, its `hops` filled."""
+        page = await self._inner.fetch(request, permit)
+        if page.status not in REDIRECTS:
+            return page
+        host = host_of(request.url)
+        hops: list[str] = []
+        visits = {(request.extras.method, request.url): 1}
+        while (target := redirect_target(page)) is not None and host_of(target) == host:
+            request = _hop(request, target, page.status)
+            hops.append(page.url)
+            visit = (request.extras.method, target)
+            visits[visit] = visits.get(visit, 0) + 1
+            if len(hops) > self._max_redirects:
+                raise TooManyRedirects(f"{hops[0]} redirects more than {self._max_redirects} times")
+            if visits[visit] > 1 + MAX_REVISITS:
+                raise TooManyRedirects(f"{hops[0]} redirects in a circle by way of {target}")
+            page = await self._inner.fetch(request, permit.another(host))
+        return msgspec.structs.replace(page, hops=tuple(hops))
+
+
+def _hop(request: Request, target: str, status: int) -> Request:
+    """The request for a hop: 303, and POST after 301 and 302, become a GET; secrets stay at their origin."""
+    extras = request.extras
+    becomes_get = (status == 303 and extras.method != "HEAD") or (
+        status in {301, 302} and extras.method == "POST"
+    )
+    if becomes_get and extras.method != "GET":
+        kept = _without_content_headers(extras.headers)
+        extras = Extras(headers=kept, meta=extras.meta)
+    if origin_of(target) != origin_of(request.url):
+        kept = tuple(header for header in extras.headers if header[0].lower() not in _SECRET_HEADERS)
+        extras = msgspec.structs.replace(extras, headers=kept)
+    return msgspec.structs.replace(request, url=target, extras=extras)
+
+
+def _without_content_headers(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """A GET has no body, so nothing is said about one."""
+    return tuple(header for header in headers if not header[0].lower().startswith(("content-", "transfer-")))

@@ -1,0 +1,92 @@
+"""One robots.txt, read for us."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from protego import Protego
+
+from smartspider.core.robots_meta import ROBOTS_TOKEN
+
+MAX_BYTES = 500 * 1024
+MAX_CRAWL_DELAY_S = 300.0
+DECISIONS_KEPT = 8192
+
+_EFFECTS = {"allow": True, "disallow": False}
+
+
+class RobotsFile:
+    """What a robots.txt says to us. `allows` answers for a whole URL and remembers what it was asked."""
+
+    def __init__(self, body: bytes) -> None:
+        if len(body) >= MAX_BYTES:
+            # The last line of a cut file may be half a rule, and half a rule forbids more than the whole.
+            body = body[: body.rfind(b"\n") + 1]
+        self._text = body.decode("utf-8-sig", errors="replace")
+        self._parsed = Protego.parse(self._text)
+        self.allows = lru_cache(maxsize=DECISIONS_KEPT)(self._judge)
+
+    @property
+    def crawl_delay_s(self) -> float | None:
+        """The Crawl-delay for us; a longer one than five minutes counts as five minutes."""
+        delay_s = self._parsed.crawl_delay(ROBOTS_TOKEN)
+        return None if delay_s is None else min(float(delay_s), MAX_CRAWL_DELAY_S)
+
+    def deciding_line(self, url: str) -> str | None:
+        """The line that decides about a URL (the longest that matches), or None when no line speaks of it."""
+        verdict = self.allows(url)
+        matching = [
+            (len(pattern), line)
+            for line, is_allow, pattern in _our_rules(self._text)
+            if is_allow == verdict and _matches(pattern, url)
+        ]
+        return max(matching, key=lambda found: found[0])[1] if matching else None
+
+    def _judge(self, url: str) -> bool:
+        return bool(self._parsed.can_fetch(url, ROBOTS_TOKEN))
+
+
+def _matches(pattern: str, url: str) -> bool:
+    """Whether a rule speaks of a URL, in the parser's own understanding of patterns."""
+    return not Protego.parse(f"User-agent: *\nDisallow: {pattern}").can_fetch(url, "*")
+
+
+def _our_rules(text: str) -> Iterator[tuple[str, bool, str]]:
+    """Line, effect and pattern of the rules in the groups that speak to us."""
+    groups = list(_groups(text))
+    scores = [max(map(_score, agents)) for agents, _ in groups]
+    best = max(scores, default=0)
+    for score, (_, rules) in zip(scores, groups, strict=True):
+        if score == best and best > 0:
+            yield from rules
+
+
+def _groups(text: str) -> Iterator[tuple[list[str], list[tuple[str, bool, str]]]]:
+    agents: list[str] = []
+    rules: list[tuple[str, bool, str]] = []
+    is_naming = True
+    for raw in text.splitlines():
+        line = raw.partition("#")[0].strip()
+        field, _, value = (part.strip() for part in line.partition(":"))
+        field = field.lower()
+        if field == "user-agent":
+            if not is_naming and agents:
+                yield agents, rules
+                agents, rules = [], []
+            is_naming = True
+            agents.append(value.lower())
+        elif field and field not in {"sitemap", "host"}:
+            is_naming = False
+            if field in _EFFECTS and value:
+                rules.append((line, _EFFECTS[field], value))
+    if agents:
+        yield agents, rules
+
+
+def _score(agent: str) -> int:
+    """How closely a group's name fits us: not at all, everybody, or by so many letters."""
+    if agent == "*":
+        return 1
+    name = agent.replace("*", "")
+    return len(name) if name and ROBOTS_TOKEN.lower().startswith(name) else 0

@@ -1,0 +1,101 @@
+"""The sessions of a transport: one straight to the hosts, one for each proxy, one cookie jar for all."""
+
+from __future__ import annotations
+
+import ssl
+
+import aiohttp
+from aiohttp.resolver import ThreadedResolver
+from aiohttp_socks import ProxyConnector
+
+from smartspider.core.errors import ProxyFailed
+from smartspider.fetch.addresses import AddressPolicy
+from smartspider.fetch.resolver import CheckedResolver
+
+MAX_HEADER_BYTES = 65_536
+MAX_HEADERS = 256
+DNS_CACHE_S = 60
+KEEP_ALIVE_S = 15.0
+
+Route = tuple[aiohttp.ClientSession, str | None]
+"""A session, and the proxy it has to be told for each request (socks connectors know theirs)."""
+
+
+class Routes:
+    """Opens sessions when they are needed, and closes them all.
+
+    A proxy is somebody's explicit choice, so its own address is not judged by the policy.
+    """
+
+    direct: Route
+
+    def __init__(
+        self,
+        policy: AddressPolicy,
+        request_class: type[aiohttp.ClientRequest],
+        connect_s: float,
+        tls: ssl.SSLContext | None,
+    ) -> None:
+        self._policy = policy
+        self._request_class = request_class
+        self._timeout = aiohttp.ClientTimeout(total=None, connect=connect_s)
+        self._tls: ssl.SSLContext | bool = True if tls is None else tls
+        self._proxied: dict[str, Route] = {}
+
+    async def open(self) -> None:
+        """Open the route without a proxy."""
+        self._jar = aiohttp.CookieJar(unsafe=True)
+        resolver = CheckedResolver(self._policy, ThreadedResolver())
+        connector = aiohttp.TCPConnector(
+            resolver=resolver,
+            ttl_dns_cache=DNS_CACHE_S,
+            limit=0,
+            keepalive_timeout=KEEP_ALIVE_S,
+            ssl=self._tls,
+        )
+        self.direct = (self._session(connector), None)
+
+    async def close(self) -> None:
+        """Close every route."""
+        for session, _ in (self.direct, *self._proxied.values()):
+            await session.close()
+
+    def through(self, proxy: str) -> Route:
+        """The route through a proxy. Raises `ProxyFailed` for a proxy URL that cannot be used."""
+        route = self._proxied.get(proxy)
+        if route is None:
+            route = self._proxied[proxy] = self._open_proxied(proxy)
+        return route
+
+    def _open_proxied(self, proxy: str) -> Route:
+        scheme = proxy.partition("://")[0].lower()
+        if scheme in {"http", "https"}:
+            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S, ssl=self._tls)
+            return self._session(connector), proxy
+        if scheme not in {"socks5", "socks5h"}:
+            raise ProxyFailed(f"a proxy of kind {scheme!r} is not known", hint="use http, https or socks5")
+        try:
+            socks = ProxyConnector.from_url(
+                f"socks5{proxy[len(scheme) :]}",
+                rdns=True,
+                limit=0,
+                keepalive_timeout=KEEP_ALIVE_S,
+                ssl=self._tls,
+            )
+        except ValueError as error:
+            raise ProxyFailed(f"the proxy URL cannot be used: {error}") from error
+        return self._session(socks), None
+
+    def _session(self, connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
+        session = aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=self._jar,
+            request_class=self._request_class,
+            timeout=self._timeout,
+            auto_decompress=False,
+            max_line_size=MAX_HEADER_BYTES,
+            max_field_size=MAX_HEADER_BYTES,
+            max_headers=MAX_HEADERS,
+        )
+        session._retry_connection = False  # noqa: SLF001 - no public switch; a silent retry would pass the gate
+        return session

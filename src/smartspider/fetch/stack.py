@@ -1,0 +1,52 @@
+"""The layers around the transport, in one list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from smartspider.core.plan import FetchPlan
+from smartspider.fetch.addresses import AddressPolicy
+from smartspider.fetch.guard import GuardLayer
+from smartspider.fetch.headers import HeaderPlan, HeadersLayer
+from smartspider.fetch.redirects import RedirectLayer
+from smartspider.fetch.robots import RobotsLayer
+from smartspider.fetch.robots_file import MAX_BYTES
+from smartspider.fetch.robots_rules import RobotsRules
+from smartspider.fetch.transport import AiohttpTransport
+from smartspider.interfaces.clock import Clock
+from smartspider.interfaces.fetcher import Fetcher
+from smartspider.interfaces.robots_cache import RobotsCache
+
+
+def build_robots(
+    transport: AiohttpTransport,
+    *,
+    policy: AddressPolicy,
+    headers: HeaderPlan,
+    cache: RobotsCache,
+    clock: Clock,
+) -> RobotsRules:
+    """The robots rules of a run, read through the same transport and guard as its pages."""
+    reader = GuardLayer(transport.cut_at(MAX_BYTES), policy)
+    return RobotsRules(reader, headers=headers, cache=cache, clock=clock)
+
+
+def build_fetcher(
+    plan: FetchPlan,
+    transport: Fetcher,
+    *,
+    policy: AddressPolicy,
+    headers: HeaderPlan,
+    robots: RobotsRules | None,
+) -> Fetcher:
+    """The fetcher of a run, outermost layer first; `robots` None: the task ignores robots.txt."""
+    layers: list[Callable[[Fetcher], Fetcher]] = [
+        lambda inner: HeadersLayer(inner, headers),
+        lambda inner: RedirectLayer(inner, plan.max_redirects),
+        lambda inner: inner if robots is None else RobotsLayer(inner, robots),
+        lambda inner: GuardLayer(inner, policy),
+    ]
+    fetcher = transport
+    for layer in reversed(layers):
+        fetcher = layer(fetcher)
+    return fetcher

@@ -1,0 +1,76 @@
+"""Foreign exceptions become ours here, once."""
+
+from __future__ import annotations
+
+import ssl
+
+import aiohttp
+import aiohttp_socks
+
+from smartspider.core.errors import (
+    ConnectFailed,
+    ConnectionDropped,
+    FetchFailed,
+    NameNotResolved,
+    ProxyFailed,
+    TimedOut,
+    TlsFailed,
+)
+
+SOCKS_ERRORS: tuple[type[Exception], ...] = (
+    aiohttp_socks.ProxyError,
+    aiohttp_socks.ProxyConnectionError,
+    aiohttp_socks.ProxyTimeoutError,
+)
+
+FOREIGN: tuple[type[Exception], ...] = (
+    aiohttp.ClientError,
+    OSError,
+    EOFError,
+    ValueError,
+    aiohttp.http.HttpProcessingError,
+    *SOCKS_ERRORS,
+)
+"""What the transport's libraries raise for things that go wrong on the wire; anything else is a defect."""
+
+_RULES: tuple[tuple[tuple[type[BaseException], ...], type[FetchFailed], str], ...] = (
+    (
+        (aiohttp.ClientHttpProxyError, aiohttp.ClientProxyConnectionError, *SOCKS_ERRORS),
+        ProxyFailed,
+        "the proxy failed",
+    ),
+    ((aiohttp.ClientConnectorDNSError, UnicodeError), NameNotResolved, "the name does not resolve"),
+    ((aiohttp.ClientSSLError, ssl.SSLError), TlsFailed, "TLS failed"),
+    ((aiohttp.ConnectionTimeoutError,), TimedOut, "connecting took too long"),
+    ((TimeoutError,), TimedOut, "the answer took too long"),
+    ((aiohttp.InvalidURL,), FetchFailed, "the URL cannot be fetched"),
+    ((aiohttp.ClientConnectorError,), ConnectFailed, "no connection"),
+    (
+        (aiohttp.ClientError, aiohttp.http.HttpProcessingError, OSError, EOFError),
+        ConnectionDropped,
+        "the connection broke off",
+    ),
+    ((ValueError,), FetchFailed, "the request cannot be written"),
+)
+"""First match wins, so the special ones stand before what they derive from."""
+
+
+def translated(error: BaseException, url: str) -> FetchFailed:
+    """The error of our tree that says what a foreign exception means for a URL."""
+    cause = error.__cause__
+    if isinstance(cause, ssl.SSLError):
+        error = cause
+    for kinds, ours, what in _RULES:
+        if isinstance(error, kinds):
+            return ours(f"{url}: {what} ({_detail(error)})")
+    return FetchFailed(f"{url}: {type(error).__name__}: {error}")
+
+
+def _detail(error: BaseException) -> str:
+    text = str(error)
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        text = f"it answers {error.status} {error.message}"
+    elif isinstance(error, aiohttp.ClientResponseError):
+        # Its text has a status that no server sent.
+        text = error.message
+    return " ".join(text.split())[:300] or type(error).__name__

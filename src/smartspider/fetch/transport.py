@@ -1,0 +1,176 @@
+"""One HTTP exchange over aiohttp: no redirect, no retry, bounded in bytes and in time."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import ssl
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from functools import lru_cache
+from types import TracebackType
+from typing import Self
+
+import aiohttp
+from aiohttp.connector import Connection
+from aiohttp.hdrs import HOST
+from aiohttp.typedefs import LooseHeaders
+from multidict import CIMultiDict
+from yarl import URL
+
+from smartspider.core.errors import ConnectionDropped, ProxyFailed, TimedOut
+from smartspider.core.page import Page
+from smartspider.core.plan import FetchPlan
+from smartspider.core.request import Request
+from smartspider.fetch.addresses import AddressPolicy
+from smartspider.fetch.answer import page_headers, read_body, read_start
+from smartspider.fetch.charset import detect_charset
+from smartspider.fetch.exchange import Exchange, PreparedHeaders, StaleConnection
+from smartspider.fetch.routes import Routes
+from smartspider.fetch.translate import FOREIGN, translated
+from smartspider.interfaces.clock import Clock
+from smartspider.interfaces.fetcher import Fetcher, Permit
+
+CONNECT_S = 15.0
+"""Name, TCP and TLS together; a host that needs longer is not there."""
+
+_FRESH_CONNECTIONS = 3
+"""Connections that may die one after another while a permit is waited for."""
+_BIG_BODY = 1_000_000
+
+ChooseProxy = Callable[[Request], str | None]
+ReadBody = Callable[[aiohttp.ClientResponse, int], Awaitable[bytes]]
+
+_exchange: ContextVar[Exchange] = ContextVar("exchange")
+
+
+class _PermittedRequest(aiohttp.ClientRequest):
+    """Asks for the permit between the connection and the first byte, so that TCP and TLS cost no window.
+
+    Takes its headers ready-made from the exchange: aiohttp would copy them one by one, twice.
+    """
+
+    def update_headers(self, headers: LooseHeaders | None) -> None:  # noqa: ARG002 - the exchange has them
+        prepared, names_host = _exchange.get().headers
+        self.headers = prepared.copy()
+        if not names_host:
+            self.headers[HOST] = self.url.host_port_subcomponent or ""
+
+    async def send(self, conn: Connection) -> aiohttp.ClientResponse:
+        await _exchange.get().begin(conn)
+        return await super().send(conn)
+
+
+class AiohttpTransport:
+    """A fetcher for exactly one exchange. Cookies live as long as the transport: one transport per run.
+
+    `choose_proxy` names the http, https or socks5 proxy of each request, or None for none.
+    """
+
+    def __init__(
+        self,
+        plan: FetchPlan,
+        *,
+        clock: Clock,
+        policy: AddressPolicy,
+        choose_proxy: ChooseProxy | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._plan = plan
+        self._clock = clock
+        self._choose_proxy = choose_proxy
+        self._routes = Routes(policy, _PermittedRequest, min(CONNECT_S, plan.timeout_s), tls)
+
+    async def __aenter__(self) -> Self:
+        await self._routes.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._routes.close()
+
+    async def fetch(self, request: Request, permit: Permit) -> Page:
+        """The answer to a request, whatever its status."""
+        return await self._fetch(request, permit, read_body, self._plan.max_bytes)
+
+    def cut_at(self, max_bytes: int) -> Fetcher:
+        """The same transport for files whose first bytes are enough: longer bodies are cut, not refused."""
+        return _Cut(self._fetch, max_bytes)
+
+    async def _fetch(self, request: Request, permit: Permit, read: ReadBody, max_bytes: int) -> Page:
+        headers = _prepared(request.extras.headers)
+        for _ in range(_FRESH_CONNECTIONS):
+            exchange = Exchange(headers, permit, self._plan.timeout_s, self._clock)
+            token = _exchange.set(exchange)
+            try:
+                return await self._converse(request, exchange, read, max_bytes)
+            except StaleConnection:
+                # What was entered went unused: the next connection asks for a window of its own.
+                permit = permit.another(request.host)
+            except asyncio.CancelledError as error:
+                if not exchange.is_to_blame():
+                    raise
+                raise TimedOut(f"{request.url}: no whole answer in {self._plan.timeout_s:g} s") from error
+            except FOREIGN as error:
+                raise translated(error, request.url) from error
+            finally:
+                exchange.end()
+                _exchange.reset(token)
+        raise ConnectionDropped(f"{request.url}: the server closes every connection before it is used")
+
+    async def _converse(self, request: Request, exchange: Exchange, read: ReadBody, max_bytes: int) -> Page:
+        extras = request.extras
+        proxy = self._choose_proxy(request) if self._choose_proxy is not None else None
+        session, via = self._routes.direct if proxy is None else self._routes.through(proxy)
+        answer = await session.request(
+            extras.method,
+            URL(request.url, encoded=True),
+            data=_sendable(extras.body),
+            proxy=via,
+            allow_redirects=False,
+        )
+        try:
+            body = await read(answer, max_bytes)
+        except BaseException:
+            answer.close()
+            raise
+        if not answer.closed:
+            answer.close()
+        if answer.status == 407 and via is not None:
+            raise ProxyFailed(f"{request.url}: the proxy wants other credentials")
+        headers = page_headers(answer.headers)
+        return Page(
+            url=request.url,
+            status=answer.status,
+            headers=headers,
+            body=body,
+            charset=detect_charset(body, headers.get("content-type", "")),
+            fetched_at=self._clock.now(),
+            elapsed_s=self._clock.monotonic() - exchange.sent_at,
+        )
+
+
+class _Cut:
+    """A fetcher that reads the start of bodies."""
+
+    def __init__(
+        self, fetch: Callable[[Request, Permit, ReadBody, int], Awaitable[Page]], max_bytes: int
+    ) -> None:
+        self._fetch = fetch
+        self._max_bytes = max_bytes
+
+    async def fetch(self, request: Request, permit: Permit) -> Page:
+        """The page with the first bytes of its body."""
+        return await self._fetch(request, permit, read_start, self._max_bytes)
+
+
+@lru_cache(maxsize=1024)
+def _prepared(headers: tuple[tuple[str, str], ...]) -> PreparedHeaders:
+    names_host = any(name.lower() == "host" for name, _ in headers)
+    return CIMultiDict(headers if names_host else ((HOST, ""), *headers)), names_host
+
+
+def _sendable(body: bytes | None) -> bytes | io.BytesIO | None:
+    """Large bodies go as a stream, so that writing them does not hold the loop."""
+    return body if body is None or len(body) < _BIG_BODY else io.BytesIO(body)

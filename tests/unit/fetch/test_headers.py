@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from typing import Any
+
+from smartspider import __version__
+from smartspider.core.plan import FetchPlan
+from smartspider.fetch.headers import PROJECT_URL, HeaderPlan, user_agent
+
+
+def test_the_user_agent_says_who_we_are_and_whom_to_write_to() -> None:
+    assert user_agent() == f"SmartSpider/{__version__} (+{PROJECT_URL})"
+    assert user_agent("mailto:me@example.com") == f"SmartSpider/{__version__} (+mailto:me@example.com)"
+
+
+async def test_requests_say_who_asks_and_what_is_understood(net: Any) -> None:
+    async with net.site({"/": net.http()}) as site, net.stack() as fetcher:
+        await fetcher.fetch(net.asks(site.url), net.permit)
+    headers = site.seen[0].headers
+    assert headers["user-agent"] == user_agent()
+    assert headers["accept-encoding"] == "gzip, deflate, br, zstd"
+    assert headers["accept"].startswith("text/html")
+    assert "accept-language" in headers
+    assert headers["host"] == f"127.0.0.1:{site.port}"
+
+
+async def test_the_request_beats_the_task_and_the_task_beats_the_defaults(net: Any) -> None:
+    plan = FetchPlan(headers=(("ACCEPT", "x/y"), ("X-Task", "t"), ("X-Both", "t")))
+    async with net.site({"/": net.http()}) as site, net.stack(plan) as fetcher:
+        await fetcher.fetch(net.asks(site.url, headers=(("x-both", "r"), ("X-Own", "o"))), net.permit)
+    headers = site.seen[0].headers
+    assert headers["accept"] == "x/y"
+    assert (headers["x-task"], headers["x-both"], headers["x-own"]) == ("t", "r", "o")
+
+
+def test_a_host_always_sees_the_same_user_agent() -> None:
+    plan = HeaderPlan(FetchPlan(user_agents=("one", "two", "three")))
+    seen = {host: plan.agent_of(host) for host in (f"h{number}.example" for number in range(30))}
+    assert set(seen.values()) == {"one", "two", "three"}
+    assert all(plan.agent_of(host) == agent for host, agent in seen.items())
+    assert dict(plan.page_extras("http://h1.example/").headers)["User-Agent"] == seen["h1.example"]
+    assert dict(plan.robots_extras("h1.example").headers)["User-Agent"] == seen["h1.example"]
+
+
+def test_robots_requests_carry_nothing_of_the_task() -> None:
+    plan = HeaderPlan(FetchPlan(headers=(("Authorization", "secret"),)))
+    assert "Authorization" not in dict(plan.robots_extras("h").headers)
+    assert dict(plan.page_extras("http://h/").headers)["Authorization"] == "secret"

@@ -1,0 +1,259 @@
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from protego import Protego
+
+from smartspider.core.errors import ConnectionDropped, PrivateAddress, RobotsDisallowed, RobotsUnavailable
+from smartspider.core.robots_meta import header_forbids_follow
+from smartspider.fetch.robots_file import MAX_BYTES, RobotsFile
+from smartspider.fetch.robots_rules import KEEP_S, KEEP_UNAVAILABLE_S
+from smartspider.interfaces.robots_cache import RobotsAnswer
+from smartspider.testing.permits import FreePermit
+
+RULES = b"User-agent: *\nDisallow: /secret\nAllow: /secret/open\nCrawl-delay: 2\n"
+
+
+def site_with(net: Any, robots: bytes, **pages: bytes) -> Any:
+    named = {f"/{name}": page for name, page in pages.items()}
+    return net.site({"/robots.txt": robots, "/a": net.http(b"a"), "/secret/open": net.http(b"o"), **named})
+
+
+async def test_robots_is_read_once_and_obeyed(net: Any) -> None:
+    async with site_with(net, net.http(RULES)) as site, net.stack(obeys=True) as fetcher:
+        assert net.robots.allowed_if_known(f"{site.url}/a") is None
+        assert (await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)).body == b"a"
+        with pytest.raises(RobotsDisallowed, match=rf"{site.url} forbids /secret/x \(Disallow: /secret\)"):
+            await fetcher.fetch(net.asks(f"{site.url}/secret/x"), net.permit)
+        assert (await fetcher.fetch(net.asks(f"{site.url}/secret/open"), net.permit)).body == b"o"
+        assert net.robots.allowed_if_known(f"{site.url}/a") is True
+        assert net.robots.allowed_if_known(f"{site.url}/secret/x") is False
+        assert net.robots.matching_rule(f"{site.url}/secret/x") == "Disallow: /secret"
+        assert net.robots.matching_rule(f"{site.url}/secret/open") == "Allow: /secret/open"
+        assert net.robots.matching_rule(f"{site.url}/a") is None
+    assert [seen.target for seen in site.seen] == ["/robots.txt", "/a", "/secret/open"]
+    assert net.permit.entered == ["127.0.0.1", "page", "page"]
+    assert net.cache.delays == {"127.0.0.1": 2.0}
+    assert site.seen[0].headers["user-agent"].startswith("SmartSpider/")
+
+
+async def test_concurrent_fetches_wait_for_one_robots_request(net: Any) -> None:
+    async with site_with(net, net.http(RULES)) as site, net.stack(obeys=True) as fetcher:
+        await asyncio.gather(*(fetcher.fetch(net.asks(f"{site.url}/a"), net.permit) for _ in range(8)))
+    assert [seen.target for seen in site.seen].count("/robots.txt") == 1
+
+
+async def test_a_cancelled_leader_is_replaced_by_a_waiter(net: Any) -> None:
+    class Closed(FreePermit):
+        def another(self, host: str) -> FreePermit:
+            return Stuck(host)
+
+    class Stuck(FreePermit):
+        async def enter(self) -> None:
+            is_stuck.set()
+            await asyncio.Event().wait()
+
+    is_stuck = asyncio.Event()
+    async with site_with(net, net.http(RULES)) as site, net.stack(obeys=True) as fetcher:
+        leader = asyncio.create_task(fetcher.fetch(net.asks(f"{site.url}/a"), Closed()))
+        await is_stuck.wait()
+        waiter = asyncio.create_task(fetcher.fetch(net.asks(f"{site.url}/a"), net.permit))
+        await asyncio.sleep(0)
+        leader.cancel()
+        assert (await waiter).body == b"a"
+        assert leader.cancelled()
+
+
+@pytest.mark.parametrize("status", ["401 No", "403 No", "404 No", "410 Gone", "429 Slow", "300 Choose"])
+async def test_without_a_robots_file_everything_is_allowed(net: Any, status: str) -> None:
+    async with site_with(net, net.http(b"Disallow: /", status)) as site, net.stack(obeys=True) as fetcher:
+        assert (await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)).body == b"a"
+        assert net.robots.allowed_if_known(f"{site.url}/anything") is True
+    assert net.cache.answers[site.url].body is None
+
+
+async def test_a_broken_server_forbids_everything_for_a_minute(net: Any) -> None:
+    pages = {"/robots.txt": net.http(b"", "503 Down"), "/a": net.http(b"a")}
+    async with net.site(pages) as site, net.stack(obeys=True) as fetcher:
+        for _ in range(2):
+            with pytest.raises(RobotsUnavailable, match=f"{site.url} answers 503"):
+                await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)
+        assert len(site.seen) == 1
+        assert net.robots.allowed_if_known(f"{site.url}/a") is None
+        assert net.cache.answers == {}
+        pages["/robots.txt"] = net.http(b"")
+        net.clock.at += KEEP_UNAVAILABLE_S
+        assert (await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)).body == b"a"
+
+
+async def test_a_network_failure_is_the_failure_of_the_page(net: Any) -> None:
+    async def drop(_seen: Any, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(0.05)
+        writer.close()
+
+    async with net.serve(drop) as server, net.stack(obeys=True) as fetcher:
+        results = await asyncio.gather(
+            *(fetcher.fetch(net.asks(f"{server.url}/a"), net.permit) for _ in range(3)),
+            return_exceptions=True,
+        )
+    assert all(isinstance(result, ConnectionDropped) for result in results)
+    assert [seen.target for seen in server.seen] == ["/robots.txt"]
+
+
+async def test_robots_is_read_again_after_a_day(net: Any) -> None:
+    pages = {"/robots.txt": net.http(b""), "/a": net.http(b"a")}
+    async with net.site(pages) as site, net.stack(obeys=True) as fetcher:
+        await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)
+        pages["/robots.txt"] = net.http(b"User-agent: SmartSpider\nDisallow: /")
+        net.clock.at += KEEP_S - 1
+        await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)
+        net.clock.at += 1
+        with pytest.raises(RobotsDisallowed):
+            await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)
+
+
+async def test_what_the_store_knows_is_not_asked_for(net: Any) -> None:
+    async with site_with(net, net.http(b"")) as site, net.stack(obeys=True) as fetcher:
+        now = net.clock.now()
+        net.cache.answers[site.url] = RobotsAnswer(site.url, 200, RULES, now, now + 100)
+        with pytest.raises(RobotsDisallowed):
+            await fetcher.fetch(net.asks(f"{site.url}/secret"), net.permit)
+        assert not site.seen
+        net.clock.at += 100
+        net.cache.answers[site.url] = RobotsAnswer(site.url, 200, RULES, now, now + 200)
+        with pytest.raises(RobotsDisallowed):
+            await fetcher.fetch(net.asks(f"{site.url}/secret"), net.permit)
+    assert not site.seen
+
+
+async def test_redirects_of_robots_are_followed_also_to_other_hosts(net: Any) -> None:
+    async with net.site({"/rules": net.http(b"User-agent: *\nDisallow: /a")}) as other:
+        elsewhere = f"http://localhost:{other.port}/rules"
+        async with (
+            site_with(net, net.http(b"", "301 M", Location=elsewhere)) as site,
+            net.stack(obeys=True) as fetcher,
+        ):
+            with pytest.raises(RobotsDisallowed, match=site.url):
+                await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)
+    assert net.permit.entered == ["127.0.0.1", "localhost"]
+
+
+async def test_a_redirect_of_robots_to_a_private_address_is_refused(net: Any) -> None:
+    async with (
+        site_with(net, net.http(b"", "301 M", Location="http://10.0.0.1/robots.txt")) as site,
+        net.stack(text="", entries=(site.url,), obeys=True) as fetcher,
+    ):
+        with pytest.raises(PrivateAddress):
+            await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)
+
+
+async def test_too_many_redirects_of_robots_count_as_no_file(net: Any) -> None:
+    async with (
+        site_with(net, net.http(b"", "301 M", Location="/robots.txt")) as site,
+        net.stack(obeys=True) as fetcher,
+    ):
+        assert (await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)).body == b"a"
+    assert len(site.seen) == 7
+
+
+async def test_a_bad_redirect_of_robots_counts_as_no_file(net: Any) -> None:
+    async with (
+        site_with(net, net.http(b"", "302 F", Location="mailto:x")) as site,
+        net.stack(obeys=True) as fetcher,
+    ):
+        assert (await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)).body == b"a"
+
+
+async def test_every_hop_of_a_page_is_asked_for(net: Any) -> None:
+    moved = net.http(b"", "302 F", Location="/secret/x")
+    async with site_with(net, net.http(RULES), moved=moved) as site, net.stack(obeys=True) as fetcher:
+        with pytest.raises(RobotsDisallowed):
+            await fetcher.fetch(net.asks(f"{site.url}/moved"), net.permit)
+    assert [seen.target for seen in site.seen] == ["/robots.txt", "/moved"]
+
+
+async def test_robots_itself_may_always_be_read(net: Any) -> None:
+    async with (
+        site_with(net, net.http(b"User-agent: *\nDisallow: /")) as site,
+        net.stack(obeys=True) as fetcher,
+    ):
+        page = await fetcher.fetch(net.asks(f"{site.url}/robots.txt"), net.permit)
+    assert page.body.startswith(b"User-agent")
+
+
+async def test_a_huge_robots_file_is_read_up_to_the_limit(net: Any) -> None:
+    start = b"User-agent: *\nDisallow: /secret\n"
+    padding = b"Disallow: /%s\n" % (b"x" * 85)
+    huge = start + padding * (MAX_BYTES // len(padding)) + b"Disallow: /a\n" * 10_000
+    async with site_with(net, net.http(huge)) as site, net.stack(obeys=True) as fetcher:
+        assert (await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)).body == b"a"
+        assert net.robots.allowed_if_known(f"{site.url}/secret") is False
+
+
+def test_half_a_rule_at_the_end_of_a_cut_file_is_no_rule() -> None:
+    line = b"Disallow: /only/this/one\n"
+    body = b"User-agent: *\n"
+    body += b"#" * (MAX_BYTES - len(body) - 12) + b"\n" + line
+    assert body[:MAX_BYTES].endswith(b"\nDisallow: /")
+    assert RobotsFile(body[:MAX_BYTES]).allows("http://h/x")
+
+
+def test_a_byte_order_mark_does_not_hide_the_first_group() -> None:
+    assert not RobotsFile(b"\xef\xbb\xbf" + RULES).allows("http://h/secret")
+
+
+def test_our_own_group_beats_the_one_for_everybody() -> None:
+    ours = b"User-agent: other\nUser-agent: SMARTSPIDER\nDisallow: /no\nCrawl-delay: 999"
+    file = RobotsFile(b"User-agent: *\nDisallow: /\n\n" + ours)
+    assert file.allows("http://h/yes")
+    assert not file.allows("http://h/no")
+    assert file.deciding_line("http://h/no") == "Disallow: /no"
+    assert file.crawl_delay_s == 300.0
+
+
+PATHS = st.text("/ab.%?=*$é", max_size=12)
+LINES = st.lists(st.tuples(st.sampled_from(["Allow", "Disallow"]), PATHS.map("/".__add__)), max_size=6)
+
+
+@given(ours=LINES, everybody=LINES, path=st.text("/ab.?=", max_size=8))
+def test_the_deciding_line_agrees_with_the_verdict(ours: Any, everybody: Any, path: str) -> None:
+    text = "".join(
+        f"User-agent: {agent}\n" + "".join(f"{field}: {value}\n" for field, value in lines) + "\n"
+        for agent, lines in (("*", everybody), ("SmartSpider", ours))
+    )
+    url = f"http://h.example/{path}"
+    file = RobotsFile(text.encode())
+    verdict = Protego.parse(text).can_fetch(url, "SmartSpider")
+    assert file.allows(url) == verdict
+    line = file.deciding_line(url)
+    assert line is None or line.startswith("Allow" if verdict else "Disallow")
+    assert line is not None or verdict
+    assert line is None or line in {f"{field}: {value.strip()}".strip() for field, value in ours}
+
+
+@pytest.mark.parametrize(
+    ("value", "forbids"),
+    [
+        ("nofollow", True),
+        ("noindex, NoFollow", True),
+        ("none", True),
+        ("noindex", False),
+        ("otherbot: nofollow", False),
+        ("otherbot: noindex, nofollow", False),
+        ("otherbot: nofollow, SmartSpider: none", True),
+        ("smartspider: noindex, nofollow", True),
+        ("unavailable_after: 25 Jun 2010 15:00:00 PST, nofollow", True),
+        ("max-snippet: 10, nofollow", True),
+        ("", False),
+    ],
+)
+def test_the_robots_header_is_understood(value: str, *, forbids: bool) -> None:
+    assert header_forbids_follow({"x-robots-tag": value}) is forbids
+
+
+def test_without_the_robots_header_links_are_followed() -> None:
+    assert not header_forbids_follow({})
