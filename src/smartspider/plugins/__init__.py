@@ -1,0 +1,1 @@
+"""Plug-ins: finding an implementation by its name."""

@@ -1,0 +1,1 @@
+"""One sink per file: where items go."""

@@ -1,0 +1,138 @@
+"""The numbered promises of `interfaces/sink.py`, for every file format there is."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from smartspider.core.errors import StoreUnavailable
+from smartspider.core.extraction import Item
+from smartspider.interfaces.sink import Sink
+from smartspider.plugins import registry
+
+ITEMS: list[Item] = [
+    {"name": 'Ä 茶\n"x", y', "tags": ["a", "b"], "price": 1.5},
+    {"name": None, "tags": [], "price": None},
+]
+COLUMNS = ("name", "tags", "price")
+
+
+@pytest.fixture(params=sorted(registry.BUILT_IN["output"]))
+def suffix(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def make(suffix: str) -> Callable[[Path, Sequence[str]], Sink]:
+    made: Callable[[Path, Sequence[str]], Sink] = registry.resolve("output", suffix)
+    return made
+
+
+@pytest.fixture
+def target(tmp_path: Path, suffix: str) -> Path:
+    return tmp_path / f"items.{suffix}"
+
+
+def test_nothing_is_visible_before_commit(make: Callable[..., Sink], target: Path) -> None:
+    target.write_text("the file of the last run")
+    sink = make(target, COLUMNS)
+    sink.write(ITEMS[0])
+    assert target.read_text() == "the file of the last run"
+    sink.commit()
+    assert "茶" in target.read_text(encoding="utf-8")
+
+
+def test_commit_leaves_one_file(make: Callable[..., Sink], target: Path) -> None:
+    sink = make(target, COLUMNS)
+    assert [path.name for path in target.parent.iterdir()] == [f".{target.name}.tmp-{os.getpid()}"]
+    sink.commit()
+    assert list(target.parent.iterdir()) == [target]
+
+
+def test_abort_leaves_nothing_behind(make: Callable[..., Sink], tmp_path: Path, suffix: str) -> None:
+    sink = make(tmp_path / "new" / "deep" / f"items.{suffix}", COLUMNS)
+    sink.write(ITEMS[0])
+    sink.abort()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_abort_keeps_folders_that_were_there_and_the_file_of_the_last_run(
+    make: Callable[..., Sink], target: Path
+) -> None:
+    target.write_text("the file of the last run")
+    make(target, COLUMNS).abort()
+    assert list(target.parent.iterdir()) == [target]
+    assert target.read_text() == "the file of the last run"
+
+
+def test_abort_after_commit_takes_nothing_back(
+    make: Callable[..., Sink], tmp_path: Path, suffix: str
+) -> None:
+    target = tmp_path / "new" / f"items.{suffix}"
+    sink = make(target, COLUMNS)
+    sink.commit()
+    sink.abort()
+    assert target.exists()
+
+
+def test_an_encoded_row_is_the_same_row(make: Callable[..., Sink], tmp_path: Path) -> None:
+    plain, encoded = make(tmp_path / "plain", COLUMNS), make(tmp_path / "encoded", COLUMNS)
+    for item in ITEMS:
+        plain.write(item)
+        encoded.write_encoded(msgspec.json.encode(item))
+    plain.commit()
+    encoded.commit()
+    assert (tmp_path / "plain").read_bytes() == (tmp_path / "encoded").read_bytes() != b""
+
+
+def test_a_link_stays_a_link(make: Callable[..., Sink], target: Path) -> None:
+    real = target.parent / "real"
+    target.symlink_to(real)
+    make(target, COLUMNS).commit()
+    assert target.is_symlink()
+    assert real.is_file()
+
+
+def test_a_folder_is_refused_as_a_target(make: Callable[..., Sink], target: Path) -> None:
+    target.mkdir()
+    with pytest.raises(StoreUnavailable, match="is a folder") as caught:
+        make(target, COLUMNS)
+    assert caught.value.hint.startswith("Name a file in it")
+
+
+def test_a_file_in_the_place_of_a_folder_is_refused(
+    make: Callable[..., Sink], tmp_path: Path, suffix: str
+) -> None:
+    (tmp_path / "taken").touch()
+    with pytest.raises(StoreUnavailable, match="cannot be written"):
+        make(tmp_path / "taken" / f"items.{suffix}", COLUMNS)
+
+
+def test_a_full_disk_is_said_and_abort_still_cleans_up(
+    make: Callable[..., Sink], target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_space(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    sink = make(target, COLUMNS)
+    monkeypatch.setattr(os, "fsync", no_space)
+    with pytest.raises(StoreUnavailable, match="No space left") as caught:
+        sink.commit()
+    assert caught.value.hint.startswith("The disk is full")
+    sink.abort()
+    assert list(target.parent.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")
+def test_a_disk_that_fills_up_while_writing_is_said(make: Callable[..., Sink], target: Path) -> None:
+    (target.parent / f".{target.name}.tmp-{os.getpid()}").symlink_to("/dev/full")
+    sink = make(target, COLUMNS)
+    with pytest.raises(StoreUnavailable, match="No space left"):
+        sink.write({"name": "x" * 1_000_000})
+    sink.abort()
+    assert list(target.parent.iterdir()) == []
