@@ -1,0 +1,196 @@
+"""The demo shop as a web application, and as a process: `python -m smartspider.demo.shop --port 0`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+
+from smartspider.demo import catalogue, feeds, pages
+from smartspider.demo.serving import serve_until_told
+from smartspider.demo.style import drawing
+from smartspider.demo.words import SHELVES
+
+SLOW_S = 0.3
+RETRY_AFTER_S = 1
+
+HITS = web.AppKey("hits", Counter[str])
+"""How often each path with its query was asked for."""
+FAILED = web.AppKey("failed", set[str])
+"""Articles whose page has failed already and works from now on."""
+
+Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def create_shop() -> web.Application:
+    """The shop: the same pages every time, with its own memory of which pages have failed already."""
+    app = web.Application(middlewares=[_remember])
+    app[HITS] = Counter()
+    app[FAILED] = set()
+    app.router.add_get("/", _home)
+    app.router.add_get("/category/{slug}", _category)
+    app.router.add_get("/search", _search)
+    app.router.add_get("/product/{slug}", _product)
+    app.router.add_get("/p/{number:[0-9]+}", _moved)
+    app.router.add_get("/images/{sku}.svg", _image)
+    app.router.add_get("/brands", _brands)
+    app.router.add_get("/brand/{slug}", _brand)
+    app.router.add_get("/about", _about)
+    for path in pages.FORBIDDEN_PATHS:
+        app.router.add_get(path, _forbidden)
+    app.router.add_get("/api/products", _api)
+    app.router.add_get("/robots.txt", _robots)
+    app.router.add_get("/sitemap.xml", _sitemap_index)
+    app.router.add_get("/sitemaps/pages.xml", _page_sitemap)
+    app.router.add_get("/sitemaps/products.xml.gz", _product_sitemap)
+    return app
+
+
+@asynccontextmanager
+async def running_shop(host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[str]:
+    """Serve the shop inside this event loop and give its address."""
+    runner = web.AppRunner(create_shop(), access_log=None, shutdown_timeout=1.0)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, host, port)
+        await site.start()
+        yield f"http://{host}:{runner.addresses[0][1]}/"
+    finally:
+        await runner.cleanup()
+
+
+@web.middleware
+async def _remember(request: web.Request, handler: Answer) -> web.StreamResponse:
+    request.app[HITS][request.path_qs] += 1
+    try:
+        return await handler(request)
+    except web.HTTPNotFound:
+        return _html(pages.not_found(request.path, _base(request)), status=404)
+
+
+def _base(request: web.Request) -> str:
+    return f"http://{request.host}"
+
+
+def _html(text: str, *, status: int = 200) -> web.Response:
+    return web.Response(text=text, content_type="text/html", status=status)
+
+
+async def _home(request: web.Request) -> web.Response:
+    return _html(pages.home(_base(request)))
+
+
+async def _category(request: web.Request) -> web.Response:
+    slug, page = request.match_info["slug"], request.query.get("page", "1")
+    if slug not in {shelf.slug for shelf in SHELVES} or not page.isascii() or not page.isdigit():
+        raise web.HTTPNotFound
+    if not 1 <= int(page) <= catalogue.shelf_pages():
+        raise web.HTTPNotFound
+    return _html(pages.category(slug, int(page), _base(request)))
+
+
+async def _search(request: web.Request) -> web.Response:
+    return _html(pages.search(dict(request.query), _base(request)))
+
+
+async def _product(request: web.Request) -> web.Response:
+    product = catalogue.by_slug().get(request.match_info["slug"])
+    if product is None:
+        raise web.HTTPNotFound
+    failure = _first_failure(product, request.app[FAILED])
+    if failure is not None:
+        return failure
+    if product.number in catalogue.SLOW_PRODUCTS:
+        await asyncio.sleep(SLOW_S)
+    text = pages.product_page(product, _base(request))
+    if product.charset == "utf-8":
+        return _html(text)
+    # The header leaves the charset out on purpose: only the page itself says how it is encoded.
+    return web.Response(
+        body=text.encode(product.charset, "xmlcharrefreplace"), headers={"Content-Type": "text/html"}
+    )
+
+
+def _first_failure(product: catalogue.Product, failed: set[str]) -> web.Response | None:
+    """The bad answer that a fragile page gives once."""
+    if product.sku in failed:
+        return None
+    failed.add(product.sku)
+    if product.number in catalogue.BUSY_PRODUCTS:
+        return web.Response(status=503, text="busy", headers={"Retry-After": str(RETRY_AFTER_S)})
+    if product.number in catalogue.BROKEN_PRODUCTS:
+        return web.Response(status=500, text="out of order")
+    return None
+
+
+async def _moved(request: web.Request) -> web.Response:
+    number = int(request.match_info["number"])
+    if number not in catalogue.MOVED_PRODUCTS:
+        raise web.HTTPNotFound
+    return web.Response(status=301, headers={"Location": catalogue.products()[number].path})
+
+
+async def _image(request: web.Request) -> web.Response:
+    for product in catalogue.products():
+        if product.sku == request.match_info["sku"]:
+            return web.Response(text=drawing(product), content_type="image/svg+xml")
+    raise web.HTTPNotFound
+
+
+async def _brands(request: web.Request) -> web.Response:
+    return _html(pages.brand_index(_base(request)))
+
+
+async def _brand(request: web.Request) -> web.Response:
+    slug = request.match_info["slug"]
+    if slug not in catalogue.brands():
+        raise web.HTTPNotFound
+    return _html(pages.brand(slug, _base(request)))
+
+
+async def _about(request: web.Request) -> web.Response:
+    return _html(pages.about(_base(request)))
+
+
+async def _forbidden(request: web.Request) -> web.Response:
+    return _html(pages.forbidden(request.path, _base(request)))
+
+
+async def _api(request: web.Request) -> web.Response:
+    page = request.query.get("page", "1")
+    if not page.isascii() or not page.isdigit() or int(page) < 1:
+        return web.json_response({"error": "page must be a positive number"}, status=400)
+    return web.json_response(feeds.product_list(int(page)))
+
+
+async def _robots(request: web.Request) -> web.Response:
+    return web.Response(text=feeds.robots(_base(request)))
+
+
+async def _sitemap_index(request: web.Request) -> web.Response:
+    return web.Response(text=feeds.sitemap_index(_base(request)), content_type="application/xml")
+
+
+async def _page_sitemap(request: web.Request) -> web.Response:
+    return web.Response(text=feeds.page_sitemap(_base(request)), content_type="application/xml")
+
+
+async def _product_sitemap(request: web.Request) -> web.Response:
+    return web.Response(body=feeds.product_sitemap(_base(request)), content_type="application/gzip")
+
+
+def main() -> None:
+    """Serve until stdin closes or a signal comes."""
+    parser = argparse.ArgumentParser(prog="python -m smartspider.demo.shop", description=__doc__)
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=0)
+    options = parser.parse_args()
+    asyncio.run(serve_until_told(running_shop(options.host, options.port)))
+
+
+if __name__ == "__main__":
+    main()

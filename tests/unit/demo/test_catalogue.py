@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from hashlib import sha256
+
+import msgspec
+
+from smartspider.demo import catalogue
+from smartspider.demo.facts import EXPECTED_ITEMS, expected_pages
+from smartspider.demo.words import SHELVES
+
+
+def test_the_catalogue_is_the_same_everywhere_and_every_time() -> None:
+    digest = sha256(msgspec.json.encode(catalogue.products())).hexdigest()
+    assert digest == "5edd0464ef50960b0dc7227a4100c4e435e472b9bd0c95e46c0c146db60eb5c4"
+
+
+def test_every_product_has_a_page_of_its_own() -> None:
+    goods = catalogue.products()
+    assert len({product.slug for product in goods}) == len(goods) == EXPECTED_ITEMS == 240
+    assert len({product.sku for product in goods}) == len(goods)
+    assert [product.number for product in goods] == list(range(len(goods)))
+
+
+def test_every_shelf_and_every_brand_has_goods() -> None:
+    for shelf in SHELVES:
+        assert len(catalogue.on_shelf(shelf.slug)) == catalogue.PER_SHELF
+    for slug in catalogue.brands():
+        assert catalogue.found({"brand": slug})
+
+
+def test_related_goods_are_others() -> None:
+    for product in catalogue.products():
+        related = catalogue.related_to(product)
+        assert len({other.sku for other in related} - {product.sku}) == 4
+
+
+def test_a_search_narrows_and_orders() -> None:
+    cheap = catalogue.found({"category": "tea", "price": "under-20", "sort": "price"})
+    assert cheap
+    assert [product.cents for product in cheap] == sorted(product.cents for product in cheap)
+    assert all(product.cents < 2_000 and product.shelf == "tea" for product in cheap)
+    assert {product.title for product in catalogue.found({"q": "kettle"})} >= {"Enamel Kettle"}
+    best = catalogue.found({"category": "desk", "sort": "rating"})
+    assert best[0].rating >= best[-1].rating
+
+
+def test_the_shop_has_several_hundred_pages() -> None:
+    assert len(expected_pages()) == 1 + 2 + 24 + 40 + 12 + 240
