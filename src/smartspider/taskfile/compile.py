@@ -11,6 +11,7 @@ from smartspider.core.plan import FetchPlan, Plan
 from smartspider.core.politeness import Politeness
 from smartspider.core.retry import RetryPolicy
 from smartspider.core.scope import Scope
+from smartspider.core.traps import TrapGuards
 from smartspider.core.urls import CanonicalRules
 from smartspider.taskfile.capabilities import require_built
 from smartspider.taskfile.compile_pages import page_plans
@@ -38,6 +39,7 @@ def compile_task(task: Task) -> Plan:
         fetch=_fetch(task),
         politeness=_politeness(task),
         limits=_limits(task),
+        traps=TrapGuards(**task.traps.model_dump()),
         retry=_retry(task),
         canonical=canonical,
         guards=_guards(task),

@@ -21,6 +21,7 @@ from smartspider.taskfile.sections import (
     Schedule,
     Scope,
     Sink,
+    Traps,
 )
 from smartspider.taskfile.values import Cron, Headers, HttpUrl, Method, Priority, TaskName, Text
 
@@ -91,6 +92,7 @@ class Task(Part):
     fetch: Fetch = Field(default=Fetch(), description="How pages are fetched.")
     politeness: Politeness = Field(default=Politeness(), description="How gently each host is treated.")
     limits: Limits = Field(default=Limits(), description="When the run ends before its pages do.")
+    traps: Traps = Field(default=Traps(), description="Guards against sites that never end.")
     retry: Retry = Field(default=Retry(), description="How failed requests are tried again.")
     dedup: Dedup = Field(default=Dedup(), description="What counts as the same request and the same item.")
     pipeline: list[StepForm] = Field(default=[], description="Steps every item goes through, in order.")

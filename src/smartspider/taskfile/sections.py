@@ -93,6 +93,20 @@ class Limits(Part):
     max_errors: Count | None = Field(default=None, description="Requests given up.")
 
 
+class Traps(Part):
+    """Bounds that an honest site does not reach."""
+
+    max_url_length: int = Field(default=2048, ge=16, le=100_000, description="Characters of a URL.")
+    max_path_segments: int = Field(default=32, ge=1, le=1000, description="Segments of a path.")
+    max_repeats: int = Field(default=4, ge=1, le=1000, description="Times one path segment may repeat.")
+    max_urls_per_host: Count | None = Field(
+        default=None, description="Distinct URLs known per host; null means no limit."
+    )
+    max_links_per_page: int = Field(
+        default=50_000, ge=1, le=1_000_000, description="Links kept of one page, the first ones."
+    )
+
+
 class Retry(Part):
     """How often and when a failed request is tried again."""
 

@@ -82,6 +82,13 @@ def full() -> dict[str, Any]:
             "actions": [{"click": ".more"}],
         },
         "politeness": {"robots": "ignore", "delay_s": 0, "rate_per_s": 2, "per_host": 2, "per_domain": 3},
+        "traps": {
+            "max_url_length": 100,
+            "max_path_segments": 9,
+            "max_repeats": 2,
+            "max_urls_per_host": 50,
+            "max_links_per_page": 10,
+        },
         "limits": {"max_pages": 1, "max_items": 2, "max_depth": 0, "max_duration_s": 1.5, "max_errors": 3},
         "retry": {"max_attempts": 1, "backoff_s": 0, "max_backoff_s": 1, "on_status": [500]},
         "dedup": {"urls": "bloom", "window": "7d", "items": ["title"], "scope": "task", "keep": "last"},

@@ -16,6 +16,7 @@ from smartspider.core.politeness import Politeness
 from smartspider.core.request import Extras, make_request
 from smartspider.core.retry import RetryPolicy
 from smartspider.core.rules import Follow, NextLink, Rule
+from smartspider.core.traps import TrapGuards
 from smartspider.core.urls import CanonicalRules
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task, read_document
@@ -263,3 +264,10 @@ def test_the_spec_compiles_to_the_same_plan_columns_in_order(full: dict[str, Any
     assert again == plan
     assert again.columns == ("b", "a", "text")
     assert len(plan.spec_hash) == 64
+
+
+def test_the_trap_guards_are_the_tasks() -> None:
+    assert plan_of().traps == TrapGuards()
+    assert plan_of(traps={"max_repeats": 2, "max_urls_per_host": 50}).traps == TrapGuards(
+        max_repeats=2, max_urls_per_host=50
+    )
