@@ -158,7 +158,7 @@ def install(venv: Path, purpose: Purpose) -> None:
     python = str(venv / "bin" / "python")
     lock = str(ROOT / "requirements" / purpose.lock)
     pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    uv = [str(venv / "bin" / "uv"), "pip", "install", "--quiet", "--python", python]
+    uv = [str(venv / "bin" / "uv"), "pip", "install", "--quiet", "--compile-bytecode", "--python", python]
     locked = ["--require-hashes", "--requirement", lock]
     project = ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
     try:
