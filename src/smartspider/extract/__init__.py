@@ -1,0 +1,1 @@
+"""Reading pages: rules compiled once per task, one parse per page."""

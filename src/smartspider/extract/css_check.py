@@ -1,0 +1,68 @@
+"""Whether Lexbor can read a selector, and if not, which part of it is to blame."""
+
+from __future__ import annotations
+
+import re
+
+from selectolax.lexbor import LexborHTMLParser, SelectolaxError
+
+from smartspider.extract.selector import Member, SelectorWrong, read_selector, split_simple
+
+_FORGIVING = re.compile(r"(:(?:is|where)\()(.*)\)", re.IGNORECASE | re.DOTALL)
+_SCOPE_PREFIX = re.compile(r":scope", re.IGNORECASE)
+_HINTS = (
+    (re.compile(r":contains\(", re.IGNORECASE), ':lexbor-contains("...") looks into an element\'s own text'),
+    (re.compile(r":scope", re.IGNORECASE), "':scope' can only stand first"),
+    (re.compile(r"\[[^\]]*!="), "write :not([name=value])"),
+    (re.compile(r"\[[^\]]*=\s*\d"), "put the value in quotes"),
+)
+
+
+def check_css(expr: str) -> tuple[Member, ...]:
+    """The members of an expression that Lexbor can read whole; raises `SelectorWrong` with the place."""
+    members = read_selector(expr)
+    _check_members(members, 0)
+    return members
+
+
+def _check_members(members: tuple[Member, ...], offset: int) -> None:
+    for member in members:
+        for number, compound in enumerate(member.compounds):
+            css = compound.css
+            at = offset + compound.at
+            if member.is_scoped and number == 0 and compound.combinator != ">":
+                css = _SCOPE_PREFIX.sub("*", css, count=1)
+                at += len(compound.css) - len(css)
+            _check_compound(css, at)
+
+
+def _check_compound(css: str, at: int) -> None:
+    simples = split_simple(css)
+    for start, simple in simples:
+        if not _is_readable(simple):
+            hint = next((hint for pattern, hint in _HINTS if pattern.search(simple)), "")
+            raise SelectorWrong(at + start, f"{simple!r} is not a selector that works here", hint)
+        inner = _FORGIVING.fullmatch(simple)
+        if inner is not None:
+            # Lexbor skips what it cannot read inside :is(), so a misspelling there would match nothing.
+            _check_inner(inner[2], at + start + len(inner[1]))
+    if not _is_readable(css):
+        raise SelectorWrong(at, f"{css!r} cannot be read as a whole")
+
+
+def _check_inner(expr: str, at: int) -> None:
+    try:
+        members = read_selector(expr)
+    except SelectorWrong as wrong:
+        raise SelectorWrong(at + wrong.at, wrong.what, wrong.hint) from None
+    if any(member.take != "element" for member in members):
+        raise SelectorWrong(at, "a pseudo-element cannot stand inside parentheses")
+    _check_members(members, at)
+
+
+def _is_readable(css: str) -> bool:
+    try:
+        LexborHTMLParser("").css(css)
+    except SelectolaxError:
+        return False
+    return True

@@ -1,0 +1,142 @@
+"""Selectors as Lexbor is asked them: over a page, in one item, or over all items of a page at once.
+
+Lexbor knows no `:scope` and lets a relative `.wrap h2` match a `.wrap` outside the item. So items carry a
+mark while they are searched, and every relative selector starts from the mark.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+from selectolax.lexbor import LexborNode
+
+from smartspider.extract.selector import SCOPE, Member, Take
+
+MARK = "smartspider-item"
+"""The attribute that items carry while they are searched."""
+
+_AT_MARK = f"[{MARK}]"
+_BARE_FUNCTION = re.compile(r"""("[^"]*"|'[^']*')|(^|[\s(,>+~]):(?=(?:is|not|has|where)\()""", re.IGNORECASE)
+"""Lexbor tests only the nearest ancestor against a compound that begins with such a function; with `*` before
+it, it tests them all. Strings are matched to be left alone."""
+_PLAIN_NAME = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
+
+
+class Query(msgspec.Struct, frozen=True):
+    """Members of one expression that take the same thing, each way they are asked."""
+
+    take: Take
+    attr: str
+    in_page: str
+    in_item: str
+    in_cards: str
+    """`in_item` for all items at once; each item's matches come after the item itself."""
+    is_page_marked: bool
+    repeats: bool
+    """The same element may be found more than once in an item."""
+    repeats_in_page: bool
+
+    def find_in_page(self, root: LexborNode) -> list[LexborNode]:
+        """All matches in the document, in its order."""
+        if self.is_page_marked:
+            mark(root)
+        nodes = root.css(self.in_page)
+        if self.is_page_marked:
+            unmark(root)
+        return distinct(nodes) if self.repeats_in_page else nodes
+
+    def first_in_page(self, root: LexborNode) -> LexborNode | None:
+        """The first match in the document."""
+        if self.is_page_marked:
+            mark(root)
+        node = root.css_first(self.in_page)
+        if self.is_page_marked:
+            unmark(root)
+        return node
+
+    def find_in_item(self, item: LexborNode) -> list[LexborNode]:
+        """All matches in an item that carries the mark, in document order."""
+        nodes = item.css(self.in_item)
+        return distinct(nodes) if self.repeats else nodes
+
+
+def distinct(nodes: Iterable[LexborNode]) -> list[LexborNode]:
+    """The nodes without repetitions, in their order."""
+    return list({node.mem_id: node for node in nodes}.values())
+
+
+def mark(item: LexborNode) -> None:
+    """Make an element the one that relative selectors start from."""
+    item.attrs[MARK] = ""
+
+
+def unmark(item: LexborNode) -> None:
+    """Undo `mark`."""
+    del item.attrs[MARK]
+
+
+def make_queries(members: tuple[Member, ...], *, is_raw: bool) -> tuple[Query, ...]:
+    """The queries of an expression: one, or one for each kind of thing its members take."""
+    kinds: dict[tuple[Take, str], list[Member]] = {}
+    for member in members:
+        group = kinds.setdefault((member.take, member.attr or ""), [])
+        group.append(member)
+        last = member.compounds[-1]
+        if member.take == "attr" and last.css == "*" and last.combinator == " ":
+            # As in parsel, `div ::attr(x)` is the attribute of the div too.
+            group.append(member._replace(compounds=member.compounds[:-1]))
+    return tuple(_make_query(take, attr, group, is_raw) for (take, attr), group in kinds.items())
+
+
+def _make_query(take: Take, attr: str, members: list[Member], is_raw: bool) -> Query:
+    in_page = [_at_mark(member) if member.is_scoped else _plain(member) for member in members]
+    in_item: list[str] = []
+    for member in members:
+        in_item.extend(_relative(member, includes_self=is_raw or take != "element"))
+    return Query(
+        take=take,
+        attr=attr,
+        in_page=", ".join(in_page),
+        in_item=", ".join(in_item),
+        in_cards=", ".join([_AT_MARK, *in_item]),
+        is_page_marked=any(member.is_scoped for member in members),
+        repeats=len(in_item) > 1,
+        repeats_in_page=len(in_page) > 1,
+    )
+
+
+def _relative(member: Member, *, includes_self: bool) -> list[str]:
+    """The member below the mark, and with its first compound on the mark where that can be meant."""
+    if member.is_scoped:
+        return [_at_mark(member)]
+    forms = [f"{_AT_MARK} {_plain(member)}"]
+    is_single = len(member.compounds) == 1
+    # `h2 + p` with the item as the h2 would lead out of the item.
+    if includes_self if is_single else member.compounds[1].combinator in {" ", ">"}:
+        forms.append(_join([member.compounds[0].css + _AT_MARK], member))
+    return forms
+
+
+def _at_mark(member: Member) -> str:
+    first = member.compounds[0]
+    if first.combinator == ">":
+        return _join([_AT_MARK, ">", first.css], member)
+    return _join([_AT_MARK + first.css[len(SCOPE) :]], member)
+
+
+def _plain(member: Member) -> str:
+    return _join([member.compounds[0].css], member)
+
+
+def _join(head: list[str], member: Member) -> str:
+    words = head
+    for compound in member.compounds[1:]:
+        words += [compound.combinator.strip(), compound.css]
+    css = " ".join(filter(None, words))
+    # Elements without the attribute give no value. Where every element would match they are left out here;
+    # elsewhere the selector stays as it is, so that `a::text` and `a::attr(href)` are one search.
+    if member.take == "attr" and member.compounds[-1].css == "*" and _PLAIN_NAME.fullmatch(member.attr or ""):
+        css += f"[{member.attr}]"
+    return _BARE_FUNCTION.sub(lambda found: found[1] or f"{found[2]}*:", css)

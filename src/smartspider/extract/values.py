@@ -1,0 +1,119 @@
+"""What matched nodes say: every value, in document order, as parsel's `getall()` would list it.
+
+Where values are not raw, text nodes are trimmed and elements are their collapsed text instead of HTML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from selectolax.lexbor import LexborNode
+
+from smartspider.extract.document import Document
+from smartspider.extract.query import MARK, Query
+
+_MARK_HTML = f' {MARK}=""'
+
+Found = list[tuple[Query, list[LexborNode]]]
+"""The queries of one expression, and the nodes each found."""
+
+
+def text_of(node: LexborNode, document: Document) -> str:
+    """An element's text with whitespace collapsed, without the scripts and styles inside it."""
+    child = node.first_child
+    if child is None:
+        return ""
+    text = child.text_content
+    if text is None or child.next is not None:
+        has_script = node.mem_id in document.script_holders
+        text = "".join(_readable_texts(node)) if has_script else node.text()
+    if text.isprintable() and "  " not in text:
+        # Whitespace other than the space is not printable: nothing to collapse, at a fraction of the cost.
+        return text.strip(" ")
+    return " ".join(text.split())
+
+
+def _readable_texts(node: LexborNode) -> Iterator[str]:
+    for inner in node.traverse(include_text=True):
+        text = inner.text_content
+        if text is not None:
+            parent = inner.parent
+            if parent is None or parent.tag not in {"script", "style"}:
+                yield text
+
+
+def html_of(node: LexborNode) -> str:
+    """An element as HTML."""
+    return (node.html or "").replace(_MARK_HTML, "")
+
+
+def list_values(found: Found, top: LexborNode, document: Document, *, is_raw: bool) -> list[str]:
+    """The values of nodes that were found in `top`, in document order."""
+    if len(found) > 1:
+        return list(_merged(found, top, document, is_raw))
+    query, nodes = found[0]
+    match query.take:
+        case "element" if is_raw:
+            return [html_of(node) for node in nodes]
+        case "element":
+            return [text_of(node, document) for node in nodes]
+        case "attr":
+            attributes = (node.attrs.sget(query.attr, None) for node in nodes)
+            return [value for value in attributes if value is not None]
+        case "text":
+            texts = _own_texts(nodes, top)
+        case "deep_text":
+            texts = list(_deep_texts(nodes).values())
+    return texts if is_raw else [text.strip() for text in texts]
+
+
+def _own_texts(nodes: list[LexborNode], top: LexborNode) -> list[str]:
+    texts = []
+    for node in nodes:
+        child = node.first_child
+        if child is not None and child.next is not None and len(nodes) > 1:
+            # Matches may lie in one another, and then their text nodes interleave.
+            by_id = _texts_by_id(nodes)
+            return [by_id[inner.mem_id] for inner in top.traverse(include_text=True) if inner.mem_id in by_id]
+        texts += [text for inner in node.iter(include_text=True) if (text := inner.text_content) is not None]
+    return texts
+
+
+def _texts_by_id(nodes: Iterable[LexborNode]) -> dict[int, str]:
+    return {
+        inner.mem_id: text
+        for node in nodes
+        for inner in node.iter(include_text=True)
+        if (text := inner.text_content) is not None
+    }
+
+
+def _deep_texts(nodes: Iterable[LexborNode]) -> dict[int, str]:
+    return {
+        inner.mem_id: text
+        for node in nodes
+        for inner in node.traverse(include_text=True)
+        if (text := inner.text_content) is not None
+    }
+
+
+def _merged(found: Found, top: LexborNode, document: Document, is_raw: bool) -> Iterator[str]:
+    """An element comes before its attributes, and these before its text."""
+    elements = {node.mem_id for query, nodes in found if query.take == "element" for node in nodes}
+    attributes: dict[int, set[str]] = {}
+    texts: dict[int, str] = {}
+    for query, nodes in found:
+        if query.take == "attr":
+            for node in nodes:
+                attributes.setdefault(node.mem_id, set()).add(query.attr.lower())
+        elif query.take != "element":
+            texts |= _texts_by_id(nodes) if query.take == "text" else _deep_texts(nodes)
+    for node in top.traverse(include_text=True):
+        key = node.mem_id
+        if key in elements:
+            yield html_of(node) if is_raw else text_of(node, document)
+        names = attributes.get(key, ())
+        if names:
+            yield from (value or "" for name, value in node.attributes.items() if name.lower() in names)
+        if key in texts:
+            yield texts[key] if is_raw else texts[key].strip()
