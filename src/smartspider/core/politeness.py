@@ -8,16 +8,19 @@ WINDOW_SHARE = 0.05
 WINDOW_MIN_S = 0.005
 WINDOW_MAX_S = 0.050
 
-ADAPTIVE_FIRST_S = 1.0
-ADAPTIVE_MAX_S = 120.0
-ADAPTIVE_RECOVERY = 0.9
+ADAPTIVE_FIRST_S = 0.5
+ADAPTIVE_MAX_S = 60.0
+ADAPTIVE_RECOVERY = 0.8
 ADAPTIVE_GONE_S = 0.05
 
-CIRCUIT_FAILURES = 5
-CIRCUIT_FIRST_S = 15.0
-CIRCUIT_MAX_S = 900.0
+CIRCUIT_FAILURES = 8
+"""Failures to reach a host, in a row, that open its circuit. An answer of any status is no such failure."""
+CIRCUIT_FIRST_S = 10.0
+CIRCUIT_MAX_S = 600.0
 CIRCUIT_GIVE_UP = 6
 """Openings in a row after which a host counts as down and its open requests are buried."""
+CIRCUIT_GIVE_UP_UNSEEN = 2
+"""The same for a host that has never answered: it is more likely wrong than down."""
 
 
 class Politeness(msgspec.Struct, frozen=True):

@@ -34,6 +34,8 @@ class Request(msgspec.Struct, frozen=True):
     depth: int = 0
     is_entry: bool = False
     extras: Extras = NO_EXTRAS
+    parent: str | None = None
+    """The URL of the page it was found on; known when it is handed out."""
 
     @property
     def host(self) -> str:

@@ -18,9 +18,10 @@ def header_forbids_follow(headers: dict[str, str]) -> bool:
     for part in value.split(","):
         directive = part.strip().lower()
         name, colon, rest = directive.partition(":")
-        if colon and name.strip() not in _TAKES_VALUE:
-            # "otherbot: noindex, nofollow": the name holds until the next one.
-            is_ours = name.strip() == ROBOTS_TOKEN.lower()
+        name = name.strip()
+        if colon and " " not in name and name not in _TAKES_VALUE:
+            # "otherbot: noindex, nofollow": the name holds until the next one; a part of a date is no name.
+            is_ours = name == ROBOTS_TOKEN.lower()
             directive = rest.strip()
         if is_ours and directive in _FORBIDS:
             return True

@@ -20,8 +20,8 @@ ClosedState = Literal["done", "redirect", "missing", "skipped", "dead", "broken"
 class HostNews(msgspec.Struct, frozen=True, gc=False):
     """What an answer says about its host, for the gate to act on."""
 
-    is_failure: bool = False
-    """The host itself is in trouble (timeout, refused, 5xx): counts towards the circuit."""
+    is_unreachable: bool = False
+    """It gave no answer (refused, dropped, timeout): counts towards the circuit."""
     slow_down: bool = False
     hold_s: float | None = None
     """Send nothing for so long (Retry-After)."""

@@ -63,6 +63,7 @@ _META: dict[str, Callable[[Document], Any]] = {
     "fetched_at": lambda document: datetime.fromtimestamp(document.page.fetched_at, UTC).isoformat(),
     "depth": lambda document: document.request.depth,
     "page": lambda document: document.request.page,
+    "parent": lambda document: document.request.parent,
 }
 
 

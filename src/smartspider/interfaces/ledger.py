@@ -21,6 +21,8 @@ class SettleReport(msgspec.Struct, frozen=True):
     items: int = 0
     events: list[Event] = []
     """Holds and guards that followed from it."""
+    stored: list[int] = []
+    """Rows (of the leases) whose children are in the store now; the links of others may not be there."""
 
 
 class Ledger(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from smartspider.core.extraction import Extraction
@@ -28,6 +29,7 @@ def _read(
     charset: str = "utf-8",
     url: str = URL,
     meta: dict[str, Any] | None = None,
+    parent: str | None = None,
     max_links: int = 50_000,
 ) -> Extraction:
     plan = PagePlan(
@@ -46,7 +48,8 @@ def _read(
         charset=charset,
         fetched_at=1_700_000_000.0,
     )
-    return extractor.extract(page, make_request(URL, depth=2, extras=Extras(meta=meta or {})))
+    request = make_request(URL, depth=2, extras=Extras(meta=meta or {}))
+    return extractor.extract(page, msgspec.structs.replace(request, parent=parent))
 
 
 @pytest.fixture

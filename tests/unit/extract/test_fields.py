@@ -94,7 +94,8 @@ def test_const_and_meta_fill_every_item(read: Read) -> None:
         items=".c",
         fields=fields,
         url="http://shop.example/landed",
-        meta={"colour": "red", "parent": "http://shop.example/"},
+        meta={"colour": "red"},
+        parent="http://shop.example/",
     )
     assert (
         extraction.items
