@@ -7,8 +7,8 @@ from pathlib import Path
 
 import aiohttp
 
-from smartspider.demo.serving import is_lifeline
 from smartspider.demo.process import site_process
+from smartspider.demo.serving import is_lifeline
 
 _SHOP = (sys.executable, "-m", "smartspider.demo.shop")
 

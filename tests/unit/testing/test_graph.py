@@ -6,8 +6,8 @@ from typing import Any
 import aiohttp
 from selectolax.lexbor import LexborHTMLParser
 
-from smartspider.testing.graph import ChangingGraph, graph_task
 from smartspider.demo.process import site_process
+from smartspider.testing.graph import ChangingGraph, graph_task
 
 Row = dict[str, Any]
 

@@ -9,8 +9,8 @@ import aiohttp
 import pytest
 import uvloop
 
-from smartspider.testing.answers import gzipped, json_page, page, redirect, reply, too_many, too_many_until
 from smartspider.demo.process import site_process
+from smartspider.testing.answers import gzipped, json_page, page, redirect, reply, too_many, too_many_until
 from smartspider.testing.site import ScriptableSite, gaps_of, peak_of
 from smartspider.testing.wire import Arrival
 

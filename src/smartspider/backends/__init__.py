@@ -1,0 +1,1 @@
+"""The plugs: one folder per technology, each behind the Protocols of `interfaces`."""

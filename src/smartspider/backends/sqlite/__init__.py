@@ -1,0 +1,1 @@
+"""Store, frontier and ledger in one SQLite file: a crawl needs no server."""

@@ -1,0 +1,175 @@
+"""One connection to the data folder: transactions, time, errors."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import apsw
+
+from smartspider.backends.sqlite import times
+from smartspider.core.errors import StoreUnavailable
+from smartspider.interfaces.clock import Clock
+
+FILE = "smartspider.db"
+BUSY_WAIT_MS = 20
+SETUP_WAIT_MS = 10_000
+"""Setting up a connection may meet another process doing the same; it is over in a moment."""
+LOCKED_PATIENCE_S = 30.0
+CHECKPOINT_PAGES = 4000
+
+T = TypeVar("T")
+
+
+class Database:
+    """The one connection of a process. Calls run on the event loop: they take milliseconds (see ADR 0003)."""
+
+    def __init__(self, folder: Path, clock: Clock) -> None:
+        self.folder = folder
+        self.clock = clock
+        self._shift = clock.now() - clock.monotonic()
+        self._connection = connect(folder / FILE)
+        self._checkpointer: threading.Thread | None = None
+        with translated(folder):
+            self._connection.set_wal_hook(self._on_commit)
+
+    def now(self) -> float:
+        """Store time, the same for all processes: it never goes back, and follows the wall clock forward."""
+        return self.clock.monotonic() + self._shift
+
+    def clock_shift(self) -> float:
+        """How far this process's monotonic clock is ahead of store time."""
+        return -self._shift
+
+    async def write(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Run `work` in one write transaction; the loop goes on while another process writes."""
+        with translated(self.folder):
+            await self._begin()
+            return self._finish(self._timed(work))
+
+    async def read(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Run `work` on one consistent snapshot."""
+        with translated(self.folder):
+            self._connection.execute("BEGIN")
+            return self._finish(work)
+
+    async def _begin(self) -> None:
+        give_up_at = self.clock.monotonic() + LOCKED_PATIENCE_S
+        while True:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+            except apsw.BusyError:
+                if self.clock.monotonic() >= give_up_at:
+                    raise
+                await asyncio.sleep(0.005)
+            else:
+                return
+
+    def _timed(self, work: Callable[[apsw.Connection], T]) -> Callable[[apsw.Connection], T]:
+        def timed(connection: apsw.Connection) -> T:
+            self._shift = times.follow(connection, self.clock.now(), self.clock.monotonic())
+            return work(connection)
+
+        return timed
+
+    def _finish(self, work: Callable[[apsw.Connection], T]) -> T:
+        try:
+            result = work(self._connection)
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+        return result
+
+    def _on_commit(self, connection: apsw.Connection, _name: str, pages: int) -> int:
+        """Checkpoint beside the loop: it syncs the disk, which the loop must not wait for."""
+        if pages >= CHECKPOINT_PAGES and (self._checkpointer is None or not self._checkpointer.is_alive()):
+            path = Path(connection.filename)
+            self._checkpointer = threading.Thread(target=_checkpoint, args=(path,), name="checkpoint")
+            self._checkpointer.start()
+        return apsw.SQLITE_OK
+
+    def compact(self) -> None:
+        """Rewrite the file without its free pages."""
+        with translated(self.folder):
+            self._connection.execute("VACUUM")
+            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._checkpointer is not None:
+            self._checkpointer.join()
+        self._connection.close()
+
+
+def connect(path: Path) -> apsw.Connection:
+    """A connection set up as all connections to a data folder must be."""
+    with translated(path.parent):
+        connection = apsw.Connection(str(path))
+        connection.set_busy_timeout(SETUP_WAIT_MS)
+        for pragma in (
+            "journal_mode = WAL",
+            "synchronous = NORMAL",
+            "cache_size = -65536",
+            "temp_store = MEMORY",
+            "wal_autocheckpoint = 0",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+        connection.set_busy_timeout(BUSY_WAIT_MS)
+        return connection
+
+
+def _checkpoint(path: Path) -> None:
+    """Move the log into the file: most of it without a lock, the rest so that the log starts anew."""
+    connection = apsw.Connection(str(path))
+    try:
+        connection.pragma("schema_version")  # a connection that never read does not know that there is a log
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        connection.set_busy_timeout(SETUP_WAIT_MS)
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
+    except (apsw.BusyError, apsw.LockedError, apsw.FullError, apsw.IOError):
+        pass  # someone else is at it, or the next commit meets the same trouble and says so
+    finally:
+        connection.close()
+
+
+@contextmanager
+def translated(folder: Path) -> Iterator[None]:
+    """SQLite's errors, in our words: what happened and what to try."""
+    try:
+        yield
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise StoreUnavailable(
+            f"the data folder {folder} is locked by another program",
+            hint="close the program that holds it open, or use another --data folder",
+        ) from error
+    except apsw.FullError as error:
+        raise StoreUnavailable(
+            f"the disk of the data folder {folder} is full; nothing that was saved is lost",
+            hint="free some space and run the same command again",
+        ) from error
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise StoreUnavailable(
+            f"the data folder {folder} is damaged: {error}",
+            hint="run `smartspider fsck --data DIR`, restore a copy, or use another --data folder",
+        ) from error
+    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError, apsw.IOError) as error:
+        raise StoreUnavailable(
+            f"the data folder {folder} cannot be used: {error}",
+            hint="check that it exists, is writable and is on a local disk",
+        ) from error
+
+
+def rows(connection: apsw.Connection, sql: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """All rows of a statement."""
+    return connection.execute(sql, values).fetchall()
+
+
+def row(connection: apsw.Connection, sql: str, values: tuple[Any, ...] = ()) -> tuple[Any, ...] | None:
+    """The first row of a statement."""
+    return connection.execute(sql, values).fetchone()

@@ -1,0 +1,216 @@
+"""The lanes: a queue per run and host. Everything here runs inside a transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import apsw
+import msgspec
+
+from smartspider.backends.sqlite import gate as gates
+from smartspider.backends.sqlite import statements
+from smartspider.backends.sqlite.database import row, rows
+from smartspider.backends.sqlite.ids import run_of
+from smartspider.core.lease import Lease, Token, Window
+from smartspider.core.request import NO_EXTRAS, Extras, Request
+
+SQL = statements.load("frontier.sql")
+
+LEASE_S = 60.0
+SUSPECT_AFTER = 3
+"""Returns after which a request is only handed out alone."""
+BURY_AFTER = 3
+"""Workers lost with nothing but this request in their hands."""
+ASKING_S = 0.3
+"""A run whose workers asked within this time takes its turn at a host."""
+SPARE_LANES = 8
+"""Lanes looked at beyond those that could fill the hand, because some turn out to be closed."""
+
+_extras = msgspec.json.Decoder(Extras)
+
+
+class Place(msgspec.Struct, frozen=True, gc=False):
+    """Where a request goes in the frontier."""
+
+    url_id: int
+    host_id: int
+    rank: int
+
+
+def find_lane(connection: apsw.Connection, run_id: int, host_id: int) -> int:
+    """The lane of a run for a host, made when it is new."""
+    found = row(connection, SQL.find_lane, (host_id, run_id))
+    if found is None:
+        connection.execute(SQL.add_lane, (run_id, host_id))
+        found = row(connection, SQL.find_lane, (host_id, run_id))
+    assert found is not None  # noqa: S101 - it was inserted in this transaction
+    return int(found[0])
+
+
+def enqueue(connection: apsw.Connection, run_id: int, places: Iterable[Place]) -> None:
+    """Queue requests that are not live."""
+    by_host: dict[int, list[Place]] = {}
+    for place in places:
+        by_host.setdefault(place.host_id, []).append(place)
+    for host_id, group in by_host.items():
+        lane_id = find_lane(connection, run_id, host_id)
+        connection.executemany(SQL.enqueue, [(lane_id, place.rank, place.url_id) for place in group])
+        best = min(place.rank for place in group)
+        connection.execute(SQL.lane_grew, (len(group), best, lane_id))
+
+
+def offer(connection: apsw.Connection, run_id: int, url_ids: Iterable[int]) -> int:
+    """Queue open rows of a run unless they are live."""
+    places = []
+    for url_id in sorted({url_id for url_id in url_ids if run_of(url_id) == run_id}):
+        found = row(connection, SQL.open_row, (url_id,))
+        if found and not row(connection, SQL.is_live, (*found, run_id))[0]:  # type: ignore[index] # EXISTS has a row
+            places.append(Place(*found))
+    enqueue(connection, run_id, places)
+    return len(places)
+
+
+def wake(connection: apsw.Connection, run_id: int, now: float) -> None:
+    """Open the lanes and bring back the requests whose time has come."""
+    connection.execute(SQL.wake_lanes, (run_id, now))
+    due = [Place(*found) for found in rows(connection, SQL.due_later, (run_id, now))]
+    if due:
+        connection.executemany(SQL.drop_later, [(place.url_id,) for place in due])
+        enqueue(connection, run_id, due)
+
+
+class Hand(msgspec.Struct):
+    """A worker's hand while it is being filled."""
+
+    worker_id: int
+    want: int
+    now: float
+    clock_shift: float
+    leases: list[Lease] = []
+
+    @property
+    def free(self) -> int:
+        """Leases it still takes."""
+        return self.want - len(self.leases)
+
+
+def take_suspect(connection: apsw.Connection, hand: Hand, run_id: int, room: int) -> bool:
+    """Whether a suspect waits for this worker; it is handed out once the worker holds nothing else.
+
+    A suspect whose gate is closed keeps nobody waiting.
+    """
+    for url_id, host_id in rows(connection, SQL.due_suspects, (run_id, hand.now)):
+        gate = gates.read_gate(connection, host_id)
+        if gate.opens_at > hand.now:
+            continue
+        is_idle = not hand.leases and row(connection, SQL.leases_of, (hand.worker_id,)) == (0,)
+        if is_idle and room > 0 and gates.room(connection, gate, hand.now) > 0:
+            connection.execute(SQL.drop_later, (url_id,))
+            suspects = rows(connection, SQL.single, (url_id,))
+            windows = [gates.reserve(connection, gate, hand.now)]
+            _hand_out(connection, hand, run_id, suspects, windows, is_alone=True)
+        return True
+    return False
+
+
+def take(connection: apsw.Connection, hand: Hand, run_id: int, room: int, weight: int) -> None:
+    """Fill the hand from the open lanes of a run, best first."""
+    limit = min(hand.free, room)
+    lanes = rows(connection, SQL.open_lanes, (run_id, limit + SPARE_LANES)) if limit > 0 else []
+    for lane_id, host_id, queued, served in lanes:
+        gate = gates.read_gate(connection, host_id)
+        slots = gates.room(connection, gate, hand.now)
+        turn = max(served, gate.turn - 1.0)
+        hungry = (host_id, run_id, turn, hand.now - ASKING_S, gate.turn - 1.0)
+        if slots > 0 and row(connection, SQL.hungrier, hungry):
+            continue
+        count = min(slots, limit, queued)
+        if count > 0:
+            _take_from(connection, hand, run_id, (lane_id, count, turn, count / weight), gate)
+            limit -= count
+            if gate.delay_s > 0.0:
+                gate = gates.read_gate(connection, host_id)
+        if count >= slots or gate.delay_s > 0.0:
+            gates.close_lanes(connection, gate, hand.now, is_full=gate.opens_at <= hand.now)
+        if limit <= 0:
+            return
+
+
+def _take_from(
+    connection: apsw.Connection,
+    hand: Hand,
+    run_id: int,
+    lane: tuple[int, int, float, float],
+    gate: gates.Gate,
+) -> None:
+    lane_id, count, turn, share = lane
+    heads = rows(connection, SQL.head, (lane_id, count))
+    connection.executemany(SQL.dequeue, [(lane_id, head[1], head[0]) for head in heads])
+    connection.execute(SQL.lane_shrank, (len(heads), lane_id))
+    connection.execute(SQL.lane_served, (turn + share, lane_id))
+    connection.execute(gates.SQL.set_turn, (turn, gate.host_id))
+    windows = [gates.reserve(connection, gate, hand.now)] * len(heads)
+    _hand_out(connection, hand, run_id, heads, windows)
+
+
+def _hand_out(
+    connection: apsw.Connection,
+    hand: Hand,
+    run_id: int,
+    heads: Sequence[tuple[Any, ...]],
+    windows: Sequence[Window],
+    *,
+    is_alone: bool = False,
+) -> None:
+    found = row(connection, SQL.next_tokens, (len(heads),))
+    epoch = row(connection, SQL.epoch)
+    assert found is not None and epoch is not None  # noqa: S101, PT018 - meta rows are part of the schema
+    counter = found[0] - len(heads)
+    deadline = hand.now + LEASE_S
+    records = []
+    for head, window in zip(heads, windows, strict=True):
+        counter += 1
+        url_id, _, host_id, attempts, returns, *request = head
+        ends_at = max(deadline, window.not_before + LEASE_S)
+        records.append((url_id, counter, run_id, host_id, hand.worker_id, ends_at, is_alone))
+        hand.leases.append(
+            Lease(
+                token=Token(epoch[0], counter),
+                url_id=url_id,
+                run_id=run_id,
+                request=_request(*request),
+                window=window.shifted(hand.clock_shift),
+                deadline_at=ends_at,
+                attempts=attempts,
+                returns=returns,
+                is_alone=is_alone,
+            )
+        )
+    connection.executemany(SQL.add_lease, records)
+
+
+def _request(  # noqa: PLR0917 - the columns of a row, in the order of the statements
+    url: str,
+    fingerprint: bytes,
+    page: str,
+    priority: int,
+    depth: int,
+    is_entry: int,
+    extras: bytes | None,
+    parent: str | None,
+) -> Request:
+    details = _extras.decode(extras) if extras else NO_EXTRAS
+    return Request(url, fingerprint, page, priority, depth, bool(is_entry), details, parent)
+
+
+def give_back(connection: apsw.Connection, lease: tuple[int, int], now: float) -> None:
+    """End a lease, if it is still this one (row and token), and queue its request again if that is open."""
+    url_id, _ = lease
+    for host_id, is_alone in rows(connection, SQL.drop_own_lease, lease):
+        found = row(connection, SQL.open_row, (url_id,))
+        if found is not None and is_alone:
+            connection.execute(SQL.put_later, (url_id, run_of(url_id), now, 1))
+        elif found is not None:
+            enqueue(connection, run_of(url_id), [Place(*found)])
+        gates.reopen_lanes(connection, host_id, now)

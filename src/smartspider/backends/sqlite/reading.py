@@ -1,0 +1,81 @@
+"""What the store can tell about URLs, hosts and politeness. Everything here runs inside a transaction."""
+
+from __future__ import annotations
+
+import apsw
+
+from smartspider.backends.sqlite import gate as gates
+from smartspider.backends.sqlite import statements
+from smartspider.backends.sqlite.database import row, rows
+from smartspider.interfaces.store import Attempt, HostReceipt, HostStatus, UrlRecord
+
+SQL = statements.load("store.sql")
+
+
+def find_urls(connection: apsw.Connection, fingerprint: bytes, run_ids: list[int]) -> list[UrlRecord]:
+    """The rows of a request, in the order of the runs given."""
+    return [
+        _record(connection, url_id)
+        for run_id in run_ids
+        for (url_id,) in rows(connection, SQL.urls_by_print, (fingerprint, run_id))
+    ]
+
+
+def _record(connection: apsw.Connection, url_id: int) -> UrlRecord:
+    found = row(connection, SQL.url_record, (url_id,))
+    assert found is not None  # noqa: S101 - read in the transaction that found the id
+    place = _place(connection, url_id) if found[3] == "open" else ""
+    failures = [Attempt(*attempt) for attempt in rows(connection, SQL.attempts, (url_id,))]
+    return UrlRecord(*(*found, place, failures))
+
+
+def _place(connection: apsw.Connection, url_id: int) -> str:
+    lease = row(connection, SQL.lease_place, (url_id,))
+    if lease is not None:
+        return f"leased by {lease[0]}"
+    later = row(connection, SQL.later_place, (url_id,))
+    return f"waiting until {later[0]:.3f}" if later is not None else "queued"
+
+
+def hosts(connection: apsw.Connection, run_id: int, limit: int) -> list[HostStatus]:
+    """The gates a run stands at, those with most waiting first."""
+    found = []
+    for host_id, name, queued, held_until, reason, in_flight in rows(
+        connection, SQL.host_queues, (run_id, limit)
+    ):
+        gate = gates.read_gate(connection, host_id)
+        found.append(HostStatus(name, queued, in_flight, gate.delay_s, _set_by(gate), held_until, reason))
+    return found
+
+
+def _set_by(gate: gates.Gate) -> str:
+    """Who has the last word on a host's delay."""
+    voices = {
+        "task": gate.run_s,
+        "robots.txt": gate.robots_s,
+        "adaptive": gate.adaptive_s,
+        "operator": gate.operator_s,
+    }
+    return max(voices, key=lambda name: voices[name])
+
+
+def receipt(connection: apsw.Connection, run_id: int) -> list[HostReceipt]:
+    """How each host was treated, from the moments requests left."""
+    found = []
+    for host_id, name, requests, refusals, first_at, last_at in rows(connection, SQL.receipt, (run_id,)):
+        gaps = row(connection, SQL.gaps, (host_id, run_id))
+        smallest, delay_s, violations, count = gaps or (None, 0.0, 0, 0)
+        count = max(requests, count)
+        span_s = last_at - first_at
+        found.append(
+            HostReceipt(
+                host=name,
+                requests=count,
+                smallest_gap_s=smallest,
+                asked_delay_s=delay_s or 0.0,
+                requests_per_s=(count - 1) / span_s if span_s > 0 else 0.0,
+                refusals=refusals,
+                violations=violations or 0,
+            )
+        )
+    return found

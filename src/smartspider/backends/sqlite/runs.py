@@ -1,0 +1,174 @@
+"""Runs in SQLite: made, moved between states, ended, forgotten. Everything here runs inside a transaction."""
+
+from __future__ import annotations
+
+import apsw
+
+from smartspider.backends.sqlite import gate as gates
+from smartspider.backends.sqlite import queue, settling, statements
+from smartspider.backends.sqlite.database import row, rows
+from smartspider.backends.sqlite.ids import end_id, first_id
+from smartspider.core.errors import NotAllowed, NotFound
+from smartspider.core.plan import Plan
+from smartspider.core.runs import Counters, Run, RunState, may_become
+
+SQL = statements.load("store.sql")
+
+OVER: frozenset[RunState] = frozenset({"completed", "failed", "cancelled"})
+"""States of a run that has no open row."""
+
+LIMIT = "limit: "
+"""How the reason of a run begins that ends because a limit was reached."""
+
+
+def create_run(connection: apsw.Connection, plan: Plan, now: float) -> int:
+    """A run with its entries as open rows, queued."""
+    if not plan.entries:
+        raise NotAllowed("a run needs at least one entry URL", hint="add one to entry_urls")
+    polite, limits, guards = plan.politeness, plan.limits, plan.guards
+    ((run_id,),) = rows(
+        connection,
+        SQL.add_run,
+        (
+            *(plan.name, plan.spec, plan.spec_hash, now, plan.weight, plan.concurrency, polite.spacing_s),
+            *(polite.per_host, polite.per_domain, polite.adaptive, limits.max_pages, limits.max_items),
+            *(limits.max_duration_s, limits.max_errors, plan.traps.max_urls_per_host),
+            *(guards.consecutive_failures, guards.failure_rate, guards.failure_rate_after, guards.pauses),
+        ),
+    )
+    places, number = [], 1
+    for request in plan.entries:
+        host_id = gates.find_host(connection, request.host)
+        record = settling.url_record(
+            first_id(run_id) + number, run_id, host_id, request, parent_id=None, now=now
+        )
+        number += 1
+        for (url_id,) in rows(connection, settling.SQL.add_url, record):
+            places.append(queue.Place(url_id, host_id, -request.priority))
+    queue.enqueue(connection, run_id, places)
+    connection.execute(SQL.seeds_added, (len(places), number, run_id))
+    return int(run_id)
+
+
+def read_run(connection: apsw.Connection, run_id: int) -> Run:
+    """A run as it stands."""
+    found = row(connection, SQL.get_run, (run_id,))
+    if found is None:
+        raise NotFound(f"there is no run {run_id}", hint="`smartspider run list` shows the runs there are")
+    number, name, spec, spec_hash, state, reason, created, started, finished, in_flight, *counts = found
+    return Run(
+        id=number,
+        task_name=name,
+        spec=spec,
+        spec_hash=spec_hash,
+        state=state,
+        reason=reason,
+        counters=Counters(*counts),
+        in_flight=in_flight,
+        created_at=created,
+        started_at=started,
+        finished_at=finished,
+    )
+
+
+def set_state(connection: apsw.Connection, run_id: int, state: RunState, reason: str, now: float) -> None:
+    """Move a run to another state, if that may be."""
+    run = read_run(connection, run_id)
+    if run.state == state:
+        return
+    if not may_become(run.state, state):
+        raise NotAllowed(f"run {run_id} is {run.state} and cannot become {state}")
+    _move(connection, run_id, state, reason, now)
+
+
+def _move(connection: apsw.Connection, run_id: int, state: RunState, reason: str, now: float) -> None:
+    """Change the state; the gates the run stands at are asked again, for its knobs count there or no more."""
+    connection.execute(SQL.set_state, (run_id, state, reason, now))
+    connection.execute(SQL.open_gates, (run_id,))
+
+
+def finish_step(connection: apsw.Connection, run_id: int, now: float) -> bool:
+    """One bounded step towards the end of a run; True when another one is needed at once."""
+    run = read_run(connection, run_id)
+    if run.state == "running":
+        overtime = row(connection, SQL.overtime, (run_id, now))
+        if overtime and overtime[0]:
+            reason = f"{LIMIT}max_duration_s {overtime[1]:g} reached"
+            _move(connection, run_id, "stopping", reason, now)
+            return True
+    if (
+        run.state == "stopping"
+        and run.reason.startswith(LIMIT)
+        and close_rest(connection, run_id, run.reason, now)
+    ):
+        return True
+    if run.state not in ("running", "stopping"):
+        return False
+    has_open = row(connection, SQL.has_open, (run_id,))
+    if has_open and not has_open[0]:
+        state, reason = _ending(connection, run)
+        _move(connection, run_id, state, reason, now)
+    elif run.state == "stopping" and not run.reason.startswith(LIMIT) and run.in_flight == 0:
+        _move(connection, run_id, "stopped", run.reason, now)
+    return False
+
+
+def close_rest(
+    connection: apsw.Connection, run_id: int, reason: str, now: float, *, also_leased: bool = False
+) -> bool:
+    """Close open rows as skipped, some thousand at a time; True while there are more.
+
+    What a worker holds is left to it, unless the run will not take it; its lease stays with its host's gate.
+    """
+    connection.execute(SQL.close_rest, (run_id, reason, now, also_leased))
+    closed = connection.changes()
+    connection.execute(SQL.count_skipped, (closed, run_id))
+    if closed == 0:
+        forget_frontier(connection, run_id)
+    return closed > 0
+
+
+def forget_frontier(connection: apsw.Connection, run_id: int) -> None:
+    """Empty the lanes of a run; what is leased stays in its hosts' gates."""
+    connection.execute(SQL.empty_lanes, (run_id,))
+    connection.execute("UPDATE lane SET queued = 0, rank = 0, wake_at = NULL WHERE run_id = ?", (run_id,))
+    connection.execute("DELETE FROM later WHERE run_id = ?", (run_id,))
+
+
+def begin_delete(connection: apsw.Connection, run_id: int) -> None:
+    """Put a run that nobody works on beyond resuming, so that a half deleted one is never worked on."""
+    run = read_run(connection, run_id)
+    if run.in_flight or run.state in ("running", "stopping"):
+        raise NotAllowed(f"run {run_id} is {run.state}", hint="stop it first")
+    connection.execute("UPDATE run SET state = 'cancelled', reason = 'deleted' WHERE id = ?", (run_id,))
+
+
+def delete_step(connection: apsw.Connection, run_id: int) -> bool:
+    """Delete some rows of a run; True while there are more. The run itself goes last."""
+    forget_frontier(connection, run_id)
+    low, high = first_id(run_id), end_id(run_id)
+    for sql in (
+        "DELETE FROM item WHERE id IN (SELECT id FROM item WHERE id >= ? AND id < ? LIMIT 9999)",
+        "DELETE FROM attempt WHERE id IN (SELECT id FROM attempt WHERE url_id >= ? AND url_id < ? LIMIT 999)",
+        "DELETE FROM url WHERE id IN (SELECT id FROM url WHERE id >= ? AND id < ? LIMIT 9999)",
+    ):
+        connection.execute(sql, (low, high))
+        if connection.changes():
+            return True
+    for table in ("lease", "lane", "visit", "send"):
+        connection.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))  # noqa: S608 - fixed names
+    connection.execute("DELETE FROM run WHERE id = ?", (run_id,))
+    return False
+
+
+def _ending(connection: apsw.Connection, run: Run) -> tuple[RunState, str]:
+    if run.state == "stopping":
+        return "completed", run.reason
+    fetched = row(connection, SQL.entry_fetched, (run.id,))
+    if fetched and fetched[0]:
+        return "completed", ""
+    why = row(connection, SQL.entry_reason, (run.id,))
+    return (
+        "failed",
+        f"no entry URL could be fetched: {why[0]}: {why[1]}" if why else "no entry URL was fetched",
+    )

@@ -1,0 +1,158 @@
+"""The store on SQLite."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+
+import apsw
+
+from smartspider.backends.sqlite import fsck, reading, runs
+from smartspider.backends.sqlite import gate as gates
+from smartspider.backends.sqlite.database import FILE, Database, row, rows
+from smartspider.backends.sqlite.ids import end_id, first_id
+from smartspider.core.plan import Plan
+from smartspider.core.runs import Run, RunState
+from smartspider.interfaces.robots_cache import RobotsAnswer
+from smartspider.interfaces.store import Finding, HostReceipt, HostStatus, StoredItem, UrlRecord
+
+SQL = runs.SQL
+
+
+class SqliteStore:
+    """See `interfaces/store.py` and `interfaces/robots_cache.py`."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def create_run(self, plan: Plan) -> Run:
+        """A run and its entries, in one transaction."""
+
+        def work(connection: apsw.Connection) -> Run:
+            return runs.read_run(connection, runs.create_run(connection, plan, self._db.now()))
+
+        return await self._db.write(work)
+
+    async def get_run(self, run_id: int) -> Run:
+        """A run as it stands."""
+        return await self._db.read(lambda connection: runs.read_run(connection, run_id))
+
+    async def find_runs(self, task_name: str | None = None) -> list[Run]:
+        """Runs, newest first."""
+
+        def work(connection: apsw.Connection) -> list[Run]:
+            found = rows(connection, SQL.run_ids, (task_name,))
+            return [runs.read_run(connection, run_id) for (run_id,) in found]
+
+        return await self._db.read(work)
+
+    async def set_state(self, run_id: int, state: RunState, reason: str = "") -> Run:
+        """Move a run to another state; ending it closes what is open, also what a worker still holds."""
+
+        def work(connection: apsw.Connection) -> Run:
+            runs.set_state(connection, run_id, state, reason, self._db.now())
+            return runs.read_run(connection, run_id)
+
+        run = await self._db.write(work)
+        if state in runs.OVER:
+            await self._until_done(
+                lambda connection: runs.close_rest(
+                    connection, run_id, state, self._db.now(), also_leased=True
+                )
+            )
+            run = await self.get_run(run_id)
+        return run
+
+    async def finish(self, run_id: int) -> Run:
+        """End a run that has nothing left to do."""
+        await self._until_done(lambda connection: runs.finish_step(connection, run_id, self._db.now()))
+        return await self.get_run(run_id)
+
+    async def delete_run(self, run_id: int) -> None:
+        """Forget a run that nobody works on."""
+        await self._db.write(lambda connection: runs.begin_delete(connection, run_id))
+        await self._until_done(lambda connection: runs.delete_step(connection, run_id))
+
+    async def _until_done(self, step: Callable[[apsw.Connection], bool]) -> None:
+        """Long work in short transactions, so that nobody waits for the whole of it."""
+        while await self._db.write(step):
+            pass
+
+    async def items(self, run_id: int, after: int = 0) -> AsyncIterator[Sequence[StoredItem]]:
+        """Committed items in batches."""
+        cursor = max(after, first_id(run_id))
+        while batch := await self._db.read(self._items_after(run_id, cursor)):
+            yield batch
+            cursor = batch[-1].id
+
+    def _items_after(self, run_id: int, cursor: int) -> Callable[[apsw.Connection], list[StoredItem]]:
+        def work(connection: apsw.Connection) -> list[StoredItem]:
+            return [
+                StoredItem(item_id, run_id, url, data.encode(), created_at)
+                for item_id, url, data, created_at in rows(connection, SQL.items, (cursor, end_id(run_id)))
+            ]
+
+        return work
+
+    async def find_urls(self, fingerprint: bytes, run_id: int | None = None) -> list[UrlRecord]:
+        """What is known about a request, newest run first."""
+
+        def work(connection: apsw.Connection) -> list[UrlRecord]:
+            found = [(run_id,)] if run_id is not None else rows(connection, SQL.run_ids, (None,))
+            return reading.find_urls(connection, fingerprint, [number for (number,) in found])
+
+        return await self._db.read(work)
+
+    async def hosts(self, run_id: int, limit: int = 20) -> list[HostStatus]:
+        """The gates a run stands at."""
+        return await self._db.read(lambda connection: reading.hosts(connection, run_id, limit))
+
+    async def receipt(self, run_id: int) -> list[HostReceipt]:
+        """How hosts were treated."""
+        return await self._db.read(lambda connection: reading.receipt(connection, run_id))
+
+    async def note_override(self, run_id: int, what: str) -> None:
+        """Keep who turned off what."""
+        await self._db.write(
+            lambda connection: connection.execute(SQL.add_audit, (self._db.now(), run_id, what))
+        )
+
+    async def fsck(self, *, repair: bool = False) -> list[Finding]:
+        """Check that everything agrees."""
+        if repair:
+            return await self._db.write(lambda connection: fsck.check(connection, repair=True))
+        return await self._db.read(lambda connection: fsck.check(connection, repair=False))
+
+    async def sizes(self) -> dict[str, int]:
+        """Bytes of the data folder by what they hold."""
+
+        def work(connection: apsw.Connection) -> dict[str, int]:
+            tables = rows(connection, "SELECT name, sum(pgsize) FROM dbstat GROUP BY name ORDER BY 2 DESC")
+            return {str(name): int(size) for name, size in tables}
+
+        sizes = await self._db.read(work)
+        sizes["file"] = sum(path.stat().st_size for path in self._db.folder.glob(f"{FILE}*"))
+        return sizes
+
+    async def compact(self) -> None:
+        """Give the space of deleted rows back to the disk."""
+        self._db.compact()
+
+    async def get_robots(self, origin: str) -> RobotsAnswer | None:
+        """What a host said about robots."""
+
+        def work(connection: apsw.Connection) -> RobotsAnswer | None:
+            found = row(connection, SQL.get_robots, (origin,))
+            return RobotsAnswer(*found) if found else None
+
+        return await self._db.read(work)
+
+    async def put_robots(self, answer: RobotsAnswer, *, host: str, crawl_delay_s: float | None) -> None:
+        """Keep what a host says about robots, and its Crawl-delay with its gate."""
+
+        def work(connection: apsw.Connection) -> None:
+            values = (answer.origin, answer.status, answer.body, answer.fetched_at, answer.expires_at)
+            connection.execute(SQL.put_robots, values)
+            host_id = gates.find_host(connection, host)
+            connection.execute(gates.SQL.set_crawl_delay, (crawl_delay_s or 0.0, host_id))
+
+        await self._db.write(work)

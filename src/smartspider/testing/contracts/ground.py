@@ -1,0 +1,50 @@
+"""What a contract suite stands on: one backend, seen from one process, with a clock to turn by hand."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
+
+import pytest
+
+from smartspider.interfaces.frontier import Frontier
+from smartspider.interfaces.ledger import Ledger
+from smartspider.interfaces.robots_cache import RobotsCache
+from smartspider.interfaces.store import Store
+from smartspider.testing.clock import ManualClock
+
+
+class Ground(ABC):
+    """Store, frontier and ledger as one process sees them."""
+
+    store: Store
+    robots: RobotsCache
+    frontier: Frontier
+    ledger: Ledger
+    clock: ManualClock
+
+    @abstractmethod
+    async def another(self) -> Ground:
+        """The same data as a second process sees it, by the same clock; closed with this one."""
+
+    @abstractmethod
+    async def lose(self, worker_id: int) -> None:
+        """A worker of this process dies without a word, as by SIGKILL."""
+
+    @abstractmethod
+    async def reopen(self) -> None:
+        """This process ends without a word, its workers with it, and another one opens the same data."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Let go of everything."""
+
+
+class OnGround:
+    """Tests with a `ground`. After each of them everything in the store must still agree."""
+
+    @pytest.fixture(autouse=True)
+    async def everything_agrees(self, ground: Ground) -> AsyncIterator[None]:
+        """Store 6: fsck finds nothing, whatever a test did through the interfaces."""
+        yield
+        assert await ground.store.fsck() == []

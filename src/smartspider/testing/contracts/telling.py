@@ -1,0 +1,106 @@
+"""What a store can tell: about URLs, gates, politeness and itself."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from smartspider.core.verdict import Send
+from smartspider.interfaces.robots_cache import RobotsAnswer
+from smartspider.testing.contracts.acts import (
+    HOST,
+    begin,
+    done,
+    failed,
+    record,
+    settle,
+    states,
+    take_one,
+    url,
+    urls,
+)
+from smartspider.testing.contracts.ground import Ground, OnGround
+
+
+class TellingContract(OnGround):
+    """Questions have answers."""
+
+    async def test_a_url_can_be_asked_about(self, ground: Ground) -> None:
+        """What `why` tells: where it was found, where it is, what went wrong; newest run first."""
+        old = await begin(ground, "one")
+        run = await begin(ground, "one")
+        worker = await ground.frontier.join("alice")
+        child = msgspec.structs.replace(url("child"), depth=1, page="detail")
+        await settle(ground, done(await take_one(ground, worker, run), child))
+        lease = await take_one(ground, worker, run)
+        assert (await record(ground, run, "child")).place == "leased by alice"
+        await settle(ground, failed(lease, delay_s=9.0))
+        found = await record(ground, run, "child")
+        assert (found.parent, found.depth, found.page) == (f"http://{HOST}/one", 1, "detail")
+        assert found.place.startswith("waiting until")
+        assert [(failure.reason, failure.at) for failure in found.failures] == [
+            ("timeout", ground.clock.now())
+        ]
+        assert [entry.run_id for entry in await ground.store.find_urls(url("one").fingerprint)] == [
+            run.id,
+            old.id,
+        ]
+        assert await ground.store.find_urls(url("nowhere").fingerprint) == []
+
+    async def test_only_the_last_few_failures_are_kept(self, ground: Ground) -> None:
+        """A URL that fails for ever does not fill the store."""
+        run = await begin(ground, "one")
+        worker = await ground.frontier.join("w")
+        for _ in range(30):
+            await settle(ground, failed(await take_one(ground, worker, run), delay_s=0.0))
+        assert 0 < len((await record(ground, run, "one")).failures) <= 10
+        assert (await record(ground, run, "one")).attempts == 30
+
+    async def test_gates_of_a_run_are_shown_with_who_set_the_delay(self, ground: Ground) -> None:
+        """Rule 16: explain-stall names who set it."""
+        run = await begin(ground, "one", "two", delay_s=0.5)
+        assert [
+            (host.host, host.queued, host.delay_s, host.set_by) for host in await ground.store.hosts(run.id)
+        ] == [(HOST, 2, 0.5, "task")]
+        answer = RobotsAnswer(f"http://{HOST}", 200, b"", 1.0, 2.0)
+        await ground.robots.put_robots(answer, host=HOST, crawl_delay_s=7.0)
+        await ground.frontier.hold_host(HOST, 30.0, "Retry-After")
+        (host,) = await ground.store.hosts(run.id)
+        assert (host.delay_s, host.set_by, host.hold_reason) == (7.0, "robots.txt", "Retry-After")
+        assert host.held_until == pytest.approx(ground.clock.now() + 30.0)
+
+    async def test_robots_answers_are_kept_until_replaced(self, ground: Ground) -> None:
+        """Robots cache 1 and 2."""
+        assert await ground.robots.get_robots(f"http://{HOST}") is None
+        for body in (b"User-agent: *", None):
+            answer = RobotsAnswer(f"http://{HOST}", 200, body, 1.0, 2.0)
+            await ground.robots.put_robots(answer, host=HOST, crawl_delay_s=None)
+            await ground.reopen()
+            assert await ground.robots.get_robots(f"http://{HOST}") == answer
+
+    async def test_a_receipt_tells_gaps_refusals_and_violations(self, ground: Ground) -> None:
+        """The politeness receipt, from the moments requests left.
+
+        Another run's requests are not this one's, and a page that was settled again was not sent again.
+        """
+        run = await begin(ground, *urls(3), delay_s=1.0)
+        other = await begin(ground, *urls(3), delay_s=1.0)
+        worker = await ground.frontier.join("w")
+        start = ground.clock.now()
+        for number, (which, at) in enumerate([(run, 0.0), (other, 1.5), (run, 3.0), (run, 3.4)]):
+            lease = await take_one(ground, worker, which)
+            page = done(lease, sends=(Send(HOST, start + at, 1.0),))
+            await settle(ground, page)
+            await settle(ground, page)
+            await ground.clock.advance(1.1 + number)
+        (receipt,) = await ground.store.receipt(run.id)
+        assert (receipt.host, receipt.requests, receipt.violations, receipt.refusals) == (HOST, 3, 1, 0)
+        assert receipt.smallest_gap_s == pytest.approx(0.4)
+        assert receipt.asked_delay_s == 1.0
+
+    async def test_sizes_and_overrides_can_be_asked_for_and_noted(self, ground: Ground) -> None:
+        """The store tells how big it is and takes notes for the audit."""
+        run = await begin(ground)
+        await ground.store.note_override(run.id, "robots: ignore")
+        assert all(size > 0 for size in (await ground.store.sizes()).values())
+        assert await states(ground, run, "") == ["open"]

@@ -1,0 +1,323 @@
+"""A state machine over the SQLite backend, judged step by step by a model in plain Python."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import Awaitable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from smartspider.core.lease import Lease
+from smartspider.core.request import Request
+from smartspider.core.runs import TRANSITIONS
+from smartspider.core.verdict import Close, Retry, Settlement, Verdict
+from smartspider.interfaces.store import Finding
+from smartspider.testing.clock import ManualClock
+from smartspider.testing.contracts.acts import items, plan_of, url
+from smartspider.testing.model import Model, ModelRun
+from smartspider.testing.sqlite import SqliteGround
+
+T = TypeVar("T")
+
+PAGES = [
+    url(f"p{number}", host=host, priority=number % 3)
+    for number in range(7)
+    for host in ("a.example", "b.example")
+]
+MEMORY = Path("/dev/shm")
+
+pages = st.sampled_from(PAGES)
+some_pages = st.lists(pages, min_size=1, max_size=4)
+entries_of_a_run = st.lists(pages, min_size=2, max_size=5)
+pick = st.integers(min_value=0, max_value=1000)
+ENDS = ["done", "done", "done", "missing", "dead", "broken", "skipped", "retry", "soft", "landed", "landed"]
+VERDICTS: dict[str, Any] = {
+    "ends": st.lists(st.sampled_from(ENDS), min_size=3, max_size=3),
+    "children": some_pages,
+    "landing": pages,
+}
+
+
+class LedgerMachine(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
+        self.runner = asyncio.Runner()
+        self.clock = ManualClock()
+        self.ground = self.wait(self._open())
+        self.model = Model()
+        self.workers: list[int] = []
+        self.held: list[tuple[int, Lease]] = []
+        self.old: list[Lease] = []
+        self.slots: dict[str, float] = {}
+        self.holds: dict[str, float] = {}
+        self.items = 0
+
+    async def _open(self) -> SqliteGround:
+        return SqliteGround(self.folder, self.clock)
+
+    def wait(self, work: Awaitable[T]) -> T:
+        async def main() -> T:
+            return await work
+
+        return self.runner.run(main())
+
+    @initialize(entries=entries_of_a_run, delay_s=st.sampled_from([0.0, 1.0]))
+    def begin(self, entries: list[Request], delay_s: float) -> None:
+        self.join()
+        self.create_run(entries, delay_s, 2)
+
+    @precondition(lambda self: len(self.model.runs) < 3)
+    @rule(
+        entries=entries_of_a_run,
+        delay_s=st.sampled_from([0.0, 0.5, 2.0]),
+        per_host=st.integers(1, 3),
+    )
+    def create_run(self, entries: list[Request], delay_s: float, per_host: int) -> None:
+        run = self.wait(self.ground.store.create_run(plan_of(*entries, delay_s=delay_s, per_host=per_host)))
+        made = self.model.runs[run.id] = ModelRun(delay_s, per_host)
+        for entry in entries:
+            made.find(entry)
+        self.set_state(run.id, "running")
+
+    @precondition(lambda self: len(self.workers) < 3)
+    @rule()
+    def join(self) -> None:
+        self.workers.append(self.wait(self.ground.frontier.join("w")))
+
+    @rule(which=pick, want=st.integers(1, 4))
+    def lease(self, which: int, want: int) -> None:
+        if not self.workers:
+            return
+        worker = self.workers[which % len(self.workers)]
+        batch = self.wait(self.ground.frontier.lease(worker, want, list(self.model.runs)))
+        assert len(batch.leases) <= want
+        for lease in batch.leases:
+            host = lease.request.host
+            self.model.lease(lease.run_id, lease.request.url, lease.token, batch.now)
+            assert self.holds.get(host, 0.0) <= batch.now
+            delay_s = max(run.delay_s for run in self.model.standing(host))
+            assert lease.window.delay_s == delay_s
+            assert delay_s == 0.0 or lease.window.not_before - self.slots.get(host, -1e9) >= delay_s - 1e-6
+            self.slots[host] = lease.window.not_after
+            assert lease.attempts == self.model.runs[lease.run_id].urls[lease.request.url].attempts
+            self.held.append((worker, lease))
+
+    @rule()
+    def all_lease(self) -> None:
+        for which in range(len(self.workers)):
+            self.lease(which, 3)
+
+    @precondition(lambda self: self.held)
+    @rule(choices=st.lists(pick, min_size=1, max_size=3), **VERDICTS)
+    def settle(self, choices: list[int], ends: list[str], children: list[Request], landing: Request) -> None:
+        self._settle([self.held[choice % len(self.held)][1] for choice in choices], ends, children, landing)
+
+    @precondition(lambda self: self.old)
+    @rule(choices=st.lists(pick, min_size=1, max_size=3), **VERDICTS)
+    def settle_late(
+        self, choices: list[int], ends: list[str], children: list[Request], landing: Request
+    ) -> None:
+        known = self.old[-4:] + [lease for _, lease in self.held[:2]]
+        self._settle([known[choice % len(known)] for choice in choices], ends, children, landing)
+
+    def _settle(
+        self, leases: list[Lease], ends: list[str], children: list[Request], landing: Request
+    ) -> None:
+        batch = []
+        for lease, end in zip(leases, ends, strict=False):
+            self.items += 1
+            batch.append(Settlement(lease, _verdict(end, children, landing, self.items)))
+        self.wait(self.ground.ledger.settle(batch))
+        for settlement in batch:
+            lease = settlement.lease
+            now = self.ground.database.now()
+            self.model.settle(lease.run_id, lease.request.url, lease.token, settlement.verdict, now)
+            self._drop(lease)
+
+    @rule(kind=st.sampled_from(["release", "crash", "reopen"]), which=pick)
+    def fault(self, kind: str, which: int) -> None:
+        if kind == "reopen":
+            self.reopen()
+        elif kind == "crash" and self.workers:
+            self.crash(which)
+        elif self.held:
+            self.release(which)
+
+    def release(self, which: int) -> None:
+        _, lease = self.held[which % len(self.held)]
+        self.wait(self.ground.frontier.release([lease]))
+        self.model.end_lease(lease.run_id, lease.request.url, lease.token)
+        self._drop(lease)
+
+    def crash(self, which: int) -> None:
+        worker = self.workers.pop(which % len(self.workers))
+        mine = [lease for owner, lease in self.held if owner == worker]
+        self.wait(self.ground.lose(worker))
+        self._lost(self.wait(self.ground.frontier.reclaim()), mine)
+
+    @rule(seconds=st.sampled_from([0.1, 0.6, 2.1, 2.1, 10.0, 61.0]), is_silent=st.booleans())
+    def time_passes(self, seconds: float, is_silent: bool) -> None:
+        leases = [lease for _, lease in self.held]
+        self.wait(self.clock.advance(seconds))
+        if not is_silent and seconds < 60.0:
+            lost = self.wait(self.ground.frontier.renew(leases))
+            held_by_model = [lease for lease in leases if self._row(lease).token == lease.token]
+            gone = [lease for lease in leases if lease.token not in self.model.in_flight]
+            assert {lease.token for lease in lost} == {lease.token for lease in gone}
+            assert len(held_by_model) <= len(leases)
+        elif seconds > 60.0:
+            self._lost(self.wait(self.ground.frontier.reclaim()), leases)
+
+    @rule(page=pages, run=pick)
+    def offer(self, page: Request, run: int) -> None:
+        run_id = list(self.model.runs)[run % len(self.model.runs)]
+        found = self.wait(self.ground.store.find_urls(page.fingerprint, run_id))
+        ids = [record.id for record in found]
+        assert self.wait(self.ground.frontier.offer(run_id, ids * 2)) == 0
+
+    @rule(host=st.sampled_from(["a.example", "b.example"]), seconds=st.sampled_from([None, 0.5, 5.0]))
+    def hold(self, host: str, seconds: float | None) -> None:
+        if seconds is None:
+            self.resume_host(host)
+            return
+        self.wait(self.ground.frontier.hold_host(host, seconds, "test"))
+        self.holds[host] = max(self.holds.get(host, 0.0), self.ground.database.now() + seconds)
+
+    def resume_host(self, host: str) -> None:
+        self.wait(self.ground.frontier.resume_host(host))
+        self.holds.pop(host, None)
+
+    @rule(
+        run=pick,
+        state=st.sampled_from(
+            ["finish"] * 3 + ["paused"] * 2 + ["running"] * 6 + ["stopping", "stopped", "cancelled"]
+        ),
+    )
+    def change_state(self, run: int, state: Any) -> None:
+        run_id = list(self.model.runs)[run % len(self.model.runs)]
+        if state == "finish":
+            self.finish(run)
+        elif state in TRANSITIONS[self.model.runs[run_id].state]:
+            self.set_state(run_id, state)
+
+    def set_state(self, run_id: int, state: Any) -> None:
+        self.wait(self.ground.store.set_state(run_id, state))
+        self.model.set_state(run_id, state)
+
+    def finish(self, run: int) -> None:
+        run_id = list(self.model.runs)[run % len(self.model.runs)]
+        before = self.model.runs[run_id].state
+        after = self.wait(self.ground.store.finish(run_id)).state
+        if before in ("running", "stopping") and self.model.is_complete(run_id):
+            assert after in ("completed", "failed")
+        elif before != "stopping":
+            assert after == before
+        self.model.runs[run_id].state = after
+
+    def reopen(self) -> None:
+        mine = [lease for _, lease in self.held]
+        self.wait(self.ground.reopen())
+        self.workers.clear()
+        self._lost(self.wait(self.ground.frontier.reclaim()), mine)
+
+    @invariant()
+    def store_and_model_agree(self) -> None:
+        found, findings = self.wait(self._look())
+        for run_id, run in self.model.runs.items():
+            wanted = {key: (row.state, row.attempts, len(row.items)) for key, row in run.urls.items()}
+            assert found.get(run_id, {}) == wanted
+        assert findings == []
+
+    async def _look(self) -> tuple[dict[int, dict[str, tuple[str, int, int]]], list[Finding]]:
+        found: dict[int, dict[str, tuple[str, int, int]]] = {}
+        for page in PAGES:
+            for row in await self.ground.store.find_urls(page.fingerprint):
+                found.setdefault(row.run_id, {})[row.url] = (row.state, row.attempts, row.items)
+        return found, await self.ground.store.fsck()
+
+    def teardown(self) -> None:
+        """Everything that may go on goes on to its end, and has the items the model has."""
+        try:
+            self._drain()
+            for run_id, run in self.model.runs.items():
+                stored = self.wait(items(self.ground, self.wait(self.ground.store.get_run(run_id))))
+                wanted = [item for row in run.urls.values() for item in row.items]
+                assert sorted(item["n"] for item in stored) == sorted(item["n"] for item in wanted)
+        finally:
+            self.wait(self.ground.close())
+            self.runner.close()
+            shutil.rmtree(self.folder)
+
+    def _drain(self) -> None:
+        for host in ("a.example", "b.example"):
+            self.resume_host(host)
+        for run_id, run in self.model.runs.items():
+            self.finish(list(self.model.runs).index(run_id))
+            if run.state in ("paused", "stopped"):
+                self.set_state(run_id, "running")
+        self.reopen()
+        self.join()
+        going = [run_id for run_id, run in self.model.runs.items() if run.state in ("running", "stopping")]
+        for _ in range(200):
+            if all(self.model.is_complete(run_id) for run_id in going):
+                break
+            self.lease(0, 3)
+            self.wait(self.clock.advance(2.1))
+            self._settle([lease for _, lease in self.held], ["done"] * len(self.held), [], PAGES[0])
+        for run_id in going:
+            self.finish(list(self.model.runs).index(run_id))
+            assert self.model.runs[run_id].state in ("completed", "failed"), "the run is stuck"
+
+    def _lost(self, counts: dict[str, int], leases: list[Lease]) -> None:
+        """Leases went back to the queue; a request that lost too many workers may be buried by that."""
+        for lease in leases:
+            row = self._row(lease)
+            if row.token == lease.token:
+                row.due_at = 0.0
+            self.model.end_lease(lease.run_id, lease.request.url, lease.token)
+            (record,) = self.wait(self.ground.store.find_urls(lease.request.fingerprint, lease.run_id))
+            if row.state == "open" and record.state == "dead":
+                assert record.returns >= 6
+                row.state = "dead"
+            self._drop(lease)
+        assert sum(counts.values()) <= len(leases)
+
+    def _row(self, lease: Lease) -> Any:
+        return self.model.runs[lease.run_id].urls[lease.request.url]
+
+    def _drop(self, lease: Lease) -> None:
+        self.held = [(worker, held) for worker, held in self.held if held.token != lease.token]
+        self.old.append(lease)
+
+
+def _verdict(end: str, children: list[Request], landing: Request, number: int) -> Verdict:
+    match end:
+        case "retry":
+            return Retry(5.0, "test")
+        case "soft":
+            return Retry(0.0, "test", counts=False)
+        case "landed":
+            return Close("redirect", items=[{"n": number}], children=children, landed=landing)
+        case "done":
+            return Close("done", items=[{"n": number}], children=children)
+        case _:
+            state: Any = end
+            return Close(state, reason="test")
+
+
+LedgerMachine.TestCase.settings = settings(
+    max_examples=70,
+    stateful_step_count=40,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+TestLedgerModel = LedgerMachine.TestCase

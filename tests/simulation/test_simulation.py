@@ -1,0 +1,39 @@
+"""Many lives of a data folder, each with other faults; a seed that fails can be replayed by its number."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from smartspider.testing.faults import FAULTS
+from smartspider.testing.simulation import simulate
+
+FAULT_NAMES = {fault.__name__ for fault in FAULTS}
+
+
+def test_no_page_is_lost_no_row_doubled_no_host_hammered() -> None:
+    faults: Counter[str] = Counter()
+    problems = {}
+    for seed in range(150):
+        outcome = simulate(seed)
+        faults.update(outcome.faults)
+        if outcome.problems:
+            problems[seed] = outcome.problems
+    assert problems == {}, "replay with: python -m smartspider.testing.simulation --seeds N"
+    assert set(faults) == FAULT_NAMES
+    assert min(faults.values()) > 30
+
+
+def test_a_seed_is_the_same_life_every_time() -> None:
+    assert simulate(11) == simulate(11)
+    assert simulate(11) != simulate(12)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("block", range(10))
+def test_thousands_of_lives(block: int) -> None:
+    start = 1_000_000 + block * 1000
+    problems = {seed: found for seed in range(start, start + 1000) if (found := simulate(seed).problems)}
+    assert problems == {}, "replay with: python -m smartspider.testing.simulation --seeds N"

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import apsw
+import pytest
+
+from smartspider.backends.sqlite.database import FILE, LOCKED_PATIENCE_S
+from smartspider.core.errors import StoreUnavailable
+from smartspider.core.runs import Run
+from smartspider.testing.clock import ManualClock
+from smartspider.testing.contracts.acts import (
+    begin,
+    done,
+    failed,
+    items,
+    plan_of,
+    settle,
+    take,
+    take_one,
+    url,
+    urls,
+)
+from smartspider.testing.sqlite import SqliteGround
+
+
+async def test_a_locked_database_is_waited_for_and_then_told(ground: SqliteGround) -> None:
+    stranger = apsw.Connection(str(ground.folder / FILE))
+    stranger.execute("BEGIN IMMEDIATE")
+    waiting = asyncio.create_task(ground.store.create_run(plan_of()))
+    await ground.clock.advance(LOCKED_PATIENCE_S - 1.0)
+    assert not waiting.done()
+    await ground.clock.advance(2.0)
+    with pytest.raises(StoreUnavailable, match="locked by another program"):
+        await waiting
+    stranger.execute("ROLLBACK")
+    stranger.close()
+    assert (await ground.store.create_run(plan_of())).state == "queued"
+
+
+async def test_a_lock_that_is_let_go_in_time_is_not_noticed(ground: SqliteGround) -> None:
+    stranger = apsw.Connection(str(ground.folder / FILE))
+    stranger.execute("BEGIN IMMEDIATE")
+    waiting = [asyncio.create_task(ground.store.create_run(plan_of())) for _ in range(3)]
+    await ground.clock.advance(LOCKED_PATIENCE_S - 1.0)
+    assert await ground.store.find_runs() == []
+    stranger.execute("ROLLBACK")
+    stranger.close()
+    assert len({run.id for run in await asyncio.gather(*waiting)}) == 3
+
+
+async def test_a_full_disk_loses_nothing(ground: SqliteGround) -> None:
+    """The page is settled again when there is room, with everything it had."""
+    run = await begin(ground, *urls(5))
+    worker = await ground.frontier.join("w")
+    first, second = await take(ground, worker, run, want=2)
+    await settle(ground, done(first, items=[{"n": 1}]))
+    connection = ground.database._connection
+    connection.pragma("max_page_count", connection.pragma("page_count"))
+    page = done(second, *urls(500, "child"), items=[{"text": "x" * 5000} for _ in range(50)])
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable, match="full"):
+            await settle(ground, page)
+        assert await items(ground, run) == [{"n": 1}]
+        assert (await ground.store.get_run(run.id)).counters.total == 5
+    connection.pragma("max_page_count", 1_000_000)
+    report = await settle(ground, page)
+    assert (report.items, report.new_urls, report.late) == (50, 500, 0)
+    assert await ground.store.fsck() == []
+
+
+async def _work_again(ground: SqliteGround, worker: int, run: Run) -> None:
+    ground._open()
+    await take(ground, worker, run)
+
+
+async def test_a_corrupt_file_is_told_and_not_worked_on(ground: SqliteGround) -> None:
+    run = await begin(ground, *urls(3000))
+    worker = await ground.frontier.join("w")
+    ground.frontier.lose_all()
+    ground.database.close()
+    path = ground.folder / FILE
+    body = bytearray(path.read_bytes())
+    for place in range(8192, len(body), 4096):
+        body[place : place + 64] = b"\xff" * 64
+    path.write_bytes(bytes(body))
+    with pytest.raises(StoreUnavailable, match="damaged"):
+        await _work_again(ground, worker, run)
+
+
+async def test_a_transaction_that_fails_leaves_the_connection_usable(ground: SqliteGround) -> None:
+    def work(connection: apsw.Connection) -> None:
+        connection.execute("INSERT INTO audit (at, what) VALUES (1, 'never')")
+        raise RuntimeError
+
+    for _ in range(3):
+        with pytest.raises(RuntimeError):
+            await ground.database.write(work)
+    assert (
+        await ground.database.read(lambda connection: connection.execute("SELECT count(*) FROM audit").get)
+        == 0
+    )
+    assert (await ground.store.create_run(plan_of())).state == "queued"
+
+
+async def test_store_time_never_goes_back_while_the_process_lives(ground: SqliteGround) -> None:
+    start = ground.database.now()
+    ground.clock.wind(-3600.0)
+    assert ground.database.now() == start
+    await ground.clock.advance(10.0)
+    assert ground.database.now() == start + 10.0
+    ground.clock.wind(7200.0)
+    await ground.store.create_run(plan_of())
+    ahead = ground.database.now()
+    assert ahead == ground.clock.now()
+    ground.clock.wind(-7200.0)
+    await ground.store.create_run(plan_of())
+    assert ground.database.now() == ahead
+
+
+async def test_store_time_does_not_go_back_for_a_process_that_comes_later(ground: SqliteGround) -> None:
+    """It sees the same moments, so it neither waits for gates of the future nor has its leases taken."""
+    run = await begin(ground, *urls(3), delay_s=1.0)
+    worker = await ground.frontier.join("old")
+    await take_one(ground, worker, run)
+    ground.clock.wind(-7200.0)
+    later = await ground.another()
+    newcomer = await later.frontier.join("new")
+    assert await take(later, newcomer, run) == []
+    await ground.clock.advance(1.1)
+    lease = await take_one(later, newcomer, run)
+    assert later.database.now() == ground.database.now()
+    assert await ground.frontier.reclaim() == {}
+    assert await later.frontier.renew([lease]) == []
+
+
+async def test_a_wall_clock_set_forward_shortens_nothing(ground: SqliteGround) -> None:
+    """Leases, slots, holds and retries keep the time they had left."""
+    run = await begin(ground, *urls(4), url("x", host="b.example"), delay_s=10.0)
+    worker = await ground.frontier.join("w")
+    leases = await take(ground, worker, run)
+    await settle(ground, failed(leases[0], delay_s=100.0))
+    await ground.frontier.hold_host("b.example", 50.0, "Retry-After")
+    ground.clock.wind(86_400.0)
+    assert await ground.frontier.reclaim() == {}
+    assert await take(ground, worker, run) == []
+    assert ground.database.now() == ground.clock.now()
+    await ground.clock.advance(9.9)
+    assert await take(ground, worker, run) == []
+    await ground.clock.advance(0.2)
+    assert len(await take(ground, worker, run)) == 1
+
+
+async def test_after_a_restart_of_the_machine_store_time_is_wall_time(tmp_path: Path) -> None:
+    """The monotonic clock begins anew; what was held is held until the moment it was, not longer."""
+    before = SqliteGround(tmp_path, ManualClock(monotonic=500_000.0))
+    run = await begin(before, "one")
+    await before.frontier.join("w")
+    await before.frontier.hold_host("a.example", 3600.0, "Retry-After")
+    await before.close()
+    after = SqliteGround(tmp_path, ManualClock(now=before.clock.now() + 3000.0, monotonic=10.0))
+    worker = await after.frontier.join("w")
+    assert after.database.now() == after.clock.now()
+    await after.clock.advance(599.0)
+    assert await take(after, worker, run) == []
+    await after.clock.advance(2.0)
+    assert len(await take(after, worker, run)) == 1
+    await after.close()
+
+
+async def test_the_log_is_moved_into_the_file_while_work_goes_on(
+    ground: SqliteGround,
+) -> None:
+    """A long crawl does not grow the log without end, and reading it back is complete."""
+    run = await begin(ground, "seed")
+    worker = await ground.frontier.join("w")
+    log = ground.folder / f"{FILE}-wal"
+    sizes = []
+    for number in range(12):
+        lease = await take_one(ground, worker, run)
+        texts = [{"text": f"{number}-{item}" + "x" * 4000} for item in range(800)]
+        await settle(ground, done(lease, url(f"next{number}"), items=texts))
+        if ground.database._checkpointer is not None:
+            await asyncio.to_thread(ground.database._checkpointer.join)
+        sizes.append(log.stat().st_size)
+    assert max(sizes) < 40_000_000
+    assert (ground.folder / FILE).stat().st_size > 12_000_000
+    assert len(await items(ground, run)) == 9600

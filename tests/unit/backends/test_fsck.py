@@ -1,0 +1,196 @@
+"""fsck finds each kind of damage, mends what the rows can mend, and the run then goes on to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import apsw
+import pytest
+
+from smartspider.core.runs import Run
+from smartspider.testing.contracts.acts import begin, done, failed, record, settle, take, take_one, url, urls
+from smartspider.testing.sqlite import SqliteGround
+
+ORPHAN = "INSERT INTO item SELECT (id << 40) + 900, (id << 40) + 900, '{}' FROM run"
+
+DAMAGE = {
+    "a counter is wrong": ("counters", ["UPDATE run SET done = done + 3, total = total - 1"]),
+    "the item counter is wrong": ("counters", ["UPDATE run SET items = 0"]),
+    "an item has no page": ("items", [ORPHAN, "UPDATE run SET items = items + 1, next_item = 901"]),
+    "an item belongs to an open page": (
+        "items",
+        ["UPDATE item SET url_id = (SELECT min(url_id) FROM queue)"],
+    ),
+    "rows would be numbered twice": ("numbers", ["UPDATE run SET next_url = 1, next_item = 1"]),
+    "a closed page is queued": (
+        "stale",
+        [
+            "INSERT INTO queue SELECT (SELECT id FROM lane), 0, id FROM url WHERE state = 'done'",
+            "UPDATE lane SET queued = queued + 1",
+        ],
+    ),
+    "an unknown page waits": ("stale", ["INSERT INTO later VALUES (77, 1, 0, 0)"]),
+    "a closed page is leased": (
+        "stale",
+        ["INSERT INTO lease SELECT id, 99, run_id, host_id, 1, 1e12, 0 FROM url WHERE state = 'done'"],
+    ),
+    "a page is queued and waits": (
+        "doubled",
+        ["INSERT INTO later SELECT url_id, 1, 0, 0 FROM queue LIMIT 1"],
+    ),
+    "a page is queued and leased": (
+        "doubled",
+        [
+            "INSERT INTO queue SELECT (SELECT id FROM lane), -9, url_id FROM lease",
+            "UPDATE lane SET queued = queued + 1",
+        ],
+    ),
+    "the queue is lost": ("lost", ["DELETE FROM queue", "UPDATE lane SET queued = 0"]),
+    "what waits is lost": ("lost", ["DELETE FROM later"]),
+    "a lease is lost": ("lost", ["DELETE FROM lease"]),
+    "a lane counts too many": ("lanes", ["UPDATE lane SET queued = queued + 5"]),
+    "a lane counts none": ("lanes", ["UPDATE lane SET queued = 0"]),
+    "a lane has a wrong rank": ("lanes", ["UPDATE lane SET rank = 5"]),
+    "the whole frontier is lost": (
+        "lost",
+        ["DELETE FROM queue", "DELETE FROM lane", "DELETE FROM later", "DELETE FROM lease"],
+    ),
+}
+
+
+async def _half_done(ground: SqliteGround) -> tuple[Run, int]:
+    """A run with one page done, one leased, one waiting and three queued."""
+    run = await begin(ground, *urls(5))
+    worker = await ground.frontier.join("w")
+    first, second, _ = await take(ground, worker, run, want=3)
+    await settle(ground, done(first, url("child"), items=[{"n": 1}]), failed(second, delay_s=5.0))
+    return run, worker
+
+
+async def _damage(ground: SqliteGround, statements: list[str]) -> None:
+    for statement in statements:
+        await ground.database.write(partial(apsw.Connection.execute, statements=statement))
+
+
+async def _finish(ground: SqliteGround, run: Run) -> Run:
+    """Everything is taken back and crawled to the end."""
+    await ground.reopen()
+    await ground.frontier.reclaim()
+    worker = await ground.frontier.join("next")
+    for _ in range(20):
+        await ground.clock.advance(100.0)
+        await settle(ground, *(done(lease) for lease in await take(ground, worker, run)))
+        await ground.frontier.reclaim()
+    return await ground.store.finish(run.id)
+
+
+async def test_a_run_half_done_has_no_findings(ground: SqliteGround) -> None:
+    run, _ = await _half_done(ground)
+    assert await ground.store.fsck() == []
+    assert await ground.store.fsck(repair=True) == []
+    assert (await _finish(ground, run)).state == "completed"
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+async def test_damage_is_found_and_mended(ground: SqliteGround, name: str) -> None:
+    code, statements = DAMAGE[name]
+    run, _ = await _half_done(ground)
+    await _damage(ground, statements)
+    found = await ground.store.fsck()
+    assert code in {finding.code for finding in found}
+    assert not any(finding.is_repaired for finding in found)
+    assert {finding.code for finding in await ground.store.fsck()} == {finding.code for finding in found}
+    mended = await ground.store.fsck(repair=True)
+    assert code in {finding.code for finding in mended}
+    assert all(finding.is_repaired for finding in mended)
+    assert await ground.store.fsck() == []
+    run = await _finish(ground, run)
+    assert (run.state, run.counters.done, run.counters.total) == ("completed", 6, 6)
+    assert await ground.store.fsck() == []
+
+
+async def test_a_finished_run_with_an_open_row_goes_back_to_paused(ground: SqliteGround) -> None:
+    run = await begin(ground, "one")
+    worker = await ground.frontier.join("w")
+    await settle(ground, done(await take_one(ground, worker, run)))
+    await ground.store.finish(run.id)
+    await _damage(ground, ["UPDATE url SET state = 'open'", "UPDATE run SET done = 0"])
+    assert [finding.code for finding in await ground.store.fsck(repair=True)] == ["ended"]
+    assert (await ground.store.get_run(run.id)).state == "paused"
+    assert await ground.store.fsck() == []
+    await ground.store.set_state(run.id, "running")
+    assert len(await take(ground, worker, run)) == 1
+
+
+async def test_a_cancelled_run_with_open_rows_stays_cancelled(ground: SqliteGround) -> None:
+    run = await begin(ground, *urls(3))
+    worker = await ground.frontier.join("w")
+    await take_one(ground, worker, run)
+    await _damage(ground, ["UPDATE run SET state = 'cancelled'"])
+    assert [finding.code for finding in await ground.store.fsck(repair=True)] == ["ended"]
+    run = await ground.store.get_run(run.id)
+    assert (run.state, run.counters.skipped) == ("cancelled", 3)
+    assert await ground.store.fsck() == []
+
+
+async def test_a_damaged_page_of_the_file_is_told_and_not_touched(ground: SqliteGround) -> None:
+    await begin(ground, *urls(2000))
+    ground.database.close()
+    path = ground.folder / "smartspider.db"
+    body = bytearray(path.read_bytes())
+    place = len(body) // 2
+    body[place : place + 3000] = b"\xff" * 3000
+    path.write_bytes(bytes(body))
+    ground._open()
+    found = await ground.store.fsck(repair=True)
+    assert {finding.code for finding in found} == {"damaged"}
+    assert not any(finding.is_repaired for finding in found)
+
+
+async def test_a_lost_row_offered_twice_at_once_is_queued_once(ground: SqliteGround) -> None:
+    run = await begin(ground, "one")
+    row = await record(ground, run, "one")
+    await _damage(ground, ["DELETE FROM queue", "UPDATE lane SET queued = 0"])
+    assert await ground.frontier.offer(run.id, [row.id, row.id]) == 1
+    assert await ground.store.fsck() == []
+
+
+def _crash_after(times: int) -> Callable[[object], bool]:
+    left = [times]
+
+    def step(_: object) -> bool:
+        left[0] -= 1
+        if left[0] < 0:
+            raise KeyboardInterrupt
+        return True
+
+    return step
+
+
+async def test_a_run_half_deleted_is_never_worked_on_and_can_be_deleted_again(
+    ground: SqliteGround, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = await begin(ground, *urls(3))
+    worker = await ground.frontier.join("w")
+    await settle(ground, done(await take_one(ground, worker, run), items=[{"n": 1}]))
+    await ground.store.set_state(run.id, "paused")
+    with monkeypatch.context() as patch:
+        patch.setattr("smartspider.backends.sqlite.runs.delete_step", lambda *_: _crash_after(0)(None))
+        with pytest.raises(KeyboardInterrupt):
+            await ground.store.delete_run(run.id)
+    assert (await ground.store.get_run(run.id)).state == "cancelled"
+    await ground.store.delete_run(run.id)
+    assert await ground.store.find_runs() == []
+    assert await ground.store.fsck() == []
+
+
+async def test_a_cancel_that_was_interrupted_goes_on(
+    ground: SqliteGround, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = await begin(ground, *urls(3))
+    with monkeypatch.context() as patch:
+        patch.setattr("smartspider.backends.sqlite.runs.close_rest", lambda *_, **__: _crash_after(0)(None))
+        with pytest.raises(KeyboardInterrupt):
+            await ground.store.set_state(run.id, "cancelled")
+    assert (await ground.store.set_state(run.id, "cancelled")).counters.open == 0
