@@ -1,0 +1,1 @@
+"""What turns leases into settlements."""

@@ -1,0 +1,76 @@
+"""One leased request, from its permit to its settlement. Read this first."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import msgspec
+
+from smartspider.core.errors import FetchFailed, NotReadable, StoreUnavailable
+from smartspider.core.failpoints import reach
+from smartspider.core.lease import Lease
+from smartspider.core.plan import Plan
+from smartspider.core.verdict import Settlement
+from smartspider.engine.links import Found
+from smartspider.engine.permits import GatePermit
+from smartspider.engine.reader import PageReader
+from smartspider.engine.verdicts import Reading, judge
+from smartspider.interfaces.clock import Clock
+from smartspider.interfaces.fetcher import Fetcher
+
+
+class Processed(msgspec.Struct, frozen=True):
+    """A settlement, and the links to remember once it is committed."""
+
+    settlement: Settlement
+    found: Found | None
+
+
+class Processor:
+    """Fetches, reads and judges. It writes nothing: what should happen is in the settlement."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        fetcher: Fetcher,
+        reader: PageReader,
+        permit_for: Callable[[Lease], GatePermit],
+        clock: Clock,
+    ) -> None:
+        self._plan = plan
+        self._fetcher = fetcher
+        self._reader = reader
+        self._permit_for = permit_for
+        self._clock = clock
+
+    async def process(self, lease: Lease) -> Processed:
+        """What to do with a leased request. Raises only `StoreUnavailable`."""
+        permit = self._permit_for(lease)
+        started = self._clock.monotonic()
+        found: Found | None = None
+        outcome: Reading | FetchFailed
+        try:
+            page = await self._fetcher.fetch(lease.request, permit)
+            reach("fetch.received")
+            outcome, found = self._reader.read(page, lease.request)
+            reach("page.extracted")
+        except FetchFailed as error:
+            outcome = error
+        except StoreUnavailable:
+            raise  # the page is not to blame: it stays open for when the store is back
+        except Exception as error:  # noqa: BLE001 - a defect of ours must not cost the run more than this page
+            outcome = NotReadable(f"unexpected {type(error).__name__}: {error}")
+        judgement = judge(lease, outcome, self._plan.retry, random.random())  # noqa: S311 - jitter
+        return Processed(
+            Settlement(
+                lease,
+                judgement.verdict,
+                judgement.news,
+                bytes_read=len(outcome.page.body) if isinstance(outcome, Reading) else 0,
+                elapsed_s=self._clock.monotonic() - started,
+                duplicate_urls=found.duplicates if found else 0,
+                sends=permit.sends,
+            ),
+            found,
+        )

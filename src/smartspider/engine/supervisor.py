@@ -1,0 +1,71 @@
+"""Worker processes: started, watched, started again when they die, stopped together."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from asyncio.subprocess import Process
+from collections.abc import Awaitable, Callable
+
+from smartspider.core.errors import SmartSpiderError, StoreUnavailable
+from smartspider.interfaces.clock import Clock
+
+MAX_EARLY_DEATHS = 12
+EARLY_S = 5.0
+STORE_UNAVAILABLE = 5
+"""The exit code of a worker that cannot use the store; another worker could not either."""
+
+Spawn = Callable[[int], Awaitable[Process]]
+OnDeath = Callable[[int, int], None]
+"""Called with the number of the worker and its exit code."""
+
+
+class Supervisor:
+    """Keeps `count` worker processes alive until each has ended in good order."""
+
+    def __init__(self, spawn: Spawn, count: int, clock: Clock, on_death: OnDeath) -> None:
+        self._spawn = spawn
+        self._count = count
+        self._clock = clock
+        self._on_death = on_death
+        self._processes: dict[int, Process] = {}
+        self._is_stopping = False
+
+    async def run(self) -> None:
+        """Come back when all workers are done; raises the first reason why one cannot be kept alive."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(self._count):
+                    group.create_task(self._keep(number))
+        except* SmartSpiderError as several:
+            raise several.exceptions[0] from None
+
+    def stop(self) -> None:
+        """Ask all workers to finish what is in flight and leave."""
+        self._is_stopping = True
+        for process in self._processes.values():
+            if process.returncode is None:
+                process.send_signal(signal.SIGTERM)
+
+    async def _keep(self, number: int) -> None:
+        early_deaths = 0
+        while True:
+            started = self._clock.monotonic()
+            process = self._processes[number] = await self._spawn(number)
+            if self._is_stopping:
+                self.stop()
+            code = await process.wait()
+            if code == STORE_UNAVAILABLE:
+                raise StoreUnavailable(
+                    f"worker {number} cannot use the data folder; what was saved is safe",
+                    hint="mend what the line above says and run the same command again",
+                )
+            if code == 0 or self._is_stopping:
+                return
+            self._on_death(number, code)
+            early_deaths = early_deaths + 1 if self._clock.monotonic() - started < EARLY_S else 0
+            if early_deaths >= MAX_EARLY_DEATHS:
+                raise SmartSpiderError(
+                    f"worker {number} died {early_deaths} times in a row right after its start (code {code})",
+                    hint="look into the logs of the data folder, and try `smartspider doctor`",
+                )

@@ -1,0 +1,150 @@
+"""A request leaves inside its window, or waits for another one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import cast
+
+import pytest
+
+from smartspider.core import failpoints
+from smartspider.core.lease import Window
+from smartspider.core.verdict import Send
+from smartspider.engine.permits import GatePermit
+from smartspider.interfaces.frontier import Frontier
+from smartspider.testing.clock import ManualClock
+
+HOST = "h.example"
+FREE = Window(0.0, 0.0, 0.0)
+
+
+class Gates:
+    """The part of a frontier that permits use: windows are handed out as the test laid them down."""
+
+    def __init__(self, *windows: Window) -> None:
+        self._windows = list(windows)
+        self.asked: list[str] = []
+
+    async def permit(self, host: str) -> Window:
+        self.asked.append(host)
+        return self._windows.pop(0)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(now=5_000.0, monotonic=100.0)
+
+
+@pytest.fixture
+def sent() -> Iterator[list[str]]:
+    reached: list[str] = []
+    failpoints.arm(reached.append)
+    yield reached
+    failpoints.arm(None)
+
+
+def permit(gates: Gates, clock: ManualClock, window: Window | None) -> GatePermit:
+    return GatePermit(cast("Frontier", gates), clock, HOST, window)
+
+
+async def test_inside_the_window_it_leaves_at_once(clock: ManualClock, sent: list[str]) -> None:
+    gates = Gates()
+    one = permit(gates, clock, Window(100.0, 100.05, 1.0))
+    await one.enter()
+    assert one.sends == (Send(HOST, 5_000.0, 1.0),)
+    assert gates.asked == []
+    assert sent == ["fetch.sent"]
+
+
+async def test_it_waits_for_the_window_to_open(clock: ManualClock, sent: list[str]) -> None:
+    one = permit(Gates(), clock, Window(102.0, 102.05, 1.0))
+    entering = asyncio.create_task(one.enter())
+    await clock.until_asleep()
+    await clock.advance(1.9)
+    assert not entering.done()
+    assert sent == []
+    await clock.advance(0.1)
+    await entering
+    assert one.sends == (Send(HOST, 5_002.0, 1.0),)
+
+
+async def test_a_timer_that_wakes_early_does_not_miss_the_window() -> None:
+    class Hasty(ManualClock):
+        async def sleep(self, seconds: float) -> None:
+            self._move_to(self.monotonic() + (seconds - 0.001 if seconds > 0.002 else seconds))
+
+    hasty, gates = Hasty(now=5_000.0, monotonic=100.0), Gates()
+    one = permit(gates, hasty, Window(101.0, 101.05, 1.0))
+    await one.enter()
+    assert gates.asked == []
+    assert one.sends[0].at == pytest.approx(5_001.0)
+
+
+async def test_a_missed_window_is_replaced_by_the_next_one(clock: ManualClock) -> None:
+    gates = Gates(Window(90.0, 90.05, 1.0), Window(101.0, 101.05, 1.0))
+    one = permit(gates, clock, Window(99.0, 99.05, 1.0))
+    entering = asyncio.create_task(one.enter())
+    await clock.until_asleep()
+    await clock.advance(1.0)
+    await entering
+    assert gates.asked == [HOST, HOST]
+    assert one.sends == (Send(HOST, 5_001.0, 1.0),)
+
+
+async def test_the_last_moment_of_a_window_is_inside_it(clock: ManualClock) -> None:
+    gates = Gates()
+    await permit(gates, clock, Window(99.0, 100.0, 1.0)).enter()
+    assert gates.asked == []
+
+
+async def test_a_free_window_never_waits_and_leaves_no_trace_on_the_receipt(clock: ManualClock) -> None:
+    gates = Gates(FREE)
+    one = permit(gates, clock, FREE)
+    await one.enter()
+    await permit(gates, clock, None).enter()
+    assert clock.sleepers == 0
+    assert one.sends == ()
+    assert gates.asked == [HOST]
+
+
+async def test_a_change_of_the_machines_time_moves_no_window(clock: ManualClock) -> None:
+    gates = Gates()
+    clock.wind(-3_600.0)
+    one = permit(gates, clock, Window(100.0, 100.05, 1.0))
+    await one.enter()
+    assert gates.asked == []
+
+
+async def test_one_more_request_to_the_same_host_may_have_the_unused_window(clock: ManualClock) -> None:
+    gates = Gates(Window(100.0, 100.05, 1.0))
+    page = permit(gates, clock, Window(100.0, 100.05, 1.0))
+    robots = page.another(HOST)
+    await robots.enter()
+    assert gates.asked == []
+    await page.enter()
+    assert gates.asked == [HOST]
+    assert len(page.sends) == len(robots.sends) == 2
+
+
+async def test_a_used_window_is_not_used_again_for_a_hop(clock: ManualClock) -> None:
+    gates = Gates(Window(101.0, 101.05, 1.0))
+    page = permit(gates, clock, Window(100.0, 100.05, 1.0))
+    await page.enter()
+    hop = page.another(HOST)
+    entering = asyncio.create_task(hop.enter())
+    await clock.until_asleep()
+    await clock.advance(1.0)
+    await entering
+    assert gates.asked == [HOST]
+    assert [send.at for send in page.sends] == [5_000.0, 5_001.0]
+
+
+async def test_another_host_is_asked_for_its_own_window_and_the_unused_one_stays(clock: ManualClock) -> None:
+    gates = Gates(Window(100.0, 100.05, 2.0))
+    page = permit(gates, clock, Window(100.0, 100.05, 1.0))
+    await page.another("o.example").enter()
+    assert gates.asked == ["o.example"]
+    await page.enter()
+    assert gates.asked == ["o.example"]
+    assert page.sends == (Send("o.example", 5_000.0, 2.0), Send(HOST, 5_000.0, 1.0))

@@ -1,0 +1,178 @@
+"""Reading a page: items, children, and where redirects ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from smartspider.core.errors import BadRedirect, TooManyRedirects
+from smartspider.core.events import Event, ValuesCleaned
+from smartspider.core.extraction import Extraction, Item, Link, Rejected
+from smartspider.core.page import Page
+from smartspider.core.plan import FetchPlan, Plan
+from smartspider.core.request import Extras, Request, make_request
+from smartspider.core.scope import Scope
+from smartspider.engine.bus import LocalBus
+from smartspider.engine.links import Found, LinkFilter
+from smartspider.engine.reader import PageReader
+from smartspider.engine.verdicts import Reading
+
+URL = "http://h.example/a"
+ITEMS: list[Item] = [{"name": "x"}]
+
+
+class Reads:
+    """An extractor that gives what the test laid down, and notes for which request."""
+
+    def __init__(self, *hrefs: str, **more: Any) -> None:
+        self._links = [Link(href, "default") for href in hrefs]
+        self._more = more
+        self.requests: list[Request] = []
+
+    def extract(self, page: Page, request: Request) -> Extraction:
+        self.requests.append(request)
+        return Extraction(ITEMS, self._links, page.url, **self._more)
+
+
+class Desk:
+    """A reader with everything around it."""
+
+    def __init__(self, *hrefs: str, scope: Scope | None = None, forbidden: str = "\0", **more: Any) -> None:
+        plan = Plan("task", b"{}", "hash", (), {}, scope or Scope(hosts=frozenset({"h.example"})))
+        self.plan = msgspec.structs.replace(plan, fetch=FetchPlan(max_redirects=2))
+        self.extractor = Reads(*hrefs, **more)
+        self.events: list[Event] = []
+        bus = LocalBus()
+        bus.subscribe(self.events.append)
+        links = LinkFilter(self.plan, lambda url: forbidden not in url)
+        self._reader = PageReader(7, self.plan, self.extractor, links, bus)
+
+    def read(self, page: Page, request: Request | None = None) -> tuple[Reading, Found | None]:
+        return self._reader.read(page, request or make_request(URL))
+
+
+def page(url: str = URL, status: int = 200, hops: tuple[str, ...] = (), **headers: str) -> Page:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Page(url, status, named, b"body", "utf-8", 0.0, hops=hops)
+
+
+def test_a_good_page_gives_its_items_and_children() -> None:
+    desk = Desk("/b", "http://o.example/", rejected=[Rejected("why", {})])
+    reading, found = desk.read(page())
+    assert reading.items == ITEMS
+    assert [child.url for child in reading.children] == ["http://h.example/b"]
+    assert (reading.rejected, reading.landed, reading.moved, reading.refusal) == (1, None, False, "")
+    assert found is not None
+    assert found.children == reading.children
+    assert desk.events == []
+
+
+@pytest.mark.parametrize("status", [300, 304, 403, 404, 500])
+def test_only_good_answers_are_extracted(status: int) -> None:
+    desk = Desk("/b")
+    reading, found = desk.read(page(status=status, location="/elsewhere"))
+    assert reading == Reading(page(status=status, location="/elsewhere"))
+    assert found is None
+    assert desk.extractor.requests == []
+
+
+def test_a_page_with_cleaned_values_is_told_about() -> None:
+    desk = Desk(cleaned=3)
+    desk.read(page())
+    assert desk.events == [ValuesCleaned(7, "h.example", URL, 3)]
+
+
+def test_the_header_can_forbid_to_follow_but_not_to_read() -> None:
+    reading, found = Desk("/b").read(page(x_robots_tag="nofollow"))
+    assert reading.items == ITEMS
+    assert reading.children == []
+    assert found == Found([], [])
+
+
+def test_a_redirect_on_the_host_lands_on_a_request_of_its_own() -> None:
+    desk = Desk("next")
+    request = make_request(URL, page="detail", priority=3, depth=2, extras=Extras(meta={"shop": 5}))
+    reading, _ = desk.read(page("http://h.example/there/x", hops=(URL,)), request)
+    landed = reading.landed
+    assert landed is not None
+    assert landed.url == "http://h.example/there/x"
+    assert (landed.page, landed.priority, landed.depth) == ("detail", 3, 2)
+    assert landed.extras.meta == {"shop": 5}
+    assert desk.extractor.requests == [request]
+    assert [(child.url, child.depth) for child in reading.children] == [("http://h.example/there/next", 3)]
+
+
+def test_a_redirect_to_the_same_request_is_no_landing() -> None:
+    reading, _ = Desk().read(page(URL + "?utm_source=x", hops=(URL,)))
+    assert reading.landed is None
+
+
+def test_a_landing_out_of_scope_is_refused_unless_it_was_an_entry() -> None:
+    scope = Scope(hosts=frozenset({"h.example"}), deny=("/private",))
+    desk = Desk("/b", scope=scope)
+    there = page("http://h.example/private/x", hops=(URL,))
+    reading, found = desk.read(there)
+    assert reading.refusal == (
+        "redirected to http://h.example/private/x: scope: deny pattern '/private' matches"
+    )
+    assert (reading.items, found) == ([], None)
+    assert desk.extractor.requests == []
+    entry, _ = desk.read(there, make_request(URL, is_entry=True))
+    assert entry.refusal == ""
+    assert entry.landed is not None
+    assert entry.landed.is_entry
+
+
+def test_a_landing_that_robots_forbid_is_refused() -> None:
+    reading, _ = Desk(forbidden="/there").read(page("http://h.example/there", hops=(URL,)))
+    assert reading.refusal.endswith("robots: disallowed")
+
+
+def moved(to: str) -> Page:
+    return page(status=302, location=to)
+
+
+def test_a_redirect_to_another_host_is_a_child_of_its_own() -> None:
+    desk = Desk(scope=Scope(domains=frozenset({"example"})))
+    request = make_request(
+        URL, page="detail", priority=3, depth=2, extras=Extras("POST", (("a", "b"),), b"x")
+    )
+    reading, found = desk.read(moved("http://o.example/x#y"), request)
+    assert reading.moved
+    assert found is None
+    (child,) = reading.children
+    assert (child.url, child.page, child.priority, child.depth) == ("http://o.example/x", "detail", 3, 2)
+    assert child.extras == Extras(meta={"redirects": 1})
+    assert child.fingerprint == make_request("http://o.example/x").fingerprint
+
+
+def test_what_the_task_says_about_an_entry_moves_with_it() -> None:
+    request = make_request(URL, is_entry=True, extras=Extras(meta={"shop": 5}))
+    reading, _ = Desk().read(moved("http://www.h.example/"), request)
+    (child,) = reading.children
+    assert child.is_entry
+    assert child.extras.meta == {"shop": 5, "redirects": 1}
+
+
+def test_a_redirect_out_of_scope_is_refused_and_makes_no_child() -> None:
+    reading, found = Desk().read(moved("http://o.example/"))
+    assert reading.refusal == (
+        "redirected to http://o.example/: scope: host o.example is not in the task's scope"
+    )
+    assert (reading.children, reading.moved, found) == ([], False, None)
+
+
+def test_moves_between_hosts_end_at_the_number_of_redirects() -> None:
+    desk = Desk(scope=Scope(domains=frozenset({"example"})))
+    request = make_request(URL)
+    for _ in range(2):
+        (request,) = desk.read(moved("http://o.example/"), request)[0].children
+    with pytest.raises(TooManyRedirects, match="more than 2"):
+        desk.read(moved("http://o.example/"), request)
+
+
+def test_a_redirect_without_a_location_is_bad() -> None:
+    with pytest.raises(BadRedirect):
+        Desk().read(page(status=301))

@@ -1,0 +1,146 @@
+"""One leased request, from its permit to its settlement."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import cast
+
+import pytest
+
+from smartspider.core import errors, failpoints
+from smartspider.core.extraction import Extraction, Item, Link
+from smartspider.core.lease import Lease, Token, Window
+from smartspider.core.page import Page
+from smartspider.core.plan import Plan
+from smartspider.core.request import Request, make_request
+from smartspider.core.scope import Scope
+from smartspider.core.verdict import Close, Retry, Send
+from smartspider.engine.bus import LocalBus
+from smartspider.engine.links import LinkFilter
+from smartspider.engine.permits import GatePermit
+from smartspider.engine.processor import Processed, Processor
+from smartspider.engine.reader import PageReader
+from smartspider.interfaces.fetcher import Permit
+from smartspider.interfaces.frontier import Frontier
+from smartspider.testing.clock import ManualClock
+
+URL = "http://h.example/a"
+PAGE = Page(URL, 200, {}, b"12345", "utf-8", 0.0)
+ITEMS: list[Item] = [{"n": 1}]
+
+
+class Gives:
+    """A fetcher with one answer, that takes two seconds of a clock turned by hand."""
+
+    def __init__(self, answer: Page | BaseException, clock: ManualClock) -> None:
+        self._answer = answer
+        self._clock = clock
+
+    async def fetch(self, _request: Request, permit: Permit) -> Page:
+        await permit.enter()
+        await self._clock.advance(2.0)
+        if isinstance(self._answer, BaseException):
+            raise self._answer
+        return self._answer
+
+
+class Reads:
+    def __init__(self, error: Exception | None) -> None:
+        self._error = error
+
+    def extract(self, page: Page, _request: Request) -> Extraction:
+        if self._error is not None:
+            raise self._error
+        return Extraction(ITEMS, [Link("/b", "default"), Link("/b", "default")], page.url)
+
+
+async def process(answer: Page | BaseException, reading: Exception | None = None) -> Processed:
+    clock = ManualClock(now=5_000.0, monotonic=100.0)
+    plan = Plan("task", b"{}", "hash", (), {}, Scope(hosts=frozenset({"h.example"})))
+    reader = PageReader(1, plan, Reads(reading), LinkFilter(plan, lambda _: None), LocalBus())
+
+    def permit_for(lease: Lease) -> GatePermit:
+        return GatePermit(cast("Frontier", None), clock, lease.request.host, lease.window)
+
+    window = Window(100.0, 100.05, 1.0)
+    lease = Lease(Token(1, 1), 1, 1, make_request(URL), window, 5_060.0)
+    return await Processor(plan, Gives(answer, clock), reader, permit_for, clock).process(lease)
+
+
+async def test_a_good_page_is_settled_as_done_with_what_it_cost() -> None:
+    processed = await process(PAGE)
+    settlement = processed.settlement
+    assert settlement.verdict == Close(
+        "done", status=200, items=ITEMS, children=[make_request("http://h.example/b", depth=1)]
+    )
+    assert (settlement.bytes_read, settlement.elapsed_s, settlement.duplicate_urls) == (5, 2.0, 1)
+    assert settlement.sends == (Send("h.example", 5_000.0, 1.0),)
+    assert processed.found is not None
+
+
+@pytest.mark.parametrize(
+    ("answer", "state"),
+    [
+        (Page(URL, 404, {}, b"", "utf-8", 0.0), "missing"),
+        (Page(URL, 403, {}, b"", "utf-8", 0.0), "dead"),
+        (Page(URL, 301, {}, b"", "utf-8", 0.0), "dead"),
+        (Page(URL, 301, {"location": "http://o.example/"}, b"", "utf-8", 0.0), "skipped"),
+        (errors.RobotsDisallowed("no"), "skipped"),
+        (errors.TooLarge("big"), "dead"),
+        (errors.FetchFailed("cannot be written"), "dead"),
+        (RuntimeError("a defect"), "broken"),
+        (KeyError("x"), "broken"),
+        (RecursionError(), "broken"),
+    ],
+    ids=repr,
+)
+async def test_every_outcome_gives_a_settlement(answer: Page | Exception, state: str) -> None:
+    processed = await process(answer)
+    verdict = processed.settlement.verdict
+    assert isinstance(verdict, Close)
+    assert verdict.state == state
+    assert verdict.reason
+    assert processed.found is None
+    assert processed.settlement.elapsed_s == 2.0
+    assert len(processed.settlement.sends) == 1
+
+
+async def test_a_failure_that_may_pass_gives_a_retry() -> None:
+    verdict = (await process(errors.TimedOut("slow"))).settlement.verdict
+    assert isinstance(verdict, Retry)
+    assert 0.0 <= verdict.delay_s < 1.0
+
+
+async def test_an_unexpected_error_while_reading_costs_only_this_page() -> None:
+    processed = await process(PAGE, ZeroDivisionError("oops"))
+    assert processed.settlement.verdict == Close("broken", "not_readable: unexpected ZeroDivisionError: oops")
+    assert processed.settlement.bytes_read == 0
+
+
+async def test_a_page_that_cannot_be_read_is_broken() -> None:
+    verdict = (await process(PAGE, errors.NotReadable("binary"))).settlement.verdict
+    assert verdict == Close("broken", "not_readable: binary")
+
+
+async def test_a_store_that_is_away_is_no_fault_of_the_page() -> None:
+    with pytest.raises(errors.StoreUnavailable):
+        await process(errors.StoreUnavailable("disk full"))
+
+
+async def test_a_cancelled_fetch_gives_no_verdict() -> None:
+    with pytest.raises(asyncio.CancelledError):
+        await process(asyncio.CancelledError())
+
+
+@pytest.fixture
+def reached() -> Iterator[list[str]]:
+    places: list[str] = []
+    failpoints.arm(places.append)
+    yield places
+    failpoints.arm(None)
+
+
+async def test_the_fail_points_stand_between_the_steps(reached: list[str]) -> None:
+    await process(PAGE)
+    assert reached == ["fetch.sent", "fetch.received", "page.extracted"]

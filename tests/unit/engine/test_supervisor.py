@@ -1,0 +1,109 @@
+"""Worker processes, played by tiny real ones."""
+
+from __future__ import annotations
+
+import asyncio
+from asyncio.subprocess import Process
+from collections.abc import AsyncIterator
+
+import pytest
+
+from smartspider.core.errors import SmartSpiderError, StoreUnavailable
+from smartspider.engine.supervisor import EARLY_S, MAX_EARLY_DEATHS, STORE_UNAVAILABLE, Supervisor
+from smartspider.testing.clock import ManualClock
+
+
+class Stable:
+    """Starts processes that do what the test says, and hears of their deaths."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.scripts: dict[int, list[str]] = {}
+        self.started: list[Process] = []
+        self.deaths: list[tuple[int, int]] = []
+        self.lives_s = 0.0
+        self.spawned = asyncio.Event()
+
+    async def spawn(self, number: int) -> Process:
+        script = self.scripts[number].pop(0)
+        process = await asyncio.create_subprocess_exec("/bin/sh", "-c", script)
+        self.started.append(process)
+        self.spawned.set()
+        await self.clock.advance(self.lives_s)
+        return process
+
+    def on_death(self, number: int, code: int) -> None:
+        self.deaths.append((number, code))
+
+    def supervisor(self, **scripts: list[str]) -> Supervisor:
+        self.scripts = {int(name[1:]): list(script) for name, script in scripts.items()}
+        return Supervisor(self.spawn, len(scripts), self.clock, self.on_death)
+
+    async def until_started(self, count: int) -> None:
+        while len(self.started) < count:
+            self.spawned.clear()
+            await self.spawned.wait()
+
+
+@pytest.fixture
+async def stable() -> AsyncIterator[Stable]:
+    stable = Stable()
+    yield stable
+    for process in stable.started:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def test_workers_that_end_in_good_order_are_not_started_again(stable: Stable) -> None:
+    await stable.supervisor(w0=["exit 0"], w1=["exit 0"]).run()
+    assert len(stable.started) == 2
+    assert stable.deaths == []
+
+
+async def test_a_dead_worker_is_started_again(stable: Stable) -> None:
+    await stable.supervisor(w0=["exit 3", "kill -9 $$", "exit 0"], w1=["exit 0"]).run()
+    assert stable.deaths == [(0, 3), (0, -9)]
+    assert len(stable.started) == 4
+
+
+async def test_too_many_deaths_right_after_the_start_are_given_up(stable: Stable) -> None:
+    with pytest.raises(SmartSpiderError, match=rf"worker 0 died {MAX_EARLY_DEATHS} times") as caught:
+        await stable.supervisor(w0=["exit 1"] * 99).run()
+    assert len(stable.deaths) == MAX_EARLY_DEATHS
+    assert "doctor" in caught.value.hint
+
+
+async def test_a_worker_that_lived_for_a_while_may_die_as_often_as_it_likes(stable: Stable) -> None:
+    stable.lives_s = EARLY_S
+    deaths = MAX_EARLY_DEATHS + 3
+    await stable.supervisor(w0=[*(["exit 1"] * deaths), "exit 0"]).run()
+    assert len(stable.deaths) == deaths
+
+
+async def test_a_data_folder_that_can_not_be_used_ends_all_at_once(stable: Stable) -> None:
+    supervisor = stable.supervisor(w0=[f"exit {STORE_UNAVAILABLE}"], w1=["exec sleep 60"])
+    with pytest.raises(StoreUnavailable, match="worker 0"):
+        await supervisor.run()
+    assert stable.deaths == []
+
+
+async def test_stopping_asks_every_worker_to_leave_and_starts_none_again(stable: Stable) -> None:
+    supervisor = stable.supervisor(w0=["exec sleep 60"], w1=["trap 'kill $!; exit 7' TERM; sleep 60 & wait"])
+    running = asyncio.create_task(supervisor.run())
+    await stable.until_started(2)
+    supervisor.stop()
+    await running
+    assert all(process.returncode for process in stable.started)
+    assert len(stable.started) == 2
+    assert stable.deaths == []
+
+
+async def test_a_worker_that_is_just_being_started_is_stopped_too(stable: Stable) -> None:
+    supervisor = stable.supervisor(w0=["exec sleep 60"])
+    running = asyncio.create_task(supervisor.run())
+    await asyncio.sleep(0)
+    supervisor.stop()
+    async with asyncio.timeout(10.0):
+        await running
+    assert [process.returncode for process in stable.started] == [-15]

@@ -1,0 +1,222 @@
+"""Errors and answers become verdicts in one pure function."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from email.utils import format_datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smartspider.core import errors
+from smartspider.core.extraction import Item
+from smartspider.core.lease import Lease, Token, Window
+from smartspider.core.page import Page
+from smartspider.core.request import make_request
+from smartspider.core.retry import RetryPolicy
+from smartspider.core.verdict import Close, HostNews, Retry
+from smartspider.engine.verdicts import REACTIONS, ROBOTS_HOLD_S, Judgement, Reading, judge
+
+NOW = 1_700_000_000.0
+POLICY = RetryPolicy(max_attempts=4, backoff_s=1.0, max_backoff_s=300.0)
+RETRIED = [
+    *(errors.NameNotResolved, errors.ConnectFailed, errors.ConnectionDropped, errors.TimedOut),
+    *(errors.ProxyFailed, errors.RobotsUnavailable),
+]
+ENDING = {
+    errors.TlsFailed: "dead",
+    errors.TooLarge: "dead",
+    errors.BadEncoding: "dead",
+    errors.TooManyRedirects: "dead",
+    errors.BadRedirect: "dead",
+    errors.PrivateAddress: "skipped",
+    errors.RobotsDisallowed: "skipped",
+    errors.NotReadable: "broken",
+    errors.FetchFailed: "dead",
+}
+ITEMS: list[Item] = [{"name": "a"}]
+
+
+def lease(attempts: int = 0) -> Lease:
+    request = make_request("http://h.example/")
+    return Lease(Token(1, 1), 1, 1, request, Window(0.0, 0.0, 0.0), NOW + 60, attempts)
+
+
+def page(status: int, **headers: str) -> Page:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Page("http://h.example/", status, named, b"", "utf-8", NOW)
+
+
+def answered(
+    status: int, *, attempts: int = 0, policy: RetryPolicy = POLICY, retry_after: str | None = None
+) -> Judgement:
+    headers = {} if retry_after is None else {"retry_after": retry_after}
+    return judge(lease(attempts), Reading(page(status, **headers)), policy, 0.5)
+
+
+def date(at: float) -> str:
+    return format_datetime(datetime.fromtimestamp(at, UTC), usegmt=True)
+
+
+def failures(kind: type[errors.FetchFailed]) -> list[type[errors.FetchFailed]]:
+    own = [one for one in kind.__subclasses__() if one.__module__.startswith("smartspider.")]
+    return [kind, *(deep for one in own for deep in failures(one))]
+
+
+def test_every_way_to_fail_has_its_reaction() -> None:
+    assert set(REACTIONS) == set(failures(errors.FetchFailed))
+    assert set(REACTIONS) == {*RETRIED, *ENDING}
+
+
+@pytest.mark.parametrize("kind", failures(errors.FetchFailed), ids=lambda kind: kind.__name__)
+def test_every_failure_gets_a_verdict_with_its_reason(kind: type[errors.FetchFailed]) -> None:
+    verdict, news = judge(lease(), kind("it is so"), POLICY, 0.5)
+    assert verdict.reason == f"{kind.code}: it is so"
+    if kind in ENDING:
+        assert isinstance(verdict, Close)
+        assert verdict.state == ENDING[kind]
+        assert (verdict.items, verdict.children) == ([], [])
+    else:
+        assert isinstance(verdict, Retry)
+        assert verdict.counts
+    assert news is None or news.reason == verdict.reason
+
+
+@pytest.mark.parametrize("kind", RETRIED, ids=lambda kind: kind.__name__)
+def test_a_failure_that_goes_on_is_buried_with_the_number_of_attempts(kind: type[errors.FetchFailed]) -> None:
+    for attempts in range(3):
+        assert isinstance(judge(lease(attempts), kind("x"), POLICY, 0.5).verdict, Retry)
+    verdict, news = judge(lease(3), kind("x"), POLICY, 0.5)
+    assert verdict == Close("dead", f"{kind.code}: x (4 attempts)")
+    assert (news is None) is (kind is errors.ProxyFailed)
+
+
+def test_a_failure_of_a_plug_in_is_buried_like_any_unknown_one() -> None:
+    class Invented(errors.TimedOut):
+        code = "invented"
+
+    assert judge(lease(), Invented("x"), POLICY, 0.5) == Judgement(Close("dead", "invented: x"))
+
+
+def test_only_a_host_that_gave_no_answer_counts_towards_its_circuit() -> None:
+    judged = {kind: judge(lease(), kind("x"), POLICY, 0.0).news for kind in REACTIONS}
+    assert {kind for kind, news in judged.items() if news and news.is_unreachable} == {
+        *(errors.NameNotResolved, errors.ConnectFailed, errors.ConnectionDropped, errors.TimedOut)
+    }
+    assert judged[errors.TimedOut] == HostNews(is_unreachable=True, slow_down=True, reason="timeout: x")
+
+
+def test_a_host_without_robots_is_held_and_its_request_waits_as_long() -> None:
+    verdict, news = judge(lease(), errors.RobotsUnavailable("x"), POLICY, 0.0)
+    assert news is not None
+    assert news.hold_s == ROBOTS_HOLD_S
+    assert isinstance(verdict, Retry)
+    assert verdict.delay_s == ROBOTS_HOLD_S
+
+
+@pytest.mark.parametrize("status", [200, 201, 203, 204, 206, 299])
+def test_a_good_answer_is_stored_with_what_it_holds(status: int) -> None:
+    child = make_request("http://h.example/child")
+    reading = Reading(page(status), ITEMS, [child], rejected=2)
+    verdict, news = judge(lease(), reading, POLICY, 0.5)
+    assert verdict == Close("done", status=status, items=ITEMS, children=[child], rejected=2)
+    assert news is None
+
+
+def test_a_landing_is_a_redirect_that_carries_the_page_it_ended_at() -> None:
+    landed = make_request("http://h.example/there")
+    verdict = judge(lease(), Reading(page(200), ITEMS, landed=landed), POLICY, 0.5).verdict
+    assert verdict == Close("redirect", status=200, items=ITEMS, landed=landed)
+
+
+def test_a_move_to_another_host_closes_the_page_and_makes_the_target_its_child() -> None:
+    child = make_request("http://o.example/")
+    verdict = judge(lease(), Reading(page(301), children=[child], moved=True), POLICY, 0.5).verdict
+    assert verdict == Close("redirect", "to http://o.example/", 301, children=[child])
+
+
+def test_a_refused_redirect_is_skipped_with_its_reason() -> None:
+    verdict, news = judge(lease(), Reading(page(200), ITEMS, refusal="scope: no"), POLICY, 0.5)
+    assert verdict == Close("skipped", "scope: no", 200)
+    assert news is None
+
+
+@pytest.mark.parametrize("status", [404, 410])
+def test_a_page_that_is_not_there_is_missing_and_nobody_is_to_blame(status: int) -> None:
+    assert answered(status) == Judgement(Close("missing", f"http {status}", status))
+
+
+@pytest.mark.parametrize("status", [100, 300, 304, 400, 401, 403, 406, 451, 501, 505, 999])
+def test_an_answer_that_says_no_is_buried_at_once_and_the_host_is_well(status: int) -> None:
+    assert answered(status) == Judgement(Close("dead", f"http {status}", status))
+
+
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 520, 524])
+def test_an_error_that_may_pass_is_tried_again_until_attempts_run_out(status: int) -> None:
+    verdict, news = answered(status)
+    assert verdict == Retry(0.5, f"http {status}", status)
+    assert news == HostNews(slow_down=status in {429, 503}, reason=f"http {status}")
+    assert answered(status, attempts=3) == Judgement(
+        Close("dead", f"http {status} (4 attempts)", status), news
+    )
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("value", ["120", date(NOW + 120)])
+def test_retry_after_holds_the_host_and_is_never_shortened(status: int, value: str) -> None:
+    verdict, news = answered(status, retry_after=value)
+    assert isinstance(verdict, Retry)
+    assert verdict.delay_s == 120.0
+    assert news is not None
+    assert news.hold_s == 120.0
+    last = answered(status, attempts=3, retry_after=value)
+    assert isinstance(last.verdict, Close)
+    assert last.news == news
+
+
+@pytest.mark.parametrize("value", ["soon", "-1", date(NOW - 60)])
+def test_a_retry_after_that_says_nothing_leaves_the_back_off(value: str) -> None:
+    verdict, _ = answered(429, retry_after=value)
+    assert isinstance(verdict, Retry)
+    assert verdict.delay_s == 0.5
+
+
+def test_retry_after_means_nothing_on_other_answers() -> None:
+    verdict, news = answered(500, retry_after="120")
+    assert isinstance(verdict, Retry)
+    assert verdict.delay_s == 0.5
+    assert news is not None
+    assert news.hold_s is None
+
+
+@pytest.mark.parametrize("retry_after", [None, "0", "30"])
+def test_a_host_that_asks_for_mercy_is_heard_also_where_the_task_does_not_retry(
+    retry_after: str | None,
+) -> None:
+    verdict, news = answered(429, policy=RetryPolicy(on_status=frozenset({500})), retry_after=retry_after)
+    assert verdict == Close("dead", "http 429", 429)
+    assert news is not None
+    assert news.slow_down
+    assert not news.is_unreachable
+
+
+def test_the_task_decides_what_is_tried_again() -> None:
+    assert isinstance(answered(403, policy=RetryPolicy(on_status=frozenset({403}))).verdict, Retry)
+    assert isinstance(answered(500, policy=RetryPolicy(on_status=frozenset())).verdict, Close)
+
+
+@given(
+    st.integers(0, 50),
+    st.floats(0.0, 1.0, exclude_max=True),
+    st.one_of(st.none(), st.integers(0, 100_000)),
+    st.sampled_from([429, 503]),
+)
+def test_delays_are_bounded_by_the_policy_and_never_under_retry_after(
+    attempts: int, chance: float, asked_s: int | None, status: int
+) -> None:
+    policy = RetryPolicy(max_attempts=100, backoff_s=2.0, max_backoff_s=60.0)
+    headers = {} if asked_s is None else {"retry_after": str(asked_s)}
+    verdict, _ = judge(lease(attempts), Reading(page(status, **headers)), policy, chance)
+    assert isinstance(verdict, Retry)
+    assert float(asked_s or 0) <= verdict.delay_s <= max(60.0, float(asked_s or 0))
