@@ -40,16 +40,13 @@ lint: setup-dev
 	$(SECTION) 'ruff format'
 	@$(BIN)/ruff format --check
 	$(SECTION) 'mypy'
-	@$(BIN)/mypy src tests scripts
+	@$(BIN)/mypy
 	$(SECTION) 'import-linter'
 	@$(BIN)/lint-imports
 
 bench: setup-dev ## the benchmarks, against other crawlers and on the frontier alone
 	@$(SETUP) bench
-	$(SECTION) 'the same job by every crawler'
-	@$(BIN)/python benchmarks/compare.py
-	$(SECTION) 'frontier'
-	@$(BIN)/python benchmarks/frontier.py
+	@$(BIN)/python benchmarks/run.py
 
 soak: setup-dev ## the long fault runs
 	@$(BIN)/pytest -m soak

@@ -1,0 +1,7 @@
+"""`python -m smartspider`."""
+
+import sys
+
+from smartspider.cli.main import main
+
+sys.exit(main())

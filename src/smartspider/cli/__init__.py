@@ -1,0 +1,1 @@
+"""The command line: a thin edge. Commands import what they need when they are called."""

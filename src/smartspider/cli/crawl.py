@@ -1,0 +1,49 @@
+"""`crawl`: one task, here and now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("task", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the rows to a file when the run is over (.jsonl, .csv); may be given more than once.",
+)
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    default=None,
+    metavar="DIR",
+    help="Where the run is kept.  [default: ./.smartspider/<task name>]",
+)
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Worker processes.")
+@click.option("--set", "settings", multiple=True, metavar="A.B=JSON", help="Change a value of the task.")
+@click.option("--fresh", is_flag=True, help="Drop an unfinished run of this task and start anew.")
+@click.option("--envelope", is_flag=True, help="Write url, run, fingerprint and time with every row.")
+@click.option("--json", "as_json", is_flag=True, help="Print one summary object on standard output.")
+def crawl(
+    task: Path,
+    outputs: tuple[Path, ...],
+    data: Path | None,
+    workers: int,
+    settings: tuple[str, ...],
+    *,
+    fresh: bool,
+    envelope: bool,
+    as_json: bool,
+) -> int:
+    """Crawl a task here and now; run the same command again to go on with an unfinished run."""
+    from smartspider.cli.crawling import Order, crawl_task
+    from smartspider.taskfile.load import load_task
+
+    order = Order(outputs, data, workers, fresh=fresh, envelope=envelope, as_json=as_json)
+    return crawl_task(load_task(task, settings), order)

@@ -1,0 +1,38 @@
+"""`doctor`: is the installation well, and what takes space?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.option("--data", type=click.Path(path_type=Path), default=None, metavar="DIR", help="Data folder.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def doctor(data: Path | None, *, as_json: bool) -> int:
+    """Check the installation, and show the sizes of the data folders here."""
+    from smartspider.cli.output import print_json, size, tell
+    from smartspider.services.doctor import check_installation
+    from smartspider.wiring.folder import HOME, find_folder, open_folder
+    from smartspider.wiring.loop import run_loop
+    from smartspider.wiring.settings import read_settings
+
+    read_settings()
+    checks = check_installation()
+    places = [find_folder(data)] if data else sorted(path.parent for path in HOME.glob("*/smartspider.db"))
+    folders = {}
+    for place in places:
+        with open_folder(place) as folder:
+            folders[str(place)] = run_loop(folder.store.sizes())
+    if as_json:
+        print_json({"checks": checks, "folders": folders})
+    else:
+        for check in checks:
+            tell(f"{'ok  ' if check.is_ok else 'BAD '} {check.what}: {check.detail}")
+        for name, sizes in folders.items():
+            parts = ", ".join(
+                f"{part} {size(count)}" for part, count in list(sizes.items())[:5] if part != "file"
+            )
+            tell(f"     {name}: {size(sizes['file'])} ({parts})")
+    return 0 if all(check.is_ok for check in checks) else 6

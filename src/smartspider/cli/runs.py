@@ -1,0 +1,97 @@
+"""`run list|show|delete`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+DATA = click.option(
+    "--data", type=click.Path(path_type=Path), default=None, metavar="DIR", help="Data folder."
+)
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.group()
+def run() -> None:
+    """List, show and delete runs."""
+
+
+@run.command("list")
+@DATA
+@JSON
+def list_runs(data: Path | None, *, as_json: bool) -> None:
+    """All runs of a data folder, newest first."""
+    from smartspider.cli.output import print_json, tell
+    from smartspider.services.crawl import summarise
+    from smartspider.wiring.folder import find_folder, open_folder
+    from smartspider.wiring.loop import run_loop
+
+    with open_folder(find_folder(data)) as folder:
+        runs = run_loop(folder.store.find_runs())
+    if as_json:
+        print_json([summarise(one, _duration(one.started_at, one.finished_at), []) for one in runs])
+        return
+    for one in runs:
+        counters = one.counters
+        done = f"{counters.done} pages  {counters.items} items"
+        tell(f"{one.id:>4}  {one.state:<10} {one.task_name}  {done}  {one.reason}".rstrip())
+
+
+@run.command("show")
+@click.argument("run_id", type=int)
+@DATA
+@JSON
+def show_run(run_id: int, data: Path | None, *, as_json: bool) -> None:
+    """One run: its counters and how it treated hosts."""
+    import msgspec
+
+    from smartspider.cli.output import print_json, tell
+    from smartspider.wiring.folder import find_folder, open_folder
+    from smartspider.wiring.loop import run_loop
+
+    with open_folder(find_folder(data)) as folder:
+        one = run_loop(folder.store.get_run(run_id))
+        receipt = run_loop(folder.store.receipt(run_id))
+    counters = msgspec.structs.asdict(one.counters)
+    if as_json:
+        print_json(
+            {
+                "run_id": str(one.id),
+                "task": one.task_name,
+                "state": one.state,
+                "reason": one.reason,
+                "counters": counters,
+                "in_flight": one.in_flight,
+                "receipt": receipt,
+            }
+        )
+        return
+    tell(f"run {one.id} of {one.task_name}: {one.state} {one.reason}".rstrip())
+    for name, value in counters.items():
+        tell(f"  {name:<15} {value}")
+    for host in receipt:
+        tell(f"  host {host.host}: {host.requests} requests, {host.violations} violations")
+
+
+@run.command("delete")
+@click.argument("run_id", type=int)
+@DATA
+@JSON
+def delete_run(run_id: int, data: Path | None, *, as_json: bool) -> None:
+    """Delete a run with all its rows, and give the space back."""
+    from smartspider.cli.output import print_json, say
+    from smartspider.wiring.folder import find_folder, open_folder, run_lock
+    from smartspider.wiring.loop import run_loop
+
+    path = find_folder(data)
+    with open_folder(path) as folder, run_lock(path, run_id):
+        run_loop(folder.store.delete_run(run_id))
+        run_loop(folder.store.compact())
+    if as_json:
+        print_json({"run_id": str(run_id), "deleted": True})
+    say(f"run {run_id} is deleted")
+
+
+def _duration(started_at: float | None, finished_at: float | None) -> float:
+    return finished_at - started_at if started_at is not None and finished_at is not None else 0.0

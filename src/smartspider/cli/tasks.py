@@ -1,0 +1,80 @@
+"""`init`, `validate`, `schema`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from smartspider.cli.output import print_json, say, tell
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path), default=Path("task.json"))
+@click.option("--template", "-t", "name", default="list", show_default=True, help="Which one to start from.")
+@click.option("--url", default=None, help="Entry URL to put into it.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
+def init(path: Path, name: str, url: str | None, *, force: bool, as_json: bool) -> None:
+    """Write a task file to start from (templates: list, list_detail)."""
+    from smartspider.core.errors import NotAllowed, StoreUnavailable
+    from smartspider.taskfile.template import render_template
+
+    text = render_template(name, url=url, task_name=path.stem)
+    if path.exists() and not force:
+        raise NotAllowed(f"{path} exists", hint="choose another name, or add --force")
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StoreUnavailable(f"{path} cannot be written: {error.strerror}") from error
+    if as_json:
+        print_json({"path": str(path), "template": name})
+    say(f"wrote {path}; next: smartspider validate {path}")
+
+
+@click.command()
+@click.argument("task", type=click.Path(path_type=Path))
+@click.option("--set", "settings", multiple=True, metavar="A.B=JSON", help="Change a value of the task.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def validate(task: Path, settings: tuple[str, ...], *, as_json: bool) -> int:
+    """Check a task file: everything wrong with it at once, or that it is fine."""
+    from smartspider.core.errors import TaskInvalid
+    from smartspider.extract.compile import compile_pages
+    from smartspider.taskfile.capabilities import missing_capabilities
+    from smartspider.taskfile.compile import compile_task
+    from smartspider.taskfile.load import load_task
+
+    try:
+        model = load_task(task, settings)
+        missing = missing_capabilities(model)
+        if not missing:
+            plan = compile_task(model)
+            compile_pages(plan.pages, plan.traps)
+    except TaskInvalid as error:
+        if not as_json:
+            raise
+        problems = [{"path": one.path, "message": one.message, "hint": one.hint} for one in error.problems]
+        print_json(
+            {
+                "valid": False,
+                "errors": problems or [{"path": "", "message": error.message, "hint": error.hint}],
+            }
+        )
+        return 2
+    if as_json:
+        warnings = [{"path": one.path, "message": one.message, "hint": one.hint} for one in missing]
+        print_json({"valid": True, "errors": [], "warnings": warnings})
+        return 0
+    for problem in missing:
+        say(f"note: {problem.path}: {problem.message}")
+    tell(f"{task} is a valid task" + (", but this version cannot run it yet" if missing else ""))
+    return 0
+
+
+@click.command()
+@click.option("--json", "_as_json", is_flag=True, help="The schema is JSON in any case.")
+def schema(*, _as_json: bool) -> None:
+    """Print the JSON Schema of task files, for editors and other programs."""
+    from smartspider.taskfile.schema import task_schema
+
+    print_json(task_schema())

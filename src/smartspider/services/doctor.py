@@ -1,0 +1,61 @@
+"""Whether an installation can do what it promises."""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import msgspec
+
+PACKAGES = (
+    *("ada-url", "aiohttp", "apsw", "brotli", "charset-normalizer", "msgspec", "protego", "pydantic"),
+    *("selectolax", "uvloop"),
+)
+MIN_FREE = 500_000_000
+MIN_FILES = 1024
+SAFE_SQLITE = 3_051_003
+"""Older versions can lose a log when two connections write."""
+
+
+class Check(msgspec.Struct, frozen=True):
+    """One thing that was looked at."""
+
+    what: str
+    is_ok: bool
+    detail: str
+
+
+def check_installation() -> list[Check]:
+    """Python, packages, SQLite, disk, limits of the process."""
+    return [_python(), *map(_package, PACKAGES), _sqlite(), _disk(), _files()]
+
+
+def _python() -> Check:
+    version = ".".join(map(str, sys.version_info[:3]))
+    return Check("python", sys.version_info >= (3, 11), version)
+
+
+def _package(name: str) -> Check:
+    try:
+        return Check(name, is_ok=True, detail=metadata.version(name))
+    except metadata.PackageNotFoundError:
+        return Check(name, is_ok=False, detail="not installed: run `make setup`")
+
+
+def _sqlite() -> Check:
+    import apsw
+
+    return Check("sqlite", apsw.SQLITE_VERSION_NUMBER >= SAFE_SQLITE, apsw.sqlite_lib_version())
+
+
+def _disk() -> Check:
+    free = shutil.disk_usage(Path.cwd()).free
+    return Check("free disk", free >= MIN_FREE, f"{free / 1e9:.1f} GB")
+
+
+def _files() -> Check:
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return Check("open files", limit >= MIN_FILES, f"up to {limit}")

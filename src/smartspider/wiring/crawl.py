@@ -1,0 +1,104 @@
+"""A whole crawl in this process and, when asked, worker processes beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from asyncio.subprocess import Process
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from smartspider.core.events import RunEnded, RunStarted
+from smartspider.core.plan import Plan
+from smartspider.core.runs import UNFINISHED, Run
+from smartspider.engine.supervisor import Supervisor
+from smartspider.telemetry.logs import EventLog
+from smartspider.wiring.folder import DataFolder
+from smartspider.wiring.settings import Settings
+from smartspider.wiring.worker import open_worker, worker_name
+
+LOOK_S = 0.1
+"""How often to look whether the workers of a crawl that was killed have let go of a run that is stopping."""
+
+OnReady = Callable[[Callable[[], None]], None]
+"""Called with the function that stops the crawl in good order."""
+
+
+async def crawl_run(
+    folder: DataFolder, run: Run, plan: Plan, settings: Settings, *, workers: int, on_ready: OnReady
+) -> Run:
+    """Work on a run until it is over, paused or stopped; the run as it then stands."""
+    is_resumed = run.started_at is not None
+    while run.state == "stopping":
+        await folder.clock.sleep(LOOK_S)
+        run = await _ended(folder, run.id)
+    if run.state not in UNFINISHED:
+        return run
+    run = await folder.store.set_state(run.id, "running")
+    log = EventLog(folder.path, "crawl", settings.log_level)
+    try:
+        log(RunStarted(run.id, run.task_name, is_resumed))
+        if workers == 1:
+            run = await _work_here(folder, run, plan, settings, on_ready)
+        else:
+            run = await _work_beside(folder, run, workers, on_ready)
+        run = await _paused(folder, run.id)
+        log(RunEnded(run.id, run.state, run.reason))
+    except asyncio.CancelledError:
+        await _paused(folder, run.id)
+        raise
+    finally:
+        log.close()
+    return run
+
+
+async def _ended(folder: DataFolder, run_id: int) -> Run:
+    """A run whose workers have left: what they still held is taken back, and the run ends if it may."""
+    await folder.frontier.reclaim()
+    return await folder.store.finish(run_id)
+
+
+async def _paused(folder: DataFolder, run_id: int) -> Run:
+    """A run that everybody left before it was over waits for the next command."""
+    run = await folder.store.get_run(run_id)
+    return run if run.state != "running" else await folder.store.set_state(run_id, "paused", "interrupted")
+
+
+async def _work_here(folder: DataFolder, run: Run, plan: Plan, settings: Settings, on_ready: OnReady) -> Run:
+    async with open_worker(folder, run, plan, settings, worker_name()) as (worker, _):
+        on_ready(worker.stop)
+        return await worker.run()
+
+
+async def _work_beside(folder: DataFolder, run: Run, workers: int, on_ready: OnReady) -> Run:
+    async with _processes(folder, run, workers) as supervisor:
+        on_ready(supervisor.stop)
+        await supervisor.run()
+    return await _ended(folder, run.id)
+
+
+@asynccontextmanager
+async def _processes(folder: DataFolder, run: Run, workers: int) -> AsyncIterator[Supervisor]:
+    """Worker processes that end when this one does: they read from a pipe that nobody else holds open."""
+    started: list[Process] = []
+
+    async def spawn(number: int) -> Process:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "smartspider.wiring.worker_process"),
+            *(str(folder.path), str(run.id), str(number)),
+            stdin=asyncio.subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C is for the process that started them, which then stops them
+        )
+        started.append(process)
+        return process
+
+    def on_death(number: int, code: int) -> None:
+        sys.stderr.write(f"worker {number} died (code {code}); starting another one\n")
+
+    try:
+        yield Supervisor(spawn, workers, folder.clock, on_death)
+    finally:
+        for process in started:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()

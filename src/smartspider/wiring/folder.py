@@ -1,0 +1,107 @@
+"""A data folder, opened: store, frontier and ledger on one SQLite file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from smartspider.backends.sqlite.database import FILE, Database
+from smartspider.backends.sqlite.frontier import SqliteFrontier
+from smartspider.backends.sqlite.ledger import SqliteLedger
+from smartspider.backends.sqlite.migrations import prepare
+from smartspider.backends.sqlite.presence import FileLock
+from smartspider.backends.sqlite.store import SqliteStore
+from smartspider.core.errors import NotAllowed, NotFound, StoreUnavailable
+from smartspider.engine.clock import SystemClock
+from smartspider.interfaces.clock import Clock
+
+HOME = Path(".smartspider")
+OWES = "owes-rows"
+
+
+class DataFolder(msgspec.Struct, frozen=True):
+    """What a data folder offers."""
+
+    path: Path
+    store: SqliteStore
+    frontier: SqliteFrontier
+    ledger: SqliteLedger
+    clock: Clock
+
+
+@contextmanager
+def open_folder(path: Path) -> Iterator[DataFolder]:
+    """A data folder, made or migrated when it must be, closed at the end."""
+    clock = SystemClock()
+    prepare(path)
+    database = Database(path, clock)
+    try:
+        yield DataFolder(path, SqliteStore(database), SqliteFrontier(database), SqliteLedger(database), clock)
+    finally:
+        database.close()
+
+
+@contextmanager
+def task_lock(path: Path, name: str) -> Iterator[None]:
+    """Only one command at a time chooses and crawls a run of a task."""
+    with _locked(path / "tasks" / f"{name}.lock", f"the task {name!r} in {path}"):
+        yield
+
+
+@contextmanager
+def run_lock(path: Path, run_id: int) -> Iterator[None]:
+    """Nobody deletes a run while it is crawled."""
+    with _locked(path / "runs" / f"{run_id}.lock", f"run {run_id} in {path}"):
+        yield
+
+
+@contextmanager
+def _locked(file: Path, what: str) -> Iterator[None]:
+    # The file stays: removing it would let a third process lock a new one while a second holds the old.
+    lock = FileLock(file)
+    if not lock.acquire():
+        raise NotAllowed(
+            f"{what} is being crawled by another process",
+            hint="wait for it or stop it; more workers come with --workers",
+        )
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def owing_runs(path: Path) -> set[int]:
+    """Runs whose rows somebody asked for and that have not been written yet."""
+    return {int(mark.stem) for mark in (path / "runs").glob(f"*.{OWES}") if mark.stem.isdigit()}
+
+
+@contextmanager
+def owing(path: Path, run_id: int) -> Iterator[None]:
+    """A run owes its rows until this block ends well; a kill or a full disk leaves the mark."""
+    mark = path / "runs" / f"{run_id}.{OWES}"
+    try:
+        mark.touch()
+    except OSError as error:
+        raise StoreUnavailable(
+            f"{mark} cannot be written: {error.strerror or error}", hint="check the data folder"
+        ) from error
+    yield
+    mark.unlink(missing_ok=True)
+
+
+def find_folder(data: Path | None) -> Path:
+    """The data folder a command means: the one given, or the only one there is."""
+    if data is not None:
+        if not (data / FILE).exists():
+            raise NotFound(f"there is no data folder {data}", hint="`smartspider crawl TASK` makes one")
+        return data
+    found = sorted(path.parent for path in HOME.glob(f"*/{FILE}"))
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise NotFound("there is no data folder here", hint="name one with --data DIR")
+    names = ", ".join(str(path) for path in found)
+    raise NotFound(f"there are several data folders: {names}", hint="name one with --data DIR")

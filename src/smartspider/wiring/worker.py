@@ -1,0 +1,65 @@
+"""A worker for one run, put together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from smartspider.core.lease import Lease
+from smartspider.core.plan import Plan
+from smartspider.core.runs import Run
+from smartspider.engine.bus import LocalBus
+from smartspider.engine.links import LinkFilter
+from smartspider.engine.permits import GatePermit
+from smartspider.engine.processor import Processor
+from smartspider.engine.reader import PageReader
+from smartspider.engine.worker import Ground, Worker
+from smartspider.extract.compile import compile_pages
+from smartspider.fetch.addresses import AddressPolicy
+from smartspider.fetch.headers import HeaderPlan
+from smartspider.fetch.stack import build_fetcher, build_robots
+from smartspider.fetch.transport import AiohttpTransport
+from smartspider.telemetry.logs import EventLog
+from smartspider.wiring.folder import DataFolder
+from smartspider.wiring.settings import Settings
+
+
+def address_policy(plan: Plan, settings: Settings) -> AddressPolicy:
+    """Private addresses that are open to a run: those of the installation, and the entries a person gave."""
+    return AddressPolicy.parse(settings.allow_private, [entry.url for entry in plan.entries])
+
+
+@asynccontextmanager
+async def open_worker(
+    folder: DataFolder, run: Run, plan: Plan, settings: Settings, name: str
+) -> AsyncIterator[tuple[Worker, LocalBus]]:
+    """A worker that is ready to run, and the bus it speaks on."""
+    clock = folder.clock
+    extractor = compile_pages(plan.pages, plan.traps)
+    policy = address_policy(plan, settings)
+    bus = LocalBus()
+    async with AsyncExitStack() as stack:
+        log = EventLog(folder.path, name, settings.log_level)
+        stack.callback(log.close)
+        bus.subscribe(log)
+        transport = await stack.enter_async_context(AiohttpTransport(plan.fetch, policy=policy, clock=clock))
+        headers = HeaderPlan(plan.fetch, settings.contact or None)
+        robots = None
+        if plan.politeness.obey_robots:
+            robots = build_robots(transport, policy=policy, headers=headers, cache=folder.store, clock=clock)
+        fetcher = build_fetcher(plan.fetch, transport, policy=policy, headers=headers, robots=robots)
+        links = LinkFilter(plan, robots.allowed_if_known if robots else lambda _url: None)
+
+        def permit_for(lease: Lease) -> GatePermit:
+            return GatePermit(folder.frontier, clock, lease.request.host, lease.window)
+
+        reader = PageReader(run.id, plan, extractor, links, bus)
+        processor = Processor(plan, fetcher, reader, permit_for, clock)
+        ground = Ground(folder.store, folder.frontier, folder.ledger, clock, bus)
+        yield Worker(ground, run.id, processor, links, name=name, slots=plan.concurrency), bus
+
+
+def worker_name(number: int = 0) -> str:
+    """A name by which a person finds the process."""
+    return f"worker-{os.getpid()}-{number}"

@@ -1,0 +1,271 @@
+"""What the documents show is what happens: examples, tasks, commands with their output, keys and numbers."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+import pytest
+from tests.acceptance.workshop import Workshop
+
+from smartspider.cli.main import COMMANDS, EXIT_CODES, app
+from smartspider.core import politeness
+from smartspider.demo.process import site_process
+from smartspider.services import crawl
+from smartspider.taskfile.compile import compile_task
+from smartspider.taskfile.load import parse_task
+from smartspider.taskfile.schema import task_schema
+from smartspider.wiring.settings import PREFIX, Settings
+
+pytestmark = pytest.mark.acceptance
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+ADDRESS = "127.0.0.1:8000"
+SESSIONS = [ROOT / "README.md", DOCS / "cli.md", DOCS / "operations.md"]
+FOUND = {"shop_list.json": (6, 60), "shop_detail.json": (33, 30), "shop_gentle.yaml": (12, 140)}
+"""Pages and items of each example."""
+STAND_INS = {
+    "make demo": "smartspider demo",  # the front door's own tests see that it is this
+    "make test": ":",  # this is running already
+    f"python -m smartspider.demo.shop --port {ADDRESS[-4:]}": "echo listening on $SHOP",  # it is up already
+}
+NOT_THE_SAME_TWICE = (
+    re.compile(r"\d{4}-\d\d-\d\d[T ][\d:.]+(\+00:00)?"),
+    re.compile(r"\b[0-9a-f]{32}\b"),
+    re.compile(r"(?<=127\.0\.0\.1:)\d+"),
+    re.compile(r"\d+(?= requests| pages done| to go| bytes)"),
+    re.compile(r"(?<!127\.0\.0)(?<!€)(?<!\d)\d+\.\d+(\.\d+)?(?! │)"),
+)
+"""Times, fingerprints, ports, and figures that depend on the machine."""
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """A command of a document, and the lines shown below it."""
+
+    command: str
+    lines: list[str]
+
+
+def blocks(document: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", document.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def shown_in(document: Path) -> list[Shown]:
+    shown: list[Shown] = []
+    for line in "".join(blocks(document, "console")).splitlines():
+        if line.startswith("$ "):
+            shown.append(Shown(line[2:], []))
+        else:
+            shown[-1].lines.append(line)
+    return shown
+
+
+def settled(line: str) -> str:
+    for pattern in NOT_THE_SAME_TWICE:
+        line = pattern.sub("#", line)
+    return line
+
+
+@pytest.fixture
+def shop() -> Iterator[str]:
+    with site_process("smartspider.demo.shop") as url:
+        yield url
+
+
+class Terminal:
+    """One shell in a folder with what a checkout has, in which the commands of a document run in order."""
+
+    def __init__(self, folder: Path, shop: str) -> None:
+        self._folder = folder
+        self._port = shop.rstrip("/").rpartition(":")[2]
+        (folder / "home").mkdir(parents=True)
+        (folder / ".venv").symlink_to(sys.prefix)
+        (folder / "examples").mkdir()
+        for example in (ROOT / "examples").iterdir():
+            (folder / "examples" / example.name).write_text(self._here(example.read_text()))
+        self._environment = {
+            "HOME": str(folder / "home"),
+            "LANG": "C.UTF-8",
+            "PATH": f"{sys.prefix}/bin:{os.environ['PATH']}",
+            "SHOP": shop,
+        }
+        if "PYTHONPATH" in os.environ:
+            self._environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
+
+    def _here(self, text: str) -> str:
+        return text.replace(ADDRESS, f"127.0.0.1:{self._port}")
+
+    def run(self, shown: list[Shown]) -> list[tuple[str, str]]:
+        """What each command said, and its exit code."""
+        script = ""
+        for number, each in enumerate(shown):
+            command = STAND_INS.get(each.command) or self._here(each.command)
+            place = self._folder / f"said-{number}"
+            script += f"{{ {command}\n}} > {place}.out 2>&1; echo $? > {place}.code\n"
+        path = self._folder / "script.sh"
+        path.write_text(script)
+        subprocess.run(
+            ["bash", path],
+            cwd=self._folder,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=100,
+            check=True,
+        )
+        return [
+            tuple((self._folder / f"said-{number}.{part}").read_text() for part in ("out", "code"))  # type: ignore[misc] # two parts
+            for number in range(len(shown))
+        ]
+
+
+@pytest.mark.parametrize("document", SESSIONS, ids=lambda path: path.name)
+def test_every_command_shown_says_what_is_shown(document: Path, tmp_path: Path, shop: str) -> None:
+    shown = shown_in(document)
+    for each, (said, code) in zip(shown, Terminal(tmp_path / "checkout", shop).run(shown), strict=True):
+        wanted = "137" if each.command.startswith("timeout -s KILL") else "0"
+        assert code.strip() == wanted, f"$ {each.command}\n{said}"
+        lines = {settled(line) for line in said.splitlines()}
+        missing = [line for line in each.lines if line != "..." and settled(line) not in lines]
+        assert missing == [], f"$ {each.command}\n{said}"
+
+
+def test_both_readmes_show_the_same_commands_and_link_to_the_same_places() -> None:
+    english, chinese = ROOT / "README.md", ROOT / "README.zh-CN.md"
+    assert blocks(english, "console") == blocks(chinese, "console")
+    links = [re.findall(r"\]\(([^)]+)\)", path.read_text()) for path in (english, chinese)]
+    names = {"README.md", "README.zh-CN.md"}
+    assert sorted(set(links[0]) - names) == sorted(set(links[1]) - names)
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in (ROOT / "examples").iterdir()))
+def test_an_example_finds_what_it_should(name: str, workshop: Workshop, shop: str) -> None:
+    text = (ROOT / "examples" / name).read_text()
+    assert ADDRESS in text
+    (workshop.folder / name).write_text(text.replace(f"http://{ADDRESS}/", shop))
+    assert workshop.run("validate", name).expect(0).out == f"{name} is a valid task\n"
+    summary = workshop.run("crawl", name, "--json", "-o", "rows.jsonl").expect(0).json
+    assert (summary["pages"], summary["items"]) == FOUND[name]
+    rows = workshop.rows()
+    assert len(rows) == summary["items"]
+    assert all(value not in (None, "", []) for row in rows for value in row.values())
+    receipt = workshop.run("run", "show", "1", "--json").expect(0).json["receipt"]
+    assert [host["violations"] for host in receipt] == [0]
+
+
+def test_every_piece_of_a_task_shown_compiles() -> None:
+    pieces = [json.loads(block) for block in blocks(DOCS / "tasks.md", "json")]
+    assert len(pieces) >= 3
+    for piece in pieces:
+        compile_task(parse_task({"name": "piece", "entry_urls": [f"http://{ADDRESS}/"], **piece}))
+
+
+def keys_in(schema: Any) -> set[str]:
+    """The names of all properties of a JSON Schema, wherever they are."""
+    if isinstance(schema, list):
+        return set().union(*map(keys_in, schema))
+    if not isinstance(schema, dict):
+        return set()
+    properties = schema.get("properties", {})
+    inner = [value for key, value in schema.items() if key not in ("examples", "default")]
+    return set(properties).union(*map(keys_in, inner))
+
+
+def test_every_key_of_a_task_is_explained() -> None:
+    text = (DOCS / "tasks.md").read_text()
+    quoted = set(re.findall(r"`([\w.]+)`", text))
+    named = {name.rpartition(".")[2] for name in quoted} | quoted
+    assert sorted(keys_in(task_schema()) - named) == []
+
+
+def test_defaults_shown_are_the_defaults() -> None:
+    definitions = task_schema()["$defs"]
+    text = (DOCS / "tasks.md").read_text()
+    seen = 0
+    for part in ("Fetch", "Politeness", "Limits", "Traps", "Retry", "Dedup", "Alerts", "Scope"):
+        section = text.partition(f"\n## `{part.lower()}`\n")[2].partition("\n## ")[0]
+        for key, shown in re.findall(r"^\| `(\w+)` \| ([^|]+) \|", section, re.MULTILINE):
+            default = definitions[part]["properties"][key]["default"]
+            if key == "on_status":
+                continue  # many numbers, shown in words
+            assert shown.strip("`") == written(default), f"{part}.{key}"
+            seen += 1
+    assert seen > 25
+
+
+def written(default: object) -> str:
+    if default is None:
+        return "none"
+    if isinstance(default, bool):
+        return str(default).lower()
+    return f"{default:g}" if isinstance(default, float) else str(default)
+
+
+def test_numbers_of_politeness_shown_are_the_numbers() -> None:
+    text = " ".join((DOCS / "tasks.md").read_text().split())
+    first_s, most_s = politeness.ADAPTIVE_FIRST_S, politeness.ADAPTIVE_MAX_S
+    for sentence in (
+        f"doubled, to at least {first_s:g} s and at most {most_s:g} s",
+        f"takes {round(100 * (1 - politeness.ADAPTIVE_RECOVERY))} % off",
+        f"after {politeness.CIRCUIT_FAILURES} requests in a row",
+        f"left alone for {politeness.CIRCUIT_FIRST_S:g} s",
+        f"opens for the {politeness.CIRCUIT_GIVE_UP}th time in a row",
+        f"or the {politeness.CIRCUIT_GIVE_UP_UNSEEN}nd for a host that never answered",
+    ):
+        assert sentence in text
+
+
+def commands(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{prefix}{name} ")
+        else:
+            yield prefix + name, command
+
+
+def test_every_command_option_exit_code_and_setting_is_explained() -> None:
+    text = (DOCS / "cli.md").read_text()
+    assert set(COMMANDS) <= set(re.findall(r"^## (\w+)$", text, re.MULTILINE))
+    for name, command in commands(app):
+        section = text.partition(f"\n## {name.partition(' ')[0]}\n")[2].partition("\n## ")[0]
+        assert f"`{name}" in text
+        for parameter in command.params:
+            for option in parameter.opts if isinstance(parameter, click.Option) else ():
+                assert f"`{option}" in section, f"{name} {option}"
+    codes = {code for _, code in EXIT_CODES} | {crawl.OK, crawl.FAILED, crawl.PARTLY, crawl.INTERRUPTED}
+    table = text.partition("\n## Exit codes\n")[2].partition("\n## ")[0]
+    assert {int(code) for code in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)} == codes
+    assert [key for key in crawl.Summary.__struct_fields__ if f"| `{key}` |" not in text] == []
+    assert [name for name in Settings.__struct_fields__ if f"`{PREFIX}{name.upper()}`" not in text] == []
+
+
+@pytest.mark.parametrize("document", sorted(DOCS.glob("*.md")), ids=lambda path: path.name)
+def test_what_a_document_points_at_is_there(document: Path) -> None:
+    text = document.read_text()
+    links = re.findall(r"\]\((?!\w+:)([^)#]*)(?:#([^)]*))?\)", text)
+    for link, anchor in links:
+        target = document.parent / link if link else document
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), f"{link}#{anchor}"
+    files = re.findall(r"`((?:\w+/)+\w+\.(?:py|md|json))`", text)
+    suites = re.findall(r"suite ((?:`\w+\.py`(?:, )?)+)", text)
+    files += [f"testing/contracts/{name}" for each in suites for name in re.findall(r"`(\w+\.py)`", each)]
+    places = (ROOT, ROOT / "src" / "smartspider")
+    assert [file for file in files if not any((place / file).exists() for place in places)] == []
+
+
+def anchors(document: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", document.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}

@@ -1,0 +1,131 @@
+"""The rows a crawl writes, and what goes to which stream."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import Any
+
+import pytest
+from tests.acceptance.workshop import (
+    SUMMARY_KEYS,
+    Workshop,
+    graph_site,
+    html,
+    linked,
+    title_task,
+    until,
+    written_site,
+)
+
+from smartspider.testing.graph import graph_task
+
+pytestmark = pytest.mark.acceptance
+
+
+def test_json_prints_exactly_one_object_and_talk_goes_to_stderr(workshop: Workshop) -> None:
+    with written_site(workshop.folder, routes=linked({"/": ["/a"], "/a": []})) as site:
+        workshop.write(title_task(site.url("/")))
+        finished = workshop.crawl("-o", "rows.jsonl", "-o", "rows.csv").expect(0)
+        assert list(finished.json) == SUMMARY_KEYS
+        assert finished.json["outputs"] == ["rows.jsonl", "rows.csv"]
+        assert finished.json["duration_s"] > 0
+        quiet = workshop.run("crawl", "task.json").expect(0)
+        assert quiet.out == ""
+        assert "completed: 2 pages, 2 items" in quiet.err
+
+
+def test_files_appear_whole_at_the_end_and_nothing_else_is_left(workshop: Workshop) -> None:
+    with graph_site(300, seed=61, delay_ms=20) as site:
+        workshop.write(graph_task(f"{site.base}/"))
+        crawl = workshop.start("crawl", "task.json", "-o", "rows.jsonl", "-o", "deep/down/rows.csv", "--json")
+        until(lambda: site.fetches() >= 100, "100 fetches")
+        during = [name for name in workshop.files() if not name.startswith(".smartspider/")]
+        assert during == ["task.json"]
+        summary = crawl.wait().expect(0).json
+        after = [name for name in workshop.files() if not name.startswith(".smartspider/")]
+        assert after == ["deep/down/rows.csv", "rows.jsonl", "task.json"]
+        with (workshop.folder / "deep/down/rows.csv").open(newline="", encoding="utf-8") as file:
+            table = list(csv.DictReader(file))
+        assert table == workshop.rows()
+        assert len(table) == summary["items"]
+
+
+def test_csv_has_lists_and_objects_as_json_and_null_as_nothing(workshop: Workshop) -> None:
+    extra = '<p class="t">one, "two"\nthree</p><p class="t">gr\u00fc\u00df</p><b data-x="7">bold</b>'
+    fields: dict[str, Any] = {
+        "title": "h1::text",
+        "texts": {"expr": "p.t", "type": "css", "many": True},
+        "nothing": ".absent",
+        "nested": {"bold": "b::text", "x": "b::attr(data-x)"},
+        "status": {"type": "meta", "expr": "status"},
+        "first": "p.t",
+    }
+    with written_site(workshop.folder, routes={"/": [html("a,b", extra=extra)]}) as site:
+        workshop.write(title_task(site.url("/"), selectors={"fields": fields}))
+        workshop.crawl("-o", "rows.csv", "-o", "rows.jsonl").expect(0)
+        texts = ['one, "two" three', "gr\u00fc\u00df"]
+        assert workshop.rows() == [
+            {
+                "title": "a,b",
+                "texts": texts,
+                "nothing": None,
+                "nested": {"bold": "bold", "x": "7"},
+                "status": 200,
+                "first": texts[0],
+            }
+        ]
+        with (workshop.folder / "rows.csv").open(newline="", encoding="utf-8") as file:
+            header, row = list(csv.reader(file))
+        assert header == list(fields)
+        assert json.loads(row[1]) == texts
+        assert json.loads(row[3]) == {"bold": "bold", "x": "7"}
+        assert (row[0], row[2], row[4], row[5]) == ("a,b", "", "200", texts[0])
+
+
+def test_the_envelope_says_where_a_row_comes_from(workshop: Workshop) -> None:
+    with written_site(workshop.folder, routes=linked({"/": []})) as site:
+        workshop.write(title_task(site.url("/")))
+        workshop.crawl("-o", "rows.jsonl", "--envelope").expect(0)
+        (row,) = workshop.rows()
+        assert set(row) == {"url", "run", "fingerprint", "time", "data"}
+        assert (row["url"], row["run"], row["data"]["title"]) == (site.url("/"), "1", "/")
+
+
+@pytest.mark.parametrize("name", ["rows.xlsx", "rows.txt", "rows"])
+def test_an_output_that_cannot_be_is_refused_before_anything_is_fetched(
+    workshop: Workshop, name: str
+) -> None:
+    with written_site(workshop.folder, routes=linked({"/": []})) as site:
+        workshop.write(title_task(site.url("/")))
+        before = workshop.files()
+        refused = workshop.crawl("-o", name).expect(2)
+        assert name in refused.err
+        assert ".csv" in refused.err
+        assert site.paths() == []
+        assert workshop.files() == before
+
+
+def test_items_rejected_and_rows_of_several_page_types_are_counted(workshop: Workshop) -> None:
+    routes = {
+        "/": [html("list", ["/1", "/2", "/3"])],
+        "/1": [html("one", extra='<i class="price">5</i>')],
+        "/2": [html("two")],
+        "/3": [html("three", extra='<i class="price">7</i>')],
+    }
+    price = {"type": "css", "expr": ".price", "required": True}
+    with written_site(workshop.folder, routes=routes) as site:
+        workshop.write(
+            title_task(
+                site.url("/"),
+                selectors={},
+                follow=[{"selector": "a.child", "to": "detail"}],
+                pages={"detail": {"selectors": {"fields": {"title": "h1", "price": price}}}},
+            )
+        )
+        summary = workshop.crawl("-o", "rows.jsonl").expect(0).json
+        assert (summary["pages"], summary["items"], summary["rejected"]) == (4, 2, 1)
+        assert sorted((row["title"], row["price"]) for row in workshop.rows()) == [
+            ("one", "5"),
+            ("three", "7"),
+        ]

@@ -1,0 +1,284 @@
+"""The product as its users run it: commands as processes, in a folder of their own."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from smartspider.demo.process import site_process
+from smartspider.testing.wire import Arrival
+
+PATIENCE_S = 60.0
+SUMMARY_KEYS = [
+    *("run_id", "state", "reason", "pages", "items", "failed", "missing", "duplicates", "rejected"),
+    *("duration_s", "outputs"),
+]
+"""What `--json` prints after a crawl, as the contract has it."""
+
+
+def until(is_true: Callable[[], bool], what: str, patience_s: float = PATIENCE_S) -> None:
+    """Wait for a condition; fail with its name when it does not come true."""
+    give_up_at = time.monotonic() + patience_s
+    while not is_true():
+        assert time.monotonic() < give_up_at, f"waited {patience_s:g} s in vain: {what}"
+        time.sleep(0.01)
+
+
+class Finished(msgspec.Struct, frozen=True):
+    """A command that has ended. `code` is negative when a signal ended it."""
+
+    code: int
+    out: str
+    err: str
+    peak_mb: float
+
+    @property
+    def json(self) -> Any:
+        """The one JSON value on stdout."""
+        return json.loads(self.out)
+
+    def expect(self, code: int) -> Finished:
+        """The same, if it ended with this code."""
+        assert self.code == code, f"exit code {self.code} instead of {code}\n{self.err}\n{self.out}"
+        return self
+
+
+class Command:
+    """A command that runs."""
+
+    def __init__(self, arguments: list[str], folder: Path, environment: Mapping[str, str], log: Path) -> None:
+        self._out, self._err = log.with_suffix(".out"), log.with_suffix(".err")
+        with self._out.open("wb") as out, self._err.open("wb") as err:
+            self._process = subprocess.Popen(
+                arguments,
+                cwd=folder,
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+        self._finished: Finished | None = None
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def err(self) -> str:
+        """What it has said so far."""
+        return self._err.read_text(encoding="utf-8", errors="replace")
+
+    def workers(self) -> list[int]:
+        """Its worker processes, oldest first."""
+        return [pid for pid in children_of(self.pid) if b"worker_process" in _command_line(pid)]
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the process alone."""
+        if self._finished is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> Finished:
+        """`kill -9`, and wait until it is gone."""
+        self.signal(signal.SIGKILL)
+        return self.wait()
+
+    def is_over(self) -> bool:
+        """Whether it has ended."""
+        if self._finished is None:
+            pid, status, usage = os.wait4(self.pid, os.WNOHANG)
+            if pid:
+                code = self._process.returncode = os.waitstatus_to_exitcode(status)
+                out = self._out.read_text(encoding="utf-8", errors="replace")
+                self._finished = Finished(code, out, self.err, usage.ru_maxrss / 1024)
+        return self._finished is not None
+
+    def wait(self, patience_s: float = PATIENCE_S) -> Finished:
+        """Wait for its end."""
+        try:
+            until(self.is_over, f"the end of the command\n{self.err}", patience_s)
+        except AssertionError:
+            os.kill(self.pid, signal.SIGKILL)
+            raise
+        assert self._finished is not None
+        return self._finished
+
+
+class Workshop:
+    """A working folder with an empty home, and the command line in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._logs = folder.parent / f"{folder.name}.logs"
+        self._commands: list[Command] = []
+        home = folder.parent / f"{folder.name}.home"
+        for each in (folder, self._logs, home):
+            each.mkdir()
+        self._environment = {"HOME": str(home), "LANG": "C.UTF-8"}
+        if "PYTHONPATH" in os.environ:  # a changed copy of the product is under test
+            self._environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
+
+    def write(self, document: object, name: str = "task.json") -> Path:
+        """A JSON file in the working folder."""
+        path = self.folder / name
+        path.write_text(json.dumps(document, indent=1), encoding="utf-8")
+        return path
+
+    def start(self, *arguments: object, env: Mapping[str, str] | None = None) -> Command:
+        """`smartspider ARGUMENTS`, in the background."""
+        return self.start_python("-m", "smartspider", *arguments, env=env)
+
+    def start_python(self, *arguments: object, env: Mapping[str, str] | None = None) -> Command:
+        """`python ARGUMENTS`, in the background."""
+        command = Command(
+            [sys.executable, *map(str, arguments)],
+            self.folder,
+            {**self._environment, **(env or {})},
+            self._logs / str(len(self._commands)),
+        )
+        self._commands.append(command)
+        return command
+
+    def run(self, *arguments: object, env: Mapping[str, str] | None = None) -> Finished:
+        """`smartspider ARGUMENTS`, until it ends."""
+        return self.start(*arguments, env=env).wait()
+
+    def crawl(self, *arguments: object, env: Mapping[str, str] | None = None) -> Finished:
+        """`smartspider crawl task.json --json ARGUMENTS`, until it ends."""
+        return self.run("crawl", "task.json", "--json", *arguments, env=env)
+
+    def rows(self, name: str = "rows.jsonl") -> list[dict[str, Any]]:
+        """The rows of an output."""
+        text = (self.folder / name).read_text(encoding="utf-8")
+        return [json.loads(line) for line in text.splitlines()]
+
+    def why(self, url: str, *arguments: object) -> dict[str, Any]:
+        """What `why URL --json` says."""
+        answer: dict[str, Any] = self.run("why", url, "--json", *arguments).expect(0).json
+        return answer
+
+    def files(self) -> list[str]:
+        """All files below the working folder."""
+        return sorted(str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file())
+
+    def close(self) -> None:
+        """End whatever still runs."""
+        for command in self._commands:
+            if not command.is_over():
+                for pid in [command.pid, *children_of(command.pid)]:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                command.wait()
+
+
+class Site:
+    """A site in a process of its own."""
+
+    def __init__(self, url: str) -> None:
+        self.base = url.rstrip("/")
+        self.authority = urlsplit(url).netloc
+        self.port = urlsplit(url).port or 0
+
+    def url(self, path: str = "/", host: str = "127.0.0.1") -> str:
+        return f"http://{host}:{self.port}{path}"
+
+    def ask(self, path: str) -> Any:
+        """What the site says about itself, as JSON."""
+        connection = http.client.HTTPConnection(self.authority, timeout=30)
+        try:
+            connection.request("GET", path)
+            return json.loads(connection.getresponse().read())
+        finally:
+            connection.close()
+
+    def log(self) -> list[Arrival]:
+        """Every request that reached a written site, in order."""
+        return [msgspec.convert(each, Arrival) for each in self.ask("/_log")]
+
+    def paths(self) -> list[str]:
+        """The paths of these requests."""
+        return [arrival.path for arrival in self.log()]
+
+    def fetches(self) -> int:
+        """How many pages a graph has served."""
+        return int(self.ask("/_stats")["total"])
+
+
+@contextmanager
+def written_site(folder: Path, **spec: Any) -> Iterator[Site]:
+    """A site from its written form (`routes`, `prefixes`, `hosts`)."""
+    path = folder / f"site-{time.monotonic_ns()}.json"
+    path.write_text(json.dumps(spec), encoding="utf-8")
+    with site_process("smartspider.testing.site", str(path)) as url:
+        yield Site(url)
+
+
+@contextmanager
+def graph_site(pages: int, seed: int = 1, delay_ms: float = 0.0) -> Iterator[Site]:
+    """A graph whose pages change at every fetch."""
+    options = ("--pages", str(pages), "--seed", str(seed), "--delay-ms", str(delay_ms))
+    with site_process("smartspider.testing.graph", *options) as url:
+        yield Site(url)
+
+
+def html(title: str, links: list[str] | None = None, extra: str = "") -> dict[str, Any]:
+    """A plain page with a title, links of class `child`, and more."""
+    anchors = "".join(f'<a class="child" href="{link}">{link}</a>\n' for link in links or [])
+    return {"body": f"<!DOCTYPE html><title>{title}</title><h1>{title}</h1>{extra}{anchors}"}
+
+
+def linked(paths: Mapping[str, list[str]]) -> dict[str, list[dict[str, Any]]]:
+    """Routes of plain pages that link to each other; the title of each is its path."""
+    return {path: [html(path, links)] for path, links in paths.items()}
+
+
+def title_task(*entries: str, **more: Any) -> dict[str, Any]:
+    """A task that takes the title of every page and follows the links, as fast as it can."""
+    return {
+        "name": "titles",
+        "entry_urls": list(entries),
+        "selectors": {"fields": {"title": "h1::text", "url": {"type": "meta", "expr": "url"}}},
+        "follow": [{"selector": "a.child"}],
+        "politeness": {"robots": "ignore", "delay_s": 0, "adaptive": False},
+        "retry": {"backoff_s": 0},
+        **more,
+    }
+
+
+def children_of(pid: int) -> list[int]:
+    """Processes whose parent is `pid`, oldest first."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = stat.read_text().rpartition(")")[2].split()
+            if int(fields[1]) == pid:
+                found.append((int(fields[19]), int(stat.parent.name)))
+    return [number for _, number in sorted(found)]
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there and not just a zombie."""
+    try:
+        return (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def _command_line(pid: int) -> bytes:
+    try:
+        return (Path("/proc") / str(pid) / "cmdline").read_bytes()
+    except OSError:
+        return b""

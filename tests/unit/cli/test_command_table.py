@@ -1,0 +1,161 @@
+"""The table of commands, and how errors leave the program."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from types import ModuleType
+
+import click
+import pytest
+
+from smartspider import __version__
+from smartspider.cli.main import COMMANDS, main
+from smartspider.core import errors
+
+Command = Callable[[Callable[[], object]], int]
+
+
+@pytest.fixture
+def run_command(monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Run a function as the command `boom`."""
+
+    def run(work: Callable[[], object]) -> int:
+        module = ModuleType("a_command_for_tests")
+        module.boom = click.Command("boom", callback=work)  # type: ignore[attr-defined] # a module made by hand
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        monkeypatch.setitem(COMMANDS, "boom", ("a_command_for_tests:boom", "Fails."))
+        return main(["boom"])
+
+    return run
+
+
+def raising(error: BaseException) -> Callable[[], object]:
+    def work() -> object:
+        raise error
+
+    return work
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.TaskInvalid("x"), 2),
+        (errors.NotBuilt("x"), 2),
+        (errors.SettingInvalid("x"), 2),
+        (errors.NotFound("x"), 3),
+        (errors.NotAllowed("x"), 4),
+        (errors.StoreUnavailable("x"), 5),
+        (errors.SmartSpiderError("a worker died 12 times"), 6),
+        (click.UsageError("x"), 2),
+        (click.BadParameter("x"), 2),
+        (click.Abort(), 130),
+        (KeyboardInterrupt(), 130),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_every_error_has_its_exit_code(run_command: Command, error: BaseException, code: int) -> None:
+    assert run_command(raising(error)) == code
+
+
+@pytest.mark.parametrize(("result", "code"), [(0, 0), (7, 7), (None, 0), ("text", 0)])
+def test_a_command_that_ends_well_decides_its_exit_code(
+    run_command: Command, result: object, code: int
+) -> None:
+    assert run_command(lambda: result) == code
+
+
+def test_a_defect_is_not_hidden(run_command: Command) -> None:
+    with pytest.raises(ZeroDivisionError):
+        run_command(raising(ZeroDivisionError()))
+
+
+def test_an_error_says_what_and_what_to_try_on_stderr(
+    run_command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_command(raising(errors.NotFound("there is no run 7", hint="look at `run list`")))
+    captured = capsys.readouterr()
+    assert captured.err == "error: there is no run 7\n  try: look at `run list`\n"
+    assert captured.out == ""
+
+
+def test_all_problems_of_a_task_are_shown(run_command: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    problems = (errors.Problem("a.b", "is wrong", "do this"), errors.Problem("", "lacks a name"))
+    run_command(raising(errors.TaskInvalid("bad", problems)))
+    assert capsys.readouterr().err.splitlines() == [
+        "error: the task is not valid (2 problems)",
+        "  a.b: is wrong (do this)",
+        "  lacks a name",
+    ]
+
+
+def test_one_problem_is_one_problem(run_command: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    run_command(raising(errors.TaskInvalid("bad", (errors.Problem("a", "is wrong"),))))
+    assert "(1 problem)" in capsys.readouterr().err
+
+
+def test_an_unknown_command_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["crawll"]) == 2
+    assert "crawll" in capsys.readouterr().err
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert __version__ in capsys.readouterr().out
+
+
+def test_help_is_written_from_the_table_in_its_order(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    listed = [line.split()[0] for line in lines[lines.index("Commands:") + 1 :] if line]
+    assert listed == list(COMMANDS)
+    assert all(any(line.endswith(about) for line in lines) for _, about in COMMANDS.values())
+
+
+def test_help_imports_no_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(name: str) -> ModuleType:
+        raise AssertionError(name)
+
+    monkeypatch.setattr(importlib, "import_module", refuse)
+    assert main(["--help"]) == 0
+
+
+@pytest.mark.parametrize("arguments", ["--help", "crawl --help", "run --help", "why --help", "--version"])
+def test_asking_for_help_needs_nothing_heavy(arguments: str) -> None:
+    heavy = "aiohttp pydantic selectolax lxml apsw protego yarl uvloop yaml rich publicsuffixlist"
+    code = (
+        "import sys; from smartspider.cli.main import main; code = main(sys.argv[1].split());"
+        f"sys.stderr.write(' '.join(one for one in {heavy!r}.split() if one in sys.modules)); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, arguments], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    for name, (place, _) in COMMANDS.items():
+        module, _, attribute = place.partition(":")
+        command = getattr(importlib.import_module(module), attribute)
+        yield name, command
+        if isinstance(command, click.Group):
+            yield from ((f"{name} {sub}", one) for sub, one in command.commands.items())
+
+
+@pytest.mark.parametrize(
+    ("name", "command"), list(commands()), ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_every_command_is_there_with_its_help_and_json(name: str, command: click.Command) -> None:
+    assert isinstance(command, click.Command)
+    assert command.help
+    options = {option for parameter in command.params for option in parameter.opts}
+    prints_json_anyway = isinstance(command, click.Group) or name == "schema"
+    assert prints_json_anyway or "--json" in options
+    for parameter in command.params:
+        assert not isinstance(parameter, click.Option) or parameter.help
+
+
+def test_a_table_line_is_a_sentence() -> None:
+    assert all(about[0].isupper() and about.endswith(".") for _, about in COMMANDS.values())

@@ -1,0 +1,248 @@
+"""What a person sees: progress, receipts, sizes, data on stdout and talk on stderr."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from smartspider.cli import crawling, progress
+from smartspider.cli.output import print_json, say, size, tell
+from smartspider.cli.progress import Progress
+from smartspider.cli.receipt import show_receipt
+from smartspider.core.errors import StoreUnavailable
+from smartspider.core.runs import Counters, Run, RunState
+from smartspider.interfaces.store import HostReceipt, HostStatus, Store
+from smartspider.testing.clock import ManualClock
+from smartspider.testing.contracts.acts import plan_of
+
+
+def run_with(in_flight: int = 0, state: RunState = "running", reason: str = "", **counters: int) -> Run:
+    return Run(1, "shop", b"{}", "hash", state, reason, Counters(**counters), in_flight, 0.0)
+
+
+class Shown:
+    """The part of a store that the screen reads."""
+
+    def __init__(
+        self, run: Run, hosts: Sequence[HostStatus] = (), receipts: Sequence[HostReceipt] = ()
+    ) -> None:
+        self.run = run
+        self._hosts = list(hosts)
+        self._receipts = list(receipts)
+
+    async def get_run(self, _run_id: int) -> Run:
+        return self.run
+
+    async def hosts(self, _run_id: int, limit: int = 20) -> list[HostStatus]:
+        return self._hosts[:limit]
+
+    async def receipt(self, _run_id: int) -> list[HostReceipt]:
+        return self._receipts
+
+
+def screen(store: Shown, clock: ManualClock | None = None) -> Progress:
+    return Progress(cast("Store", store), 1, clock or ManualClock())
+
+
+async def test_a_line_says_how_far_and_how_fast() -> None:
+    clock, store = ManualClock(), Shown(run_with(total=10, done=0))
+    shown = screen(store, clock)
+    await shown._line()
+    await clock.advance(4.0)
+    store.run = run_with(in_flight=3, total=110, done=20, items=40)
+    assert await shown._line() == "20 pages, 40 items, 5.0 pages/s, 3 in flight, 90 to go"
+
+
+async def test_a_line_mentions_failures_and_retries_only_when_there_are_any() -> None:
+    line = await screen(Shown(run_with(total=9, done=1, dead=2, broken=1, retries=4)))._line()
+    assert line.endswith("5 to go, 3 failed, 4 retries")
+
+
+async def test_the_rate_is_that_of_the_last_ten_seconds() -> None:
+    clock = ManualClock()
+    shown = screen(Shown(run_with()), clock)
+    assert shown._rate(0) == 0.0
+    await clock.advance(5.0)
+    assert shown._rate(1000) == 200.0
+    await clock.advance(10.0)
+    assert shown._rate(1010) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("left", "rate", "text"),
+    [
+        (90, 1.0, "about 1:30 to go"),
+        (5, 1.0, "about 0:05 to go"),
+        (7200, 1.0, "about 120:00 to go"),
+        (5, 0.0, ""),
+        (0, 9.0, ""),
+    ],
+)
+def test_the_time_left_is_open_requests_by_rate(left: int, rate: float, text: str) -> None:
+    assert progress._eta(run_with(total=left), rate) == text
+
+
+def host(held_until: float = 0.0, delay_s: float = 0.5) -> HostStatus:
+    return HostStatus("h.example", 12, 2, delay_s, "the task", held_until, "http 429")
+
+
+async def test_the_panel_shows_the_counts_and_the_slowest_host() -> None:
+    clock = ManualClock()
+    store = Shown(run_with(total=100, done=40, items=80, dead=1, retries=2), [host(clock.now() + 30.0)])
+    console = Console(file=io.StringIO(), width=200)
+    console.print(await screen(store, clock)._panel())
+    text = cast("io.StringIO", console.file).getvalue()
+    for part in ("40 pages", "80 items", "1 failed", "2 retries"):
+        assert part in text
+    assert (
+        "slowest host h.example: 12 queued, 2 in flight, one every 0.5 s (the task), held for 30 s: http 429"
+        in text
+    )
+
+
+async def test_a_host_without_delay_or_hold_is_only_named() -> None:
+    assert await screen(Shown(run_with(), [host(delay_s=0.0)]))._slowest() == (
+        "slowest host h.example: 12 queued, 2 in flight"
+    )
+    assert await screen(Shown(run_with()))._slowest() == ""
+
+
+async def test_off_a_terminal_lines_are_written_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "LINE_S", 0.0)
+    asked = asyncio.Event()
+
+    class Asked(Shown):
+        async def get_run(self, run_id: int) -> Run:
+            if self.run.counters.done:
+                asked.set()
+            self.run = run_with(total=5, done=1)
+            return await super().get_run(run_id)
+
+    async with screen(Asked(run_with())):
+        await asked.wait()
+    captured = capsys.readouterr()
+    assert captured.err.startswith("1 pages, 0 items")
+    assert captured.out == ""
+
+
+async def test_a_store_that_cannot_be_read_for_the_screen_does_not_disturb_the_crawl(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(progress, "LINE_S", 0.0)
+    asked = asyncio.Event()
+
+    class Away(Shown):
+        async def get_run(self, _run_id: int) -> Run:
+            asked.set()
+            raise StoreUnavailable("busy")
+
+    async with screen(Away(run_with())):
+        await asked.wait()
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.0 KB"),
+        (1_234_567, "1.2 MB"),
+        (5_000_000_000, "5.0 GB"),
+        (10**13, "10000.0 GB"),
+    ],
+)
+def test_sizes_are_read_by_people(count: int, text: str) -> None:
+    assert size(count) == text
+
+
+def test_data_goes_to_stdout_and_talk_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"path": Path("a/b"), "name": "café"})
+    tell("row")
+    say("talk")
+    captured = capsys.readouterr()
+    head, _, tail = captured.out.rpartition("}\n")
+    assert json.loads(head + "}") == {"path": "a/b", "name": "café"}
+    assert (tail, captured.err) == ("row\n", "talk\n")
+
+
+def receipt(name: str, **more: object) -> HostReceipt:
+    plain = HostReceipt(name, 10, 0.512, 0.5, 1.9, 0, 0)
+    return msgspec.structs.replace(plain, **more)
+
+
+async def test_the_receipt_names_violations_gaps_and_refusals(capsys: pytest.CaptureFixture[str]) -> None:
+    receipts = [
+        receipt("a.example", refusals=3, violations=1),
+        receipt("b.example", smallest_gap_s=None),
+        *(receipt(f"{number}.example") for number in range(5)),
+    ]
+    await show_receipt(cast("Store", Shown(run_with(), receipts=receipts)), run_with(), plan_of())
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "politeness: robots.txt obeyed, 1 violations of a host's delay"
+    assert lines[1] == (
+        "  a.example: 10 requests, 1.9/s on average, smallest gap 0.512 s (delay 0.5 s),"
+        " asked 3 times to slow down"
+    )
+    assert lines[2] == "  b.example: 10 requests, 1.9/s on average"
+    assert lines[-1] == "  and 2 hosts more"
+
+
+async def test_without_requests_there_is_no_receipt_and_ignored_robots_are_said(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    await show_receipt(cast("Store", Shown(run_with())), run_with(), plan_of())
+    assert capsys.readouterr().err == ""
+    rude = plan_of(obey_robots=False)
+    await show_receipt(cast("Store", Shown(run_with(), receipts=[receipt("a")])), run_with(), rude)
+    assert "robots.txt ignored" in capsys.readouterr().err
+
+
+def test_the_greeting_and_the_farewell_say_what_matters() -> None:
+    run = run_with(
+        state="paused", reason="interrupted", total=9, done=2, items=4, missing=1, dead=1, skipped=3
+    )
+    assert crawling._greeting(run, Path("data"), is_resumed=True) == (
+        "going on with run 1: 2 pages done, 2 to go (data)"
+    )
+    assert crawling._greeting(run, Path("data"), is_resumed=False) == "run 1 of 'shop' (data)"
+    assert crawling._farewell(run, 1.25, ["rows.csv"]).splitlines() == [
+        "paused (interrupted): 2 pages, 4 items, 1 missing, 1 failed, 3 skipped in 1.2 s",
+        "rows: rows.csv",
+        "run the same command again to go on",
+    ]
+    assert (
+        crawling._farewell(run_with(state="completed", done=1), 0.1, [])
+        == "completed: 1 pages, 0 items in 0.1 s"
+    )
+
+
+async def test_on_a_terminal_the_panel_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal, drawn = Terminal(), asyncio.Event()
+
+    class Watched(Shown):
+        async def hosts(self, run_id: int, limit: int = 20) -> list[HostStatus]:
+            drawn.set()
+            return await super().hosts(run_id, limit)
+
+    monkeypatch.setattr(sys, "stderr", terminal)
+    async with screen(Watched(run_with(total=3, done=2))):
+        await drawn.wait()
+        await asyncio.sleep(0)
+    assert "2 pages" in re.sub(r"\x1b\[\d*m", "", terminal.getvalue())

@@ -1,0 +1,148 @@
+"""Which run a crawl works on, and what its end means."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import get_args
+
+import apsw
+import msgspec
+import pytest
+
+from smartspider.core.errors import NotAllowed
+from smartspider.core.plan import Plan
+from smartspider.core.runs import Counters, Run, RunState
+from smartspider.services.crawl import Summary, choose_run, exit_code, summarise
+from smartspider.testing.clock import ManualClock
+from smartspider.testing.contracts.acts import done, plan_of, settle, take
+from smartspider.testing.sqlite import SqliteGround
+
+
+@pytest.fixture
+async def ground(tmp_path: Path) -> AsyncIterator[SqliteGround]:
+    ground = SqliteGround(tmp_path / "data", ManualClock())
+    yield ground
+    await ground.close()
+
+
+def edited(plan: Plan) -> Plan:
+    return msgspec.structs.replace(plan, spec_hash="another")
+
+
+async def finish(ground: SqliteGround, run: Run) -> Run:
+    await ground.store.set_state(run.id, "running")
+    worker = await ground.frontier.join("one")
+    await settle(ground, *(done(lease) for lease in await take(ground, worker, run)))
+    return await ground.store.finish(run.id)
+
+
+async def test_the_first_run_of_a_task_is_new(ground: SqliteGround) -> None:
+    run, is_resumed = await choose_run(ground.store, plan_of(), fresh=False)
+    assert (run.state, run.task_name, is_resumed) == ("queued", "task", False)
+
+
+@pytest.mark.parametrize("state", ["queued", "running", "paused", "stopping", "stopped"])
+async def test_an_unfinished_run_is_gone_on_with(ground: SqliteGround, state: RunState) -> None:
+    first, _ = await choose_run(ground.store, plan_of(), fresh=False)
+    if state != "queued":
+        await ground.store.set_state(first.id, "running")
+        await ground.store.set_state(first.id, state)
+    run, is_resumed = await choose_run(ground.store, plan_of(), fresh=False)
+    assert (run.id, run.state, is_resumed) == (first.id, state, True)
+
+
+async def test_a_run_of_another_task_is_another_matter(ground: SqliteGround) -> None:
+    first, _ = await choose_run(ground.store, plan_of(name="one"), fresh=False)
+    second, is_resumed = await choose_run(ground.store, plan_of(name="two"), fresh=False)
+    assert second.id != first.id
+    assert not is_resumed
+
+
+async def test_after_a_finished_run_a_new_one_begins(ground: SqliteGround) -> None:
+    first, _ = await choose_run(ground.store, plan_of(), fresh=False)
+    assert (await finish(ground, first)).state == "completed"
+    run, is_resumed = await choose_run(ground.store, edited(plan_of()), fresh=False)
+    assert run.id != first.id
+    assert not is_resumed
+
+
+async def test_an_edited_task_is_refused_with_a_hint_and_nothing_changes(ground: SqliteGround) -> None:
+    first, _ = await choose_run(ground.store, plan_of(), fresh=False)
+    with pytest.raises(
+        NotAllowed, match=r"'task' was edited since its unfinished run 1 began \(0 pages"
+    ) as caught:
+        await choose_run(ground.store, edited(plan_of()), fresh=False)
+    assert "--fresh" in caught.value.hint
+    assert [run.state for run in await ground.store.find_runs()] == [first.state]
+
+
+async def test_fresh_drops_the_unfinished_runs_and_begins_anew(ground: SqliteGround) -> None:
+    first, _ = await choose_run(ground.store, plan_of(), fresh=False)
+    await ground.store.set_state(first.id, "running")
+    await ground.store.set_state(first.id, "paused")
+    run, is_resumed = await choose_run(ground.store, edited(plan_of()), fresh=True)
+    assert (run.id != first.id, is_resumed) == (True, False)
+    dropped = await ground.store.get_run(first.id)
+    assert (dropped.state, dropped.reason) == ("cancelled", "replaced by a fresh run")
+
+
+async def test_a_finished_run_that_owes_its_rows_is_gone_back_to(ground: SqliteGround) -> None:
+    first, _ = await choose_run(ground.store, plan_of(), fresh=False)
+    await finish(ground, first)
+    again = await choose_run(ground.store, plan_of(), fresh=False, owing={first.id})
+    assert (again[0].id, again[1]) == (first.id, True)
+    for plan, fresh in ((edited(plan_of()), False), (plan_of(), True)):
+        other, is_resumed = await choose_run(ground.store, plan, fresh=fresh, owing={first.id})
+        assert other.id != first.id
+        assert not is_resumed
+        await ground.store.set_state(other.id, "cancelled")
+
+
+async def test_rules_that_are_turned_off_are_noted_once(ground: SqliteGround) -> None:
+    plan = msgspec.structs.replace(plan_of(), overrides=("robots.txt is ignored", "no delay"))
+    run, _ = await choose_run(ground.store, plan, fresh=False)
+    await choose_run(ground.store, plan, fresh=False)
+
+    def read(connection: apsw.Connection) -> list[tuple[int, str]]:
+        return list(connection.execute("SELECT run_id, what FROM audit ORDER BY id"))
+
+    assert await ground.database.read(read) == [(run.id, "robots.txt is ignored"), (run.id, "no delay")]
+
+
+def run_in(state: RunState, reason: str = "", **counters: int) -> Run:
+    return Run(7, "task", b"{}", "hash", state, reason, Counters(**counters), 0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("run", "code"),
+    [
+        (run_in("completed"), 0),
+        (run_in("completed", "limit: max_pages 5 reached", done=5), 0),
+        (run_in("completed", missing=3, skipped=2), 0),
+        (run_in("completed", dead=1), 7),
+        (run_in("completed", broken=1), 7),
+        (run_in("failed", "no entry URL could be fetched"), 6),
+        (run_in("failed", dead=1), 6),
+        (run_in("paused", "guard: 5 failures in a row"), 6),
+        (run_in("paused", "interrupted"), 130),
+        (run_in("paused", "interrupted", dead=1), 130),
+        (run_in("stopped"), 130),
+        (run_in("cancelled"), 130),
+        (run_in("running"), 130),
+    ],
+    ids=lambda value: f"{value.state} {value.reason}" if isinstance(value, Run) else str(value),
+)
+def test_the_exit_code_says_how_the_run_ended(run: Run, code: int) -> None:
+    assert exit_code(run) == code
+
+
+@pytest.mark.parametrize("state", get_args(RunState))
+def test_every_state_has_a_summary_with_the_fields_of_the_contract(state: RunState) -> None:
+    run = run_in(state, "why", done=1, items=2, dead=3, broken=4, missing=5, duplicates=6, rejected=7)
+    summary = summarise(run, 1.23456, ["rows.jsonl"])
+    assert summary == Summary("7", state, "why", 1, 2, 7, 5, 6, 7, 1.235, ["rows.jsonl"])
+    assert list(msgspec.json.decode(msgspec.json.encode(summary))) == [
+        *("run_id", "state", "reason", "pages", "items", "failed", "missing", "duplicates", "rejected"),
+        *("duration_s", "outputs"),
+    ]

@@ -1,0 +1,108 @@
+"""Writing the rows of a run to files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from smartspider.core.errors import StoreUnavailable, TaskInvalid
+from smartspider.core.fingerprint import content_fingerprint
+from smartspider.core.runs import Counters, Run
+from smartspider.interfaces.store import Store, StoredItem
+from smartspider.services.doctor import Check, check_installation
+from smartspider.services.outputs import ENVELOPE, write_outputs
+
+RUN = Run(3, "task", b"{}", "hash", "completed", "", Counters(), 0, 0.0)
+DATA = (b'{"name":"caf\xc3\xa9","tags":["a","b"],"price":null}', b'{"name":"x","tags":[],"price":1.5}')
+
+
+class Items:
+    """The part of a store that outputs read: two batches of one item, or a disk that breaks after one."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self._error = error
+        self.passes = 0
+
+    async def items(self, run_id: int, after: int = 0) -> AsyncIterator[Sequence[StoredItem]]:
+        self.passes += 1
+        for number, data in enumerate(DATA, start=after + 1):
+            yield [StoredItem(number, run_id, f"http://h/{number}", data, 1_700_000_000.25)]
+            if self._error is not None:
+                raise self._error
+
+
+async def write(items: Items, *paths: Path, envelope: bool = False) -> list[str]:
+    return await write_outputs(cast("Store", items), RUN, paths, ("name", "tags", "price"), envelope=envelope)
+
+
+def names(folder: Path) -> list[str]:
+    return [path.name for path in folder.rglob("*")]
+
+
+async def test_every_file_gets_all_rows_in_one_pass(tmp_path: Path) -> None:
+    items = Items()
+    lines, table = tmp_path / "rows.jsonl", tmp_path / "deep" / "rows.csv"
+    assert await write(items, lines, table) == [str(lines), str(table)]
+    assert lines.read_bytes() == b"".join(row + b"\n" for row in DATA)
+    assert table.read_text().splitlines() == ["name,tags,price", 'café,"[""a"",""b""]",', "x,[],1.5"]
+    assert items.passes == 1
+
+
+async def test_without_a_file_nothing_is_read(tmp_path: Path) -> None:
+    items = Items()
+    assert await write(items) == []
+    assert items.passes == 0
+    assert names(tmp_path) == []
+
+
+async def test_the_envelope_says_where_a_row_comes_from(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    await write(Items(), path, envelope=True)
+    first = json.loads(path.read_text().splitlines()[0])
+    assert tuple(first) == ENVELOPE
+    assert first == {
+        "url": "http://h/1",
+        "run": "3",
+        "fingerprint": content_fingerprint(DATA[0]).hex(),
+        "time": "2023-11-14T22:13:20.250000+00:00",
+        "data": json.loads(DATA[0]),
+    }
+
+
+async def test_the_envelope_has_its_own_columns_in_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    await write(Items(), path, envelope=True)
+    assert path.read_text().splitlines()[0] == "url,run,fingerprint,time,data"
+
+
+async def test_a_store_that_breaks_leaves_no_file_behind(tmp_path: Path) -> None:
+    old = tmp_path / "old.jsonl"
+    old.write_text("before\n")
+    with pytest.raises(StoreUnavailable):
+        await write(Items(StoreUnavailable("gone")), old, tmp_path / "new" / "rows.csv")
+    assert names(tmp_path) == ["old.jsonl"]
+    assert old.read_text() == "before\n"
+
+
+async def test_a_file_that_cannot_be_opened_takes_the_others_with_it(tmp_path: Path) -> None:
+    with pytest.raises(TaskInvalid):
+        await write(Items(), tmp_path / "rows.jsonl", tmp_path / "rows.doc")
+    assert names(tmp_path) == []
+
+
+def test_this_installation_is_well() -> None:
+    checks = check_installation()
+    assert [check for check in checks if not check.is_ok] == []
+    assert {"python", "sqlite", "aiohttp", "free disk", "open files"} <= {check.what for check in checks}
+
+
+def test_a_missing_package_is_named_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("smartspider.services.doctor.PACKAGES", ("no-such-package",))
+    assert (
+        Check("no-such-package", is_ok=False, detail="not installed: run `make setup`")
+        in check_installation()
+    )

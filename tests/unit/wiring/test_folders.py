@@ -1,0 +1,175 @@
+"""Data folders: which one is meant, and who may work in it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from smartspider.core import failpoints
+from smartspider.core.errors import NotAllowed, NotFound, TaskInvalid
+from smartspider.testing.clock import ManualClock
+from smartspider.testing.contracts.acts import plan_of
+from smartspider.wiring import faults
+from smartspider.wiring.fetch_one import SpacedPermit, fetch_one
+from smartspider.wiring.folder import (
+    find_folder,
+    open_folder,
+    owing,
+    owing_runs,
+    run_lock,
+    task_lock,
+)
+from smartspider.wiring.loop import run_loop
+from smartspider.wiring.worker import worker_name
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def make(path: Path) -> None:
+    with open_folder(path):
+        pass
+
+
+def test_a_folder_that_is_named_must_be_there(here: Path) -> None:
+    with pytest.raises(NotFound, match="there is no data folder"):
+        find_folder(here / "data")
+    make(here / "data")
+    assert find_folder(here / "data") == here / "data"
+
+
+def test_the_only_folder_there_is_needs_no_name(here: Path) -> None:
+    with pytest.raises(NotFound, match="there is no data folder here") as caught:
+        find_folder(None)
+    assert "--data" in caught.value.hint
+    make(here / ".smartspider" / "shop")
+    assert find_folder(None) == Path(".smartspider/shop")
+
+
+def test_among_several_folders_one_has_to_be_named(here: Path) -> None:
+    make(here / ".smartspider" / "shop")
+    make(here / ".smartspider" / "news")
+    (here / ".smartspider" / "empty").mkdir()
+    with pytest.raises(NotFound, match=r"several data folders: \.smartspider/news, \.smartspider/shop$"):
+        find_folder(None)
+
+
+async def test_what_was_written_is_there_when_the_folder_is_opened_again(tmp_path: Path) -> None:
+    with open_folder(tmp_path / "data") as folder:
+        run = await folder.store.create_run(plan_of())
+    with open_folder(tmp_path / "data") as folder:
+        assert await folder.store.get_run(run.id) == run
+
+
+@pytest.mark.parametrize(
+    ("lock", "other"),
+    [
+        (lambda path: run_lock(path, 1), lambda path: run_lock(path, 2)),
+        (lambda path: task_lock(path, "a"), lambda path: task_lock(path, "b")),
+    ],
+    ids=["run", "task"],
+)
+def test_only_one_at_a_time_holds_a_lock_and_it_can_be_taken_again(
+    tmp_path: Path, lock: object, other: object
+) -> None:
+    assert callable(lock)
+    assert callable(other)
+    for _ in range(2):
+        with lock(tmp_path):
+            with pytest.raises(NotAllowed, match="being crawled by another process"), lock(tmp_path):
+                pass
+            with other(tmp_path):
+                pass
+
+
+def test_a_lock_is_let_go_when_its_work_fails(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError), run_lock(tmp_path, 1):
+        raise RuntimeError
+    with run_lock(tmp_path, 1):
+        pass
+
+
+def test_a_run_owes_its_rows_until_they_are_written(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    with owing(tmp_path, 4):
+        assert owing_runs(tmp_path) == {4}
+    assert owing_runs(tmp_path) == set()
+    with pytest.raises(RuntimeError), owing(tmp_path, 5):
+        raise RuntimeError
+    assert owing_runs(tmp_path) == {5}
+
+
+@pytest.fixture
+def killed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[int, int]]]:
+    kills: list[tuple[int, int]] = []
+    monkeypatch.setattr(os, "kill", lambda *call: kills.append(call))
+    yield kills
+    failpoints.arm(None)
+
+
+@pytest.mark.parametrize(("value", "count"), [("settle.items:3", 3), ("settle.items", 1)])
+def test_a_process_dies_at_the_named_place_the_nth_time(
+    monkeypatch: pytest.MonkeyPatch, killed: list[tuple[int, int]], value: str, count: int
+) -> None:
+    monkeypatch.setenv(faults.VARIABLE, value)
+    faults.arm_from_environment()
+    for reached in range(count):
+        assert killed == []
+        failpoints.reach("settle.closed")
+        assert reached < count
+        failpoints.reach("settle.items")
+    assert killed == [(os.getpid(), signal.SIGKILL)]
+
+
+def test_without_a_place_nothing_is_armed(
+    monkeypatch: pytest.MonkeyPatch, killed: list[tuple[int, int]]
+) -> None:
+    for value in ("", "no.such.place:1"):
+        monkeypatch.setenv(faults.VARIABLE, value)
+        faults.arm_from_environment()
+        failpoints.reach("settle.items")
+    assert killed == []
+
+
+def test_the_loop_gives_back_what_the_work_gives() -> None:
+    async def work() -> int:
+        return 5
+
+    assert run_loop(work()) == 5
+
+
+def test_work_that_cancels_itself_ends_as_by_ctrl_c() -> None:
+    async def work() -> None:
+        raise asyncio.CancelledError
+
+    with pytest.raises(KeyboardInterrupt):
+        run_loop(work())
+
+
+async def test_requests_of_one_command_keep_the_default_delay_for_each_host() -> None:
+    clock = ManualClock()
+    first = SpacedPermit(clock, {}, "h.example")
+    await first.enter()
+    await first.another("o.example").enter()
+    entering = asyncio.create_task(first.another("h.example").enter())
+    await clock.until_asleep()
+    assert clock.next_wake_s == pytest.approx(0.5)
+    await clock.advance(0.5)
+    await entering
+
+
+async def test_fetching_what_is_no_url_is_a_usage_error() -> None:
+    with pytest.raises(TaskInvalid, match="is not an http or https URL"):
+        await fetch_one("example.com", obey_robots=True)
+
+
+def test_a_worker_is_named_after_its_process() -> None:
+    assert worker_name(2) == f"worker-{os.getpid()}-2"

@@ -1,0 +1,79 @@
+"""Settings of an installation: environment, `.env`, files for secrets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from smartspider.core.errors import SettingInvalid
+from smartspider.wiring.settings import Settings, read_settings
+
+
+def read(folder: Path, dotenv: str = "", **environment: str) -> Settings:
+    if dotenv:
+        (folder / ".env").write_text(dotenv, encoding="utf-8")
+    return read_settings({f"SMARTSPIDER_{name}": value for name, value in environment.items()}, folder)
+
+
+def test_without_anything_the_defaults_hold(tmp_path: Path) -> None:
+    assert read(tmp_path) == Settings(allow_private="", contact="", log_level="info")
+
+
+def test_the_environment_is_read(tmp_path: Path) -> None:
+    settings = read(tmp_path, ALLOW_PRIVATE="1", CONTACT="me@site.example", LOG_LEVEL="debug", OTHER="x")
+    assert settings == Settings("1", "me@site.example", "debug")
+
+
+def test_a_dotenv_is_read_with_quotes_exports_and_comments(tmp_path: Path) -> None:
+    text = (
+        "# SMARTSPIDER_CONTACT=commented\n\nPATH=/nowhere\nnot an assignment\n"
+        "export SMARTSPIDER_LOG_LEVEL='warning'\n  SMARTSPIDER_CONTACT = \"a=b@site.example\"  \n"
+    )
+    assert read(tmp_path, text) == Settings("", "a=b@site.example", "warning")
+
+
+def test_the_environment_wins_over_the_dotenv(tmp_path: Path) -> None:
+    settings = read(
+        tmp_path, "SMARTSPIDER_CONTACT=file\nSMARTSPIDER_LOG_LEVEL=error\n", CONTACT="environment"
+    )
+    assert settings == Settings("", "environment", "error")
+
+
+def test_a_value_can_stand_in_a_file(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text(" me@site.example\n")
+    assert read(tmp_path, CONTACT_FILE=str(secret)).contact == "me@site.example"
+    assert read(tmp_path, f"SMARTSPIDER_CONTACT_FILE={secret}\n").contact == "me@site.example"
+    assert read(tmp_path, CONTACT_FILE=str(secret), CONTACT="plain").contact == "plain"
+
+
+def test_a_file_named_by_the_environment_wins_over_the_dotenv(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("environment")
+    assert read(tmp_path, "SMARTSPIDER_CONTACT=dotenv\n", CONTACT_FILE=str(secret)).contact == "environment"
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe"])
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "secret"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(SettingInvalid, match=r"CONTACT_FILE names .*secret, which cannot be read"):
+        read(tmp_path, CONTACT_FILE=str(path))
+
+
+@pytest.mark.parametrize("level", ["loud", "INFO", ""])
+def test_a_level_that_means_nothing_is_refused_with_those_there_are(tmp_path: Path, level: str) -> None:
+    with pytest.raises(SettingInvalid, match="SMARTSPIDER_LOG_LEVEL is") as caught:
+        read(tmp_path, LOG_LEVEL=level)
+    assert caught.value.hint == "one of debug, info, warning, error"
+
+
+def test_the_process_environment_and_folder_are_used_by_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".env").write_text("SMARTSPIDER_CONTACT=here\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SMARTSPIDER_LOG_LEVEL", "error")
+    assert (read_settings().contact, read_settings().log_level) == ("here", "error")
