@@ -1,0 +1,98 @@
+"""All benchmarks, one after the other, written to docs/benchmarks.md with machine and date.
+
+python benchmarks/run.py [--pages 2000] [--rounds 3]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+REPORT = HERE.parent / "docs" / "benchmarks.md"
+
+TEXT = """# Benchmarks
+
+Written by `make bench` on {date}: {machine}. CPU time is user plus system time of the whole process,
+start-up included. Identical quiet runs differ by up to 40 % on a shared machine, so crawlers run
+interleaved and the medians are compared; the ratios are what to trust.
+
+## The same complete job by every crawler
+
+{pages} pages of about 23 KB, each with 20 items of 5 fields and 35 links: follow links, drop duplicates,
+take the fields by CSS, write JSONL. 64 requests at a time, one core, {rounds} rounds; robots and delays off
+for all. Every crawler found exactly the site's items. SmartSpider keeps every page and item in a durable
+store on the way; the bare loop (aiohttp and Lexbor, nothing kept) is the floor, not a crawler.
+
+{crawlers}
+
+`python benchmarks/compare.py`; how the peers are set up is in `benchmarks/crawlers/`.
+
+## The frontier as it grows
+
+One run with so many pending URLs on 1,000 hosts, in SQLite. CPU per URL for inserting a new one, for
+meeting a known one, and for the whole way of a page: lease, settle with one item and one new child.
+
+{frontier}
+
+`python benchmarks/frontier.py`.
+
+## Reading a page
+
+{extract}
+
+`python benchmarks/extract.py`: CPU time of parsing and reading one page of the job above.
+"""
+
+
+def output_of(script: str, *arguments: str) -> str:
+    command = [sys.executable, str(HERE / script), *arguments]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def table_of(script: str, *arguments: str) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "table.md"
+        sys.stdout.write(output_of(script, *arguments, "--markdown", str(file)))
+        return file.read_text(encoding="utf-8").strip()
+
+
+def machine() -> str:
+    names = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+    model = names[0].partition(":")[2].strip() if names else platform.machine()
+    cores = len(os.sched_getaffinity(0))
+    return f"{cores} cores of {model}, Linux, Python {platform.python_version()}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--pages", type=int, default=2000)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    crawlers = table_of("compare.py", "--pages", str(options.pages), "--rounds", str(options.rounds))
+    frontier = table_of("frontier.py")
+    extract = output_of("extract.py").strip()
+    sys.stdout.write(extract + "\n")
+    report = TEXT.format(
+        date=datetime.now(UTC).date(),
+        machine=machine(),
+        pages=f"{options.pages:,}",
+        rounds=options.rounds,
+        crawlers=crawlers,
+        frontier=frontier,
+        extract=f"```\n{extract}\n```",
+    )
+    REPORT.write_text(report, encoding="utf-8")
+    print(f"written to {REPORT.relative_to(HERE.parent)}")
+
+
+if __name__ == "__main__":
+    main()
