@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from smartspider.cli.output import print_json, say
+from smartspider.cli.output import count, print_json, say
 from smartspider.cli.progress import Progress
 from smartspider.cli.receipt import show_receipt
 from smartspider.core.plan import Plan
@@ -21,6 +21,7 @@ from smartspider.services.crawl import WRITTEN, choose_run, exit_code, summarise
 from smartspider.services.outputs import check_output, write_outputs
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.model import Task
+from smartspider.telemetry.logs import FOLDER as LOGS
 from smartspider.wiring import faults
 from smartspider.wiring.crawl import crawl_run
 from smartspider.wiring.folder import (
@@ -35,6 +36,8 @@ from smartspider.wiring.folder import (
 from smartspider.wiring.loop import run_loop
 from smartspider.wiring.settings import Settings, read_settings
 from smartspider.wiring.worker import address_policy
+
+SHOWN_FAILURES = 3
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -85,11 +88,25 @@ async def _crawl(folder: DataFolder, plan: Plan, settings: Settings, order: Orde
                 folder.store, run, order.outputs, plan.columns, envelope=order.envelope
             )
         await show_receipt(folder.store, run, plan)
+        failed = await _failures(folder, run)
     summary = summarise(run, duration_s, written)
     if order.as_json:
         print_json(summary)
     say(_farewell(run, duration_s, written))
+    for line in failed:
+        say(line)
     return exit_code(run)
+
+
+async def _failures(folder: DataFolder, run: Run) -> list[str]:
+    """The first requests that failed, and where to look for the rest."""
+    if not run.counters.failed:
+        return []
+    failures = await folder.store.failures(run.id, SHOWN_FAILURES)
+    lines = [f"  failed: {failure.url}: {failure.reason}" for failure in failures]
+    more = run.counters.failed - len(failures)
+    lines += [f"  and {more} more"] if more > 0 else []
+    return [*lines, f"  all failures are in {folder.path / LOGS}; `smartspider why URL` explains one"]
 
 
 def _stop_on_signals(stop: Callable[[], None]) -> None:
@@ -110,22 +127,23 @@ def _stop_on_signals(stop: Callable[[], None]) -> None:
 def _greeting(run: Run, folder: Path, *, is_resumed: bool) -> str:
     if is_resumed:
         counters = run.counters
-        return f"going on with run {run.id}: {counters.done} pages done, {counters.open} to go ({folder})"
+        done = count(counters.done, "page")
+        return f"going on with run {run.id}: {done} done, {counters.open} to go ({folder})"
     return f"run {run.id} of {run.task_name!r} ({folder})"
 
 
 def _farewell(run: Run, duration_s: float, written: list[str]) -> str:
     counters = run.counters
-    parts = [f"{counters.done} pages", f"{counters.items} items"]
+    parts = [count(counters.done, "page"), count(counters.items, "item")]
     parts += [
-        f"{count} {name}"
-        for name, count in (
+        f"{number} {name}"
+        for name, number in (
             ("missing", counters.missing),
             ("failed", counters.failed),
             ("skipped", counters.skipped),
             ("rejected items", counters.rejected),
         )
-        if count
+        if number
     ]
     text = f"{run.state}{f' ({run.reason})' if run.reason else ''}: {', '.join(parts)} in {duration_s:.1f} s"
     if written:

@@ -31,8 +31,6 @@ def doctor(data: Path | None, *, as_json: bool) -> int:
         for check in checks:
             tell(f"{'ok  ' if check.is_ok else 'BAD '} {check.what}: {check.detail}")
         for name, sizes in folders.items():
-            parts = ", ".join(
-                f"{part} {size(count)}" for part, count in list(sizes.items())[:5] if part != "file"
-            )
-            tell(f"     {name}: {size(sizes['file'])} ({parts})")
+            parts = [f"{part} {size(count)}" for part, count in sizes.items() if part != "file"]
+            tell(f"     {name}: {size(sizes['file'])} ({', '.join(parts)})")
     return 0 if all(check.is_ok for check in checks) else 6

@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "crawl": ("smartspider.cli.crawl:crawl", "Crawl a task here and now; run again to resume."),
     "fetch": ("smartspider.cli.fetch:fetch", "Fetch one URL as a crawl would, and show the answer."),
     "why": ("smartspider.cli.why:why", "Explain why a URL was or was not fetched."),
+    "results": ("smartspider.cli.results:results", "Write the rows of a run to files."),
     "run": ("smartspider.cli.runs:run", "List, show and delete runs."),
     "doctor": ("smartspider.cli.doctor:doctor", "Check the installation and show what takes space."),
     "fsck": ("smartspider.cli.fsck:fsck", "Check a data folder, and repair it."),

@@ -40,6 +40,7 @@ class Progress:
                 await self._task
 
     async def _print(self) -> None:
+        await self._line()  # what the first rate is measured from
         while True:
             await asyncio.sleep(LINE_S)
             sys.stderr.write(await self._line() + "\n")

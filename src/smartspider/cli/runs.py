@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from smartspider.wiring.folder import DataFolder
 
 DATA = click.option(
     "--data", type=click.Path(path_type=Path), default=None, metavar="DIR", help="Data folder."
@@ -86,11 +90,19 @@ def delete_run(run_id: int, data: Path | None, *, as_json: bool) -> None:
 
     path = find_folder(data)
     with open_folder(path) as folder, run_lock(path, run_id):
-        run_loop(folder.store.delete_run(run_id))
-        run_loop(folder.store.compact())
+        run_loop(_delete(folder, run_id))
     if as_json:
         print_json({"run_id": str(run_id), "deleted": True})
     say(f"run {run_id} is deleted")
+
+
+async def _delete(folder: DataFolder, run_id: int) -> None:
+    """Nobody crawls the run, so one that still says so was left behind by a process that died."""
+    await folder.frontier.reclaim()
+    if (await folder.store.get_run(run_id)).state in ("running", "stopping"):
+        await folder.store.set_state(run_id, "cancelled", "deleted")
+    await folder.store.delete_run(run_id)
+    await folder.store.compact()
 
 
 def _duration(started_at: float | None, finished_at: float | None) -> float:

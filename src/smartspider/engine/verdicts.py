@@ -134,7 +134,9 @@ def _again(
 ) -> Judgement:
     failures = lease.attempts + 1
     if policy.is_exhausted(failures):
-        return Judgement(Close("dead", f"{reason} ({failures} attempts)", status), news)
+        return Judgement(
+            Close("dead", f"{reason} ({failures} attempt{'s' if failures > 1 else ''})", status), news
+        )
     delay_s = policy.delay_s(failures, chance)
     if news is not None and news.hold_s is not None:
         delay_s = max(delay_s, news.hold_s)

@@ -81,7 +81,7 @@ class RobotsRules:
         line = known.file.deciding_line(url) or "a rule"
         raise RobotsDisallowed(
             f"robots.txt of {origin} forbids {url[len(origin) :]} ({line})",
-            hint="politeness.robots: ignore turns robots.txt off, if you may",
+            hint="if you may: politeness.robots: ignore in the task, --ignore-robots for `fetch`",
         )
 
     def _fresh(self, origin: str) -> _Known | None:

@@ -6,6 +6,7 @@ import ssl
 
 import aiohttp
 from aiohttp.resolver import ThreadedResolver
+from aiohttp_socks import ProxyConnector
 
 from smartspider.core.errors import ProxyFailed
 from smartspider.fetch.addresses import AddressPolicy
@@ -73,8 +74,6 @@ class Routes:
             return self._session(connector), proxy
         if scheme not in {"socks5", "socks5h"}:
             raise ProxyFailed(f"a proxy of kind {scheme!r} is not known", hint="use http, https or socks5")
-        from aiohttp_socks import ProxyConnector
-
         try:
             socks = ProxyConnector.from_url(
                 f"socks5{proxy[len(scheme) :]}",

@@ -55,6 +55,14 @@ class UrlRecord(msgspec.Struct, frozen=True):
     failures: list[Attempt] = []
 
 
+class Failure(msgspec.Struct, frozen=True):
+    """A request that ended in failure."""
+
+    url: str
+    state: UrlState
+    reason: str
+
+
 class HostReceipt(msgspec.Struct, frozen=True):
     """How a host was treated in a run, from the moments requests left."""
 
@@ -65,7 +73,7 @@ class HostReceipt(msgspec.Struct, frozen=True):
     """The smallest delay that was in force while requests were spaced; 0 when none was."""
     requests_per_s: float
     refusals: int
-    """Answers 429 and 503."""
+    """Answers 429 and 503, and timeouts: signs that it was too much for the host."""
     violations: int
     """Gaps under the delay that was in force."""
 
@@ -122,6 +130,9 @@ class Store(Protocol):
 
     async def find_urls(self, fingerprint: bytes, run_id: int | None = None) -> list[UrlRecord]:
         """What is known about a URL, newest run first."""
+
+    async def failures(self, run_id: int, limit: int = 100) -> list[Failure]:
+        """Requests of a run that ended in failure, in the order they were found."""
 
     async def hosts(self, run_id: int, limit: int = 20) -> list[HostStatus]:
         """The gates a run stands at, slowest first."""

@@ -93,15 +93,18 @@ def owing(path: Path, run_id: int) -> Iterator[None]:
 
 
 def find_folder(data: Path | None) -> Path:
-    """The data folder a command means: the one given, or the only one there is."""
+    """The data folder a command means: the one given, or the one that was used last."""
     if data is not None:
         if not (data / FILE).exists():
             raise NotFound(f"there is no data folder {data}", hint="`smartspider crawl TASK` makes one")
         return data
-    found = sorted(path.parent for path in HOME.glob(f"*/{FILE}"))
-    if len(found) == 1:
-        return found[0]
+    found = sorted(HOME.glob(f"*/{FILE}"), key=_used_at)
     if not found:
         raise NotFound("there is no data folder here", hint="name one with --data DIR")
-    names = ", ".join(str(path) for path in found)
-    raise NotFound(f"there are several data folders: {names}", hint="name one with --data DIR")
+    return found[-1].parent
+
+
+def _used_at(file: Path) -> float:
+    """When a database was last written to; recent writes are in its log."""
+    log = file.with_name(f"{FILE}-wal")
+    return max(path.stat().st_mtime for path in (file, log) if path.exists())

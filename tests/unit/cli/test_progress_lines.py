@@ -191,10 +191,9 @@ async def test_the_receipt_names_violations_gaps_and_refusals(capsys: pytest.Cap
     ]
     await show_receipt(cast("Store", Shown(run_with(), receipts=receipts)), run_with(), plan_of())
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "politeness: robots.txt obeyed, 1 violations of a host's delay"
+    assert lines[0] == "politeness: robots.txt obeyed, 1 violation of a host's delay"
     assert lines[1] == (
-        "  a.example: 10 requests, 1.9/s on average, smallest gap 0.512 s (delay 0.5 s),"
-        " asked 3 times to slow down"
+        "  a.example: 10 requests, 1.9/s on average, smallest gap 0.512 s (delay 0.5 s), 3 signs of trouble"
     )
     assert lines[2] == "  b.example: 10 requests, 1.9/s on average"
     assert lines[-1] == "  and 2 hosts more"
@@ -225,7 +224,7 @@ def test_the_greeting_and_the_farewell_say_what_matters() -> None:
     ]
     assert (
         crawling._farewell(run_with(state="completed", done=1), 0.1, [])
-        == "completed: 1 pages, 0 items in 0.1 s"
+        == "completed: 1 page, 0 items in 0.1 s"
     )
 
 

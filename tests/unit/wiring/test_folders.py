@@ -54,12 +54,16 @@ def test_the_only_folder_there_is_needs_no_name(here: Path) -> None:
     assert find_folder(None) == Path(".smartspider/shop")
 
 
-def test_among_several_folders_one_has_to_be_named(here: Path) -> None:
-    make(here / ".smartspider" / "shop")
-    make(here / ".smartspider" / "news")
+def test_among_several_folders_the_one_used_last_is_meant(here: Path) -> None:
+    for age, name in enumerate(("shop", "news", "older")):
+        make(here / ".smartspider" / name)
+        file = here / ".smartspider" / name / "smartspider.db"
+        os.utime(file, (1000.0 - age, 1000.0 - age))
     (here / ".smartspider" / "empty").mkdir()
-    with pytest.raises(NotFound, match=r"several data folders: \.smartspider/news, \.smartspider/shop$"):
-        find_folder(None)
+    assert find_folder(None) == Path(".smartspider") / "shop"
+    log = here / ".smartspider" / "news" / "smartspider.db-wal"
+    log.write_bytes(b"")
+    assert find_folder(None) == Path(".smartspider") / "news"
 
 
 async def test_what_was_written_is_there_when_the_folder_is_opened_again(tmp_path: Path) -> None:

@@ -13,9 +13,19 @@ from smartspider.backends.sqlite.ids import end_id, first_id
 from smartspider.core.plan import Plan
 from smartspider.core.runs import Run, RunState
 from smartspider.interfaces.robots_cache import RobotsAnswer
-from smartspider.interfaces.store import Finding, HostReceipt, HostStatus, StoredItem, UrlRecord
+from smartspider.interfaces.store import Failure, Finding, HostReceipt, HostStatus, StoredItem, UrlRecord
 
 SQL = runs.SQL
+
+PURPOSES = {
+    "url": "requests",
+    "item": "items",
+    "queue": "queue",
+    "lane": "queue",
+    "later": "queue",
+    "lease": "queue",
+}
+"""What tables and their indexes hold, by the first word of their names."""
 
 
 class SqliteStore:
@@ -102,6 +112,13 @@ class SqliteStore:
 
         return await self._db.read(work)
 
+    async def failures(self, run_id: int, limit: int = 100) -> list[Failure]:
+        """Requests that ended in failure."""
+        bounds = (first_id(run_id), end_id(run_id), limit)
+        return await self._db.read(
+            lambda connection: [Failure(*found) for found in rows(connection, SQL.failures, bounds)]
+        )
+
     async def hosts(self, run_id: int, limit: int = 20) -> list[HostStatus]:
         """The gates a run stands at."""
         return await self._db.read(lambda connection: reading.hosts(connection, run_id, limit))
@@ -126,10 +143,13 @@ class SqliteStore:
         """Bytes of the data folder by what they hold."""
 
         def work(connection: apsw.Connection) -> dict[str, int]:
-            tables = rows(connection, "SELECT name, sum(pgsize) FROM dbstat GROUP BY name ORDER BY 2 DESC")
-            return {str(name): int(size) for name, size in tables}
+            sizes = dict.fromkeys(("requests", "items", "queue", "other"), 0)
+            for name, size in rows(connection, "SELECT name, sum(pgsize) FROM dbstat GROUP BY name"):
+                sizes[PURPOSES.get(str(name).partition("_")[0], "other")] += size
+            return sizes
 
         sizes = await self._db.read(work)
+        sizes["logs"] = sum(path.stat().st_size for path in self._db.folder.glob("logs/*"))
         sizes["file"] = sum(path.stat().st_size for path in self._db.folder.glob(f"{FILE}*"))
         return sizes
 

@@ -72,6 +72,10 @@ SELECT u.id, u.run_id, u.url, u.state, coalesce(u.reason, ''), u.status, u.page,
        u.found_at, u.closed_at
 FROM url u WHERE u.id = ?1
 
+-- failures: what was given up or could not be read
+SELECT url, state, coalesce(reason, '') FROM url
+WHERE id >= ? AND id < ? AND state IN ('dead', 'broken') ORDER BY id LIMIT ?
+
 -- lease_place: who has it
 SELECT worker.name, lease.deadline_at FROM lease LEFT JOIN worker ON worker.id = lease.worker_id WHERE url_id = ?
 
