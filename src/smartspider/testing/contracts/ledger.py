@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from smartspider.core import failpoints
+from smartspider.core.limits import Limits
 from smartspider.core.runs import RunState
 from smartspider.core.verdict import Close, HostNews, Retry, Settlement
 from smartspider.testing.contracts.acts import (
@@ -99,6 +100,20 @@ class LedgerContract(LateContract, LandingContract, LimitContract, TroubleContra
         counters = (await ground.store.get_run(run.id)).counters
         assert (counters.total, counters.done, counters.items, counters.bytes_read) == (3, 1, 2, 7)
         assert await crawl(ground, worker, run) == {f"http://{HOST}/a": 1, f"http://{HOST}/b": 1}
+
+    async def test_a_report_names_the_rows_whose_children_are_in(self, ground: Ground) -> None:
+        """Ledger 3: only their links may be taken for known; not those of a late page, a limit, a refusal."""
+        run = await begin(ground, "a", "b", "c", "d", limits=Limits(max_pages=2))
+        worker = await ground.frontier.join("w")
+        a, b, c, d = await take(ground, worker, run)
+        report = await settle(
+            ground, done(a, url("x")), done(a, url("y")), landed(b, url("a"), url("z")), failed(d)
+        )
+        assert report.stored == [a.url_id]
+        report = await settle(ground, landed(c, url("new"), url("x")), done(b, url("z")), done(d, url("z")))
+        assert report.stored == [c.url_id]
+        for child in ("y", "z"):
+            assert await ground.store.find_urls(url(child).fingerprint) == []
 
     async def test_settling_nothing_is_nothing(self, ground: Ground) -> None:
         """Ledger 1."""
