@@ -39,9 +39,11 @@ def test_files_appear_whole_at_the_end_and_nothing_else_is_left(workshop: Worksh
     with graph_site(300, seed=61, delay_ms=20) as site:
         workshop.write(graph_task(f"{site.base}/"))
         crawl = workshop.start("crawl", "task.json", "-o", "rows.jsonl", "-o", "deep/down/rows.csv", "--json")
+        (workshop.folder / "rows.jsonl").write_text("of yesterday")
         until(lambda: site.fetches() >= 100, "100 fetches")
         during = [name for name in workshop.files() if not name.startswith(".smartspider/")]
-        assert during == ["task.json"]
+        assert during == ["rows.jsonl", "task.json"]
+        assert (workshop.folder / "rows.jsonl").read_text() == "of yesterday"
         summary = crawl.wait().expect(0).json
         after = [name for name in workshop.files() if not name.startswith(".smartspider/")]
         assert after == ["deep/down/rows.csv", "rows.jsonl", "task.json"]

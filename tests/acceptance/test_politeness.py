@@ -98,6 +98,23 @@ def test_two_runs_with_two_workers_each_keep_the_delay_through_kills_and_stops(
             assert receipt["violations"] == 0
 
 
+def test_a_run_with_many_workers_leaves_a_run_with_one_its_share(
+    workshop: Workshop, figures: Figures
+) -> None:
+    routes = shop_routes("red") | shop_routes("blue")
+    with written_site(workshop.folder, routes=routes) as site:
+        crawls = []
+        for shelf, workers in (("red", "3"), ("blue", "1")):
+            polite = {"delay_s": 0.06, "robots": "ignore", "adaptive": False}
+            workshop.write(title_task(site.url(f"/{shelf}"), name=shelf, politeness=polite), f"{shelf}.json")
+            arguments = (f"{shelf}.json", "--data", "both", "--json", "--workers", workers)
+            crawls.append(workshop.start("crawl", *arguments))
+        assert [crawl.wait().expect(0).json["pages"] for crawl in crawls] == [PAGES + 1, PAGES + 1]
+        portions = shares(site.log())
+        figures(f"three workers against one: {portions}")
+        assert min(portions.values()) >= 0.4 * sum(portions.values())
+
+
 @pytest.mark.parametrize("how", ["seconds", "date"])
 def test_retry_after_is_waited_out_by_everybody(workshop: Workshop, figures: Figures, how: str) -> None:
     asked_s = 2.0

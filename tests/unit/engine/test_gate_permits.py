@@ -78,7 +78,8 @@ async def test_a_timer_that_wakes_early_does_not_miss_the_window() -> None:
     one = permit(gates, hasty, Window(101.0, 101.05, 1.0))
     await one.enter()
     assert gates.asked == []
-    assert one.sends[0].at == pytest.approx(5_001.0)
+    assert hasty.monotonic() >= 101.0
+    assert len(one.sends) == 1
 
 
 async def test_a_missed_window_is_replaced_by_the_next_one(clock: ManualClock) -> None:

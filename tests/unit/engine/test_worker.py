@@ -162,12 +162,36 @@ async def test_pages_are_settled_in_groups(folder: DataFolder) -> None:
     assert max(map(len, crew.book.groups)) >= 10
 
 
+async def test_a_page_waits_a_moment_for_others_while_most_slots_are_busy(
+    folder: DataFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_module, "SETTLE_S", 30.0)
+    paths = [f"/{number}" for number in range(10)]
+    crew = Crew(folder, {}, *paths)
+    crew.site.close(*paths)
+    await crew.start(slots=10)
+    working = asyncio.create_task(crew.worker.run())
+    await crew.site.until(lambda: len(crew.site.fetched) == 10)
+    for path in paths[:5]:
+        assert crew.book.groups == []
+        crew.site.doors[path].set()
+        for _ in range(10):
+            await asyncio.sleep(0)
+    await crew.book.wrote.wait()
+    assert [len(group) for group in crew.book.groups] == [5]
+    for path in paths[5:]:
+        crew.site.doors[path].set()
+    assert (await working).counters.done == 10
+
+
 async def test_a_worker_has_no_more_in_its_hands_than_it_has_slots(folder: DataFolder) -> None:
     crew = Crew(folder, {}, *(f"/{number}" for number in range(9)))
     crew.site.close(*(f"/{number}" for number in range(9)))
     await crew.start(slots=3)
     working = asyncio.create_task(crew.worker.run())
     await crew.site.until(lambda: len(crew.site.fetched) == 3)
+    crew.site.doors["/0"].set()
+    await crew.site.until(lambda: len(crew.site.fetched) == 4)
     assert (await folder.store.get_run(crew.run.id)).in_flight == 3
     for door in crew.site.doors.values():
         door.set()
