@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 
 import msgspec
 
+from smartspider.cli.exit_codes import code_of_run
 from smartspider.cli.output import count, print_json, say
 from smartspider.cli.progress import Progress
-from smartspider.cli.receipt import show_receipt
+from smartspider.cli.receipt import receipt_lines
+from smartspider.core.errors import StoreUnavailable
 from smartspider.core.plan import Plan
 from smartspider.core.runs import Run
 from smartspider.engine.memory import tune_process
 from smartspider.extract.compile import compile_pages
-from smartspider.services.crawl import WRITTEN, choose_run, exit_code, summarise
+from smartspider.services.crawl import WRITTEN, choose_run, summarise
 from smartspider.services.outputs import check_output, write_outputs
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.model import Task
@@ -25,8 +27,8 @@ from smartspider.telemetry.logs import FOLDER as LOGS
 from smartspider.wiring import faults
 from smartspider.wiring.crawl import crawl_run
 from smartspider.wiring.folder import (
-    HOME,
     DataFolder,
+    folder_of,
     open_folder,
     owing,
     owing_runs,
@@ -61,67 +63,94 @@ def crawl_task(task: Task, order: Order) -> int:
     for path in order.outputs:
         check_output(path)
     tune_process()
-    with open_folder(order.data or HOME / plan.name) as folder:
+    with open_folder(folder_of(order.data, plan.name)) as folder:
         return run_loop(_crawl(folder, plan, settings, order))
 
 
 async def _crawl(folder: DataFolder, plan: Plan, settings: Settings, order: Order) -> int:
+    _leave_on_signals()
     with ExitStack() as held:
         held.enter_context(task_lock(folder.path, plan.name))
         owed = owing_runs(folder.path) if order.outputs else ()
         run, is_resumed = await choose_run(folder.store, plan, fresh=order.fresh, owing=owed)
         held.enter_context(run_lock(folder.path, run.id))
-        if order.outputs:
-            held.enter_context(owing(folder.path, run.id))
         say(_greeting(run, folder.path, is_resumed=is_resumed))
         for override in plan.overrides:
             say(f"note: {override}")
         started = folder.clock.monotonic()
+        with owing(folder.path, run.id) if order.outputs else nullcontext():
+            run = await _work(folder, run, plan, settings, order)
+            duration_s = folder.clock.monotonic() - started
+            written: list[str] = []
+            if run.state in WRITTEN:
+                written = await write_outputs(
+                    folder.store, run, order.outputs, plan.columns, envelope=order.envelope
+                )
+        receipt, failures = await _receipt(folder, run, plan), await _failures(folder, run)
+    for line in (*receipt, _farewell(run, duration_s, written), *failures):
+        say(line)
+    if order.as_json:
+        print_json(summarise(run, duration_s, written))
+    return code_of_run(run)
+
+
+async def _work(folder: DataFolder, run: Run, plan: Plan, settings: Settings, order: Order) -> Run:
+    """The run when it is over, or when somebody has had enough of it."""
+    try:
         async with Progress(folder.store, run.id, folder.clock):
-            run = await crawl_run(
+            return await crawl_run(
                 folder, run, plan, settings, workers=order.workers, on_ready=_stop_on_signals
             )
-        duration_s = folder.clock.monotonic() - started
-        written: list[str] = []
-        if run.state in WRITTEN:
-            written = await write_outputs(
-                folder.store, run, order.outputs, plan.columns, envelope=order.envelope
-            )
-        await show_receipt(folder.store, run, plan)
-        failed = await _failures(folder, run)
-    summary = summarise(run, duration_s, written)
-    if order.as_json:
-        print_json(summary)
-    say(_farewell(run, duration_s, written))
-    for line in failed:
-        say(line)
-    return exit_code(run)
+    except asyncio.CancelledError:
+        return await folder.store.get_run(run.id)
+
+
+async def _receipt(folder: DataFolder, run: Run, plan: Plan) -> list[str]:
+    """The politeness receipt; that it cannot be read changes nothing about the run."""
+    try:
+        return receipt_lines(await folder.store.receipt(run.id), plan)
+    except StoreUnavailable as error:
+        return [f"note: the politeness receipt cannot be read: {error.message}"]
 
 
 async def _failures(folder: DataFolder, run: Run) -> list[str]:
     """The first requests that failed, and where to look for the rest."""
     if not run.counters.failed:
         return []
-    failures = await folder.store.failures(run.id, SHOWN_FAILURES)
+    try:
+        failures = await folder.store.failures(run.id, SHOWN_FAILURES)
+    except StoreUnavailable as error:
+        return [f"note: the failures cannot be read: {error.message}"]
     lines = [f"  failed: {failure.url}: {failure.reason}" for failure in failures]
     more = run.counters.failed - len(failures)
     lines += [f"  and {more} more"] if more > 0 else []
     return [*lines, f"  all failures are in {folder.path / LOGS}; `smartspider why URL` explains one"]
 
 
+def _leave_on_signals() -> Callable[[], object]:
+    """Ctrl-C ends what this task does at once; the function that does it."""
+    main = asyncio.current_task()
+    assert main is not None  # noqa: S101 - only tasks await
+    _on_signals(main.cancel)
+    return main.cancel
+
+
 def _stop_on_signals(stop: Callable[[], None]) -> None:
     """The first Ctrl-C lets what is in flight finish; the second ends at once."""
-    loop = asyncio.get_running_loop()
-    main = asyncio.current_task()
+    leave = _leave_on_signals()
 
     def on_signal() -> None:
         say("stopping: finishing what is in flight (press again to stop at once)")
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, lambda: main.cancel() if main else None)
+        _on_signals(leave)
         stop()
 
+    _on_signals(on_signal)
+
+
+def _on_signals(act: Callable[[], object]) -> None:
+    loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, on_signal)
+        loop.add_signal_handler(number, act)
 
 
 def _greeting(run: Run, folder: Path, *, is_resumed: bool) -> str:

@@ -29,19 +29,20 @@ SHOWN = 8
 def demo(data: Path | None, output: Path | None, *, as_json: bool) -> int:
     """Start the demo shop on loopback, crawl it, show the rows and where they are saved."""
     from smartspider.cli.crawling import Order, crawl_task
+    from smartspider.cli.exit_codes import Exit
     from smartspider.cli.output import say
     from smartspider.demo.process import site_process
     from smartspider.demo.task import demo_task
     from smartspider.taskfile.load import parse_task
-    from smartspider.wiring.folder import HOME
+    from smartspider.wiring.folder import folder_of
 
-    folder = data or HOME / "demo_shop"
+    folder = folder_of(data, "demo_shop")
     rows = output or folder / "demo.jsonl"
     with site_process("smartspider.demo.shop") as address:
         say(f"the demo shop is at {address}")
         task = parse_task(demo_task(address))
         code = crawl_task(task, Order((rows,), folder, fresh=True, as_json=as_json))
-    if code == 0 and not as_json:
+    if code == Exit.OK and not as_json:
         _show(rows)
     return code
 

@@ -12,19 +12,22 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def doctor(data: Path | None, *, as_json: bool) -> int:
     """Check the installation, and show the sizes of the data folders here."""
+    from smartspider.cli.exit_codes import code_of_findings
     from smartspider.cli.output import print_json, size, tell
-    from smartspider.services.doctor import check_installation
-    from smartspider.wiring.folder import HOME, find_folder, open_folder
+    from smartspider.core.errors import StoreUnavailable
+    from smartspider.services.doctor import Check, check_installation
+    from smartspider.wiring.folder import all_folders, open_folder
     from smartspider.wiring.loop import run_loop
-    from smartspider.wiring.settings import read_settings
 
-    read_settings()
+    places = all_folders(data)
     checks = check_installation()
-    places = [find_folder(data)] if data else sorted(path.parent for path in HOME.glob("*/smartspider.db"))
     folders = {}
     for place in places:
-        with open_folder(place) as folder:
-            folders[str(place)] = run_loop(folder.store.sizes())
+        try:
+            with open_folder(place) as folder:
+                folders[str(place)] = run_loop(folder.store.sizes())
+        except StoreUnavailable as error:
+            checks.append(Check(str(place), is_ok=False, detail=error.message))
     if as_json:
         print_json({"checks": checks, "folders": folders})
     else:
@@ -33,4 +36,4 @@ def doctor(data: Path | None, *, as_json: bool) -> int:
         for name, sizes in folders.items():
             parts = [f"{part} {size(count)}" for part, count in sizes.items() if part != "file"]
             tell(f"     {name}: {size(sizes['file'])} ({', '.join(parts)})")
-    return 0 if all(check.is_ok for check in checks) else 6
+    return code_of_findings(all_well=all(check.is_ok for check in checks))

@@ -12,20 +12,13 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="Print everything about the answer as one JSON object.")
 @click.option("--head", "only_head", is_flag=True, help="Show the status and headers only.")
 @click.option("--ignore-robots", is_flag=True, help="Fetch although robots.txt forbids it.")
-def fetch(url: str, *, as_json: bool, only_head: bool, ignore_robots: bool) -> int:
+def fetch(url: str, *, as_json: bool, only_head: bool, ignore_robots: bool) -> None:
     """Fetch one URL with the crawler's own layers and print its body; status and headers go to stderr."""
     from smartspider.cli.output import print_json, say
-    from smartspider.core.errors import FetchFailed
     from smartspider.wiring.fetch_one import fetch_one
     from smartspider.wiring.loop import run_loop
 
-    try:
-        page = run_loop(fetch_one(url, obey_robots=not ignore_robots))
-    except FetchFailed as error:
-        say(f"error: {error.code}: {error.message}")
-        if error.hint:
-            say(f"  try: {error.hint}")
-        return 2 if error.code == "private_address" else 4 if error.code == "robots" else 5
+    page = run_loop(fetch_one(url, obey_robots=not ignore_robots))
     if as_json:
         print_json(
             {
@@ -40,7 +33,7 @@ def fetch(url: str, *, as_json: bool, only_head: bool, ignore_robots: bool) -> i
                 "text": "" if only_head else page.text,
             }
         )
-        return 0
+        return
     for hop in page.hops:
         say(f"redirected from {hop}")
     say(f"{page.status} {page.url} ({len(page.body)} bytes, {page.charset}, {page.elapsed_s:.3f} s)")
@@ -48,4 +41,3 @@ def fetch(url: str, *, as_json: bool, only_head: bool, ignore_robots: bool) -> i
         say(f"{name}: {value}")
     if not only_head:
         sys.stdout.write(page.text)
-    return 0

@@ -13,6 +13,7 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def fsck(data: Path | None, *, repair: bool, as_json: bool) -> int:
     """Check a data folder; exit code 0 when nothing is wrong, or everything was repaired."""
+    from smartspider.cli.exit_codes import code_of_findings
     from smartspider.cli.output import print_json, tell
     from smartspider.wiring.folder import find_folder, open_folder
     from smartspider.wiring.loop import run_loop
@@ -29,4 +30,4 @@ def fsck(data: Path | None, *, repair: bool, as_json: bool) -> int:
             tell(f"{path} is in order")
         elif not repair:
             tell("run again with --repair to mend it")
-    return 0 if all(finding.is_repaired for finding in findings) else 6
+    return code_of_findings(all_well=all(finding.is_repaired for finding in findings))

@@ -1,96 +1,57 @@
-"""`smartspider`: the table of commands, and how errors leave it."""
+"""`smartspider`: where a command begins, and how errors leave it.
+
+Little is imported here, so that a signal finds somebody from the first moment on.
+"""
 
 from __future__ import annotations
 
-import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-import click
-
-from smartspider import __version__
-from smartspider.core.errors import (
-    NotAllowed,
-    NotBuilt,
-    NotFound,
-    SettingInvalid,
-    SmartSpiderError,
-    StoreUnavailable,
-    TaskInvalid,
-)
-
-COMMANDS: dict[str, tuple[str, str]] = {
-    "demo": ("smartspider.cli.demo:demo", "Crawl the bundled demo shop and show what comes out."),
-    "init": ("smartspider.cli.tasks:init", "Write a task file to start from."),
-    "validate": ("smartspider.cli.tasks:validate", "Check a task file."),
-    "schema": ("smartspider.cli.tasks:schema", "Print the JSON Schema of task files."),
-    "crawl": ("smartspider.cli.crawl:crawl", "Crawl a task here and now; run again to resume."),
-    "fetch": ("smartspider.cli.fetch:fetch", "Fetch one URL as a crawl would, and show the answer."),
-    "why": ("smartspider.cli.why:why", "Explain why a URL was or was not fetched."),
-    "results": ("smartspider.cli.results:results", "Write the rows of a run to files."),
-    "run": ("smartspider.cli.runs:run", "List, show and delete runs."),
-    "doctor": ("smartspider.cli.doctor:doctor", "Check the installation and show what takes space."),
-    "fsck": ("smartspider.cli.fsck:fsck", "Check a data folder, and repair it."),
-}
-"""Name → where it is, and one line about it. `--help` reads only this table."""
-
-EXIT_CODES: tuple[tuple[type[SmartSpiderError], int], ...] = (
-    (TaskInvalid, 2),
-    (NotBuilt, 2),
-    (NotFound, 3),
-    (NotAllowed, 4),
-    (SettingInvalid, 2),
-    (StoreUnavailable, 5),
-    (SmartSpiderError, 6),
-)
-
-
-class LazyGroup(click.Group):
-    """A group whose commands are imported when they are called."""
-
-    def __init__(self, name: str, table: dict[str, tuple[str, str]], help: str) -> None:  # noqa: A002 - click's word
-        super().__init__(name, help=help)
-        self._table = table
-
-    def list_commands(self, _ctx: click.Context) -> list[str]:
-        """All names, in the order of the table."""
-        return list(self._table)
-
-    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command."""
-        if cmd_name not in self._table:
-            return None
-        module, _, attribute = self._table[cmd_name][0].partition(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
-        return command
-
-    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The table, without importing anything."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, about) for name, (_, about) in self._table.items()])
-
-
-app = LazyGroup("smartspider", COMMANDS, "Describe what you want from web sites in one task; get clean rows.")
-click.version_option(__version__, prog_name="smartspider")(app)
+from smartspider.cli.exit_codes import Exit, code_of_error
+from smartspider.cli.signals import terminable
+from smartspider.cli.streams import steady_streams
+from smartspider.core.errors import SmartSpiderError, TaskInvalid
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; the exit code it ends with."""
+    """Run a command; the exit code it ends with. A reader that goes away early changes nothing about it."""
+    with steady_streams(), terminable():
+        code = _code_of(lambda: _run(arguments))
+        told = _code_of(_flush)
+        return code or told
+
+
+def _code_of(work: Callable[[], int]) -> int:
+    """What the work gives, or what its error means."""
     try:
-        code = app.main(list(arguments) if arguments is not None else None, standalone_mode=False)
+        return work()
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        return Exit.INTERRUPTED
+    except SmartSpiderError as error:
+        show_error(error)
+        return code_of_error(error)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    import click
+
+    from smartspider.cli.commands import app
+
+    try:
+        code = app.main(arguments, prog_name=app.name, standalone_mode=False)
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        sys.stderr.write("interrupted\n")
-        return 130
-    except SmartSpiderError as error:
-        show_error(error)
-        return next(code for kind, code in EXIT_CODES if isinstance(error, kind))
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 0
-    return code if isinstance(code, int) else 0
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    return code if isinstance(code, int) else Exit.OK
+
+
+def _flush() -> int:
+    sys.stdout.flush()
+    return Exit.OK
 
 
 def show_error(error: SmartSpiderError) -> None:

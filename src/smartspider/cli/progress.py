@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import sys
 from types import TracebackType
 from typing import Any
 
+from smartspider.cli.output import say
 from smartspider.core.errors import SmartSpiderError
 from smartspider.core.runs import Run
 from smartspider.interfaces.clock import Clock
@@ -18,7 +18,7 @@ LINE_S = 5.0
 
 
 class Progress:
-    """Shows a run while it is being worked on."""
+    """Shows a run while it is being worked on; whatever happens to it, the work goes on."""
 
     def __init__(self, store: Store, run_id: int, clock: Clock) -> None:
         self._store = store
@@ -34,16 +34,19 @@ class Progress:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError, SmartSpiderError):
-                await self._task
+        if self._task is None:
+            return
+        self._task.cancel()
+        await asyncio.wait([self._task])
+        failure = None if self._task.cancelled() else self._task.exception()
+        if failure is not None and not isinstance(failure, SmartSpiderError):
+            say(f"note: progress could not be shown: {type(failure).__name__}: {failure}")
 
     async def _print(self) -> None:
         await self._line()  # what the first rate is measured from
         while True:
             await asyncio.sleep(LINE_S)
-            sys.stderr.write(await self._line() + "\n")
+            say(await self._line())
 
     async def _draw(self) -> None:
         from rich.console import Console
@@ -69,6 +72,7 @@ class Progress:
     async def _panel(self) -> Any:
         from rich.progress_bar import ProgressBar
         from rich.table import Table
+        from rich.text import Text
 
         run = await self._store.get_run(self._run_id)
         counters = run.counters
@@ -88,7 +92,7 @@ class Progress:
         outer = Table.grid()
         outer.add_row(table)
         if slowest:
-            outer.add_row(f"[dim]{slowest}[/]")
+            outer.add_row(Text(slowest, style="dim"))
         return outer
 
     async def _slowest(self) -> str:

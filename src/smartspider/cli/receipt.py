@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from smartspider.cli.output import count, say
+from collections.abc import Sequence
+
+from smartspider.cli.output import count
 from smartspider.core.plan import Plan
-from smartspider.core.runs import Run
-from smartspider.interfaces.store import HostReceipt, Store
+from smartspider.interfaces.store import HostReceipt
 
 SHOWN = 5
 
 
-async def show_receipt(store: Store, run: Run, plan: Plan) -> None:
+def receipt_lines(receipts: Sequence[HostReceipt], plan: Plan) -> list[str]:
     """How gently the hosts were treated, those with most requests first."""
-    receipts = await store.receipt(run.id)
     if not receipts:
-        return
+        return []
     violations = sum(receipt.violations for receipt in receipts)
     robots = "robots.txt obeyed" if plan.politeness.obey_robots else "robots.txt ignored"
-    say(f"politeness: {robots}, {count(violations, 'violation')} of a host's delay")
-    for receipt in receipts[:SHOWN]:
-        say(f"  {_line(receipt)}")
+    lines = [f"politeness: {robots}, {count(violations, 'violation')} of a host's delay"]
+    lines += [f"  {_line(receipt)}" for receipt in receipts[:SHOWN]]
     if len(receipts) > SHOWN:
-        say(f"  and {count(len(receipts) - SHOWN, 'host')} more")
+        lines.append(f"  and {count(len(receipts) - SHOWN, 'host')} more")
+    return lines
 
 
 def _line(receipt: HostReceipt) -> str:

@@ -31,7 +31,7 @@ def export(
     """Write all rows that a run has so far to files."""
     from smartspider.cli.output import print_json, say
     from smartspider.services.outputs import check_output, write_outputs
-    from smartspider.wiring.explaining import choose
+    from smartspider.services.runs import find_run
     from smartspider.wiring.folder import find_folder, open_folder
     from smartspider.wiring.loop import run_loop
     from smartspider.wiring.plans import plan_of
@@ -39,7 +39,7 @@ def export(
     for path in outputs:
         check_output(path)
     with open_folder(find_folder(data)) as folder:
-        run = run_loop(choose(folder, run_id))
+        run = run_loop(find_run(folder.store, run_id))
         columns = plan_of(run).columns
         written = run_loop(write_outputs(folder.store, run, outputs, columns, envelope=envelope))
     if as_json:

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
-
-if TYPE_CHECKING:
-    from smartspider.wiring.folder import DataFolder
 
 DATA = click.option(
     "--data", type=click.Path(path_type=Path), default=None, metavar="DIR", help="Data folder."
@@ -82,27 +78,20 @@ def show_run(run_id: int, data: Path | None, *, as_json: bool) -> None:
 @click.argument("run_id", type=int)
 @DATA
 @JSON
-def delete_run(run_id: int, data: Path | None, *, as_json: bool) -> None:
-    """Delete a run with all its rows, and give the space back."""
+def delete(run_id: int, data: Path | None, *, as_json: bool) -> None:
+    """Delete a run with all its rows and logs, and give the space back."""
     from smartspider.cli.output import print_json, say
-    from smartspider.wiring.folder import find_folder, open_folder, run_lock
+    from smartspider.wiring.deleting import delete_run
+    from smartspider.wiring.folder import find_folder, open_folder
     from smartspider.wiring.loop import run_loop
 
-    path = find_folder(data)
-    with open_folder(path) as folder, run_lock(path, run_id):
-        run_loop(_delete(folder, run_id))
+    with open_folder(find_folder(data)) as folder:
+        trouble = run_loop(delete_run(folder, run_id))
     if as_json:
-        print_json({"run_id": str(run_id), "deleted": True})
+        print_json({"run_id": str(run_id), "deleted": True, "compacted": not trouble})
     say(f"run {run_id} is deleted")
-
-
-async def _delete(folder: DataFolder, run_id: int) -> None:
-    """Nobody crawls the run, so one that still says so was left behind by a process that died."""
-    await folder.frontier.reclaim()
-    if (await folder.store.get_run(run_id)).state in ("running", "stopping"):
-        await folder.store.set_state(run_id, "cancelled", "deleted")
-    await folder.store.delete_run(run_id)
-    await folder.store.compact()
+    if trouble:
+        say(f"note: its space is given back at the next delete ({trouble})")
 
 
 def _duration(started_at: float | None, finished_at: float | None) -> float:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from smartspider.cli.exit_codes import Exit
 from smartspider.cli.output import print_json, say, tell
 
 
@@ -60,15 +61,15 @@ def validate(task: Path, settings: tuple[str, ...], *, as_json: bool) -> int:
                 "errors": problems or [{"path": "", "message": error.message, "hint": error.hint}],
             }
         )
-        return 2
+        return Exit.USAGE
     if as_json:
         warnings = [{"path": one.path, "message": one.message, "hint": one.hint} for one in missing]
         print_json({"valid": True, "errors": [], "warnings": warnings})
-        return 0
+        return Exit.OK
     for problem in missing:
         say(f"note: {problem.path}: {problem.message}")
     tell(f"{task} is a valid task" + (", but this version cannot run it yet" if missing else ""))
-    return 0
+    return Exit.OK
 
 
 @click.command()

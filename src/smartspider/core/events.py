@@ -87,6 +87,16 @@ class HostHeld(Event, frozen=True):
     reason: str
 
 
+class HostAbandoned(Event, frozen=True):
+    """What was left of a host was closed: it stays down, or wants to be left alone for too long."""
+
+    name: ClassVar[str] = "host.abandoned"
+    level: ClassVar[str] = "error"
+    host: str
+    count: int
+    reason: str
+
+
 class LeasesReturned(Event, frozen=True):
     """A worker died or fell silent and its requests went back to the queue."""
 

@@ -23,6 +23,10 @@ CIRCUIT_GIVE_UP_UNSEEN = 2
 """The same for a host that has never answered: it is more likely wrong than down."""
 
 
+MAX_HOLD_S = 86_400.0
+"""A host that wants to be left alone for longer is not waited for: its requests are skipped."""
+
+
 class Politeness(msgspec.Struct, frozen=True):
     """What a task asks of every host it touches."""
 

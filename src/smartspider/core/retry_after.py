@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC
 from email.utils import parsedate_to_datetime
+from math import isfinite
 
 
 def retry_after_s(value: str | None, now: float) -> float | None:
@@ -12,10 +13,11 @@ def retry_after_s(value: str | None, now: float) -> float | None:
         return None
     text = value.strip()
     if text.isascii() and text.replace(".", "", 1).isdigit():
-        return float(text)
+        seconds = float(text)
+        return seconds if isfinite(seconds) else None
     try:
         moment = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)

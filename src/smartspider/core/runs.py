@@ -33,6 +33,13 @@ UNFINISHED: frozenset[RunState] = frozenset({"created", "queued", "running", "pa
 """States from which the same command goes on with the run."""
 
 
+LIMIT = "limit: "
+"""How the reason of a run begins that ends because a limit was reached."""
+
+GUARD = "guard: "
+"""How the reason of a run begins that was paused because something is wrong with it."""
+
+
 def may_become(old: RunState, new: RunState) -> bool:
     """Whether a run in state `old` may be put into state `new`."""
     return new in TRANSITIONS[old]

@@ -79,11 +79,11 @@ def authority_of(normal: str) -> str:
 
 
 def host_of(normal: str) -> str:
-    """The politeness key of a normal URL: its hostname in punycode, without port."""
+    """The politeness key of a normal URL: its hostname in punycode, without port and final dot."""
     authority = authority_of(normal)
     if authority.startswith("["):
         return authority[: authority.index("]") + 1]
-    return authority.partition(":")[0]
+    return authority.partition(":")[0].removesuffix(".")
 
 
 def port_of(normal: str) -> int:

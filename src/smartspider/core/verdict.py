@@ -54,7 +54,7 @@ Verdict = Close | Retry
 
 
 class Send(msgspec.Struct, frozen=True, gc=False):
-    """A request left for a host at a moment of store time."""
+    """A request left for a host, at a moment of the worker's monotonic clock."""
 
     host: str
     at: float

@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 import msgspec
 
+from smartspider.core import admission
 from smartspider.core.extraction import Extraction, Link
 from smartspider.core.fingerprint import fingerprint
 from smartspider.core.plan import Plan
 from smartspider.core.request import Request
 from smartspider.core.scope import pattern_refusal
-from smartspider.core.urls import canonical_url, host_of, normal_url, origin_of
+from smartspider.core.urls import canonical_url, normal_url, origin_of
 from smartspider.engine.known import RecentSet
 
 LinkKey = tuple[str, str, str]
@@ -104,10 +105,10 @@ class LinkFilter:
         )
 
     def _refusal(self, url: str, canonical: str, parent_host: str) -> str | None:
-        refusal = self._scope.refusal(canonical, host_of(url), parent_host) or self._plan.traps.refusal(url)
-        if refusal is None and self._robots(url) is False:
+        reason = admission.refusal(self._plan, self._scope, url, canonical, parent_host)
+        if reason is None and self._robots(url) is False:
             return "robots: disallowed"
-        return refusal
+        return reason
 
     def refusal(self, url: str, parent_host: str) -> str | None:
         """Why a redirect may not lead to a URL, or None."""

@@ -8,11 +8,14 @@ from smartspider.core.verdict import Send
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.frontier import Frontier
 
+NEAR_S = 0.5
+"""How long before a window the connection for it may be opened."""
+
 
 class GatePermit:
     """See `interfaces/fetcher.py`. All permits of one lease write into the same list of sends."""
 
-    __slots__ = ("_clock", "_frontier", "_host", "_sends", "_window")
+    __slots__ = ("_clock", "_entered", "_frontier", "_host", "_sends", "_window")
 
     def __init__(
         self,
@@ -26,6 +29,7 @@ class GatePermit:
         self._clock = clock
         self._host = host
         self._window = window
+        self._entered: Window | None = None
         self._sends = [] if sends is None else sends
 
     @property
@@ -33,21 +37,38 @@ class GatePermit:
         """The requests that left under this lease for hosts with a delay."""
         return tuple(self._sends)
 
+    async def approach(self) -> None:
+        """Come back shortly before the window opens."""
+        window = await self._next_window()
+        if not window.is_free:
+            await self._wait_until(window.not_before - NEAR_S)
+
     async def enter(self) -> None:
         """Come back inside the window; a window that was missed is replaced by the next one."""
         while True:
-            window = self._window
-            if window is None:
-                window = self._window = await self._frontier.permit(self._host)
+            window = await self._next_window()
             if window.is_free:
-                break
-            while (wait_s := window.not_before - self._clock.monotonic()) > 0.0:
-                await self._clock.sleep(wait_s)  # timers may wake a little early
+                return
+            await self._wait_until(window.not_before)
             self._window = None
             if self._clock.monotonic() <= window.not_after:
-                self._sends.append(Send(self._host, self._clock.now(), window.delay_s))
-                break
+                self._entered = window
+                return
+
+    def sent(self) -> None:
+        """Note for the receipt that a request left, where it had to keep a distance."""
         reach("fetch.sent")
+        if self._entered is not None:
+            self._sends.append(Send(self._host, self._clock.monotonic(), self._entered.delay_s))
+
+    async def _next_window(self) -> Window:
+        if self._window is None:
+            self._window = await self._frontier.permit(self._host)
+        return self._window
+
+    async def _wait_until(self, moment: float) -> None:
+        while (wait_s := moment - self._clock.monotonic()) > 0.0:
+            await self._clock.sleep(wait_s)  # timers may wake a little early
 
     def another(self, host: str) -> GatePermit:
         """A permit for one more request; on the same host it may have the window this one has not used."""

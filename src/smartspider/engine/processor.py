@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import traceback
 from collections.abc import Callable
+from pathlib import Path
 
 import msgspec
 
@@ -60,7 +62,9 @@ class Processor:
         except StoreUnavailable:
             raise  # the page is not to blame: it stays open for when the store is back
         except Exception as error:  # noqa: BLE001 - a defect of ours must not cost the run more than this page
-            outcome = NotReadable(f"unexpected {type(error).__name__}: {error}")
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{Path(where.filename).name}:{where.lineno}"
+            outcome = NotReadable(f"unexpected {type(error).__name__} at {place}: {error}")
         judgement = judge(lease, outcome, self._plan.retry, random.random())  # noqa: S311 - jitter
         return Processed(
             Settlement(

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 
 import msgspec
 
-from smartspider.core.errors import StoreUnavailable
-from smartspider.core.events import (
-    Event,
-    FetchRetried,
-    LeasesReturned,
-    PageBuried,
-    PageClosed,
-)
+from smartspider.core.events import LeasesReturned
 from smartspider.core.failpoints import reach
-from smartspider.core.lease import Lease
-from smartspider.core.runs import Run
-from smartspider.core.verdict import Close, Settlement
+from smartspider.core.lease import Lease, Token
+from smartspider.core.runs import LIMIT, Run
 from smartspider.engine.links import LinkFilter
 from smartspider.engine.processor import Processed, Processor
 from smartspider.interfaces.clock import Clock
@@ -63,10 +54,10 @@ class Worker:
         self._worker_id = 0
         self._todo: asyncio.Queue[Lease] = asyncio.Queue()
         self._done: list[Processed] = []
-        self._held: dict[int, Lease] = {}
+        self._held: dict[Token, Lease] = {}
         self._wake = asyncio.Event()
         self._is_stopping = False
-        self._trouble: StoreUnavailable | None = None
+        self._trouble: Exception | None = None
         self._next_look = self._next_renew = self._next_reclaim = 0.0
 
     def stop(self) -> None:
@@ -92,7 +83,7 @@ class Worker:
         while True:
             try:
                 processed = await self._processor.process(await self._todo.get())
-            except StoreUnavailable as error:
+            except Exception as error:  # noqa: BLE001 - the pump raises it: a slot must not die unseen
                 self._trouble = error
                 self._wake.set()
                 return
@@ -144,23 +135,15 @@ class Worker:
     async def _settle(self) -> None:
         """Commit what the slots have finished; only then are its links known and its leases over."""
         group, self._done = self._done, []
-        settlements = [processed.settlement for processed in group]
-        report = await self._ground.ledger.settle(settlements)
+        report = await self._ground.ledger.settle([processed.settlement for processed in group])
         stored = set(report.stored)
         for processed in group:
-            url_id = processed.settlement.lease.url_id
-            self._held.pop(url_id, None)
-            if processed.found is not None and url_id in stored:
+            lease = processed.settlement.lease
+            self._held.pop(lease.token, None)
+            if processed.found is not None and lease.url_id in stored:
                 self._links.remember(processed.found)
         for event in report.events:
             self._ground.bus.publish(event)
-        self._tell(settlements)
-
-    def _tell(self, settlements: Sequence[Settlement]) -> None:
-        for settlement in settlements:
-            event = _event_of(settlement)
-            if event is not None:
-                self._ground.bus.publish(event)
 
     async def _lease(self) -> float | None:
         """Fill the free slots; when to ask again, on this worker's clock."""
@@ -170,7 +153,7 @@ class Worker:
         batch = await self._ground.frontier.lease(self._worker_id, want, [self._run_id])
         reach("lease.committed")
         for lease in batch.leases:
-            self._held[lease.url_id] = lease
+            self._held[lease.token] = lease
             self._links.admit(lease.request.host)
             self._todo.put_nowait(lease)
         if batch.next_at is None:
@@ -200,7 +183,7 @@ class Worker:
         """Give back what was not begun, finish and settle what is in flight; leaving gives back the rest."""
         unbegun = [self._todo.get_nowait() for _ in range(self._todo.qsize())]
         for lease in unbegun:
-            self._held.pop(lease.url_id, None)
+            self._held.pop(lease.token, None)
         await self._ground.frontier.release(unbegun)
         if not _is_futile(await self._ground.store.get_run(self._run_id)):
             await self._wait_for_slots()
@@ -219,25 +202,4 @@ class Worker:
 
 def _is_futile(run: Run) -> bool:
     """Whether nothing that is in flight can be stored any more."""
-    return run.state == "cancelled" or run.reason.startswith(("limit: max_pages", "limit: max_items"))
-
-
-def _event_of(settlement: Settlement) -> Event | None:
-    lease, verdict = settlement.lease, settlement.verdict
-    request = lease.request
-    if not isinstance(verdict, Close):
-        return FetchRetried(
-            lease.run_id, request.host, request.url, verdict.reason, lease.attempts + 1, verdict.delay_s
-        )
-    if verdict.state in ("dead", "broken"):
-        return PageBuried(lease.run_id, request.host, request.url, verdict.reason)
-    return PageClosed(
-        lease.run_id,
-        request.host,
-        request.url,
-        verdict.state,
-        verdict.reason,
-        verdict.status,
-        len(verdict.items),
-        settlement.elapsed_s,
-    )
+    return run.state == "cancelled" or run.reason.startswith((f"{LIMIT}max_pages", f"{LIMIT}max_items"))

@@ -51,6 +51,7 @@ class Exchange:
         protocol = connection.protocol
         if protocol is None or not protocol.is_connected():
             raise StaleConnection
+        self._permit.sent()
         self.sent_at = self._clock.monotonic()
         self._task = asyncio.current_task()
         self._cancels_before = 0 if self._task is None else self._task.cancelling()

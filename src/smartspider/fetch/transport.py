@@ -101,6 +101,7 @@ class AiohttpTransport:
     async def _fetch(self, request: Request, permit: Permit, read: ReadBody, max_bytes: int) -> Page:
         headers = _prepared(request.extras.headers)
         for _ in range(_FRESH_CONNECTIONS):
+            await permit.approach()
             exchange = Exchange(headers, permit, self._plan.timeout_s, self._clock)
             token = _exchange.set(exchange)
             try:

@@ -20,7 +20,7 @@ class SettleReport(msgspec.Struct, frozen=True):
     new_urls: int = 0
     items: int = 0
     events: list[Event] = []
-    """Holds and guards that followed from it."""
+    """What became of the pages, and the holds and guards that followed."""
     stored: list[int] = []
     """Rows (of the leases) whose children are in the store now; the links of others may not be there."""
 

@@ -27,16 +27,16 @@ def resolve(kind: str, name: str) -> Any:
     """The object a name stands for; `NotFound` when nobody has it, `NotBuilt` when it cannot be loaded."""
     place = BUILT_IN[kind].get(name)
     if place is not None:
-        return _loaded(f"The {kind} {name!r}", lambda: _imported(place))
+        return _loaded(f"the {kind} {name!r}", lambda: _imported(place))
     found = sorted(_offered(kind, name), key=lambda point: point.value)
     if not found:
-        raise NotFound(f"There is no {kind} called {name!r}.", hint=_hint(kind, name))
+        raise NotFound(f"there is no {kind} called {name!r}", hint=_hint(kind, name))
     if len(found) > 1:
         raise NotBuilt(
-            f"The {kind} {name!r} is offered by more than one package: {', '.join(map(_origin, found))}.",
-            hint="Remove all but one of them.",
+            f"the {kind} {name!r} is offered by more than one package: {', '.join(map(_origin, found))}",
+            hint="remove all but one of them",
         )
-    return _loaded(f"The {kind} plug-in {name!r} of {_origin(found[0])}", found[0].load)
+    return _loaded(f"the {kind} plug-in {name!r} of {_origin(found[0])}", found[0].load)
 
 
 def known(kind: str) -> list[str]:
@@ -69,12 +69,12 @@ def _loaded(what: str, load: Callable[[], Any]) -> Any:
     except Exception as error:  # a plug-in's module may raise anything while it is imported
         raise NotBuilt(
             f"{what} cannot be loaded: {type(error).__name__}: {error}",
-            hint="Install what it needs, or update or remove the package.",
+            hint="install what it needs, or update or remove the package",
         ) from error
 
 
 def _hint(kind: str, name: str) -> str:
     names = known(kind)
     nearest = get_close_matches(name, names, n=2)
-    meant = f"Did you mean {' or '.join(map(repr, nearest))}? " if nearest else ""
-    return f"{meant}Known: {', '.join(names)}."
+    meant = f"{' or '.join(map(repr, nearest))}; " if nearest else ""
+    return f"{meant}known are {', '.join(names)}"

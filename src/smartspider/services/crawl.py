@@ -11,10 +11,6 @@ from smartspider.core.plan import Plan
 from smartspider.core.runs import UNFINISHED, Run, RunState
 from smartspider.interfaces.store import Store
 
-OK, USAGE, NOT_FOUND, NOT_ALLOWED, UNREACHABLE, FAILED, PARTLY, INTERRUPTED = 0, 2, 3, 4, 5, 6, 7, 130
-"""Exit codes, as the contract has them."""
-
-
 WRITTEN: frozenset[RunState] = frozenset({"completed", "failed"})
 """States in which the rows of a run are written to its outputs."""
 
@@ -81,12 +77,3 @@ def summarise(run: Run, duration_s: float, outputs: list[str]) -> Summary:
         duration_s=round(duration_s, 3),
         outputs=outputs,
     )
-
-
-def exit_code(run: Run) -> int:
-    """How the command ends for a run in this state."""
-    if run.state == "completed":
-        return PARTLY if run.counters.failed else OK
-    if run.state == "failed" or run.reason.startswith("guard:"):
-        return FAILED
-    return INTERRUPTED

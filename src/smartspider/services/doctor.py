@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import resource
 import shutil
 import sys
@@ -10,10 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-PACKAGES = (
-    *("ada-url", "aiohttp", "apsw", "brotli", "charset-normalizer", "msgspec", "protego", "pydantic"),
-    *("selectolax", "uvloop"),
-)
+PRODUCT = "smartspider"
+NOT_INSTALLED = "not installed: run `make setup`"
 MIN_FREE = 500_000_000
 MIN_FILES = 1024
 SAFE_SQLITE = 3_051_003
@@ -30,7 +29,7 @@ class Check(msgspec.Struct, frozen=True):
 
 def check_installation() -> list[Check]:
     """Python, packages, SQLite, disk, limits of the process."""
-    return [_python(), *map(_package, PACKAGES), _sqlite(), _disk(), _files()]
+    return [_python(), *_packages(), _sqlite(), _disk(), _files()]
 
 
 def _python() -> Check:
@@ -38,11 +37,25 @@ def _python() -> Check:
     return Check("python", sys.version_info >= (3, 11), version)
 
 
-def _package(name: str) -> Check:
+def _packages() -> list[Check]:
+    """What the installed product says it needs, the extras left out."""
+    try:
+        needed = metadata.requires(PRODUCT) or []
+    except metadata.PackageNotFoundError:
+        return [Check(PRODUCT, is_ok=False, detail=NOT_INSTALLED)]
+    return [_package(requirement) for requirement in needed if "extra ==" not in requirement]
+
+
+def _package(requirement: str) -> Check:
+    """One requirement, `name>=1.2; where it is needed`."""
+    what, _, where = requirement.partition(";")
+    name = re.split(r"[^\w.-]", what.strip(), maxsplit=1)[0]
     try:
         return Check(name, is_ok=True, detail=metadata.version(name))
     except metadata.PackageNotFoundError:
-        return Check(name, is_ok=False, detail="not installed: run `make setup`")
+        if where:
+            return Check(name, is_ok=True, detail=f"not installed; needed where {where.strip()}")
+        return Check(name, is_ok=False, detail=NOT_INSTALLED)
 
 
 def _sqlite() -> Check:

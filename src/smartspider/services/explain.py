@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
+from smartspider.core import admission
 from smartspider.core.errors import TaskInvalid
 from smartspider.core.fingerprint import fingerprint
 from smartspider.core.plan import Plan
 from smartspider.core.runs import Run
-from smartspider.core.urls import canonical_url, host_of, normal_url
+from smartspider.core.urls import canonical_url, normal_url
 from smartspider.core.verdict import UrlState
 from smartspider.interfaces.store import Store, UrlRecord
 
@@ -38,7 +39,12 @@ async def explain(
     print_ = fingerprint(canonical)
     records = await store.find_urls(print_, run.id)
     record = records[0] if records else None
-    verdict = _known(record) if record else _unknown(run, plan, normal, canonical, robots_line)
+    if record is not None:
+        verdict = _known(record)
+    else:
+        visited = [receipt.host for receipt in await store.receipt(run.id)]
+        refusal = admission.refusal(plan, plan.scope.joined_by(visited), normal, canonical)
+        verdict = _unknown(run, refusal, robots_line)
     return Explanation(normal, canonical, print_.hex(), str(run.id), verdict, record)
 
 
@@ -56,9 +62,8 @@ def _known(record: UrlRecord) -> str:
     return sentences[record.state]
 
 
-def _unknown(run: Run, plan: Plan, normal: str, canonical: str, robots_line: str | None) -> str:
+def _unknown(run: Run, refusal: str | None, robots_line: str | None) -> str:
     """No row: a rule keeps it out, or no page of the run linked to it."""
-    refusal = plan.scope.refusal(canonical, host_of(normal)) or plan.traps.refusal(normal)
     if refusal is not None:
         return f"would not be fetched: {refusal}"
     if robots_line is not None:

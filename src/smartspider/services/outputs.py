@@ -42,14 +42,14 @@ def _output_for(path: Path) -> Output:
         output: Output = registry.resolve("output", suffix)
     except NotFound as unknown:
         if suffix in NOT_BUILT:
-            raise NotBuilt(f"Writing .{suffix} is not built yet ({path}).", hint=_choice()) from None
+            raise NotBuilt(f"writing .{suffix} is not built yet ({path})", hint=_choice()) from None
         what = f"has the unknown suffix .{suffix}" if suffix else "has no suffix"
-        raise TaskInvalid(f"The output {path} {what}.", hint=_choice()) from unknown
+        raise TaskInvalid(f"the output {path} {what}", hint=_choice()) from unknown
     return output
 
 
 def _choice() -> str:
-    return f"The suffix chooses the format: {', '.join(f'.{name}' for name in registry.known('output'))}."
+    return f"a name that ends in {' or '.join(f'.{name}' for name in registry.known('output'))}"
 
 
 async def write_outputs(

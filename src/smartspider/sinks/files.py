@@ -11,12 +11,12 @@ from pathlib import Path
 from smartspider.core.errors import StoreUnavailable
 
 _HINTS = {
-    errno.ENOSPC: "The disk is full: free some space, or write to another disk.",
-    errno.EDQUOT: "Your disk quota is used up: free some space, or write to another disk.",
-    errno.EROFS: "The file system is read-only: choose another folder.",
-    errno.EACCES: "Choose a folder you may write to, or change its permissions.",
-    errno.EPERM: "Choose a folder you may write to, or change its permissions.",
-    errno.ENAMETOOLONG: "Choose a shorter name.",
+    errno.ENOSPC: "free some space on the disk, or write to another one",
+    errno.EDQUOT: "free some space, your disk quota is used up, or write to another disk",
+    errno.EROFS: "choose another folder, this file system is read-only",
+    errno.EACCES: "choose a folder you may write to, or change its permissions",
+    errno.EPERM: "choose a folder you may write to, or change its permissions",
+    errno.ENAMETOOLONG: "choose a shorter name",
 }
 _BUFFER_BYTES = 1 << 18
 
@@ -35,9 +35,10 @@ class PendingFile:
             with _translated(path):
                 _refuse_non_file(path)
                 self._target = Path(os.path.realpath(path))
-                self._pending = self._target.with_name(f".{self._target.name}.tmp-{os.getpid()}")
+                self._pending = self._target.with_name(f"{_pending_prefix(self._target)}{os.getpid()}")
                 self._made = [folder for folder in self._target.parents if not folder.exists()]
                 self._target.parent.mkdir(parents=True, exist_ok=True)
+                _remove_orphans(self._target)
                 self._stream = self._pending.open("wb", buffering=_BUFFER_BYTES)
         except StoreUnavailable:
             self._forget_folders()
@@ -86,10 +87,34 @@ def check_target(path: Path) -> None:
 
 def _refuse_non_file(path: Path) -> None:
     if path.is_dir():
-        hint = f"Name a file in it, such as {path / 'items.jsonl'}."
-        raise StoreUnavailable(f"{path} is a folder.", hint=hint)
+        hint = f"name a file in it, such as {path / 'items.jsonl'}"
+        raise StoreUnavailable(f"{path} is a folder", hint=hint)
     if path.exists() and not path.is_file():
-        raise StoreUnavailable(f"{path} is not a regular file.", hint="Choose another path.")
+        raise StoreUnavailable(f"{path} is not a regular file", hint="choose another path")
+
+
+def _pending_prefix(target: Path) -> str:
+    return f".{target.name}.tmp-"
+
+
+def _remove_orphans(target: Path) -> None:
+    """Take away what processes that are gone have begun to write beside a target."""
+    prefix = _pending_prefix(target)
+    with suppress(OSError):  # they are in nobody's way
+        for name in os.listdir(target.parent):  # noqa: PTH208 - names are all that is needed
+            process = name.removeprefix(prefix)
+            if name != process and process.isdecimal() and not _is_alive(int(process)):
+                target.with_name(name).unlink()
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # it is there, and somebody else's
+        return True
+    return True
 
 
 @contextmanager
@@ -102,5 +127,5 @@ def _translated(path: Path) -> Iterator[None]:
 
 def _unavailable(path: Path, error: OSError) -> StoreUnavailable:
     reason = error.strerror or str(error)
-    hint = _HINTS.get(error.errno or 0, "Choose another path.")
-    return StoreUnavailable(f"{path} cannot be written: {reason}.", hint=hint)
+    hint = _HINTS.get(error.errno or 0, "choose another path")
+    return StoreUnavailable(f"{path} cannot be written: {reason}", hint=hint)

@@ -48,11 +48,22 @@ class EventLog:
         self._handler.close()
 
 
+def log_files(folder: Path, run_id: int) -> list[Path]:
+    """The logs of a run: its own, those of its workers, and what was rolled over."""
+    logs = folder / FOLDER
+    return [*logs.glob(f"run-{run_id}.jsonl*"), *logs.glob(f"run-{run_id}-*.jsonl*")]
+
+
+class _File(logging.handlers.RotatingFileHandler):
+    """A file that is rolled over; a line it cannot take is lost, for a log must not disturb what it tells."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
+        """Let the line go."""
+
+
 def _open(path: Path) -> logging.Handler:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreUnavailable(f"no log can be written: {error}", hint="check the data folder") from error
-    return logging.handlers.RotatingFileHandler(
-        path, maxBytes=MAX_BYTES, backupCount=KEPT_FILES, encoding="utf-8", delay=True
-    )
+    return _File(path, maxBytes=MAX_BYTES, backupCount=KEPT_FILES, encoding="utf-8", delay=True)

@@ -143,7 +143,7 @@ class SimulatedWorker:
         news = None
         if draw.random() < 0.03:
             news = HostNews(slow_down=True, hold_s=draw.choice([None, 0.5, 3.0]), reason="simulated")
-        sends = () if window.is_free else (Send(host, self.ground.clock.now(), window.delay_s),)
+        sends = () if window.is_free else (Send(host, self.ground.clock.monotonic(), window.delay_s),)
         latency_s = draw.choice([0.0, 0.01, 0.2, 2.0])
         self.flying.append((now + latency_s, Settlement(lease, verdict, news, sends=sends)))
 

@@ -13,9 +13,15 @@ class FreePermit:
         self._host = host
         self.entered: list[str] = [] if entered is None else entered
 
+    async def approach(self) -> None:
+        """Go on."""
+
     async def enter(self) -> None:
         """Note the host and go on."""
         self.entered.append(self._host)
+
+    def sent(self) -> None:
+        """Nothing is kept of it."""
 
     def another(self, host: str) -> FreePermit:
         """A free permit for `host`."""

@@ -15,7 +15,7 @@ from smartspider.engine.supervisor import Supervisor
 from smartspider.telemetry.logs import EventLog
 from smartspider.wiring.folder import DataFolder
 from smartspider.wiring.settings import Settings
-from smartspider.wiring.worker import open_worker, worker_name
+from smartspider.wiring.worker import open_worker
 
 LOOK_S = 0.1
 """How often to look whether the workers of a crawl that was killed have let go of a run that is stopping."""
@@ -35,7 +35,7 @@ async def crawl_run(
     if run.state not in UNFINISHED:
         return run
     run = await folder.store.set_state(run.id, "running")
-    log = EventLog(folder.path, "crawl", settings.log_level)
+    log = EventLog(folder.path, f"run-{run.id}", settings.log_level)
     try:
         log(RunStarted(run.id, run.task_name, is_resumed))
         if workers == 1:
@@ -65,7 +65,7 @@ async def _paused(folder: DataFolder, run_id: int) -> Run:
 
 
 async def _work_here(folder: DataFolder, run: Run, plan: Plan, settings: Settings, on_ready: OnReady) -> Run:
-    async with open_worker(folder, run, plan, settings, worker_name()) as (worker, _):
+    async with open_worker(folder, run, plan, settings) as worker:
         on_ready(worker.stop)
         return await worker.run()
 

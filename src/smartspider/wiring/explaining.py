@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from smartspider.core.errors import NotFound
-from smartspider.core.runs import Run
 from smartspider.core.urls import normal_url, origin_of
 from smartspider.fetch.robots_file import RobotsFile
 from smartspider.services.explain import Explanation, explain
+from smartspider.services.runs import find_run
 from smartspider.wiring.folder import DataFolder
 from smartspider.wiring.plans import plan_of
 
 
 async def explain_url(folder: DataFolder, url: str, run_id: int | None) -> Explanation:
     """Why a URL was or was not fetched, in the run given or the newest one."""
-    run = await choose(folder, run_id)
+    run = await find_run(folder.store, run_id)
     plan = plan_of(run)
     line = await _forbidding_line(folder, url) if plan.politeness.obey_robots else None
     return await explain(folder.store, run, plan, url, line)
-
-
-async def choose(folder: DataFolder, run_id: int | None) -> Run:
-    """The run given, or the newest one."""
-    if run_id is not None:
-        return await folder.store.get_run(run_id)
-    runs = await folder.store.find_runs()
-    if not runs:
-        raise NotFound(f"there is no run in {folder.path}")
-    return runs[0]
 
 
 async def _forbidding_line(folder: DataFolder, url: str) -> str | None:

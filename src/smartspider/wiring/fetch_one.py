@@ -26,11 +26,17 @@ class SpacedPermit:
         self._last_sent = last_sent
         self._host = host
 
+    async def approach(self) -> None:
+        """The delay is short, so a connection may be opened at once."""
+
     async def enter(self) -> None:
         """Wait until a delay has passed since the last request to the host."""
         last = self._last_sent.get(self._host)
         if last is not None:
             await self._clock.sleep(max(0.0, last + Politeness().delay_s - self._clock.monotonic()))
+
+    def sent(self) -> None:
+        """From now on the delay counts."""
         self._last_sent[self._host] = self._clock.monotonic()
 
     def another(self, host: str) -> SpacedPermit:

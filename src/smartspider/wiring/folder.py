@@ -17,6 +17,7 @@ from smartspider.backends.sqlite.store import SqliteStore
 from smartspider.core.errors import NotAllowed, NotFound, StoreUnavailable
 from smartspider.engine.clock import SystemClock
 from smartspider.interfaces.clock import Clock
+from smartspider.wiring.settings import read_settings
 
 HOME = Path(".smartspider")
 OWES = "owes-rows"
@@ -52,14 +53,16 @@ def task_lock(path: Path, name: str) -> Iterator[None]:
 
 
 @contextmanager
-def run_lock(path: Path, run_id: int) -> Iterator[None]:
-    """Nobody deletes a run while it is crawled."""
-    with _locked(path / "runs" / f"{run_id}.lock", f"run {run_id} in {path}"):
+def run_lock(path: Path, run_id: int, *, is_last: bool = False) -> Iterator[None]:
+    """Nobody deletes a run while it is crawled. The last lock on a run goes with it when all ends well."""
+    with _locked(path / "runs" / f"{run_id}.lock", f"run {run_id} in {path}") as lock:
         yield
+        if is_last:
+            lock.release(remove=True)
 
 
 @contextmanager
-def _locked(file: Path, what: str) -> Iterator[None]:
+def _locked(file: Path, what: str) -> Iterator[FileLock]:
     # The file stays: removing it would let a third process lock a new one while a second holds the old.
     lock = FileLock(file)
     if not lock.acquire():
@@ -68,7 +71,7 @@ def _locked(file: Path, what: str) -> Iterator[None]:
             hint="wait for it or stop it; more workers come with --workers",
         )
     try:
-        yield
+        yield lock
     finally:
         lock.release()
 
@@ -78,10 +81,15 @@ def owing_runs(path: Path) -> set[int]:
     return {int(mark.stem) for mark in (path / "runs").glob(f"*.{OWES}") if mark.stem.isdigit()}
 
 
+def owing_mark(path: Path, run_id: int) -> Path:
+    """The file that says so."""
+    return path / "runs" / f"{run_id}.{OWES}"
+
+
 @contextmanager
 def owing(path: Path, run_id: int) -> Iterator[None]:
     """A run owes its rows until this block ends well; a kill or a full disk leaves the mark."""
-    mark = path / "runs" / f"{run_id}.{OWES}"
+    mark = owing_mark(path, run_id)
     try:
         mark.touch()
     except OSError as error:
@@ -92,8 +100,14 @@ def owing(path: Path, run_id: int) -> Iterator[None]:
     mark.unlink(missing_ok=True)
 
 
+def folder_of(data: Path | None, task_name: str) -> Path:
+    """Where a task is crawled: the folder given, that of the settings, or one of the task's own."""
+    return data or read_settings().data_folder or HOME / task_name
+
+
 def find_folder(data: Path | None) -> Path:
-    """The data folder a command means: the one given, or the one that was used last."""
+    """The data folder a command looks into: the one given, that of the settings, or the one used last."""
+    data = data or read_settings().data_folder
     if data is not None:
         if not (data / FILE).exists():
             raise NotFound(f"there is no data folder {data}", hint="`smartspider crawl TASK` makes one")
@@ -102,6 +116,13 @@ def find_folder(data: Path | None) -> Path:
     if not found:
         raise NotFound("there is no data folder here", hint="name one with --data DIR")
     return found[-1].parent
+
+
+def all_folders(data: Path | None) -> list[Path]:
+    """Every data folder there is to look into, or only the one given or set."""
+    if data is not None or read_settings().data_folder is not None:
+        return [find_folder(data)]
+    return sorted(file.parent for file in HOME.glob(f"*/{FILE}"))
 
 
 def _used_at(file: Path) -> float:

@@ -8,18 +8,30 @@ from pathlib import Path
 
 import msgspec
 
-from smartspider.core.errors import SettingInvalid
+from smartspider.backends.sqlite.database import FILE
+from smartspider.core.errors import NotBuilt, SettingInvalid
 from smartspider.telemetry.logs import LEVELS
 
 PREFIX = "SMARTSPIDER_"
+SQLITE = "sqlite:///"
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """`SMARTSPIDER_ALLOW_PRIVATE`, `SMARTSPIDER_CONTACT`, `SMARTSPIDER_LOG_LEVEL`."""
+    """`SMARTSPIDER_ALLOW_PRIVATE`, `SMARTSPIDER_CONTACT` and so on, by the names of the fields."""
 
     allow_private: str = ""
     contact: str = ""
     log_level: str = "info"
+    store_url: str = ""
+    frontier_url: str = ""
+
+    @property
+    def data_folder(self) -> Path | None:
+        """The data folder that the store's URL names, if it names one."""
+        place = Path(self.store_url.removeprefix(SQLITE))
+        if place.name == FILE:
+            return place.parent
+        return place if place.name else None
 
 
 def read_settings(environment: Mapping[str, str] | None = None, folder: Path | None = None) -> Settings:
@@ -30,7 +42,23 @@ def read_settings(environment: Mapping[str, str] | None = None, folder: Path | N
         raise SettingInvalid(
             f"{PREFIX}LOG_LEVEL is {settings.log_level!r}", hint=f"one of {', '.join(LEVELS)}"
         )
+    _check_url("STORE_URL", settings.store_url)
+    _check_url("FRONTIER_URL", settings.frontier_url)
+    if settings.frontier_url not in ("", settings.store_url):
+        raise NotBuilt(
+            f"a frontier apart from its store is not built yet ({PREFIX}FRONTIER_URL)",
+            hint=f"set it as {PREFIX}STORE_URL is, or leave it out",
+        )
     return settings
+
+
+def _check_url(name: str, url: str) -> None:
+    # The URL is not repeated: it may have a password.
+    if url and not url.startswith(SQLITE):
+        raise NotBuilt(
+            f"{PREFIX}{name} is not {SQLITE}FOLDER, and nothing else is built yet",
+            hint=f"leave it out, or write {SQLITE}FOLDER",
+        )
 
 
 def _found(values: Mapping[str, str]) -> dict[str, str]:

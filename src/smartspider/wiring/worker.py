@@ -32,15 +32,15 @@ def address_policy(plan: Plan, settings: Settings) -> AddressPolicy:
 
 @asynccontextmanager
 async def open_worker(
-    folder: DataFolder, run: Run, plan: Plan, settings: Settings, name: str
-) -> AsyncIterator[tuple[Worker, LocalBus]]:
-    """A worker that is ready to run, and the bus it speaks on."""
+    folder: DataFolder, run: Run, plan: Plan, settings: Settings, number: int = 0
+) -> AsyncIterator[Worker]:
+    """A worker that is ready to run."""
     clock = folder.clock
     extractor = compile_pages(plan.pages, plan.traps)
     policy = address_policy(plan, settings)
     bus = LocalBus()
     async with AsyncExitStack() as stack:
-        log = EventLog(folder.path, name, settings.log_level)
+        log = EventLog(folder.path, f"run-{run.id}-worker-{number}", settings.log_level)
         stack.callback(log.close)
         bus.subscribe(log)
         transport = await stack.enter_async_context(AiohttpTransport(plan.fetch, policy=policy, clock=clock))
@@ -57,9 +57,5 @@ async def open_worker(
         reader = PageReader(run.id, plan, extractor, links, bus)
         processor = Processor(plan, fetcher, reader, permit_for, clock)
         ground = Ground(folder.store, folder.frontier, folder.ledger, clock, bus)
-        yield Worker(ground, run.id, processor, links, name=name, slots=plan.concurrency), bus
-
-
-def worker_name(number: int = 0) -> str:
-    """A name by which a person finds the process."""
-    return f"worker-{os.getpid()}-{number}"
+        name = f"worker {number} (pid {os.getpid()})"
+        yield Worker(ground, run.id, processor, links, name=name, slots=plan.concurrency)

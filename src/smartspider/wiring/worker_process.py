@@ -21,17 +21,14 @@ from smartspider.wiring.folder import open_folder
 from smartspider.wiring.loop import run_loop
 from smartspider.wiring.plans import plan_of
 from smartspider.wiring.settings import read_settings
-from smartspider.wiring.worker import open_worker, worker_name
+from smartspider.wiring.worker import open_worker
 
 
 async def work(data: Path, run_id: int, number: int) -> None:
     """Work on a run until it is over or this process is asked to stop."""
     with open_folder(data) as folder:
         run = await folder.store.get_run(run_id)
-        async with open_worker(folder, run, plan_of(run), read_settings(), worker_name(number)) as (
-            worker,
-            _,
-        ):
+        async with open_worker(folder, run, plan_of(run), read_settings(), number) as worker:
             _stop_on_signals(worker)
             await worker.run()
 

@@ -12,7 +12,8 @@ import click
 import pytest
 
 from smartspider import __version__
-from smartspider.cli.main import COMMANDS, main
+from smartspider.cli.commands import COMMANDS
+from smartspider.cli.main import main
 from smartspider.core import errors
 
 Command = Callable[[Callable[[], object]], int]

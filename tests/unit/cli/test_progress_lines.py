@@ -18,7 +18,7 @@ from rich.console import Console
 from smartspider.cli import crawling, progress
 from smartspider.cli.output import print_json, say, size, tell
 from smartspider.cli.progress import Progress
-from smartspider.cli.receipt import show_receipt
+from smartspider.cli.receipt import receipt_lines
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.runs import Counters, Run, RunState
 from smartspider.interfaces.store import HostReceipt, HostStatus, Store
@@ -33,21 +33,15 @@ def run_with(in_flight: int = 0, state: RunState = "running", reason: str = "", 
 class Shown:
     """The part of a store that the screen reads."""
 
-    def __init__(
-        self, run: Run, hosts: Sequence[HostStatus] = (), receipts: Sequence[HostReceipt] = ()
-    ) -> None:
+    def __init__(self, run: Run, hosts: Sequence[HostStatus] = ()) -> None:
         self.run = run
         self._hosts = list(hosts)
-        self._receipts = list(receipts)
 
     async def get_run(self, _run_id: int) -> Run:
         return self.run
 
     async def hosts(self, _run_id: int, limit: int = 20) -> list[HostStatus]:
         return self._hosts[:limit]
-
-    async def receipt(self, _run_id: int) -> list[HostReceipt]:
-        return self._receipts
 
 
 def screen(store: Shown, clock: ManualClock | None = None) -> Progress:
@@ -153,6 +147,29 @@ async def test_a_store_that_cannot_be_read_for_the_screen_does_not_disturb_the_c
         await asyncio.sleep(0)
 
 
+async def test_a_screen_that_fails_says_so_and_does_not_disturb_the_crawl(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = asyncio.Event()
+
+    class Broken(Shown):
+        async def get_run(self, _run_id: int) -> Run:
+            asked.set()
+            raise ZeroDivisionError("by zero")
+
+    async with screen(Broken(run_with())):
+        await asked.wait()
+    assert capsys.readouterr().err == "note: progress could not be shown: ZeroDivisionError: by zero\n"
+
+
+async def test_what_a_host_says_is_shown_as_it_is() -> None:
+    clock = ManualClock()
+    status = msgspec.structs.replace(host(clock.now() + 9.0), hold_reason="no [/] route [bold]")
+    console = Console(file=io.StringIO(), width=200)
+    console.print(await screen(Shown(run_with(), [status]), clock)._panel())
+    assert "no [/] route [bold]" in cast("io.StringIO", console.file).getvalue()
+
+
 @pytest.mark.parametrize(
     ("count", "text"),
     [
@@ -183,14 +200,13 @@ def receipt(name: str, **more: object) -> HostReceipt:
     return msgspec.structs.replace(plain, **more)
 
 
-async def test_the_receipt_names_violations_gaps_and_refusals(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_receipt_names_violations_gaps_and_refusals() -> None:
     receipts = [
         receipt("a.example", refusals=3, violations=1),
         receipt("b.example", smallest_gap_s=None),
         *(receipt(f"{number}.example") for number in range(5)),
     ]
-    await show_receipt(cast("Store", Shown(run_with(), receipts=receipts)), run_with(), plan_of())
-    lines = capsys.readouterr().err.splitlines()
+    lines = receipt_lines(receipts, plan_of())
     assert lines[0] == "politeness: robots.txt obeyed, 1 violation of a host's delay"
     assert lines[1] == (
         "  a.example: 10 requests, 1.9/s on average, smallest gap 0.512 s (delay 0.5 s), 3 signs of trouble"
@@ -199,14 +215,9 @@ async def test_the_receipt_names_violations_gaps_and_refusals(capsys: pytest.Cap
     assert lines[-1] == "  and 2 hosts more"
 
 
-async def test_without_requests_there_is_no_receipt_and_ignored_robots_are_said(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    await show_receipt(cast("Store", Shown(run_with())), run_with(), plan_of())
-    assert capsys.readouterr().err == ""
-    rude = plan_of(obey_robots=False)
-    await show_receipt(cast("Store", Shown(run_with(), receipts=[receipt("a")])), run_with(), rude)
-    assert "robots.txt ignored" in capsys.readouterr().err
+def test_without_requests_there_is_no_receipt_and_ignored_robots_are_said() -> None:
+    assert receipt_lines([], plan_of()) == []
+    assert "robots.txt ignored" in receipt_lines([receipt("a")], plan_of(obey_robots=False))[0]
 
 
 def test_the_greeting_and_the_farewell_say_what_matters() -> None:

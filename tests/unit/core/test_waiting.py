@@ -122,3 +122,8 @@ def test_a_circuit_holds_twice_as_long_each_time_up_to_a_cap() -> None:
     first_s, most_s = politeness.CIRCUIT_FIRST_S, politeness.CIRCUIT_MAX_S
     assert [circuit_hold_s(openings) for openings in (0, 1, 2)] == [first_s, 2 * first_s, 4 * first_s]
     assert circuit_hold_s(20) == circuit_hold_s(10_000) == most_s
+
+
+@pytest.mark.parametrize("value", ["Mon, 01 Jan 99999999999999999999 00:00:00 GMT", "9" * 400])
+def test_an_absurd_retry_after_is_no_answer(value: str) -> None:
+    assert retry_after_s(value, 0.0) is None

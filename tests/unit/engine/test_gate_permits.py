@@ -48,25 +48,31 @@ def permit(gates: Gates, clock: ManualClock, window: Window | None) -> GatePermi
     return GatePermit(cast("Frontier", gates), clock, HOST, window)
 
 
+async def leave(permit: GatePermit) -> None:
+    """Enter, and let the request go."""
+    await permit.enter()
+    permit.sent()
+
+
 async def test_inside_the_window_it_leaves_at_once(clock: ManualClock, sent: list[str]) -> None:
     gates = Gates()
     one = permit(gates, clock, Window(100.0, 100.05, 1.0))
-    await one.enter()
-    assert one.sends == (Send(HOST, 5_000.0, 1.0),)
+    await leave(one)
+    assert one.sends == (Send(HOST, 100.0, 1.0),)
     assert gates.asked == []
     assert sent == ["fetch.sent"]
 
 
 async def test_it_waits_for_the_window_to_open(clock: ManualClock, sent: list[str]) -> None:
     one = permit(Gates(), clock, Window(102.0, 102.05, 1.0))
-    entering = asyncio.create_task(one.enter())
+    entering = asyncio.create_task(leave(one))
     await clock.until_asleep()
     await clock.advance(1.9)
     assert not entering.done()
     assert sent == []
     await clock.advance(0.1)
     await entering
-    assert one.sends == (Send(HOST, 5_002.0, 1.0),)
+    assert one.sends == (Send(HOST, 102.0, 1.0),)
 
 
 async def test_a_timer_that_wakes_early_does_not_miss_the_window() -> None:
@@ -76,7 +82,7 @@ async def test_a_timer_that_wakes_early_does_not_miss_the_window() -> None:
 
     hasty, gates = Hasty(now=5_000.0, monotonic=100.0), Gates()
     one = permit(gates, hasty, Window(101.0, 101.05, 1.0))
-    await one.enter()
+    await leave(one)
     assert gates.asked == []
     assert hasty.monotonic() >= 101.0
     assert len(one.sends) == 1
@@ -85,25 +91,25 @@ async def test_a_timer_that_wakes_early_does_not_miss_the_window() -> None:
 async def test_a_missed_window_is_replaced_by_the_next_one(clock: ManualClock) -> None:
     gates = Gates(Window(90.0, 90.05, 1.0), Window(101.0, 101.05, 1.0))
     one = permit(gates, clock, Window(99.0, 99.05, 1.0))
-    entering = asyncio.create_task(one.enter())
+    entering = asyncio.create_task(leave(one))
     await clock.until_asleep()
     await clock.advance(1.0)
     await entering
     assert gates.asked == [HOST, HOST]
-    assert one.sends == (Send(HOST, 5_001.0, 1.0),)
+    assert one.sends == (Send(HOST, 101.0, 1.0),)
 
 
 async def test_the_last_moment_of_a_window_is_inside_it(clock: ManualClock) -> None:
     gates = Gates()
-    await permit(gates, clock, Window(99.0, 100.0, 1.0)).enter()
+    await leave(permit(gates, clock, Window(99.0, 100.0, 1.0)))
     assert gates.asked == []
 
 
 async def test_a_free_window_never_waits_and_leaves_no_trace_on_the_receipt(clock: ManualClock) -> None:
     gates = Gates(FREE)
     one = permit(gates, clock, FREE)
-    await one.enter()
-    await permit(gates, clock, None).enter()
+    await leave(one)
+    await leave(permit(gates, clock, None))
     assert clock.sleepers == 0
     assert one.sends == ()
     assert gates.asked == [HOST]
@@ -113,7 +119,7 @@ async def test_a_change_of_the_machines_time_moves_no_window(clock: ManualClock)
     gates = Gates()
     clock.wind(-3_600.0)
     one = permit(gates, clock, Window(100.0, 100.05, 1.0))
-    await one.enter()
+    await leave(one)
     assert gates.asked == []
 
 
@@ -121,9 +127,9 @@ async def test_one_more_request_to_the_same_host_may_have_the_unused_window(cloc
     gates = Gates(Window(100.0, 100.05, 1.0))
     page = permit(gates, clock, Window(100.0, 100.05, 1.0))
     robots = page.another(HOST)
-    await robots.enter()
+    await leave(robots)
     assert gates.asked == []
-    await page.enter()
+    await leave(page)
     assert gates.asked == [HOST]
     assert len(page.sends) == len(robots.sends) == 2
 
@@ -131,21 +137,44 @@ async def test_one_more_request_to_the_same_host_may_have_the_unused_window(cloc
 async def test_a_used_window_is_not_used_again_for_a_hop(clock: ManualClock) -> None:
     gates = Gates(Window(101.0, 101.05, 1.0))
     page = permit(gates, clock, Window(100.0, 100.05, 1.0))
-    await page.enter()
+    await leave(page)
     hop = page.another(HOST)
-    entering = asyncio.create_task(hop.enter())
+    entering = asyncio.create_task(leave(hop))
     await clock.until_asleep()
     await clock.advance(1.0)
     await entering
     assert gates.asked == [HOST]
-    assert [send.at for send in page.sends] == [5_000.0, 5_001.0]
+    assert [send.at for send in page.sends] == [100.0, 101.0]
 
 
 async def test_another_host_is_asked_for_its_own_window_and_the_unused_one_stays(clock: ManualClock) -> None:
     gates = Gates(Window(100.0, 100.05, 2.0))
     page = permit(gates, clock, Window(100.0, 100.05, 1.0))
-    await page.another("o.example").enter()
+    await leave(page.another("o.example"))
     assert gates.asked == ["o.example"]
-    await page.enter()
+    await leave(page)
     assert gates.asked == ["o.example"]
-    assert page.sends == (Send("o.example", 5_000.0, 2.0), Send(HOST, 5_000.0, 1.0))
+    assert page.sends == (Send("o.example", 100.0, 2.0), Send(HOST, 100.0, 1.0))
+
+
+async def test_a_connection_is_opened_only_shortly_before_the_window(clock: ManualClock) -> None:
+    gates = Gates(Window(160.0, 160.05, 60.0))
+    one = permit(gates, clock, None)
+    approaching = asyncio.create_task(one.approach())
+    await clock.until_asleep()
+    await clock.advance(59.0)
+    assert not approaching.done()
+    await clock.advance(0.5)
+    await approaching
+    assert gates.asked == [HOST]
+    assert one.sends == ()
+
+
+async def test_what_was_entered_and_did_not_leave_is_not_on_the_receipt(clock: ManualClock) -> None:
+    gates = Gates(Window(100.0, 100.05, 1.0))
+    one = permit(gates, clock, Window(100.0, 100.05, 1.0))
+    await one.enter()
+    again = one.another(HOST)
+    await leave(again)
+    assert gates.asked == [HOST]
+    assert len(one.sends) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from typing import cast
 
@@ -39,6 +40,7 @@ class Gives:
 
     async def fetch(self, _request: Request, permit: Permit) -> Page:
         await permit.enter()
+        permit.sent()
         await self._clock.advance(2.0)
         if isinstance(self._answer, BaseException):
             raise self._answer
@@ -75,7 +77,7 @@ async def test_a_good_page_is_settled_as_done_with_what_it_cost() -> None:
         "done", status=200, items=ITEMS, children=[make_request("http://h.example/b", depth=1)]
     )
     assert (settlement.bytes_read, settlement.elapsed_s, settlement.duplicate_urls) == (5, 2.0, 1)
-    assert settlement.sends == (Send("h.example", 5_000.0, 1.0),)
+    assert settlement.sends == (Send("h.example", 100.0, 1.0),)
     assert processed.found is not None
 
 
@@ -114,7 +116,12 @@ async def test_a_failure_that_may_pass_gives_a_retry() -> None:
 
 async def test_an_unexpected_error_while_reading_costs_only_this_page() -> None:
     processed = await process(PAGE, ZeroDivisionError("oops"))
-    assert processed.settlement.verdict == Close("broken", "not_readable: unexpected ZeroDivisionError: oops")
+    verdict = processed.settlement.verdict
+    assert isinstance(verdict, Close)
+    assert verdict.state == "broken"
+    assert re.fullmatch(
+        r"not_readable: unexpected ZeroDivisionError at test_processor\.py:\d+: oops", verdict.reason
+    )
     assert processed.settlement.bytes_read == 0
 
 

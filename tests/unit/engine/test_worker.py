@@ -51,6 +51,7 @@ class Site:
 
     async def fetch(self, request: Request, permit: Permit) -> Page:
         await permit.enter()
+        permit.sent()
         path = request.url.removeprefix(HOST)
         self.fetched[path] += 1
         self._knock.set()

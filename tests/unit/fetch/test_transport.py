@@ -32,9 +32,15 @@ class GatePermit:
         self.opens = asyncio.Event()
         self._on_another = on_another
 
+    async def approach(self) -> None:
+        """The window is always near."""
+
     async def enter(self) -> None:
         self.is_waited_for.set()
         await self.opens.wait()
+
+    def sent(self) -> None:
+        """Nothing is kept of it."""
 
     def another(self, host: str) -> Any:
         return self._on_another(host)

@@ -54,13 +54,13 @@ def test_a_package_cannot_replace_a_built_in(installed: Path) -> None:
 def test_an_unknown_name_is_answered_with_the_nearest_and_all_known_ones() -> None:
     with pytest.raises(NotFound, match="no output called 'jsnl'") as caught:
         registry.resolve("output", "jsnl")
-    assert caught.value.hint == "Did you mean 'jsonl'? Known: csv, jsonl."
+    assert caught.value.hint == "'jsonl'; known are csv, jsonl"
 
 
 def test_a_name_like_no_other_is_answered_with_the_known_ones() -> None:
     with pytest.raises(NotFound) as caught:
         registry.resolve("output", "qqqq")
-    assert caught.value.hint == "Known: csv, jsonl."
+    assert caught.value.hint == "known are csv, jsonl"
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_plug_in_that_cannot_be_loaded_names_itself_and_the_reason(
     with pytest.raises(NotBuilt) as caught:
         registry.resolve("output", "broken")
     assert caught.value.message == (
-        f"The output plug-in 'broken' of spider-broken 1.0 cannot be loaded: {reason}"
+        f"the output plug-in 'broken' of spider-broken 1.0 cannot be loaded: {reason}"
     )
 
 

@@ -10,10 +10,11 @@ import apsw
 import msgspec
 import pytest
 
-from smartspider.core.errors import NotAllowed
+from smartspider.core.errors import NotAllowed, NotFound
 from smartspider.core.plan import Plan
 from smartspider.core.runs import Counters, Run, RunState
-from smartspider.services.crawl import Summary, choose_run, exit_code, summarise
+from smartspider.services.crawl import Summary, choose_run, summarise
+from smartspider.services.runs import find_run
 from smartspider.testing.clock import ManualClock
 from smartspider.testing.contracts.acts import done, plan_of, settle, take
 from smartspider.testing.sqlite import SqliteGround
@@ -110,31 +111,18 @@ async def test_rules_that_are_turned_off_are_noted_once(ground: SqliteGround) ->
     assert await ground.database.read(read) == [(run.id, "robots.txt is ignored"), (run.id, "no delay")]
 
 
+async def test_a_command_is_about_the_run_named_or_the_newest(ground: SqliteGround) -> None:
+    with pytest.raises(NotFound, match="there is no run in this data folder yet"):
+        await find_run(ground.store, None)
+    runs = [await ground.store.create_run(plan_of()) for _ in range(2)]
+    assert (await find_run(ground.store, None)).id == runs[1].id
+    assert (await find_run(ground.store, runs[0].id)).id == runs[0].id
+    with pytest.raises(NotFound):
+        await find_run(ground.store, 77)
+
+
 def run_in(state: RunState, reason: str = "", **counters: int) -> Run:
     return Run(7, "task", b"{}", "hash", state, reason, Counters(**counters), 0, 0.0)
-
-
-@pytest.mark.parametrize(
-    ("run", "code"),
-    [
-        (run_in("completed"), 0),
-        (run_in("completed", "limit: max_pages 5 reached", done=5), 0),
-        (run_in("completed", missing=3, skipped=2), 0),
-        (run_in("completed", dead=1), 7),
-        (run_in("completed", broken=1), 7),
-        (run_in("failed", "no entry URL could be fetched"), 6),
-        (run_in("failed", dead=1), 6),
-        (run_in("paused", "guard: 5 failures in a row"), 6),
-        (run_in("paused", "interrupted"), 130),
-        (run_in("paused", "interrupted", dead=1), 130),
-        (run_in("stopped"), 130),
-        (run_in("cancelled"), 130),
-        (run_in("running"), 130),
-    ],
-    ids=lambda value: f"{value.state} {value.reason}" if isinstance(value, Run) else str(value),
-)
-def test_the_exit_code_says_how_the_run_ended(run: Run, code: int) -> None:
-    assert exit_code(run) == code
 
 
 @pytest.mark.parametrize("state", get_args(RunState))

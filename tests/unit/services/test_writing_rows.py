@@ -13,7 +13,6 @@ from smartspider.core.errors import StoreUnavailable, TaskInvalid
 from smartspider.core.fingerprint import content_fingerprint
 from smartspider.core.runs import Counters, Run
 from smartspider.interfaces.store import Store, StoredItem
-from smartspider.services.doctor import Check, check_installation
 from smartspider.services.outputs import ENVELOPE, write_outputs
 
 RUN = Run(3, "task", b"{}", "hash", "completed", "", Counters(), 0, 0.0)
@@ -92,17 +91,3 @@ async def test_a_file_that_cannot_be_opened_takes_the_others_with_it(tmp_path: P
     with pytest.raises(TaskInvalid):
         await write(Items(), tmp_path / "rows.jsonl", tmp_path / "rows.doc")
     assert names(tmp_path) == []
-
-
-def test_this_installation_is_well() -> None:
-    checks = check_installation()
-    assert [check for check in checks if not check.is_ok] == []
-    assert {"python", "sqlite", "aiohttp", "free disk", "open files"} <= {check.what for check in checks}
-
-
-def test_a_missing_package_is_named_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("smartspider.services.doctor.PACKAGES", ("no-such-package",))
-    assert (
-        Check("no-such-package", is_ok=False, detail="not installed: run `make setup`")
-        in check_installation()
-    )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -54,6 +56,36 @@ def test_commit_leaves_one_file(make: Callable[..., Sink], target: Path) -> None
     assert list(target.parent.iterdir()) == [target]
 
 
+def test_what_a_killed_process_left_beside_the_target_goes_at_the_next_writing(
+    make: Callable[..., Sink], target: Path
+) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    orphan = target.parent / f".{target.name}.tmp-{gone.pid}"
+    others = [
+        target.parent / f".{target.name}.tmp-{os.getppid()}",
+        target.parent / f".{target.name}.tmp-notes",
+        target.parent / f".other.tmp-{gone.pid}",
+        target.parent / f"{target.name}.tmp-{gone.pid}",
+    ]
+    for path in (orphan, *others):
+        path.touch()
+    make(target, COLUMNS).commit()
+    assert not orphan.exists()
+    assert sorted(target.parent.iterdir()) == sorted([target, *others])
+
+
+def test_a_folder_that_cannot_be_listed_can_be_written_to(
+    make: Callable[..., Sink], target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: Path) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(os, "listdir", refuse)
+    make(target, COLUMNS).commit()
+    assert target.exists()
+
+
 def test_abort_leaves_nothing_behind(make: Callable[..., Sink], tmp_path: Path, suffix: str) -> None:
     sink = make(tmp_path / "new" / "deep" / f"items.{suffix}", COLUMNS)
     sink.write(ITEMS[0])
@@ -102,7 +134,7 @@ def test_a_folder_is_refused_as_a_target(make: Callable[..., Sink], target: Path
     target.mkdir()
     with pytest.raises(StoreUnavailable, match="is a folder") as caught:
         make(target, COLUMNS)
-    assert caught.value.hint.startswith("Name a file in it")
+    assert caught.value.hint.startswith("name a file in it")
 
 
 def test_a_file_in_the_place_of_a_folder_is_refused(
@@ -123,7 +155,7 @@ def test_a_full_disk_is_said_and_abort_still_cleans_up(
     monkeypatch.setattr(os, "fsync", no_space)
     with pytest.raises(StoreUnavailable, match="No space left") as caught:
         sink.commit()
-    assert caught.value.hint.startswith("The disk is full")
+    assert caught.value.hint.startswith("free some space")
     sink.abort()
     assert list(target.parent.iterdir()) == []
 

@@ -96,6 +96,33 @@ def test_a_folder_that_cannot_be_made_is_said_at_once(tmp_path: Path) -> None:
         EventLog(tmp_path, "worker-1")
 
 
+def test_the_logs_of_a_run_are_known_by_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "MAX_BYTES", 400)
+    for name in ("run-1", "run-1-worker-0", "run-1-worker-12", "run-12", "run-11-worker-1"):
+        log = EventLog(tmp_path, name)
+        for _ in range(3):
+            log(STARTED)
+        log.close()
+    assert sorted(path.name for path in logs.log_files(tmp_path, 1)) == [
+        *("run-1-worker-0.jsonl", "run-1-worker-0.jsonl.1"),
+        *("run-1-worker-12.jsonl", "run-1-worker-12.jsonl.1"),
+        *("run-1.jsonl", "run-1.jsonl.1"),
+    ]
+    assert logs.log_files(tmp_path / "nowhere", 1) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")
+def test_a_line_that_cannot_be_written_is_lost_quietly(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "run-1.jsonl").symlink_to("/dev/full")
+    log = EventLog(tmp_path, "run-1")
+    log(STARTED)
+    log.close()
+    assert capsys.readouterr().err == ""
+
+
 def test_the_levels_are_those_of_the_events() -> None:
     assert list(logs.LEVELS) == ["debug", "info", "warning", "error"]
     assert logs.LEVELS["error"] == logging.ERROR

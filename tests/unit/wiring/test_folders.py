@@ -17,7 +17,9 @@ from smartspider.testing.contracts.acts import plan_of
 from smartspider.wiring import faults
 from smartspider.wiring.fetch_one import SpacedPermit, fetch_one
 from smartspider.wiring.folder import (
+    all_folders,
     find_folder,
+    folder_of,
     open_folder,
     owing,
     owing_runs,
@@ -25,7 +27,6 @@ from smartspider.wiring.folder import (
     task_lock,
 )
 from smartspider.wiring.loop import run_loop
-from smartspider.wiring.worker import worker_name
 
 
 @pytest.fixture
@@ -66,6 +67,22 @@ def test_among_several_folders_the_one_used_last_is_meant(here: Path) -> None:
     assert find_folder(None) == Path(".smartspider") / "news"
 
 
+def test_a_folder_can_be_set_for_all_commands(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(here / ".smartspider" / "shop")
+    make(here / "other")
+    assert folder_of(None, "shop") == Path(".smartspider/shop")
+    assert all_folders(None) == [Path(".smartspider/shop")]
+    monkeypatch.setenv("SMARTSPIDER_STORE_URL", "sqlite:///set")
+    assert folder_of(None, "shop") == Path("set")
+    for find in (find_folder, all_folders):
+        with pytest.raises(NotFound, match="there is no data folder set"):
+            find(None)
+    make(here / "set")
+    assert find_folder(None) == Path("set")
+    assert all_folders(None) == [Path("set")]
+    assert folder_of(Path("other"), "shop") == find_folder(Path("other")) == Path("other")
+
+
 async def test_what_was_written_is_there_when_the_folder_is_opened_again(tmp_path: Path) -> None:
     with open_folder(tmp_path / "data") as folder:
         run = await folder.store.create_run(plan_of())
@@ -99,6 +116,16 @@ def test_a_lock_is_let_go_when_its_work_fails(tmp_path: Path) -> None:
         raise RuntimeError
     with run_lock(tmp_path, 1):
         pass
+
+
+def test_the_last_lock_on_a_run_goes_when_all_ends_well(tmp_path: Path) -> None:
+    file = tmp_path / "runs" / "1.lock"
+    with pytest.raises(RuntimeError), run_lock(tmp_path, 1, is_last=True):
+        raise RuntimeError
+    assert file.exists()
+    with run_lock(tmp_path, 1, is_last=True):
+        assert file.exists()
+    assert not file.exists()
 
 
 def test_a_run_owes_its_rows_until_they_are_written(tmp_path: Path) -> None:
@@ -173,7 +200,3 @@ async def test_requests_of_one_command_keep_the_default_delay_for_each_host() ->
 async def test_fetching_what_is_no_url_is_a_usage_error() -> None:
     with pytest.raises(TaskInvalid, match="is not an http or https URL"):
         await fetch_one("example.com", obey_robots=True)
-
-
-def test_a_worker_is_named_after_its_process() -> None:
-    assert worker_name(2) == f"worker-{os.getpid()}-2"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from smartspider.core.errors import SettingInvalid
+from smartspider.core.errors import NotBuilt, SettingInvalid
 from smartspider.wiring.settings import Settings, read_settings
 
 
@@ -68,6 +68,38 @@ def test_a_level_that_means_nothing_is_refused_with_those_there_are(tmp_path: Pa
     with pytest.raises(SettingInvalid, match="SMARTSPIDER_LOG_LEVEL is") as caught:
         read(tmp_path, LOG_LEVEL=level)
     assert caught.value.hint == "one of debug, info, warning, error"
+
+
+@pytest.mark.parametrize("name", ["STORE_URL", "FRONTIER_URL"])
+@pytest.mark.parametrize("url", ["postgresql://me:secret@h/db", "redis://h", "sqlite://data", "secret"])
+def test_a_store_that_is_not_built_is_refused_without_telling_its_password(
+    tmp_path: Path, name: str, url: str
+) -> None:
+    with pytest.raises(NotBuilt, match=f"SMARTSPIDER_{name} is not sqlite:///FOLDER") as caught:
+        read(tmp_path, **{name: url})
+    assert "secret" not in caught.value.message + caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("url", "folder"),
+    [
+        ("", None),
+        ("sqlite:///", None),
+        ("sqlite:///some/data", Path("some/data")),
+        ("sqlite:////var/data/", Path("/var/data")),
+        ("sqlite:///some/data/smartspider.db", Path("some/data")),
+        ("sqlite:///smartspider.db", Path()),
+    ],
+)
+def test_a_sqlite_store_is_a_data_folder(tmp_path: Path, url: str, folder: Path | None) -> None:
+    assert read(tmp_path, STORE_URL=url).data_folder == folder
+
+
+def test_the_frontier_is_where_the_store_is(tmp_path: Path) -> None:
+    assert read(tmp_path, STORE_URL="sqlite:///a", FRONTIER_URL="sqlite:///a").data_folder == Path("a")
+    for store in ("sqlite:///b", ""):
+        with pytest.raises(NotBuilt, match="a frontier apart from its store"):
+            read(tmp_path, STORE_URL=store, FRONTIER_URL="sqlite:///a")
 
 
 def test_the_process_environment_and_folder_are_used_by_default(

@@ -16,7 +16,8 @@ from smartspider.core.errors import StoreUnavailable
 from smartspider.interfaces.clock import Clock
 
 FILE = "smartspider.db"
-BUSY_WAIT_MS = 20
+BUSY_WAIT_MS = 2
+"""How long a call may block the loop for another process; after that it is tried again from the loop."""
 SETUP_WAIT_MS = 10_000
 """Setting up a connection may meet another process doing the same; it is over in a moment."""
 LOCKED_PATIENCE_S = 30.0

@@ -6,7 +6,7 @@ import apsw
 
 from smartspider.backends.sqlite import queue
 from smartspider.backends.sqlite.database import rows
-from smartspider.backends.sqlite.runs import close_rest, forget_frontier
+from smartspider.backends.sqlite.runs import close_rest, drop_frontier
 from smartspider.core.runs import UNFINISHED
 from smartspider.interfaces.store import Finding
 
@@ -19,11 +19,17 @@ _LIVE = """
 """
 
 
+def damage(connection: apsw.Connection) -> list[Finding]:
+    """What SQLite itself finds wrong with the file; nothing else can be trusted then."""
+    try:
+        found = [text for (text,) in rows(connection, "PRAGMA integrity_check(20)") if text != "ok"]
+    except apsw.CorruptError as error:
+        found = [str(error)]
+    return [Finding("damaged", f"SQLite finds damage: {text}", is_repaired=False) for text in found]
+
+
 def check(connection: apsw.Connection, *, repair: bool) -> list[Finding]:
-    """All checks, those that others rest on first."""
-    damage = [text for (text,) in rows(connection, "PRAGMA integrity_check(20)") if text != "ok"]
-    if damage:
-        return [Finding("damaged", f"SQLite finds damage: {text}", is_repaired=False) for text in damage]
+    """All checks on a file that is not damaged, those that others rest on first."""
     findings = []
     for look in (_counters, _numbers, _items, _stale, _doubled, _lost, _lanes, _ended):
         findings += look(connection, repair)
@@ -161,7 +167,7 @@ def _end(connection: apsw.Connection, run_id: int, state: str) -> None:
         "UPDATE run SET state = 'paused', reason = 'fsck: open rows', finished_at = NULL WHERE id = ?",
         (run_id,),
     )
-    forget_frontier(connection, run_id)
+    drop_frontier(connection, run_id)
     open_rows = rows(connection, "SELECT id FROM url WHERE run_id = ? AND state = 'open'", (run_id,))
     queue.offer(connection, run_id, [url_id for (url_id,) in open_rows])
 

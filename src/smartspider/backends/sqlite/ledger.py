@@ -40,7 +40,7 @@ class SqliteLedger:
                 by_run.setdefault(settlement.lease.run_id, []).append(settlement)
             report = SettleReport()
             for run_id, group in by_run.items():
-                settling = RunSettling(connection, run_id, self._db.now())
+                settling = RunSettling(connection, run_id, self._db.now(), self._db.clock_shift())
                 settling.settle(group)
                 sums = settling.sums
                 report = _together(

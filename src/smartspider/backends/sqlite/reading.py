@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import apsw
 
 from smartspider.backends.sqlite import gate as gates
@@ -34,7 +36,9 @@ def _place(connection: apsw.Connection, url_id: int) -> str:
     if lease is not None:
         return f"leased by {lease[0]}"
     later = row(connection, SQL.later_place, (url_id,))
-    return f"waiting until {later[0]:.3f}" if later is not None else "queued"
+    if later is None:
+        return "queued"
+    return f"waiting until {datetime.fromtimestamp(later[0], UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def hosts(connection: apsw.Connection, run_id: int, limit: int) -> list[HostStatus]:

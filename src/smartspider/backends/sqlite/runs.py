@@ -10,15 +10,12 @@ from smartspider.backends.sqlite.database import row, rows
 from smartspider.backends.sqlite.ids import end_id, first_id
 from smartspider.core.errors import NotAllowed, NotFound
 from smartspider.core.plan import Plan
-from smartspider.core.runs import Counters, Run, RunState, may_become
+from smartspider.core.runs import LIMIT, Counters, Run, RunState, may_become
 
 SQL = statements.load("store.sql")
 
 OVER: frozenset[RunState] = frozenset({"completed", "failed", "cancelled"})
 """States of a run that has no open row."""
-
-LIMIT = "limit: "
-"""How the reason of a run begins that ends because a limit was reached."""
 
 
 def create_run(connection: apsw.Connection, plan: Plan, now: float) -> int:
@@ -85,6 +82,8 @@ def _move(connection: apsw.Connection, run_id: int, state: RunState, reason: str
     """Change the state; the gates the run stands at are asked again, for its knobs count there or no more."""
     connection.execute(SQL.set_state, (run_id, state, reason, now))
     connection.execute(SQL.open_gates, (run_id,))
+    if state in ("completed", "failed"):
+        drop_frontier(connection, run_id)
 
 
 def finish_step(connection: apsw.Connection, run_id: int, now: float) -> bool:
@@ -124,14 +123,14 @@ def close_rest(
     closed = connection.changes()
     connection.execute(SQL.count_skipped, (closed, run_id))
     if closed == 0:
-        forget_frontier(connection, run_id)
+        drop_frontier(connection, run_id)
     return closed > 0
 
 
-def forget_frontier(connection: apsw.Connection, run_id: int) -> None:
-    """Empty the lanes of a run; what is leased stays in its hosts' gates."""
+def drop_frontier(connection: apsw.Connection, run_id: int) -> None:
+    """Forget the queues of a run; what is leased stays in its hosts' gates."""
     connection.execute(SQL.empty_lanes, (run_id,))
-    connection.execute("UPDATE lane SET queued = 0, rank = 0, wake_at = NULL WHERE run_id = ?", (run_id,))
+    connection.execute("DELETE FROM lane WHERE run_id = ?", (run_id,))
     connection.execute("DELETE FROM later WHERE run_id = ?", (run_id,))
 
 
@@ -145,7 +144,7 @@ def begin_delete(connection: apsw.Connection, run_id: int) -> None:
 
 def delete_step(connection: apsw.Connection, run_id: int) -> bool:
     """Delete some rows of a run; True while there are more. The run itself goes last."""
-    forget_frontier(connection, run_id)
+    drop_frontier(connection, run_id)
     low, high = first_id(run_id), end_id(run_id)
     for sql in (
         "DELETE FROM item WHERE id IN (SELECT id FROM item WHERE id >= ? AND id < ? LIMIT 9999)",
@@ -155,7 +154,7 @@ def delete_step(connection: apsw.Connection, run_id: int) -> bool:
         connection.execute(sql, (low, high))
         if connection.changes():
             return True
-    for table in ("lease", "lane", "visit", "send"):
+    for table in ("lease", "visit", "send"):
         connection.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))  # noqa: S608 - fixed names
     connection.execute("DELETE FROM run WHERE id = ?", (run_id,))
     return False

@@ -14,10 +14,10 @@ from smartspider.backends.sqlite.database import row, rows
 from smartspider.backends.sqlite.ids import first_id
 from smartspider.backends.sqlite.sums import Sums
 from smartspider.backends.sqlite.trouble import HostTrouble
-from smartspider.core.events import Event, GuardTripped
+from smartspider.core.events import Event, FetchRetried, GuardTripped, PageBuried, PageClosed
 from smartspider.core.failpoints import reach
 from smartspider.core.request import NO_EXTRAS, Request
-from smartspider.core.runs import ACCEPTS_PAGES
+from smartspider.core.runs import ACCEPTS_PAGES, GUARD, LIMIT
 from smartspider.core.verdict import Close, Retry, Settlement, UrlState
 
 SQL = statements.load("ledger.sql")
@@ -57,10 +57,11 @@ class RunRow(msgspec.Struct):
 class RunSettling:
     """Carries out the verdicts on one run's leases. One object per run and transaction."""
 
-    def __init__(self, connection: apsw.Connection, run_id: int, now: float) -> None:
+    def __init__(self, connection: apsw.Connection, run_id: int, now: float, clock_shift: float) -> None:
         self._connection = connection
         self._run_id = run_id
         self._now = now
+        self._clock_shift = clock_shift
         self.sums = Sums()
         self.events: list[Event] = []
         self.stored: list[int] = []
@@ -72,6 +73,7 @@ class RunSettling:
         self._items: list[tuple[int, int, str]] = []
         found = row(connection, SQL.run, (run_id,))
         self._run = RunRow(*found) if found else None
+        self._guard_before = self._guard_reason(self._run) if self._run else ""
 
     def settle(self, settlements: Sequence[Settlement]) -> None:
         """All verdicts, then what follows from them for hosts and run."""
@@ -145,17 +147,20 @@ class RunSettling:
         target_id = self._row_for(landed, source_id)
         if target_id == source_id:
             return self._store_page(source_id, page, settlement)
-        self._write_close(source_id, Close("redirect", reason=f"to {landed.url}"), settlement, target_id)
+        source = Close("redirect", reason=f"to {landed.url}", status=verdict.status)
+        self._write_close(source_id, source, settlement, target_id=target_id)
         if not _replaces("done", self._states[target_id]):
             return False
-        is_stored = self._store_page(target_id, page, None)
+        is_stored = self._store_page(target_id, page, settlement, landed=landed)
         self._forget(target_id)
         return is_stored
 
-    def _store_page(self, url_id: int, verdict: Close, settlement: Settlement | None) -> bool:
+    def _store_page(
+        self, url_id: int, verdict: Close, settlement: Settlement, *, landed: Request | None = None
+    ) -> bool:
         """Write a page as the limits allow; whether its children were added."""
         stored = self._within_limits(verdict)
-        self._write_close(url_id, stored, settlement)
+        self._write_close(url_id, stored, settlement, landed=landed)
         self._add_items(url_id, stored)
         self._add_children(url_id, stored.children)
         return stored.state == verdict.state
@@ -166,16 +171,22 @@ class RunSettling:
         if verdict.state != "done" or run is None:
             return verdict
         if run.max_pages is not None and run.done + self.sums.done >= run.max_pages:
-            return Close("skipped", reason="limit: max_pages", status=verdict.status)
+            return Close("skipped", reason=f"{LIMIT}max_pages", status=verdict.status)
         left = None if run.max_items is None else run.max_items - run.items - self.sums.items
         if left is not None and left <= 0:
-            return Close("skipped", reason="limit: max_items", status=verdict.status)
+            return Close("skipped", reason=f"{LIMIT}max_items", status=verdict.status)
         if left is not None and len(verdict.items) > left:
             return msgspec.structs.replace(verdict, items=verdict.items[:left])
         return verdict
 
     def _write_close(
-        self, url_id: int, verdict: Close, settlement: Settlement | None, target_id: int | None = None
+        self,
+        url_id: int,
+        verdict: Close,
+        settlement: Settlement,
+        *,
+        target_id: int | None = None,
+        landed: Request | None = None,
     ) -> None:
         is_failure = verdict.state in ("dead", "broken")
         items = len(verdict.items)
@@ -196,10 +207,10 @@ class RunSettling:
         assert self._run is not None  # noqa: S101 - checked by settle
         if is_failure:
             self._run.failures_row += 1
-            if settlement is not None:
-                self._add_attempt(settlement, verdict.status, verdict.reason)
+            self._add_attempt(settlement, verdict.status, verdict.reason)
         elif verdict.state != "skipped":
             self._run.failures_row = 0
+        self.events.append(_closed_event(landed or settlement.lease.request, verdict, settlement))
 
     def _add_items(self, url_id: int, verdict: Close) -> None:
         run = self._run
@@ -283,6 +294,10 @@ class RunSettling:
             self._run.failures_row += 1
             self._connection.execute(SQL.count_failure, (1, lease.url_id))
         self.sums.retries += 1
+        host, url = lease.request.host, lease.request.url
+        self.events.append(
+            FetchRetried(self._run_id, host, url, verdict.reason, lease.attempts + 1, verdict.delay_s)
+        )
         reach("settle.retried")
 
     def _add_attempt(self, settlement: Settlement, status: int | None, reason: str) -> None:
@@ -311,7 +326,10 @@ class RunSettling:
 
     def _note_sends(self, settlements: Sequence[Settlement]) -> None:
         sends = [
-            (self._host_id(send.host), send.at, settlement.lease.token.counter, self._run_id, send.delay_s)
+            (
+                *(self._host_id(send.host), send.at - self._clock_shift, settlement.lease.token.counter),
+                *(self._run_id, send.delay_s),
+            )
             for settlement in settlements
             for send in settlement.sends
         ]
@@ -338,21 +356,26 @@ class RunSettling:
         sums = self.sums
         done, failed = run.done + sums.done, run.dead + run.broken + sums.dead + sums.broken
         if run.max_pages is not None and done >= run.max_pages:
-            return "stopping", f"limit: max_pages {run.max_pages} reached"
+            return "stopping", f"{LIMIT}max_pages {run.max_pages} reached"
         if run.max_items is not None and run.items + sums.items >= run.max_items:
-            return "stopping", f"limit: max_items {run.max_items} reached"
+            return "stopping", f"{LIMIT}max_items {run.max_items} reached"
         if run.max_errors is not None and failed >= run.max_errors:
-            return "stopping", f"limit: max_errors {run.max_errors} reached"
-        reason = ""
+            return "stopping", f"{LIMIT}max_errors {run.max_errors} reached"
+        reason = self._guard_reason(run)
+        if reason and not self._guard_before:
+            self.events.append(GuardTripped(self._run_id, reason))
+        return ("paused", reason) if reason and run.guard_pauses else ("", "")
+
+    def _guard_reason(self, run: RunRow) -> str:
+        """What a guard has to say about the run as it stands, with what this settle adds."""
+        sums = self.sums
         if run.guard_row is not None and run.failures_row >= run.guard_row:
-            reason = f"guard: {run.failures_row} failures in a row"
-        finished = done + failed + run.missing + sums.missing
+            return f"{GUARD}{run.failures_row} failures in a row"
+        failed = run.dead + run.broken + sums.dead + sums.broken
+        finished = run.done + sums.done + run.missing + sums.missing + failed
         if run.guard_rate is not None and finished >= run.guard_after and failed > run.guard_rate * finished:
-            reason = f"guard: {failed} of {finished} requests failed"
-        if not reason:
-            return "", ""
-        self.events.append(GuardTripped(self._run_id, reason))
-        return ("paused", reason) if run.guard_pauses else ("", "")
+            return f"{GUARD}{failed} of {finished} requests failed"
+        return ""
 
     def _host_id(self, host: str) -> int:
         host_id = self._host_ids.get(host)
@@ -369,6 +392,18 @@ def url_record(
     return (  # type: ignore[return-value] # a row of mixed columns, the first is what callers look at
         *(url_id, run_id, request.fingerprint, host_id, request.url, request.page, request.priority),
         *(request.depth, request.is_entry, parent_id, extras, now),
+    )
+
+
+def _closed_event(request: Request, verdict: Close, settlement: Settlement) -> Event:
+    """What became of a request, for those who listen."""
+    run_id = settlement.lease.run_id
+    if verdict.state in ("dead", "broken"):
+        return PageBuried(run_id, request.host, request.url, verdict.reason)
+    return PageClosed(
+        *(run_id, request.host, request.url, verdict.state, verdict.reason, verdict.status),
+        len(verdict.items),
+        settlement.elapsed_s,
     )
 
 

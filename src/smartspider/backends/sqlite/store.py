@@ -10,6 +10,7 @@ from smartspider.backends.sqlite import fsck, reading, runs
 from smartspider.backends.sqlite import gate as gates
 from smartspider.backends.sqlite.database import FILE, Database, row, rows
 from smartspider.backends.sqlite.ids import end_id, first_id
+from smartspider.core.errors import StoreUnavailable
 from smartspider.core.plan import Plan
 from smartspider.core.runs import Run, RunState
 from smartspider.interfaces.robots_cache import RobotsAnswer
@@ -135,6 +136,9 @@ class SqliteStore:
 
     async def fsck(self, *, repair: bool = False) -> list[Finding]:
         """Check that everything agrees."""
+        damage = await self._db.read(fsck.damage)
+        if damage:
+            return damage
         if repair:
             return await self._db.write(lambda connection: fsck.check(connection, repair=True))
         return await self._db.read(lambda connection: fsck.check(connection, repair=False))
@@ -154,7 +158,9 @@ class SqliteStore:
         return sizes
 
     async def compact(self) -> None:
-        """Give the space of deleted rows back to the disk."""
+        """Give the space of deleted rows back to the disk; refused while workers use the folder."""
+        if await self._db.read(lambda connection: rows(connection, "SELECT 1 FROM worker LIMIT 1")):
+            raise StoreUnavailable(f"the data folder {self._db.folder} is in use", hint="try again later")
         self._db.compact()
 
     async def get_robots(self, origin: str) -> RobotsAnswer | None:
@@ -170,9 +176,14 @@ class SqliteStore:
         """Keep what a host says about robots, and its Crawl-delay with its gate."""
 
         def work(connection: apsw.Connection) -> None:
-            values = (answer.origin, answer.status, answer.body, answer.fetched_at, answer.expires_at)
-            connection.execute(SQL.put_robots, values)
             host_id = gates.find_host(connection, host)
-            connection.execute(gates.SQL.set_crawl_delay, (crawl_delay_s or 0.0, host_id))
+            connection.execute(
+                SQL.put_robots,
+                (
+                    *(answer.origin, host_id, crawl_delay_s or 0.0, answer.status, answer.body),
+                    *(answer.fetched_at, answer.expires_at),
+                ),
+            )
+            connection.execute(gates.SQL.set_crawl_delay, (host_id,))
 
         await self._db.write(work)

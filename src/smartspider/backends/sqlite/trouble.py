@@ -10,8 +10,8 @@ from smartspider.backends.sqlite import queue, statements
 from smartspider.backends.sqlite.database import row, rows
 from smartspider.backends.sqlite.sums import Sums
 from smartspider.core import politeness
-from smartspider.core.events import Event, HostHeld
-from smartspider.core.verdict import Close, Settlement
+from smartspider.core.events import Event, HostAbandoned, HostHeld
+from smartspider.core.verdict import Close, ClosedState, Settlement
 
 SQL = statements.load("ledger.sql")
 
@@ -105,26 +105,30 @@ class HostTrouble:
             ),
         )
         patience = politeness.CIRCUIT_GIVE_UP if standing.has_answered else politeness.CIRCUIT_GIVE_UP_UNSEEN
+        events: list[Event] = []
         if standing.openings >= patience:
-            self._give_up(host_id, standing, sums)
-        if standing.hold_s <= 0.0:
-            return []
-        connection.execute(gates.SQL.hold, (self._now + standing.hold_s, standing.reason, host_id))
-        return [HostHeld(self._run_id, self._names[host_id], standing.hold_s, standing.reason)]
+            events += self._give_up(host_id, "dead", f"host down: {standing.reason}", sums)
+        elif standing.hold_s > politeness.MAX_HOLD_S:
+            reason = f"host held: asks to be left alone for {standing.hold_s:.0f} s"
+            events += self._give_up(host_id, "skipped", reason, sums)
+        if standing.hold_s > 0.0:
+            connection.execute(gates.SQL.hold, (self._now + standing.hold_s, standing.reason, host_id))
+            events.append(HostHeld(self._run_id, self._names[host_id], standing.hold_s, standing.reason))
+        return events
 
-    def _give_up(self, host_id: int, standing: Standing, sums: Sums) -> None:
-        """The host stayed down through every hold: what is left of it in this run is buried."""
+    def _give_up(self, host_id: int, state: ClosedState, reason: str, sums: Sums) -> list[Event]:
+        """Nothing is to be had from the host in a time a run can wait: what is left of it is closed."""
         left = rows(self._connection, SQL.host_down, (self._run_id, host_id))
-        reason = f"host down: {standing.reason}"
         self._connection.executemany(
-            SQL.close, [("dead", reason, None, 0, None, self._now, 0, url_id) for (url_id,) in left]
+            SQL.close, [(state, reason, None, 0, None, self._now, 0, url_id) for (url_id,) in left]
         )
         self._connection.executemany(queue.SQL.drop_later, left)
-        self._connection.executemany("DELETE FROM lease WHERE url_id = ?", left)
         lane_id = queue.find_lane(self._connection, self._run_id, host_id)
         self._connection.execute("DELETE FROM queue WHERE lane_id = ?", (lane_id,))
         self._connection.execute("UPDATE lane SET queued = 0 WHERE id = ?", (lane_id,))
-        sums.dead += len(left)
+        for _ in left:
+            sums.count(state)
+        return [HostAbandoned(self._run_id, self._names[host_id], len(left), reason)] if left else []
 
 
 def _recover(standing: Standing) -> None:

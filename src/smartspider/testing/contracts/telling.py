@@ -78,6 +78,14 @@ class TellingContract(OnGround):
             await ground.reopen()
             assert await ground.robots.get_robots(f"http://{HOST}") == answer
 
+    async def test_the_longest_crawl_delay_of_a_hosts_origins_counts(self, ground: Ground) -> None:
+        """Robots cache 2: one origin without a Crawl-delay does not lift another's."""
+        run = await begin(ground, *urls(2), delay_s=0.0)
+        for scheme, delay_s in (("https", 10.0), ("http", None)):
+            answer = RobotsAnswer(f"{scheme}://{HOST}", 200, b"", 0.0, 1.0)
+            await ground.robots.put_robots(answer, host=HOST, crawl_delay_s=delay_s)
+        assert (await ground.store.hosts(run.id))[0].delay_s == 10.0
+
     async def test_a_receipt_tells_gaps_refusals_and_violations(self, ground: Ground) -> None:
         """The politeness receipt, from the moments requests left.
 
@@ -86,7 +94,7 @@ class TellingContract(OnGround):
         run = await begin(ground, *urls(3), delay_s=1.0)
         other = await begin(ground, *urls(3), delay_s=1.0)
         worker = await ground.frontier.join("w")
-        start = ground.clock.now()
+        start = ground.clock.monotonic()
         for number, (which, at) in enumerate([(run, 0.0), (other, 1.5), (run, 3.0), (run, 3.4)]):
             lease = await take_one(ground, worker, which)
             page = done(lease, sends=(Send(HOST, start + at, 1.0),))

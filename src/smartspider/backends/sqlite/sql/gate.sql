@@ -44,5 +44,5 @@ SELECT adaptive_s, failures, openings, held_until, slowed_at, has_answered FROM 
 -- set_trouble: keep what a host's answers led to
 UPDATE host SET adaptive_s = ?, failures = ?, openings = ?, slowed_at = ?, has_answered = ? WHERE id = ?
 
--- set_crawl_delay: what robots.txt asks for
-UPDATE host SET robots_s = ? WHERE id = ?
+-- set_crawl_delay: the longest that any robots.txt of a host asks for
+UPDATE host SET robots_s = (SELECT max(delay_s) FROM robots WHERE host_id = ?1) WHERE id = ?1

@@ -122,11 +122,15 @@ CREATE INDEX attempt_url ON attempt (url_id);
 
 CREATE TABLE robots (
     origin     TEXT PRIMARY KEY,
+    host_id    INTEGER NOT NULL,
+    delay_s    REAL NOT NULL,                           -- Crawl-delay
     status     INTEGER NOT NULL,
     body       BLOB,
     fetched_at REAL NOT NULL,
     expires_at REAL NOT NULL
 ) WITHOUT ROWID;
+
+CREATE INDEX robots_host ON robots (host_id);
 
 CREATE TABLE visit (                                    -- how a run treated a host
     run_id   INTEGER NOT NULL,

@@ -111,5 +111,6 @@ INSERT INTO audit (at, run_id, what) VALUES (?, ?, ?)
 SELECT origin, status, body, fetched_at, expires_at FROM robots WHERE origin = ?
 
 -- put_robots: keep what a host says about robots
-INSERT INTO robots VALUES (?, ?, ?, ?, ?) ON CONFLICT (origin) DO UPDATE SET status = excluded.status,
-    body = excluded.body, fetched_at = excluded.fetched_at, expires_at = excluded.expires_at
+INSERT INTO robots (origin, host_id, delay_s, status, body, fetched_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (origin) DO UPDATE SET delay_s = excluded.delay_s, status = excluded.status, body = excluded.body,
+    fetched_at = excluded.fetched_at, expires_at = excluded.expires_at

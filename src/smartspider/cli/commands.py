@@ -1,0 +1,53 @@
+"""The table of commands. Each is imported when it is called."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from smartspider import __version__
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("smartspider.cli.demo:demo", "Crawl the bundled demo shop and show what comes out."),
+    "init": ("smartspider.cli.tasks:init", "Write a task file to start from."),
+    "validate": ("smartspider.cli.tasks:validate", "Check a task file."),
+    "schema": ("smartspider.cli.tasks:schema", "Print the JSON Schema of task files."),
+    "crawl": ("smartspider.cli.crawl:crawl", "Crawl a task here and now; run again to resume."),
+    "fetch": ("smartspider.cli.fetch:fetch", "Fetch one URL as a crawl would, and show the answer."),
+    "why": ("smartspider.cli.why:why", "Explain why a URL was or was not fetched."),
+    "results": ("smartspider.cli.results:results", "Write the rows of a run to files."),
+    "run": ("smartspider.cli.runs:run", "List, show and delete runs."),
+    "doctor": ("smartspider.cli.doctor:doctor", "Check the installation and show what takes space."),
+    "fsck": ("smartspider.cli.fsck:fsck", "Check a data folder, and repair it."),
+}
+"""Name → where it is, and one line about it. `--help` reads only this table."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def __init__(self, name: str, table: dict[str, tuple[str, str]], help: str) -> None:  # noqa: A002 - click's word
+        super().__init__(name, help=help)
+        self._table = table
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """All names, in the order of the table."""
+        return list(self._table)
+
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in self._table:
+            return None
+        module, _, attribute = self._table[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The table, without importing anything."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, about) for name, (_, about) in self._table.items()])
+
+
+app = LazyGroup("smartspider", COMMANDS, "Describe what you want from web sites in one task; get clean rows.")
+click.version_option(__version__, prog_name="smartspider")(app)

@@ -1,0 +1,58 @@
+"""How a command ends: the one table of exit codes."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from smartspider.core import errors
+
+if TYPE_CHECKING:
+    from smartspider.core.runs import Run
+
+
+class Exit(IntEnum):
+    """Exit codes, as the contract has them."""
+
+    OK = 0
+    USAGE = 2
+    NOT_FOUND = 3
+    NOT_ALLOWED = 4
+    UNREACHABLE = 5
+    FAILED = 6
+    PARTLY_FAILED = 7
+    INTERRUPTED = 130
+
+
+ERRORS: tuple[tuple[type[errors.SmartSpiderError], Exit], ...] = (
+    (errors.TaskInvalid, Exit.USAGE),
+    (errors.NotBuilt, Exit.USAGE),
+    (errors.SettingInvalid, Exit.USAGE),
+    (errors.PrivateAddress, Exit.USAGE),
+    (errors.NotFound, Exit.NOT_FOUND),
+    (errors.NotAllowed, Exit.NOT_ALLOWED),
+    (errors.RobotsDisallowed, Exit.NOT_ALLOWED),
+    (errors.StoreUnavailable, Exit.UNREACHABLE),
+    (errors.FetchFailed, Exit.UNREACHABLE),
+    (errors.SmartSpiderError, Exit.FAILED),
+)
+"""First match wins, so the special ones stand before what they derive from."""
+
+
+def code_of_error(error: errors.SmartSpiderError) -> Exit:
+    """How a command ends that an error leaves."""
+    return next(code for kind, code in ERRORS if isinstance(error, kind))
+
+
+def code_of_run(run: Run) -> Exit:
+    """How a command ends for a run in this state."""
+    if run.state == "completed":
+        return Exit.PARTLY_FAILED if run.counters.failed else Exit.OK
+    if run.state == "failed" or run.reason.startswith("guard:"):
+        return Exit.FAILED
+    return Exit.INTERRUPTED
+
+
+def code_of_findings(*, all_well: bool) -> Exit:
+    """How a command ends that looked whether something is wrong."""
+    return Exit.OK if all_well else Exit.FAILED

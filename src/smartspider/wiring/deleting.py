@@ -1,0 +1,30 @@
+"""Deleting a run with everything a data folder has of it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from smartspider.core.errors import StoreUnavailable
+from smartspider.telemetry.logs import log_files
+from smartspider.wiring.folder import DataFolder, owing_mark, run_lock
+
+
+async def delete_run(folder: DataFolder, run_id: int) -> str:
+    """Delete a run, its logs and its marks; why its space could not be given back, or nothing.
+
+    Nobody crawls the run, so one that still says so was left behind by a process that died.
+    """
+    await folder.store.get_run(run_id)  # before the lock, which would make a file for a run that never was
+    with run_lock(folder.path, run_id, is_last=True):
+        await folder.frontier.reclaim()
+        if (await folder.store.get_run(run_id)).state in ("running", "stopping"):
+            await folder.store.set_state(run_id, "cancelled", "deleted")
+        await folder.store.delete_run(run_id)
+        for file in (*log_files(folder.path, run_id), owing_mark(folder.path, run_id)):
+            with suppress(OSError):  # the run is gone; a file that must stay means nothing any more
+                file.unlink(missing_ok=True)
+    try:
+        await folder.store.compact()
+    except StoreUnavailable as error:
+        return error.message
+    return ""

@@ -1,0 +1,92 @@
+"""Deleting a run, and nothing but it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from smartspider.backends.sqlite.store import SqliteStore
+from smartspider.core.errors import NotAllowed, NotFound, StoreUnavailable
+from smartspider.core.runs import RunState
+from smartspider.telemetry.logs import FOLDER as LOGS
+from smartspider.testing.contracts.acts import plan_of
+from smartspider.wiring.deleting import delete_run
+from smartspider.wiring.folder import DataFolder, open_folder, owing_mark, run_lock
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[DataFolder]:
+    with open_folder(tmp_path / "data") as folder:
+        yield folder
+
+
+def files_of(folder: DataFolder) -> set[str]:
+    paths = [*folder.path.glob(f"{LOGS}/*"), *folder.path.glob("runs/*")]
+    return {str(path.relative_to(folder.path)) for path in paths}
+
+
+async def make_run(folder: DataFolder) -> int:
+    run_id = (await folder.store.create_run(plan_of())).id
+    with run_lock(folder.path, run_id):
+        owing_mark(folder.path, run_id).touch()
+    (folder.path / LOGS).mkdir(exist_ok=True)
+    for name in (f"run-{run_id}.jsonl", f"run-{run_id}-worker-0.jsonl", f"run-{run_id}-worker-0.jsonl.1"):
+        (folder.path / LOGS / name).touch()
+    return run_id
+
+
+async def test_everything_of_a_run_goes_and_everything_of_another_stays(folder: DataFolder) -> None:
+    first = await make_run(folder)
+    before = files_of(folder)
+    second = await make_run(folder)
+    assert await delete_run(folder, second) == ""
+    assert files_of(folder) == before
+    assert [run.id for run in await folder.store.find_runs()] == [first]
+
+
+@pytest.mark.parametrize("state", ["running", "stopping"])
+async def test_a_run_that_a_dead_process_left_behind_can_be_deleted(
+    folder: DataFolder, state: RunState
+) -> None:
+    run_id = await make_run(folder)
+    await folder.store.set_state(run_id, "running")
+    await folder.store.set_state(run_id, state)
+    await delete_run(folder, run_id)
+    assert await folder.store.find_runs() == []
+
+
+async def test_a_run_that_is_crawled_stays_whole(folder: DataFolder) -> None:
+    run_id = await make_run(folder)
+    before = files_of(folder)
+    with run_lock(folder.path, run_id), pytest.raises(NotAllowed, match="being crawled"):
+        await delete_run(folder, run_id)
+    assert files_of(folder) == before
+    assert [run.id for run in await folder.store.find_runs()] == [run_id]
+
+
+async def test_a_run_that_is_not_there_leaves_no_trace(folder: DataFolder) -> None:
+    with pytest.raises(NotFound):
+        await delete_run(folder, 77)
+    assert files_of(folder) == set()
+
+
+async def test_space_that_cannot_be_given_back_now_does_not_keep_the_run(
+    folder: DataFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def busy(_: SqliteStore) -> None:
+        raise StoreUnavailable("the data folder is in use")
+
+    run_id = await make_run(folder)
+    monkeypatch.setattr(SqliteStore, "compact", busy)
+    assert await delete_run(folder, run_id) == "the data folder is in use"
+    assert await folder.store.find_runs() == []
+    assert files_of(folder) == set()
+
+
+async def test_a_log_that_cannot_be_removed_does_not_keep_the_run(folder: DataFolder) -> None:
+    run_id = await make_run(folder)
+    (folder.path / LOGS / f"run-{run_id}-worker-9.jsonl").mkdir()
+    assert await delete_run(folder, run_id) == ""
+    assert files_of(folder) == {f"{LOGS}/run-{run_id}-worker-9.jsonl"}
