@@ -16,7 +16,8 @@ import msgspec
 import pytest
 from tests.acceptance.workshop import Workshop
 
-from smartspider.cli.main import COMMANDS, EXIT_CODES, app
+from smartspider.cli.commands import COMMANDS, app
+from smartspider.cli.exit_codes import Exit
 from smartspider.core import politeness
 from smartspider.demo.process import site_process
 from smartspider.services import crawl
@@ -244,9 +245,8 @@ def test_every_command_option_exit_code_and_setting_is_explained() -> None:
         for parameter in command.params:
             for option in parameter.opts if isinstance(parameter, click.Option) else ():
                 assert f"`{option}" in section, f"{name} {option}"
-    codes = {code for _, code in EXIT_CODES} | {crawl.OK, crawl.FAILED, crawl.PARTLY, crawl.INTERRUPTED}
     table = text.partition("\n## Exit codes\n")[2].partition("\n## ")[0]
-    assert {int(code) for code in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)} == codes
+    assert {int(code) for code in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)} == set(Exit)
     assert [key for key in crawl.Summary.__struct_fields__ if f"| `{key}` |" not in text] == []
     assert [name for name in Settings.__struct_fields__ if f"`{PREFIX}{name.upper()}`" not in text] == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import logging.handlers
 from datetime import UTC, datetime
@@ -45,7 +46,8 @@ class EventLog:
 
     def close(self) -> None:
         """Let go of the file."""
-        self._handler.close()
+        with contextlib.suppress(OSError):  # it writes what is left, which fails again on a full disk
+            self._handler.close()
 
 
 def log_files(folder: Path, run_id: int) -> list[Path]:

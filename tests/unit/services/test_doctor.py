@@ -18,7 +18,7 @@ def test_this_installation_is_well() -> None:
 
 def test_the_packages_are_those_the_product_asks_for() -> None:
     names = {check.what for check in check_installation()}
-    assert {"aiohttp", "backports.zstd", "ada-url", "uvloop"} <= names
+    assert {"aiohttp", "charset-normalizer", "ada-url", "uvloop"} <= names
     assert not names & {"pytest", "hypothesis"}, "extras are not needed"
 
 

@@ -189,6 +189,7 @@ async def test_requests_of_one_command_keep_the_default_delay_for_each_host() ->
     clock = ManualClock()
     first = SpacedPermit(clock, {}, "h.example")
     await first.enter()
+    first.sent()
     await first.another("o.example").enter()
     entering = asyncio.create_task(first.another("h.example").enter())
     await clock.until_asleep()

@@ -56,7 +56,10 @@ class Database:
         """Run `work` on one consistent snapshot."""
         with translated(self.folder):
             self._connection.execute("BEGIN")
-            return self._finish(work)
+            try:
+                return work(self._connection)
+            finally:
+                self._roll_back()
 
     async def _begin(self) -> None:
         give_up_at = self.clock.monotonic() + LOCKED_PATIENCE_S
@@ -82,10 +85,13 @@ class Database:
             result = work(self._connection)
             self._connection.execute("COMMIT")
         except BaseException:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
+            self._roll_back()
             raise
         return result
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
 
     def _on_commit(self, connection: apsw.Connection, _name: str, pages: int) -> int:
         """Checkpoint beside the loop: it syncs the disk, which the loop must not wait for."""
