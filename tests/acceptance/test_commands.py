@@ -185,10 +185,17 @@ def test_runs_are_listed_shown_and_deleted(workshop: Workshop) -> None:
     shown = workshop.run("run", "show", "1", "--json").expect(0).json
     assert (shown["state"], shown["counters"]["done"], shown["in_flight"]) == ("completed", 2, 0)
     assert shown["receipt"][0]["violations"] == 0
-    workshop.run("run", "delete", "1").expect(0)
+    assert workshop.run("run", "delete", "1", "--json").expect(0).json == {
+        "run_id": "1",
+        "deleted": True,
+        "compacted": True,
+    }
     assert [run["run_id"] for run in workshop.run("run", "list", "--json").json] == ["2"]
     assert "no run 1" in workshop.run("run", "show", "1").expect(3).err
     assert "no run 7" in workshop.run("run", "delete", "7").expect(3).err
+    data = workshop.folder / ".smartspider/titles"
+    assert [path.name for path in (data / "runs").iterdir()] == ["2.lock"]
+    assert {path.name.split(".")[0] for path in (data / "logs").iterdir()} <= {"run-2", "run-2-worker-0"}
     assert workshop.run("fsck").expect(0).out.endswith("is in order\n")
 
 
@@ -216,6 +223,29 @@ def test_doctor_checks_the_installation_and_shows_sizes(workshop: Workshop) -> N
     assert {"python", "sqlite", "free disk", "aiohttp"} <= {check["what"] for check in answer["checks"]}
     assert answer["folders"][".smartspider/titles"]["file"] > 0
     assert "BAD" not in workshop.run("doctor").expect(0).out
+
+
+def test_doctor_tells_of_a_folder_that_cannot_be_used(workshop: Workshop) -> None:
+    (workshop.folder / ".smartspider/broken").mkdir(parents=True)
+    (workshop.folder / ".smartspider/broken/smartspider.db").write_bytes(b"no database at all" * 100)
+    answer = workshop.run("doctor", "--json").expect(6).json
+    assert [check["what"] for check in answer["checks"] if not check["is_ok"]] == [".smartspider/broken"]
+    assert answer["folders"] == {}
+
+
+def test_a_store_is_chosen_by_its_url_and_another_kind_of_store_is_refused(workshop: Workshop) -> None:
+    with written_site(workshop.folder, routes=linked({"/": []})) as site:
+        workshop.write(title_task(site.url("/")))
+        env = {"SMARTSPIDER_STORE_URL": "sqlite:///kept/here"}
+        workshop.crawl(env=env).expect(0)
+        assert (workshop.folder / "kept/here/smartspider.db").exists()
+        assert workshop.run("why", site.url("/"), env=env).expect(0).out.startswith("fetched")
+    for name in ("STORE", "FRONTIER"):
+        env = {f"SMARTSPIDER_{name}_URL": "redis://me:secret@h/0"}
+        for command in (("crawl", "task.json"), ("run", "list"), ("why", "http://h/"), ("doctor",)):
+            refused = workshop.run(*command, env=env).expect(2)
+            assert refused.err.startswith(f"error: SMARTSPIDER_{name}_URL is not sqlite:///FOLDER")
+            assert "secret" not in refused.err
 
 
 def test_a_setting_that_means_nothing_is_told(workshop: Workshop) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -55,6 +56,11 @@ def test_an_interrupted_run_is_paused_and_goes_on(
         assert graph.problems(rows) == []
         assert resumed.json["items"] == len(rows) > summary["items"] > 0
         assert site.fetches() == resumed.json["pages"], "nothing was fetched twice"
+        logs = workshop.folder / ".smartspider/changing_graph/logs"
+        names = {path.name for path in logs.iterdir()}
+        assert names <= {"run-1.jsonl", "run-1-worker-0.jsonl", "run-1-worker-1.jsonl"}
+        events = [json.loads(line)["event"] for line in (logs / "run-1.jsonl").read_text().splitlines()]
+        assert events == ["run.started", "run.ended"] * 2
 
 
 def test_ctrl_c_at_a_terminal_reaches_the_workers_too_and_nobody_minds(workshop: Workshop) -> None:

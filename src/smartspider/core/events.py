@@ -77,6 +77,17 @@ class ValuesCleaned(Event, frozen=True):
     count: int
 
 
+class ItemsRejected(Event, frozen=True):
+    """Items of a page were not kept; `reason` is that of the first."""
+
+    name: ClassVar[str] = "items.rejected"
+    level: ClassVar[str] = "warning"
+    host: str
+    url: str
+    count: int
+    reason: str
+
+
 class HostHeld(Event, frozen=True):
     """A host asked for a pause, or broke, and is left alone for a while."""
 

@@ -110,6 +110,10 @@ class LinkFilter:
             return "robots: disallowed"
         return reason
 
-    def refusal(self, url: str, parent_host: str) -> str | None:
-        """Why a redirect may not lead to a URL, or None."""
-        return self._refusal(url, canonical_url(url, self._plan.canonical), parent_host)
+    def redirect_refusal(self, url: str, request: Request) -> str | None:
+        """Why a request may not be redirected to a URL, or None. Where an entry leads, joins the scope."""
+        canonical = canonical_url(url, self._plan.canonical)
+        if request.is_entry and not self._scope.domains:
+            patterns = pattern_refusal(canonical, self._scope.allow, self._scope.deny)
+            return patterns or self._plan.traps.refusal(url)
+        return self._refusal(url, canonical, request.host)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from smartspider.core.errors import TooManyRedirects
-from smartspider.core.events import ValuesCleaned
+from smartspider.core.events import ItemsRejected, ValuesCleaned
 from smartspider.core.page import Page
 from smartspider.core.plan import Plan
 from smartspider.core.redirects import redirect_target
-from smartspider.core.request import Request, make_request
+from smartspider.core.request import Extras, Request, make_request
 from smartspider.core.robots_meta import header_forbids_follow
-from smartspider.core.urls import host_of
 from smartspider.engine.links import Found, LinkFilter
 from smartspider.engine.verdicts import Reading
 from smartspider.interfaces.event_bus import EventBus
@@ -34,13 +35,12 @@ class PageReader:
             target = redirect_target(page)
             return (Reading(page), None) if target is None else (self._moved(page, request, target), None)
         landed = self._landed(page, request)
-        if landed is not None and not request.is_entry:
-            refusal = self._links.refusal(page.url, request.host)
-            if refusal is not None:
-                return Reading(page, refusal=f"redirected to {page.url}: {refusal}"), None
         extraction = self._extractor.extract(page, request)
         if extraction.cleaned:
             self._bus.publish(ValuesCleaned(self._run_id, request.host, request.url, extraction.cleaned))
+        if extraction.rejected:
+            reason, count = extraction.rejected[0].reason, len(extraction.rejected)
+            self._bus.publish(ItemsRejected(self._run_id, request.host, request.url, count, reason))
         found = Found([], [])
         if not header_forbids_follow(page.headers):
             found = self._links.children(extraction, request)
@@ -50,33 +50,30 @@ class PageReader:
         """The request that redirects on one host ended at, when it is not the one that was asked for."""
         if not page.hops:
             return None
-        landed = make_request(
-            page.url,
-            rules=self._plan.canonical,
-            page=request.page,
-            priority=request.priority,
-            depth=request.depth,
-            is_entry=request.is_entry,
-            extras=type(request.extras)(meta=request.extras.meta),
-        )
+        landed = self._redirected(request, page.url, Extras(meta=request.extras.meta))
         return landed if landed.fingerprint != request.fingerprint else None
 
     def _moved(self, page: Page, request: Request, target: str) -> Reading:
-        """A redirect to another host: its target is a request of its own, with its own gate."""
-        if not request.is_entry:
-            refusal = self._links.refusal(target, host_of(page.url))
-            if refusal is not None:
-                return Reading(page, refusal=f"redirected to {target}: {refusal}")
+        """A redirect that was not followed: its target is a request of its own, or it is refused."""
+        refusal = self._links.redirect_refusal(target, request)
+        if refusal is not None:
+            return Reading(page, refusal=f"redirected to {target}: {refusal}")
         hops = int(request.extras.meta.get("redirects", 0)) + 1
         if hops > self._plan.fetch.max_redirects:
             raise TooManyRedirects(f"more than {self._plan.fetch.max_redirects} redirects")
-        child = make_request(
-            target,
+        extras = Extras(meta={**request.extras.meta, "redirects": hops})
+        if page.status in (307, 308):
+            extras = msgspec.structs.replace(extras, method=request.extras.method, body=request.extras.body)
+        return Reading(page, children=[self._redirected(request, target, extras)], moved=True)
+
+    def _redirected(self, request: Request, url: str, extras: Extras) -> Request:
+        """The request that takes the place of one that was redirected."""
+        return make_request(
+            url,
             rules=self._plan.canonical,
             page=request.page,
             priority=request.priority,
             depth=request.depth,
             is_entry=request.is_entry,
-            extras=type(request.extras)(meta={**request.extras.meta, "redirects": hops}),
+            extras=extras,
         )
-        return Reading(page, children=[child], moved=True)

@@ -83,7 +83,7 @@ def judge(
     if outcome.moved:
         target = outcome.children[0].url if outcome.children else "a URL outside the scope"
         return Judgement(Close("redirect", f"to {target}", outcome.page.status, children=outcome.children))
-    if 200 <= outcome.page.status < 300:
+    if 200 <= outcome.page.status < 300 and outcome.page.status not in policy.on_status:
         return Judgement(_stored(outcome))
     return _judge_status(lease, outcome.page, policy, chance)
 
@@ -102,14 +102,18 @@ def _stored(reading: Reading) -> Close:
 def _judge_status(lease: Lease, page: Page, policy: RetryPolicy, chance: float) -> Judgement:
     status = page.status
     reason = f"http {status}"
-    if status in MISSING:
-        return Judgement(Close("missing", reason, status))
-    is_refusing = status in REFUSING
-    hold_s = retry_after_s(page.headers.get("retry-after"), page.fetched_at) if is_refusing else None
-    news = HostNews(slow_down=is_refusing, hold_s=hold_s, reason=reason)
-    if status not in policy.on_status:
-        return Judgement(Close("dead", reason, status), news if is_refusing else None)
-    return _again(lease, reason, policy, chance, news=news, status=status)
+    ends: ClosedState = "missing" if status in MISSING else "dead"
+    is_refusing, is_retried = status in REFUSING, status in policy.on_status
+    news = None
+    if is_refusing or is_retried:
+        hold_s = retry_after_s(page.headers.get("retry-after"), page.fetched_at)
+        news = HostNews(slow_down=is_refusing, hold_s=hold_s, reason=reason)
+    if not is_retried:
+        return Judgement(Close(ends, reason, status), news)
+    judgement = _again(lease, reason, policy, chance, news=news, status=status)
+    if ends == "missing" and isinstance(judgement.verdict, Close):
+        return Judgement(Close(ends, reason, status), news)
+    return judgement
 
 
 def _judge_failure(lease: Lease, error: errors.FetchFailed, policy: RetryPolicy, chance: float) -> Judgement:

@@ -202,4 +202,4 @@ class Worker:
 
 def _is_futile(run: Run) -> bool:
     """Whether nothing that is in flight can be stored any more."""
-    return run.state == "cancelled" or run.reason.startswith((f"{LIMIT}max_pages", f"{LIMIT}max_items"))
+    return run.state == "cancelled" or run.reason.startswith(LIMIT)

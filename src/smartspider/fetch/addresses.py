@@ -70,6 +70,8 @@ class AddressPolicy(msgspec.Struct, frozen=True):
         for part in filter(None, map(str.strip, text.split(","))):
             if part == "0":
                 continue
+            if part.lower() in {"true", "yes", "on", "all", "*"}:
+                raise _bad_part(part)
             if "/" in part:
                 networks.append(_network(part))
             else:

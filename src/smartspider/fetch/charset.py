@@ -50,6 +50,14 @@ class _MediaType:
 _media_type = lru_cache(maxsize=512)(_MediaType)
 
 
+_STRAY_SHARE = 10
+"""Good characters beyond ASCII for each broken one that make a text UTF-8 after all."""
+_ENOUGH_BYTES = 12
+_FOREIGN_SHARE = 0.25
+_HIGH_BYTES = [bytes([number]) for number in range(0x80, 0x100)]
+_ASCII_LETTERS = [bytes([number]) for number in (*range(0x41, 0x5B), *range(0x61, 0x7B))]
+
+
 def detect_charset(body: bytes, content_type: str) -> str:
     """The Python codec for a body: byte order mark, header, <meta>, XML declaration, then its bytes."""
     first = body[:1]
@@ -64,7 +72,7 @@ def detect_charset(body: bytes, content_type: str) -> str:
         declared = _declared(body)
         if declared is not None:
             return declared
-    if media.is_binary or _is_utf8(body):
+    if media.is_binary or _is_utf8(body) or _is_mostly_utf8(body):
         return "utf-8"
     return _guessed(body)
 
@@ -108,11 +116,24 @@ def _is_utf8(body: bytes) -> bool:
     return True
 
 
+def _is_mostly_utf8(body: bytes) -> bool:
+    """Whether the text is UTF-8 but for a few stray bytes, as when something was cut or pasted in."""
+    text = body[:GUESS_BYTES].decode("utf-8", errors="replace")
+    broken = text.count("\ufffd")
+    return sum(not character.isascii() for character in text) - broken > _STRAY_SHARE * broken
+
+
 def _guessed(body: bytes) -> str:
+    """A guess by content, where there is enough of it: Western text has few letters beyond ASCII."""
+    sample = body[:GUESS_BYTES]
+    high = sum(sample.count(byte) for byte in _HIGH_BYTES)
+    letters = high + sum(sample.count(byte) for byte in _ASCII_LETTERS)
+    if high < _ENOUGH_BYTES or high < _FOREIGN_SHARE * letters:
+        return FALLBACK
     # Imported late: most crawls never need it.
     import charset_normalizer
 
-    best = charset_normalizer.from_bytes(body[:GUESS_BYTES]).best()
+    best = charset_normalizer.from_bytes(sample).best()
     if best is None or not _LATIN.isdisjoint(best.could_be_from_charset):
         return FALLBACK
     return codec_for(best.encoding.replace("_", "-")) or best.encoding

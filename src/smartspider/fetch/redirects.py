@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from smartspider.core.errors import TooManyRedirects
@@ -17,15 +19,21 @@ MAX_REVISITS = 2
 _SECRET_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
 
 
+Refuse = Callable[[str, Request], str | None]
+"""Why a request may not be redirected to a URL, or None."""
+
+
 class RedirectLayer:
     """Follows redirects on one hostname, each hop with a permit of its own.
 
-    A redirect to another hostname ends the fetch: the page given is the redirect itself.
+    A redirect to another hostname, or to where `refuse` gives a reason not to go, ends the fetch: the page
+    given is the redirect itself.
     """
 
-    def __init__(self, inner: Fetcher, max_redirects: int) -> None:
+    def __init__(self, inner: Fetcher, max_redirects: int, refuse: Refuse = lambda *_: None) -> None:
         self._inner = inner
         self._max_redirects = max_redirects
+        self._refuse = refuse
 
     async def fetch(self, request: Request, permit: Permit) -> Page:
         """The page a request leads to on its host, its `hops` filled."""
@@ -36,6 +44,8 @@ class RedirectLayer:
         hops: list[str] = []
         visits = {(request.extras.method, request.url): 1}
         while (target := redirect_target(page)) is not None and host_of(target) == host:
+            if self._refuse(target, request) is not None:
+                break
             request = _hop(request, target, page.status)
             hops.append(page.url)
             visit = (request.extras.method, target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -13,6 +14,9 @@ MAX_BYTES = 500 * 1024
 MAX_CRAWL_DELAY_S = 300.0
 DECISIONS_KEPT = 8192
 
+_USER_AGENT = re.compile(r"^(\s*user-agent\s*:\s*)([^\r\n#]*)", re.IGNORECASE | re.MULTILINE)
+_TOKEN = re.compile(r"[a-z_-]+", re.IGNORECASE)
+_STRANGER = "somebody-else"
 _EFFECTS = {"allow": True, "disallow": False}
 
 
@@ -23,7 +27,7 @@ class RobotsFile:
         if len(body) >= MAX_BYTES:
             # The last line of a cut file may be half a rule, and half a rule forbids more than the whole.
             body = body[: body.rfind(b"\n") + 1]
-        self._text = body.decode("utf-8-sig", errors="replace")
+        self._text = _named_in_full(body.decode("utf-8-sig", errors="replace"))
         self._parsed = Protego.parse(self._text)
         self.allows = lru_cache(maxsize=DECISIONS_KEPT)(self._judge)
 
@@ -85,8 +89,20 @@ def _groups(text: str) -> Iterator[tuple[list[str], list[tuple[str, bool, str]]]
 
 
 def _score(agent: str) -> int:
-    """How closely a group's name fits us: not at all, everybody, or by so many letters."""
-    if agent == "*":
-        return 1
-    name = agent.replace("*", "")
-    return len(name) if name and ROBOTS_TOKEN.lower().startswith(name) else 0
+    """How closely a group's name fits us: not at all, as everybody, by name."""
+    return {"*": 1, ROBOTS_TOKEN.lower(): 2}.get(agent, 0)
+
+
+def _named_in_full(text: str) -> str:
+    """The same file with every name that is not ours or everybody's made a stranger's.
+
+    RFC 9309 compares whole product tokens, without a version; the parser would take a part of one for all.
+    """
+    return _USER_AGENT.sub(lambda found: found[1] + _addressee(found[2]), text)
+
+
+def _addressee(value: str) -> str:
+    token = _TOKEN.match(value)
+    if token is None:
+        return "*" if value.strip().startswith("*") else _STRANGER
+    return ROBOTS_TOKEN if token[0].lower() == ROBOTS_TOKEN.lower() else _STRANGER

@@ -8,7 +8,7 @@ from smartspider.core.plan import FetchPlan
 from smartspider.fetch.addresses import AddressPolicy
 from smartspider.fetch.guard import GuardLayer
 from smartspider.fetch.headers import HeaderPlan, HeadersLayer
-from smartspider.fetch.redirects import RedirectLayer
+from smartspider.fetch.redirects import RedirectLayer, Refuse
 from smartspider.fetch.robots import RobotsLayer
 from smartspider.fetch.robots_file import MAX_BYTES
 from smartspider.fetch.robots_rules import RobotsRules
@@ -38,11 +38,15 @@ def build_fetcher(
     policy: AddressPolicy,
     headers: HeaderPlan,
     robots: RobotsRules | None,
+    refuse: Refuse = lambda _target, _request: None,
 ) -> Fetcher:
-    """The fetcher of a run, outermost layer first; `robots` None: the task ignores robots.txt."""
+    """The fetcher of a run, outermost layer first.
+
+    `robots` None: the task ignores robots.txt. `refuse` says where redirects may not lead.
+    """
     layers: list[Callable[[Fetcher], Fetcher]] = [
         lambda inner: HeadersLayer(inner, headers),
-        lambda inner: RedirectLayer(inner, plan.max_redirects),
+        lambda inner: RedirectLayer(inner, plan.max_redirects, refuse),
         lambda inner: inner if robots is None else RobotsLayer(inner, robots),
         lambda inner: GuardLayer(inner, policy),
     ]

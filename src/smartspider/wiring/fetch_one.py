@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from smartspider.core.errors import TaskInvalid
+import msgspec
+
+from smartspider.core.errors import TaskInvalid, TooManyRedirects
 from smartspider.core.page import Page
 from smartspider.core.plan import FetchPlan
 from smartspider.core.politeness import Politeness
+from smartspider.core.redirects import redirect_target
 from smartspider.core.request import make_request
 from smartspider.core.urls import normal_url
 from smartspider.engine.clock import SystemClock
@@ -73,4 +76,14 @@ async def fetch_one(url: str, *, obey_robots: bool) -> Page:
                 transport, policy=policy, headers=headers, cache=NoRobotsCache(), clock=clock
             )
         fetcher = build_fetcher(plan, transport, policy=policy, headers=headers, robots=robots)
-        return await fetcher.fetch(request, SpacedPermit(clock, {}, request.host))
+        permit = SpacedPermit(clock, {}, request.host)
+        page = await fetcher.fetch(request, permit)
+        hops = list(page.hops)
+        while (target := redirect_target(page)) is not None:
+            if len(hops) >= plan.max_redirects:
+                raise TooManyRedirects(f"{normal} redirects more than {plan.max_redirects} times")
+            hops.append(page.url)
+            request = make_request(target)
+            page = await fetcher.fetch(request, permit.another(request.host))
+            hops += page.hops
+        return msgspec.structs.replace(page, hops=tuple(hops))

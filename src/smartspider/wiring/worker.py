@@ -48,8 +48,15 @@ async def open_worker(
         robots = None
         if plan.politeness.obey_robots:
             robots = build_robots(transport, policy=policy, headers=headers, cache=folder.store, clock=clock)
-        fetcher = build_fetcher(plan.fetch, transport, policy=policy, headers=headers, robots=robots)
         links = LinkFilter(plan, robots.allowed_if_known if robots else lambda _url: None)
+        fetcher = build_fetcher(
+            plan.fetch,
+            transport,
+            policy=policy,
+            headers=headers,
+            robots=robots,
+            refuse=links.redirect_refusal,
+        )
 
         def permit_for(lease: Lease) -> GatePermit:
             return GatePermit(folder.frontier, clock, lease.request.host, lease.window)

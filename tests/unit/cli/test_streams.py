@@ -88,7 +88,7 @@ def test_a_stream_that_was_never_open_takes_everything_and_no_file_gets_its_numb
         "    file.write(str(file.fileno()))\n"
     )
     path = tmp_path / "file"
-    command = ["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-c", code, path]
+    command = ["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-c", code, str(path)]
     done = subprocess.run(command, check=False)
     assert done.returncode == 0
     assert int(path.read_text()) > 2

@@ -140,7 +140,7 @@ def test_a_host_that_joins_is_in_scope_from_then_on() -> None:
     assert urls(links, "http://www.h.example/a") == []
     links.admit("www.h.example")
     assert urls(links, "http://www.h.example/a") == ["http://www.h.example/a"]
-    assert links.refusal("http://www.h.example/b", "h.example") is None
+    assert links.redirect_refusal("http://www.h.example/b", make_request("http://h.example/")) is None
 
 
 def test_a_host_that_joins_does_not_make_known_links_new() -> None:
@@ -194,7 +194,10 @@ def test_patterns_are_searched_in_the_canonical_url() -> None:
 def test_robots_that_forbid_refuse_and_unknown_ones_do_not() -> None:
     links = filter_of(forbidden="/private")
     assert urls(links, "/private/a", "/public") == ["http://h.example/public"]
-    assert links.refusal("http://h.example/private/b", "h.example") == "robots: disallowed"
+    assert (
+        links.redirect_refusal("http://h.example/private/b", make_request("http://h.example/"))
+        == "robots: disallowed"
+    )
     assert urls(filter_of(), "/private/a") == ["http://h.example/private/a"]
 
 

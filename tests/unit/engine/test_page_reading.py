@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from smartspider.core.errors import BadRedirect, TooManyRedirects
-from smartspider.core.events import Event, ValuesCleaned
+from smartspider.core.events import Event, ItemsRejected, ValuesCleaned
 from smartspider.core.extraction import Extraction, Item, Link, Rejected
 from smartspider.core.page import Page
 from smartspider.core.plan import FetchPlan, Plan
@@ -66,7 +66,7 @@ def test_a_good_page_gives_its_items_and_children() -> None:
     assert (reading.rejected, reading.landed, reading.moved, reading.refusal) == (1, None, False, "")
     assert found is not None
     assert found.children == reading.children
-    assert desk.events == []
+    assert desk.events == [ItemsRejected(7, "h.example", URL, 1, "why")]
 
 
 @pytest.mark.parametrize("status", [300, 304, 403, 404, 500])
@@ -109,29 +109,37 @@ def test_a_redirect_to_the_same_request_is_no_landing() -> None:
     assert reading.landed is None
 
 
-def test_a_landing_out_of_scope_is_refused_unless_it_was_an_entry() -> None:
-    scope = Scope(hosts=frozenset({"h.example"}), deny=("/private",))
-    desk = Desk("/b", scope=scope)
-    there = page("http://h.example/private/x", hops=(URL,))
-    reading, found = desk.read(there)
+def moved(to: str) -> Page:
+    return page(status=302, location=to)
+
+
+@pytest.mark.parametrize("is_entry", [False, True])
+def test_a_redirect_that_a_pattern_denies_is_not_followed(is_entry: bool) -> None:
+    desk = Desk("/b", scope=Scope(hosts=frozenset({"h.example"}), deny=("/private",)))
+    reading, found = desk.read(moved("/private/x"), make_request(URL, is_entry=is_entry))
     assert reading.refusal == (
         "redirected to http://h.example/private/x: scope: deny pattern '/private' matches"
     )
-    assert (reading.items, found) == ([], None)
+    assert (reading.items, reading.children, found) == ([], [], None)
     assert desk.extractor.requests == []
-    entry, _ = desk.read(there, make_request(URL, is_entry=True))
-    assert entry.refusal == ""
-    assert entry.landed is not None
-    assert entry.landed.is_entry
 
 
-def test_a_landing_that_robots_forbid_is_refused() -> None:
-    reading, _ = Desk(forbidden="/there").read(page("http://h.example/there", hops=(URL,)))
+def test_a_redirect_of_an_entry_stays_in_the_domains_a_task_names() -> None:
+    desk = Desk(scope=Scope(domains=frozenset({"h.example"})))
+    reading, _ = desk.read(moved("http://o.example/"), make_request(URL, is_entry=True))
+    assert reading.refusal.endswith("host o.example is not in the task's scope")
+
+
+def test_a_redirect_that_robots_forbid_is_refused() -> None:
+    reading, _ = Desk(forbidden="/there").read(moved("/there"))
     assert reading.refusal.endswith("robots: disallowed")
 
 
-def moved(to: str) -> Page:
-    return page(status=302, location=to)
+def test_a_redirect_that_keeps_the_method_keeps_it_on_another_host() -> None:
+    desk = Desk(scope=Scope(domains=frozenset({"example"})))
+    request = make_request(URL, extras=Extras("POST", (("cookie", "b"),), b"x"))
+    reading, _ = desk.read(page(status=307, location="http://o.example/x"), request)
+    assert reading.children[0].extras == Extras("POST", (), b"x", {"redirects": 1})
 
 
 def test_a_redirect_to_another_host_is_a_child_of_its_own() -> None:

@@ -182,12 +182,19 @@ def test_a_retry_after_that_says_nothing_leaves_the_back_off(value: str) -> None
     assert verdict.delay_s == 0.5
 
 
-def test_retry_after_means_nothing_on_other_answers() -> None:
-    verdict, news = answered(500, retry_after="120")
+@pytest.mark.parametrize("status", [408, 500, 503])
+def test_retry_after_is_kept_on_every_answer_that_is_tried_again(status: int) -> None:
+    verdict, news = answered(status, retry_after="120")
     assert isinstance(verdict, Retry)
-    assert verdict.delay_s == 0.5
+    assert verdict.delay_s == 120.0
     assert news is not None
-    assert news.hold_s is None
+    assert news.hold_s == 120.0
+
+
+def test_a_missing_page_that_the_task_tries_again_ends_as_missing() -> None:
+    policy = RetryPolicy(max_attempts=1, on_status=frozenset({404}))
+    assert answered(404, policy=policy)[0] == Close("missing", "http 404", 404)
+    assert isinstance(answered(404, policy=RetryPolicy(on_status=frozenset({404})))[0], Retry)
 
 
 @pytest.mark.parametrize("retry_after", [None, "0", "30"])

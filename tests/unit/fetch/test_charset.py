@@ -135,3 +135,13 @@ def test_the_common_case_is_fast() -> None:
         timeit.repeat(lambda: detect_charset(body, "text/html; charset=utf-8"), number=1000, repeat=20)
     )
     assert seconds / 1000 < 10e-6  # measured at 1 us; the rest is for busy machines
+
+
+@pytest.mark.parametrize("text", ["<p>d\xe9j\xe0 vu</p>", "<b>\xa39.99</b>", "<p>a\xf1o nuevo</p>"])
+def test_western_text_without_a_declaration_is_read_as_such(text: str) -> None:
+    body = text.encode("latin-1")
+    assert body.decode(detect_charset(body, "text/html")) == text
+
+
+def test_a_stray_byte_does_not_make_a_utf8_page_something_else() -> None:
+    assert detect_charset("<p>\u4ef7\u683c 100 \u20ac ".encode() * 30 + b"\xff", "text/html") == "utf-8"

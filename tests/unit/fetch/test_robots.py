@@ -257,3 +257,20 @@ def test_the_robots_header_is_understood(value: str, *, forbids: bool) -> None:
 
 def test_without_the_robots_header_links_are_followed() -> None:
     assert not header_forbids_follow({})
+
+
+@pytest.mark.parametrize(
+    ("agent", "is_ours"),
+    [
+        ("S", False),
+        ("Smart", False),
+        ("SmartSpiderX", False),
+        ("smartspider", True),
+        ("SmartSpider/0.1", True),
+    ],
+)
+def test_only_our_whole_name_is_ours(agent: str, is_ours: bool) -> None:
+    text = f"User-agent: {agent}\nDisallow: /ours\n\nUser-agent: *\nDisallow: /all\n"
+    file = RobotsFile(text.encode())
+    assert file.allows("http://h.example/ours") is not is_ours
+    assert file.allows("http://h.example/all") is is_ours

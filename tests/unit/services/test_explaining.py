@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -89,7 +90,10 @@ async def test_a_known_url_is_explained_by_its_row(
 
 
 async def test_a_url_that_waits_says_until_when(ground: SqliteGround, run: Run) -> None:
-    assert (await verdict(ground, run, "late")).startswith("not fetched yet: waiting until ")
+    sentence = await verdict(ground, run, "late")
+    assert re.fullmatch(r"not fetched yet: waiting until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", sentence), (
+        sentence
+    )
 
 
 @pytest.mark.parametrize(

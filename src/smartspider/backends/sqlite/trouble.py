@@ -51,10 +51,11 @@ class HostTrouble:
             assert found is not None  # noqa: S101 - host rows are never deleted
             standing = self._standings[host_id] = Standing(*found)
             self._names[host_id] = settlement.lease.request.host
-        standing.requests += not is_late
+        is_skipped = isinstance(settlement.verdict, Close) and settlement.verdict.state == "skipped"
+        standing.requests += not (is_late or is_skipped)
         news = settlement.news
         if news is None:
-            if isinstance(settlement.verdict, Close) and settlement.verdict.state != "skipped":
+            if isinstance(settlement.verdict, Close) and not is_skipped:
                 _recover(standing)
             return
         standing.is_changed = True
