@@ -68,7 +68,8 @@ def test_an_answer_that_nobody_reads_is_no_error(workshop: Workshop, arguments: 
 
 
 def test_an_answer_that_cannot_be_stored_is_an_error(workshop: Workshop) -> None:
-    assert shell(workshop, '"$@" >/dev/full', "schema") == 5
+    for arguments in (("schema",), ("--version",)):
+        assert shell(workshop, '"$@" >/dev/full', *arguments) == 5
 
 
 def test_with_json_there_is_exactly_one_value_on_stdout(workshop: Workshop, site: Site) -> None:

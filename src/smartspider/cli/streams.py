@@ -26,6 +26,8 @@ class SteadyStream:
 
     def write(self, text: str) -> int:
         """Write a text, or drop it."""
+        if text == "":  # a probe of click's, which would swallow the error that a full disk answers it with
+            return 0
         try:
             self._stream.write(text)
         except OSError as error:

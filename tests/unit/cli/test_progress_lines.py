@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import msgspec
@@ -21,9 +22,10 @@ from smartspider.cli.progress import Progress
 from smartspider.cli.receipt import receipt_lines
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.runs import Counters, Run, RunState
-from smartspider.interfaces.store import HostReceipt, HostStatus, Store
+from smartspider.interfaces.store import Failure, HostReceipt, HostStatus, Store
 from smartspider.testing.clock import ManualClock
 from smartspider.testing.contracts.acts import plan_of
+from smartspider.wiring.folder import DataFolder
 
 
 def run_with(in_flight: int = 0, state: RunState = "running", reason: str = "", **counters: int) -> Run:
@@ -218,6 +220,22 @@ def test_the_receipt_names_violations_gaps_and_refusals() -> None:
 def test_without_requests_there_is_no_receipt_and_ignored_robots_are_said() -> None:
     assert receipt_lines([], plan_of()) == []
     assert "robots.txt ignored" in receipt_lines([receipt("a")], plan_of(obey_robots=False))[0]
+
+
+async def test_an_ending_that_cannot_be_read_is_a_note() -> None:
+    class Away:
+        async def receipt(self, _run_id: int) -> list[HostReceipt]:
+            raise StoreUnavailable("busy")
+
+        async def failures(self, _run_id: int, _limit: int) -> list[Failure]:
+            raise StoreUnavailable("busy")
+
+    folder = cast("DataFolder", SimpleNamespace(store=Away(), path=Path("data")))
+    run = run_with(state="completed", dead=1)
+    assert await crawling._receipt(folder, run, plan_of()) == [
+        "note: the politeness receipt cannot be read: busy"
+    ]
+    assert await crawling._failures(folder, run) == ["note: the failures cannot be read: busy"]
 
 
 def test_the_greeting_and_the_farewell_say_what_matters() -> None:
