@@ -19,7 +19,8 @@ REPORT = HERE.parent / "docs" / "benchmarks.md"
 
 TEXT = """# Benchmarks
 
-Written by `make bench` on {date}: {machine}. CPU time is user plus system time of the whole process,
+Written by `make bench` on {date}.
+{machine}. CPU time is user plus system time of the whole process,
 start-up included. Identical quiet runs differ by up to 40 % on a shared machine, so crawlers run
 interleaved and the medians are compared; the ratios are what to trust.
 

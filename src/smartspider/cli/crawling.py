@@ -20,7 +20,7 @@ from smartspider.core.runs import Run
 from smartspider.engine.memory import tune_process
 from smartspider.extract.compile import compile_pages
 from smartspider.services.crawl import WRITTEN, choose_run, summarise
-from smartspider.services.outputs import check_output, write_outputs
+from smartspider.services.outputs import check_outputs, write_outputs
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.model import Task
 from smartspider.telemetry.logs import FOLDER as LOGS
@@ -60,8 +60,7 @@ def crawl_task(task: Task, order: Order) -> int:
     compile_pages(plan.pages, plan.traps)
     settings = read_settings()
     address_policy(plan, settings)
-    for path in order.outputs:
-        check_output(path)
+    check_outputs(order.outputs)
     tune_process()
     with open_folder(folder_of(order.data, plan.name)) as folder:
         return run_loop(_crawl(folder, plan, settings, order))

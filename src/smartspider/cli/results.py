@@ -30,14 +30,13 @@ def export(
 ) -> None:
     """Write all rows that a run has so far to files."""
     from smartspider.cli.output import print_json, say
-    from smartspider.services.outputs import check_output, write_outputs
+    from smartspider.services.outputs import check_outputs, write_outputs
     from smartspider.services.runs import find_run
     from smartspider.wiring.folder import find_folder, open_folder
     from smartspider.wiring.loop import run_loop
     from smartspider.wiring.plans import plan_of
 
-    for path in outputs:
-        check_output(path)
+    check_outputs(outputs)
     with open_folder(find_folder(data)) as folder:
         run = run_loop(find_run(folder.store, run_id))
         columns = plan_of(run).columns

@@ -25,10 +25,16 @@ ENVELOPE = ("url", "run", "fingerprint", "time", "data")
 Output = Callable[[Path, Sequence[str]], Sink]
 
 
-def check_output(path: Path) -> None:
+def check_outputs(paths: Sequence[Path]) -> None:
     """Raise what `open_output` would raise, without touching the disk: for before a crawl starts."""
-    _output_for(path)
-    check_target(path)
+    targets: set[Path] = set()
+    for path in paths:
+        _output_for(path)
+        check_target(path)
+        target = path.resolve()
+        if target in targets:
+            raise TaskInvalid(f"the output {path} is named twice", hint="give each file once")
+        targets.add(target)
 
 
 def open_output(path: Path, columns: Sequence[str]) -> Sink:

@@ -9,19 +9,23 @@ from pathlib import Path
 import pytest
 
 from smartspider.core.errors import NotBuilt, StoreUnavailable, TaskInvalid
-from smartspider.services.outputs import check_output, open_output
+from smartspider.services.outputs import check_outputs, open_output
 
 
 def opened(path: Path) -> None:
     open_output(path, ["a"]).abort()
 
 
-refusing = pytest.mark.parametrize("act", [check_output, opened], ids=["check", "open"])
+def checked(path: Path) -> None:
+    check_outputs([path])
+
+
+refusing = pytest.mark.parametrize("act", [checked, opened], ids=["check", "open"])
 
 
 def test_the_suffix_chooses_the_format_in_any_case(tmp_path: Path) -> None:
     for name in ("items.jsonl", "items.CSV"):
-        check_output(tmp_path / name)
+        check_outputs([tmp_path / name])
         sink = open_output(tmp_path / name, ["a"])
         sink.write({"a": 1})
         sink.commit()
@@ -85,10 +89,16 @@ def test_a_folder_without_permission_is_refused_by_the_check(
 ) -> None:
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(StoreUnavailable, match="no permission to write in") as caught:
-        check_output(tmp_path / "items.csv")
+        check_outputs([tmp_path / "items.csv"])
     assert "permissions" in caught.value.hint
 
 
 def test_the_check_leaves_the_disk_as_it_was(tmp_path: Path) -> None:
-    check_output(tmp_path / "new" / "items.csv")
+    check_outputs([tmp_path / "new" / "items.csv"])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_one_file_may_be_named_only_once(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    with pytest.raises(TaskInvalid, match="named twice"):
+        check_outputs([tmp_path / "rows.csv", tmp_path / "below" / ".." / "rows.csv"])

@@ -12,46 +12,18 @@ from smartspider.backends.sqlite import gate as gates
 from smartspider.backends.sqlite import queue, statements
 from smartspider.backends.sqlite.database import row, rows
 from smartspider.backends.sqlite.ids import first_id
+from smartspider.backends.sqlite.ledger_run import LedgerRun
 from smartspider.backends.sqlite.sums import Sums
 from smartspider.backends.sqlite.trouble import HostTrouble
 from smartspider.core.events import Event, FetchRetried, GuardTripped, PageBuried, PageClosed
 from smartspider.core.failpoints import reach
 from smartspider.core.request import NO_EXTRAS, Request
-from smartspider.core.runs import ACCEPTS_PAGES, GUARD, LIMIT
+from smartspider.core.runs import ACCEPTS_PAGES
 from smartspider.core.verdict import Close, Retry, Settlement, UrlState
 
 SQL = statements.load("ledger.sql")
 
 _encode = msgspec.json.Encoder().encode
-
-
-class RunRow(msgspec.Struct):
-    """The columns of a run that settling reads."""
-
-    state: str
-    reason: str
-    next_url: int
-    next_item: int
-    failures_row: int
-    done: int
-    items: int
-    dead: int
-    broken: int
-    total: int
-    max_pages: int | None
-    max_items: int | None
-    max_errors: int | None
-    max_duration_s: float | None
-    max_host_urls: int | None
-    guard_row: int | None
-    guard_rate: float | None
-    guard_after: int
-    guard_pauses: int
-    adaptive: int
-    active_s: float
-    resumed_at: float | None
-    missing: int
-    redirect: int
 
 
 class RunSettling:
@@ -72,8 +44,8 @@ class RunSettling:
         self._closes: list[tuple[object, ...]] = []
         self._items: list[tuple[int, int, str]] = []
         found = row(connection, SQL.run, (run_id,))
-        self._run = RunRow(*found) if found else None
-        self._guard_before = self._guard_reason(self._run) if self._run else ""
+        self._run = LedgerRun(*found) if found else None
+        self._guard_before = self._run.guard_reason(self.sums) if self._run else ""
 
     def settle(self, settlements: Sequence[Settlement]) -> None:
         """All verdicts, then what follows from them for hosts and run."""
@@ -159,25 +131,12 @@ class RunSettling:
         self, url_id: int, verdict: Close, settlement: Settlement, *, landed: Request | None = None
     ) -> bool:
         """Write a page as the limits allow; whether its children were added."""
-        stored = self._within_limits(verdict)
+        assert self._run is not None  # noqa: S101 - checked by settle
+        stored = self._run.within_limits(verdict, self.sums)
         self._write_close(url_id, stored, settlement, landed=landed)
         self._add_items(url_id, stored)
         self._add_children(url_id, stored.children)
         return stored.state == verdict.state
-
-    def _within_limits(self, verdict: Close) -> Close:
-        """The verdict as the limits allow it: what is beyond them closes as skipped."""
-        run = self._run
-        if verdict.state != "done" or run is None:
-            return verdict
-        if run.max_pages is not None and run.done + self.sums.done >= run.max_pages:
-            return Close("skipped", reason=f"{LIMIT}max_pages", status=verdict.status)
-        left = None if run.max_items is None else run.max_items - run.items - self.sums.items
-        if left is not None and left <= 0:
-            return Close("skipped", reason=f"{LIMIT}max_items", status=verdict.status)
-        if left is not None and len(verdict.items) > left:
-            return msgspec.structs.replace(verdict, items=verdict.items[:left])
-        return verdict
 
     def _write_close(
         self,
@@ -336,7 +295,7 @@ class RunSettling:
         if sends:
             self._connection.executemany(SQL.add_send, sends)
 
-    def _keep_sums(self, run: RunRow) -> None:
+    def _keep_sums(self, run: LedgerRun) -> None:
         sums = self.sums
         self._connection.execute(
             SQL.settle_run,
@@ -346,36 +305,19 @@ class RunSettling:
                 *(sums.duplicate_urls, sums.retries, sums.late, sums.bytes_read, self._run_id),
             ),
         )
-        state, reason = self._consequence(run)
+        state, reason = "stopping", run.limit_reason(sums)
+        if not reason:
+            state, reason = "paused", self._guard(run)
         if reason and run.state == "running":
             active_s = run.active_s + (self._now - (run.resumed_at or self._now))
             self._connection.execute(SQL.set_run_state, (state, reason, active_s, None, self._run_id))
 
-    def _consequence(self, run: RunRow) -> tuple[str, str]:
-        """What the new sums mean for the run: a limit ends it, a guard pauses it."""
-        sums = self.sums
-        done, failed = run.done + sums.done, run.dead + run.broken + sums.dead + sums.broken
-        if run.max_pages is not None and done >= run.max_pages:
-            return "stopping", f"{LIMIT}max_pages {run.max_pages} reached"
-        if run.max_items is not None and run.items + sums.items >= run.max_items:
-            return "stopping", f"{LIMIT}max_items {run.max_items} reached"
-        if run.max_errors is not None and failed >= run.max_errors:
-            return "stopping", f"{LIMIT}max_errors {run.max_errors} reached"
-        reason = self._guard_reason(run)
+    def _guard(self, run: LedgerRun) -> str:
+        """Why a guard pauses the run; that it would is told once, also where it only tells."""
+        reason = run.guard_reason(self.sums)
         if reason and not self._guard_before:
             self.events.append(GuardTripped(self._run_id, reason))
-        return ("paused", reason) if reason and run.guard_pauses else ("", "")
-
-    def _guard_reason(self, run: RunRow) -> str:
-        """What a guard has to say about the run as it stands, with what this settle adds."""
-        sums = self.sums
-        if run.guard_row is not None and run.failures_row >= run.guard_row:
-            return f"{GUARD}{run.failures_row} failures in a row"
-        failed = run.dead + run.broken + sums.dead + sums.broken
-        finished = run.done + sums.done + run.missing + sums.missing + failed
-        if run.guard_rate is not None and finished >= run.guard_after and failed > run.guard_rate * finished:
-            return f"{GUARD}{failed} of {finished} requests failed"
-        return ""
+        return reason if run.guard_pauses else ""
 
     def _host_id(self, host: str) -> int:
         host_id = self._host_ids.get(host)

@@ -1,7 +1,6 @@
 -- run: what settling needs to know of a run
-SELECT state, reason, next_url, next_item, failures_row, done, items, dead, broken, total, max_pages, max_items,
-       max_errors, max_duration_s, max_host_urls, guard_row, guard_rate, guard_after, guard_pauses, adaptive,
-       active_s, resumed_at, missing, redirect
+SELECT state, next_url, next_item, failures_row, done, items, dead, broken, missing, max_pages, max_items, max_errors,
+       max_host_urls, guard_row, guard_rate, guard_after, guard_pauses, adaptive, active_s, resumed_at
 FROM run WHERE id = ?
 
 -- row_state: whether a row is still open
