@@ -7,6 +7,7 @@ that started it is gone.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -53,12 +54,10 @@ def main() -> int:
     tune_process()
     try:
         run_loop(work(Path(data), int(run_id), int(number)))
-    except StoreUnavailable as error:
-        sys.stderr.write(f"{error.message}\n")
-        return STORE_UNAVAILABLE
     except SmartSpiderError as error:
-        sys.stderr.write(f"{error.message}\n")
-        return 1
+        with contextlib.suppress(OSError):  # nobody may be there to read it
+            sys.stderr.write(f"{error.message}\n")
+        return STORE_UNAVAILABLE if isinstance(error, StoreUnavailable) else 1
     return 0
 
 
