@@ -19,6 +19,7 @@ from smartspider.fetch.transport import AiohttpTransport
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider.wiring.settings import read_settings
+from smartspider.wiring.worker import choose_proxy
 
 
 class SpacedPermit:
@@ -69,7 +70,8 @@ async def fetch_one(url: str, *, obey_robots: bool) -> Page:
     policy = AddressPolicy.parse(settings.allow_private, [normal])
     headers = HeaderPlan(plan, settings.contact or None)
     request = make_request(normal)
-    async with AiohttpTransport(plan, policy=policy, clock=clock) as transport:
+    proxy = choose_proxy(settings)
+    async with AiohttpTransport(plan, policy=policy, clock=clock, choose_proxy=proxy) as transport:
         robots = None
         if obey_robots:
             robots = build_robots(

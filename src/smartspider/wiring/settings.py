@@ -16,12 +16,16 @@ PREFIX = "SMARTSPIDER_"
 SQLITE = "sqlite:///"
 
 
+PROXIES = ("http://", "https://", "socks5://", "socks5h://")
+
+
 class Settings(msgspec.Struct, frozen=True):
     """`SMARTSPIDER_ALLOW_PRIVATE`, `SMARTSPIDER_CONTACT` and so on, by the names of the fields."""
 
     allow_private: str = ""
     contact: str = ""
     log_level: str = "info"
+    proxy: str = ""
     store_url: str = ""
     frontier_url: str = ""
 
@@ -41,6 +45,10 @@ def read_settings(environment: Mapping[str, str] | None = None, folder: Path | N
     if settings.log_level not in LEVELS:
         raise SettingInvalid(
             f"{PREFIX}LOG_LEVEL is {settings.log_level!r}", hint=f"one of {', '.join(LEVELS)}"
+        )
+    if settings.proxy and not settings.proxy.lower().startswith(PROXIES):
+        raise SettingInvalid(  # not repeated: it may have a password
+            f"{PREFIX}PROXY is not the URL of a proxy", hint=f"it begins with {' or '.join(PROXIES)}"
         )
     _check_url("STORE_URL", settings.store_url)
     _check_url("FRONTIER_URL", settings.frontier_url)

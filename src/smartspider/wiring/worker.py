@@ -19,7 +19,7 @@ from smartspider.extract.compile import compile_pages
 from smartspider.fetch.addresses import AddressPolicy
 from smartspider.fetch.headers import HeaderPlan
 from smartspider.fetch.stack import build_fetcher, build_robots
-from smartspider.fetch.transport import AiohttpTransport
+from smartspider.fetch.transport import AiohttpTransport, ChooseProxy
 from smartspider.telemetry.logs import EventLog
 from smartspider.wiring.folder import DataFolder
 from smartspider.wiring.settings import Settings
@@ -28,6 +28,11 @@ from smartspider.wiring.settings import Settings
 def address_policy(plan: Plan, settings: Settings) -> AddressPolicy:
     """Private addresses that are open to a run: those of the installation, and the entries a person gave."""
     return AddressPolicy.parse(settings.allow_private, [entry.url for entry in plan.entries])
+
+
+def choose_proxy(settings: Settings) -> ChooseProxy | None:
+    """Which proxy a request goes through: the installation's, for all of them."""
+    return (lambda _request: settings.proxy) if settings.proxy else None
 
 
 @asynccontextmanager
@@ -43,7 +48,9 @@ async def open_worker(
         log = EventLog(folder.path, f"run-{run.id}-worker-{number}", settings.log_level)
         stack.callback(log.close)
         bus.subscribe(log)
-        transport = await stack.enter_async_context(AiohttpTransport(plan.fetch, policy=policy, clock=clock))
+        transport = await stack.enter_async_context(
+            AiohttpTransport(plan.fetch, policy=policy, clock=clock, choose_proxy=choose_proxy(settings))
+        )
         headers = HeaderPlan(plan.fetch, settings.contact or None)
         robots = None
         if plan.politeness.obey_robots:
