@@ -88,6 +88,16 @@ class ItemsRejected(Event, frozen=True):
     reason: str
 
 
+class LinksDropped(Event, frozen=True):
+    """A page had more links than are kept of one; the first ones were."""
+
+    name: ClassVar[str] = "links.dropped"
+    level: ClassVar[str] = "warning"
+    host: str
+    url: str
+    count: int
+
+
 class HostHeld(Event, frozen=True):
     """A host asked for a pause, or broke, and is left alone for a while."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -50,4 +50,3 @@ class Plan(msgspec.Struct, frozen=True):
     """Politeness rules the task turns off, in words, for the audit."""
     columns: tuple[str, ...] = ()
     """Names of all fields over all page types, in task order: the columns of a table."""
-    meta: dict[str, Any] = {}

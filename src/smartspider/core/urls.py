@@ -92,10 +92,3 @@ def port_of(normal: str) -> int:
     if port.isdigit():
         return int(port)
     return 443 if normal.startswith("https:") else 80
-
-
-def path_of(normal: str) -> str:
-    """Path and query of a normal URL: what robots.txt rules are matched against."""
-    start = normal.index("://") + 3
-    slash = normal.find("/", start)
-    return normal[slash:] if slash >= 0 else "/"

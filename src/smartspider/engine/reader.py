@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from smartspider.core.errors import TooManyRedirects
-from smartspider.core.events import ItemsRejected, ValuesCleaned
+from smartspider.core.events import ItemsRejected, LinksDropped, ValuesCleaned
 from smartspider.core.page import Page
 from smartspider.core.plan import Plan
 from smartspider.core.redirects import redirect_target
@@ -38,6 +38,8 @@ class PageReader:
         extraction = self._extractor.extract(page, request)
         if extraction.cleaned:
             self._bus.publish(ValuesCleaned(self._run_id, request.host, request.url, extraction.cleaned))
+        if extraction.links_dropped:
+            self._bus.publish(LinksDropped(self._run_id, request.host, request.url, extraction.links_dropped))
         if extraction.rejected:
             reason, count = extraction.rejected[0].reason, len(extraction.rejected)
             self._bus.publish(ItemsRejected(self._run_id, request.host, request.url, count, reason))

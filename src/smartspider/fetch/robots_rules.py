@@ -63,11 +63,6 @@ class RobotsRules:
             return None
         return known.file is None or known.file.allows(url)
 
-    def matching_rule(self, url: str) -> str | None:
-        """The line of robots.txt that decides about a URL, when the file is known and has one."""
-        known = self._fresh(_origin(url))
-        return None if known is None or known.file is None else known.file.deciding_line(url)
-
     async def check(self, url: str, permit: Permit) -> None:
         """Return if a URL may be fetched; else `RobotsDisallowed`, `RobotsUnavailable` or the failure."""
         origin = _origin(url)

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from smartspider.core.errors import BadRedirect, TooManyRedirects
-from smartspider.core.events import Event, ItemsRejected, ValuesCleaned
+from smartspider.core.events import Event, ItemsRejected, LinksDropped, ValuesCleaned
 from smartspider.core.extraction import Extraction, Item, Link, Rejected
 from smartspider.core.page import Page
 from smartspider.core.plan import FetchPlan, Plan
@@ -76,6 +76,12 @@ def test_only_good_answers_are_extracted(status: int) -> None:
     assert reading == Reading(page(status=status, location="/elsewhere"))
     assert found is None
     assert desk.extractor.requests == []
+
+
+def test_links_that_were_not_kept_are_told_about() -> None:
+    desk = Desk(links_dropped=4)
+    desk.read(page())
+    assert desk.events == [LinksDropped(7, "h.example", URL, 4)]
 
 
 def test_a_page_with_cleaned_values_is_told_about() -> None:

@@ -32,9 +32,10 @@ async def test_robots_is_read_once_and_obeyed(net: Any) -> None:
         assert (await fetcher.fetch(net.asks(f"{site.url}/secret/open"), net.permit)).body == b"o"
         assert net.robots.allowed_if_known(f"{site.url}/a") is True
         assert net.robots.allowed_if_known(f"{site.url}/secret/x") is False
-        assert net.robots.matching_rule(f"{site.url}/secret/x") == "Disallow: /secret"
-        assert net.robots.matching_rule(f"{site.url}/secret/open") == "Allow: /secret/open"
-        assert net.robots.matching_rule(f"{site.url}/a") is None
+        file = RobotsFile(RULES)
+        assert file.deciding_line(f"{site.url}/secret/x") == "Disallow: /secret"
+        assert file.deciding_line(f"{site.url}/secret/open") == "Allow: /secret/open"
+        assert file.deciding_line(f"{site.url}/a") is None
     assert [seen.target for seen in site.seen] == ["/robots.txt", "/a", "/secret/open"]
     assert net.permit.entered == ["127.0.0.1", "page", "page"]
     assert net.cache.delays == {"127.0.0.1": 2.0}
