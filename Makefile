@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+CORES ?= 2
 SETUP := $(PYTHON) scripts/bootstrap.py
 SECTION = @printf '\n== %s ==\n'
 
@@ -27,12 +28,14 @@ demo: setup ## crawl the bundled demo shop and show what was found
 	@$(BIN)/smartspider demo
 
 test: lint ## everything: lint, types, imports and all tests but the long ones
-	$(SECTION) 'pytest'
-	@$(BIN)/pytest -m "not soak"
+	$(SECTION) 'pytest (unit, contracts, simulation)'
+	@$(BIN)/pytest -q -n $(CORES) -m "not soak and not acceptance"
+	$(SECTION) 'pytest (real processes)'
+	@$(BIN)/pytest -m "acceptance and not soak"
 
-check: lint ## the fast inner loop: like test, without tests that start processes
+check: lint ## the fast inner loop: like test, without simulation and real processes
 	$(SECTION) 'pytest (fast)'
-	@$(BIN)/pytest -q -m "not soak and not acceptance"
+	@$(BIN)/pytest -q -n $(CORES) -m "not soak and not acceptance" --ignore tests/simulation
 
 lint: setup-dev
 	$(SECTION) 'ruff check'

@@ -28,10 +28,13 @@ def main(options: list[str]) -> int:
     build = "\n".join([*requires, "editables"])
     project = ["pyproject.toml", "-"]
     compile_lock("installer", ["-", *options], "uv")
-    compile_lock("runtime", [*project, *options], build)
+    compile_lock("runtime", [*project, "--extra", "all", *options], build)
     compile_lock(
         "dev",
-        [*project, "--extra", "testing", "--group", "dev", "-c", "requirements/runtime.lock", *options],
+        [
+            *(*project, "--extra", "all", "--extra", "testing", "--group", "dev"),
+            *("-c", "requirements/runtime.lock", *options),
+        ],
         build,
     )
     compile_lock("bench", ["--group", "bench", *options])
