@@ -98,6 +98,16 @@ class LinksDropped(Event, frozen=True):
     count: int
 
 
+class FieldsDropped(Event, frozen=True):
+    """Links of a page lost the fields they should carry to the next one: these were too large."""
+
+    name: ClassVar[str] = "fields.dropped"
+    level: ClassVar[str] = "warning"
+    host: str
+    url: str
+    count: int
+
+
 class HostHeld(Event, frozen=True):
     """A host asked for a pause, or broke, and is left alone for a while."""
 

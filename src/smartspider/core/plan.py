@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
+from smartspider.core.dedup import ItemDedup
 from smartspider.core.limits import Guards, Limits
 from smartspider.core.politeness import Politeness
+from smartspider.core.recrawl import Recrawl
 from smartspider.core.request import Request
 from smartspider.core.retry import RetryPolicy
 from smartspider.core.rules import PagePlan
@@ -48,5 +50,10 @@ class Plan(msgspec.Struct, frozen=True):
     weight: int = 1
     overrides: tuple[str, ...] = ()
     """Politeness rules the task turns off, in words, for the audit."""
-    columns: tuple[str, ...] = ()
-    """Names of all fields over all page types, in task order: the columns of a table."""
+    pipeline: tuple[dict[str, Any], ...] = ()
+    """Steps every item goes through: `use`, `fields` and options, as the task has them. One that is not
+    `enabled` does nothing, and still counts for the numbers of the others."""
+    logs_cleaning: bool = False
+    """Keep what each step made of each value."""
+    items: ItemDedup = ItemDedup()
+    recrawl: Recrawl = Recrawl()

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from smartspider.core.fingerprint import fingerprint
+from smartspider.core.recrawl import Version
 from smartspider.core.urls import CanonicalRules, canonical_url, host_of
 
 DEFAULT_PAGE = "default"
@@ -19,6 +20,8 @@ class Extras(msgspec.Struct, frozen=True, omit_defaults=True):
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes | None = None
     meta: dict[str, Any] = {}
+    version: Version | None = None
+    """The version of the page that an earlier run stored: only another one is asked for."""
 
 
 NO_EXTRAS = Extras()
@@ -36,6 +39,8 @@ class Request(msgspec.Struct, frozen=True):
     extras: Extras = NO_EXTRAS
     parent: str | None = None
     """The URL of the page it was found on; known when it is handed out."""
+    is_next_page: bool = False
+    """Pagination led to it when it was found."""
 
     @property
     def host(self) -> str:

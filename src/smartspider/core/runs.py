@@ -58,6 +58,9 @@ class Counters(msgspec.Struct, frozen=True):
     items: int = 0
     rejected: int = 0
     duplicates: int = 0
+    """Items that are not there because an equal one is."""
+    updated: int = 0
+    """Times a later equal item changed a stored one, or took its place with other content."""
     duplicate_urls: int = 0
     retries: int = 0
     returns: int = 0

@@ -6,8 +6,9 @@ from typing import Literal
 
 import msgspec
 
-from smartspider.core.extraction import Item
+from smartspider.core.extraction import Change, Item, Rejected, StepCount
 from smartspider.core.lease import Lease
+from smartspider.core.recrawl import Version
 from smartspider.core.request import Request
 
 UrlState = Literal["open", "done", "redirect", "missing", "skipped", "dead", "broken"]
@@ -28,6 +29,13 @@ class HostNews(msgspec.Struct, frozen=True, gc=False):
     reason: str = ""
 
 
+class Validators(msgspec.Struct, frozen=True, gc=False):
+    """What identifies a version of a page: the fingerprint of its content, and the server's words for it."""
+
+    content: bytes
+    version: Version = Version()
+
+
 class Close(msgspec.Struct, frozen=True):
     """The request is over: its row gets this state, its items and children are stored with it."""
 
@@ -35,8 +43,20 @@ class Close(msgspec.Struct, frozen=True):
     reason: str = ""
     status: int | None = None
     items: list[Item] = []
+    keys: list[tuple[bytes, ...]] = []
+    """What each item is recognised by, in their order; empty when items are not compared."""
     children: list[Request] = []
-    rejected: int = 0
+    next_pages: list[Request] = []
+    """Children that are only added when one of the items is new (or items are not compared)."""
+    links: list[Request] = []
+    """All requests the page leads to, known ones too; filled when later runs ask whether it changed."""
+    rejected: list[Rejected] = []
+    changes: list[Change] = []
+    counts: dict[str, StepCount] = {}
+    validators: Validators | None = None
+    """What a later run may ask with whether the page changed; None when nobody will ask."""
+    is_unchanged: bool = False
+    """The server said that nothing changed: rows and links are those that an earlier run stored."""
     landed: Request | None = None
     """With state `redirect` on one host: the request the chain ended at; items and children are its own."""
 

@@ -14,5 +14,8 @@ class Extractor(Protocol):
     3. Raises only `NotReadable`. 4. No value holds a NUL or a lone surrogate.
     """
 
+    def engine_of(self, page: str) -> str:
+        """What reads the pages of a type: `lexbor`, `lxml`, `json`, ..."""
+
     def extract(self, page: Page, request: Request) -> Extraction:
         """Items and links of a page, by the rules of the request's page type."""

@@ -23,6 +23,8 @@ class SettleReport(msgspec.Struct, frozen=True):
     """What became of the pages, and the holds and guards that followed."""
     stored: list[int] = []
     """Rows (of the leases) whose children are in the store now; the links of others may not be there."""
+    continued: list[int] = []
+    """Those of them whose next pages are in the store as well."""
 
 
 class Ledger(Protocol):
@@ -36,6 +38,21 @@ class Ledger(Protocol):
     8. A run is complete when it has rows and none is open.
     9. One bad row never poisons a batch: it is buried with its reason, the rest is stored.
     10. A run that takes no pages is never added to.
+    11. Where items are compared, stored ones have no key in common. `first`: a later one is dropped, its
+        `update` fields go to the one that stays, whichever run that is of. `last`: a later one takes the
+        place of those of its run; other runs keep theirs. This holds within a page and a settle as well.
+    12. `duplicates` counts the items that are not there because of that, `updated` how often a later one
+        changed what is stored; limits count what is stored.
+    13. Next pages are added only when an item of their page was new, or its items are not compared.
+    14. Every rejected item is counted and the first ten thousand of a run are kept, changes of values up to a
+        million; what steps did is summed. None of it is ever a reason not to store a page.
+    15. A run that looks back remembers pages it closes as done, redirect or missing, with their settle. Found
+        by a link again before its time, a page closes as skipped with the reason; entries, next pages and
+        what a redirect leads to are always fetched, and nothing that a cancelled run saw is held back.
+    16. Where changes are asked for, a request has the version that is remembered of its page, if task and
+        request would read it alike. Unchanged, it gives the items and children it gave then, compared and
+        limited like any; when that is not known any more it comes back without version, as if never sent.
+    17. What was remembered by a run that is deleted is forgotten.
     """
 
     async def settle(self, settlements: Sequence[Settlement]) -> SettleReport:

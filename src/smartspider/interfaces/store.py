@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from smartspider.core.extraction import StepCount
 from smartspider.core.plan import Plan
 from smartspider.core.runs import Run, RunState
 from smartspider.core.verdict import UrlState
@@ -20,6 +21,33 @@ class StoredItem(msgspec.Struct, frozen=True):
     url: str
     data: bytes
     created_at: float
+
+
+class StoredReject(msgspec.Struct, frozen=True):
+    """An item that was not kept. `value` and `data` are JSON; of what is too long, a string of its start."""
+
+    id: int
+    run_id: int
+    url: str
+    reason: str
+    step: str
+    field: str
+    value: bytes
+    data: bytes
+
+
+class StoredChange(msgspec.Struct, frozen=True):
+    """A line of the cleaning log. `before` and `after` are JSON, cut like those of a reject."""
+
+    id: int
+    run_id: int
+    url: str
+    item: int
+    """Its number on the page."""
+    step: str
+    field: str
+    before: bytes
+    after: bytes
 
 
 class Attempt(msgspec.Struct, frozen=True):
@@ -105,6 +133,7 @@ class Store(Protocol):
     4. Items are read in the order they were committed, by a cursor that never skips or repeats one.
     5. A deleted run is gone with everything of it, and its id is never used again.
     6. fsck finds what does not agree, and with `repair` mends what can be mended from the rows.
+    7. Rejects and the cleaning log are read in the order they were committed, by a cursor like that of items.
     """
 
     async def create_run(self, plan: Plan) -> Run:
@@ -127,6 +156,26 @@ class Store(Protocol):
 
     def items(self, run_id: int, after: int = 0) -> AsyncIterator[Sequence[StoredItem]]:
         """Committed items in batches, those with a greater id than `after`."""
+
+    async def rejects(self, run_id: int, *, limit: int = 100, after: int = 0) -> list[StoredReject]:
+        """Items of a run that were not kept, those with a greater id than `after`."""
+
+    async def cleaning(
+        self,
+        run_id: int,
+        *,
+        field: str | None = None,
+        step: str | None = None,
+        limit: int = 100,
+        after: int = 0,
+    ) -> list[StoredChange]:
+        """What steps made of values, those with a greater id than `after`; of one field, or of one step.
+
+        A step is named as the task has it (`pipeline[2] number`) or by what it uses (`number`).
+        """
+
+    async def step_counts(self, run_id: int) -> dict[str, StepCount]:
+        """What each step of a run did, by its name in the task and in the order of that."""
 
     async def find_urls(self, fingerprint: bytes, run_id: int | None = None) -> list[UrlRecord]:
         """What is known about a URL, newest run first."""

@@ -9,7 +9,6 @@ from smartspider.core.errors import NotBuilt, Problem
 from smartspider.taskfile.checks import page_prefix
 from smartspider.taskfile.forms import Part
 from smartspider.taskfile.model import Task
-from smartspider.taskfile.rules import Rule
 
 Finder = Callable[[Task], Iterable[str]]
 """Gives the paths of the keys that need a capability."""
@@ -47,21 +46,6 @@ def _given(path: str) -> Finder:
     return find
 
 
-def _rule_type(kind: str) -> Finder:
-    """A rule or a follow of a type."""
-
-    def find(task: Task) -> Iterator[str]:
-        for path, rule in _all_rules(task):
-            if rule.type == kind:
-                yield f"{path}.type"
-        for name, page in task.page_types.items():
-            for index, follow in enumerate(page.follow):
-                if follow.type == kind:
-                    yield f"{page_prefix(task, name)}follow[{index}].type"
-
-    return find
-
-
 def _pagination(kind: str) -> Finder:
     """A pagination of a kind."""
 
@@ -73,62 +57,13 @@ def _pagination(kind: str) -> Finder:
     return find
 
 
-def _rule_steps(task: Task) -> Iterator[str]:
-    return (f"{path}.steps" for path, rule in _all_rules(task) if rule.steps)
-
-
-def _items_alternatives(task: Task) -> Iterator[str]:
-    for name, page in task.page_types.items():
-        if isinstance(page.selectors.items, list):
-            yield f"{page_prefix(task, name)}selectors.items"
-
-
-def _all_rules(task: Task) -> Iterator[tuple[str, Rule]]:
-    """Every rule object of the task with its path."""
-    for name, page in task.page_types.items():
-        prefix = f"{page_prefix(task, name)}selectors."
-        if page.selectors.items is not None:
-            yield from _rules_in(f"{prefix}items", page.selectors.items)
-        for field, rule in page.selectors.fields.items():
-            yield from _rules_in(f"{prefix}fields.{field}", rule)
-
-
-def _rules_in(path: str, rule: Any) -> Iterator[tuple[str, Rule]]:
-    match rule:
-        case Rule():
-            yield path, rule
-        case list():
-            for index, inner in enumerate(rule):
-                yield from _rules_in(f"{path}[{index}]", inner)
-        case dict():
-            for name, inner in rule.items():
-                yield from _rules_in(f"{path}.{name}", inner)
-        case _:
-            return
-
-
 NOT_BUILT: tuple[tuple[str, Finder], ...] = (
-    ("XPath rules are", _rule_type("xpath")),
-    ("JMESPath rules are", _rule_type("jmespath")),
-    ("regex rules are", _rule_type("regex")),
-    ("steps of a rule are", _rule_steps),
-    ("alternatives for items are", _items_alternatives),
-    ("pagination by page number is", _pagination("page_param")),
-    ("pagination by offset is", _pagination("offset")),
-    ("pagination by cursor is", _pagination("cursor")),
     ("pagination by scrolling is", _pagination("scroll")),
-    ("pagination by Link header is", _pagination("header_link")),
-    ("starting from sitemaps is", _given("sitemaps")),
     ("fetching by browser or impersonation is", _given("fetch.mode")),
     ("proxy pools are", _given("fetch.proxy_pool")),
     ("waiting for an element is", _given("fetch.wait_for")),
     ("actions on a page are", _given("fetch.actions")),
     ("the Bloom filter is", _given("dedup.urls")),
-    ("a dedup window is", _given("dedup.window")),
-    ("dedup of items is", _given("dedup.items")),
-    ("dedup over a whole task is", _given("dedup.scope")),
-    ("keeping the last of equal items is", _given("dedup.keep")),
-    ("the pipeline is", _given("pipeline")),
     ("sinks besides the result store are", _given("sinks")),
     ("alerts on empty fields are", _given("alerts.empty_fields")),
     ("the WARC archive is", _given("archive.warc")),

@@ -6,15 +6,28 @@ from collections.abc import Iterator
 
 from smartspider.core.errors import Problem
 from smartspider.core.request import DEFAULT_PAGE
+from smartspider.core.rules import OWN_PAGE
+from smartspider.core.templating import names_in
+from smartspider.taskfile.entries import entry_problems
 from smartspider.taskfile.keys import did_you_mean, nearest
 from smartspider.taskfile.model import Task
-from smartspider.taskfile.pages import PageType
+from smartspider.taskfile.pages import Follow, PageType, Selectors
 from smartspider.taskfile.rules import Rule
+from smartspider.taskfile.sections import Adaptive
+from smartspider.taskfile.values import duration_s
 
 
 def cross_problems(task: Task) -> list[Problem]:
     """Everything that contradicts something else in the task."""
-    return [*_default_page(task), *_entry_pages(task), *_page_problems(task), *_field_names(task)]
+    return [
+        *_default_page(task),
+        *_entry_pages(task),
+        *entry_problems(task),
+        *_sitemaps(task),
+        *_page_problems(task),
+        *_field_names(task),
+        *_intervals(task),
+    ]
 
 
 def page_prefix(task: Task, name: str) -> str:
@@ -23,32 +36,60 @@ def page_prefix(task: Task, name: str) -> str:
 
 
 def _default_page(task: Task) -> Iterator[Problem]:
-    top = PageType(selectors=task.selectors, follow=task.follow, pagination=task.pagination)
-    if DEFAULT_PAGE in task.pages and not top.is_empty:
+    has_top = task.selectors != Selectors() or task.follow or task.pagination or not task.emit
+    if DEFAULT_PAGE in task.pages and has_top:
         reason = "the page type 'default' is defined twice: here and by the top-level keys"
         yield Problem("pages.default", reason, "keep the top-level selectors, follow and pagination, or this")
 
 
+def _has_default(task: Task) -> bool:
+    types = task.page_types
+    return DEFAULT_PAGE in task.pages or not task.pages or not types[DEFAULT_PAGE].is_empty
+
+
 def _entry_pages(task: Task) -> Iterator[Problem]:
     types = task.page_types
-    has_default = DEFAULT_PAGE in task.pages or not task.pages or not types[DEFAULT_PAGE].is_empty
     for index, entry in enumerate(task.entry_urls):
         page = DEFAULT_PAGE if isinstance(entry, str) else entry.page
         if page not in types:
             yield _unknown(f"entry_urls[{index}].page", "page type", page, list(types))
-        elif page == DEFAULT_PAGE and not has_default:
+        elif page == DEFAULT_PAGE and not _has_default(task):
             reason = "the entry has page type 'default', which takes and follows nothing"
             hint = "write it as {url, page}; page types: " + ", ".join(task.pages)
             yield Problem(f"entry_urls[{index}]", reason, hint)
+
+
+def _sitemaps(task: Task) -> Iterator[Problem]:
+    if task.sitemaps is True and not _has_default(task):
+        reason = "pages of the sitemaps have page type 'default', which takes and follows nothing"
+        yield Problem("sitemaps", reason, "write them as [{url, page}]; page types: " + ", ".join(task.pages))
+    seen: set[str] = set()
+    for index, given in enumerate([] if isinstance(task.sitemaps, bool) else task.sitemaps):
+        path = f"sitemaps[{index}]"
+        url, page = (given, DEFAULT_PAGE) if isinstance(given, str) else (given.url, given.page)
+        if url in seen:
+            yield Problem(path, f"{url} is listed twice", "a request is fetched once in a run")
+        seen.add(url)
+        if page not in task.page_types:
+            yield _unknown(f"{path}.page", "page type", page, list(task.page_types))
+        elif page == DEFAULT_PAGE and not _has_default(task):
+            reason = "its pages have page type 'default', which takes and follows nothing"
+            yield Problem(path, reason, "write it as {url, page}; page types: " + ", ".join(task.pages))
 
 
 def _page_problems(task: Task) -> Iterator[Problem]:
     types = task.page_types
     for name, page in types.items():
         prefix = page_prefix(task, name)
+        if name.startswith(OWN_PAGE):
+            yield Problem(
+                f"pages.{name}", f"the name of a page type begins with {OWN_PAGE!r}", "leave it out"
+            )
         for index, follow in enumerate(page.follow):
             if follow.to is not None and follow.to not in types:
                 yield _unknown(f"{prefix}follow[{index}].to", "page type", follow.to, list(types))
+            yield from _carried(f"{prefix}follow[{index}]", follow, page, task)
+        yield from _endings(f"{prefix}pagination.stop_when", page, task)
         items = page.selectors.items
         for rule in items if isinstance(items, list) else [items]:
             if isinstance(rule, Rule) and rule.type in ("const", "meta"):
@@ -56,8 +97,45 @@ def _page_problems(task: Task) -> Iterator[Problem]:
                 yield Problem(f"{prefix}selectors.items", reason, "leave items out: the page is one item")
 
 
+def _carried(path: str, follow: Follow, page: PageType, task: Task) -> Iterator[Problem]:
+    """Fields that a link should take along or have put in, and that its page does not have."""
+    fields = list(page.selectors.fields)
+    for index, name in enumerate(follow.carry):
+        if name not in fields:
+            yield _unknown(f"{path}.carry[{index}]", "field", name, fields)
+    known = ["value", *fields, *task.variables]
+    for name in names_in(follow.request.url if follow.request else None):
+        if name.partition(".")[0] not in known and name not in known:
+            yield _unknown(f"{path}.request.url", "field or variable", name, known)
+
+
+def _endings(path: str, page: PageType, task: Task) -> Iterator[Problem]:
+    if page.pagination is None:
+        return
+    stop_when = page.pagination.stop_when
+    is_unique = any(step == "unique" or getattr(step, "use", "") == "unique" for step in task.pipeline)
+    if stop_when.seen and task.dedup.items is None and not is_unique:
+        reason = "what was seen before is only known when items are compared"
+        yield Problem(f"{path}.seen", reason, "set dedup.items to 'content' or to a list of fields")
+    if stop_when.seen and not page.emit:
+        yield Problem(f"{path}.seen", "the page type gives no rows that could be compared", "leave it out")
+    known = [*page.selectors.fields, *_made_fields(task)]
+    if stop_when.older_than is not None and stop_when.older_than.field not in known:
+        yield _unknown(f"{path}.older_than.field", "field", stop_when.older_than.field, known)
+
+
+def _made_fields(task: Task) -> Iterator[str]:
+    """Names that steps of the pipeline may give to fields."""
+    for step in task.pipeline:
+        if not isinstance(step, str):
+            yield from step.fields or ()
+            to = (step.model_extra or {}).get("to")
+            yield from [to] if isinstance(to, str) else map(str, to.values()) if isinstance(to, dict) else ()
+
+
 def _field_names(task: Task) -> Iterator[Problem]:
-    known = list({name: None for page in task.page_types.values() for name in page.selectors.fields})
+    fields = [name for page in task.page_types.values() for name in page.selectors.fields]
+    known = list(dict.fromkeys([*fields, *_made_fields(task)]))
     named = {
         "dedup.items": task.dedup.items,
         "alerts.empty_fields": task.alerts.empty_fields if task.alerts else None,
@@ -66,6 +144,13 @@ def _field_names(task: Task) -> Iterator[Problem]:
         for index, name in enumerate(names if isinstance(names, list) else ()):
             if name not in known:
                 yield _unknown(f"{path}[{index}]", "field", name, known)
+
+
+def _intervals(task: Task) -> Iterator[Problem]:
+    bounds = task.recrawl.adaptive
+    if isinstance(bounds, Adaptive) and duration_s(bounds.min) > duration_s(bounds.max):
+        reason = f"the shortest interval {bounds.min} is longer than the longest, {bounds.max}"
+        yield Problem("recrawl.adaptive.min", reason, "a duration that is not longer than max")
 
 
 def _unknown(path: str, what: str, name: str, known: list[str]) -> Problem:

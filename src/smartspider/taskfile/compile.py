@@ -6,18 +6,22 @@ import hashlib
 import json
 from collections.abc import Iterator
 
+from smartspider.core.dedup import ItemDedup, unique_keys
 from smartspider.core.limits import Guards, Limits
 from smartspider.core.plan import FetchPlan, Plan
 from smartspider.core.politeness import Politeness
+from smartspider.core.recrawl import Recrawl
 from smartspider.core.retry import RetryPolicy
 from smartspider.core.scope import Scope
 from smartspider.core.traps import TrapGuards
 from smartspider.core.urls import CanonicalRules
 from smartspider.taskfile.capabilities import require_built
-from smartspider.taskfile.compile_pages import page_plans
+from smartspider.taskfile.compile_pages import page_plans, steps_of
+from smartspider.taskfile.compile_sitemaps import sitemap_plans, sitemap_requests
 from smartspider.taskfile.entries import entry_requests
 from smartspider.taskfile.model import Task
-from smartspider.taskfile.values import host_in_punycode
+from smartspider.taskfile.sections import Adaptive
+from smartspider.taskfile.values import duration_s, host_in_punycode
 
 _GENTLE_DELAY_S = 0.1
 
@@ -27,13 +31,15 @@ def compile_task(task: Task) -> Plan:
     require_built(task)
     canonical = CanonicalRules(frozenset(task.dedup.ignore_params), task.dedup.drop_tracking)
     entries = entry_requests(task, canonical)
-    pages = page_plans(task)
+    pages = page_plans(task) | sitemap_plans(task)
+    known = {entry.fingerprint for entry in entries}
+    sitemaps = [each for each in sitemap_requests(task, entries, canonical) if each.fingerprint not in known]
     spec = task.as_written()
     return Plan(
         name=task.name,
         spec=_json(spec, is_sorted=False),
         spec_hash=hashlib.sha256(_json(spec, is_sorted=True)).hexdigest(),
-        entries=entries,
+        entries=(*entries, *sitemaps),
         pages=pages,
         scope=_scope(task, frozenset(entry.host for entry in entries)),
         fetch=_fetch(task),
@@ -46,7 +52,10 @@ def compile_task(task: Task) -> Plan:
         concurrency=task.concurrency,
         weight=task.priority + 1,
         overrides=tuple(_overrides(task)),
-        columns=tuple(dict.fromkeys(name for page in pages.values() for name in page.fields)),
+        pipeline=steps_of(task.pipeline),
+        logs_cleaning=task.cleaning_log,
+        items=_item_dedup(task),
+        recrawl=_recrawl(task),
     )
 
 
@@ -110,6 +119,29 @@ def _guards(task: Task) -> Guards:
         consecutive_failures=task.alerts.consecutive_failures,
         failure_rate=task.alerts.failure_rate,
         pauses=task.alerts.action == "pause",
+    )
+
+
+def _item_dedup(task: Task) -> ItemDedup:
+    asked = task.dedup
+    keys: list[tuple[str, ...]] = []
+    if asked.items is not None:
+        keys.append(() if asked.items == "content" else tuple(asked.items))
+    keys += unique_keys(steps_of(task.pipeline))
+    return ItemDedup(tuple(keys), asked.scope, asked.keep, tuple(asked.update))
+
+
+def _recrawl(task: Task) -> Recrawl:
+    asked = task.recrawl.adaptive
+    bounds = asked if isinstance(asked, Adaptive) else Adaptive() if asked else None
+    return Recrawl(
+        window_s=duration_s(task.dedup.window) if task.dedup.window else None,
+        conditional=task.recrawl.conditional,
+        min_s=duration_s(bounds.min) if bounds else None,
+        max_s=duration_s(bounds.max) if bounds else None,
+        is_by_depth=task.limits.max_depth is not None
+        or task.scope.max_depth is not None
+        or any(follow.max_depth is not None for page in task.page_types.values() for follow in page.follow),
     )
 
 

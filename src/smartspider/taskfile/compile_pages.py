@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, assert_never
 
 from smartspider.core import rules as core
 from smartspider.taskfile.model import Task
-from smartspider.taskfile.pages import Follow, NextLink, PageType
+from smartspider.taskfile.pages import (
+    Cursor,
+    Follow,
+    HeaderLink,
+    NextLink,
+    Offset,
+    OlderThan,
+    PageParam,
+    PageType,
+    Pagination,
+    RequestTemplate,
+    Scroll,
+)
 from smartspider.taskfile.rules import FieldRule, Rule, Step
+from smartspider.taskfile.values import age_or_moment
 
 
 def page_plans(task: Task) -> dict[str, core.PagePlan]:
     """Every page type of the task, `default` included, in task order."""
-    return {name: _page_plan(name, page) for name, page in task.page_types.items()}
+    return {name: _page_plan(name, page, task) for name, page in task.page_types.items()}
 
 
-def _page_plan(name: str, page: PageType) -> core.PagePlan:
+def _page_plan(name: str, page: PageType, task: Task) -> core.PagePlan:
     items = page.selectors.items
-    pagination = page.pagination
+    alternatives = () if items is None else items if isinstance(items, list) else (items,)
     return core.PagePlan(
         name=name,
-        items=_rule(items) if isinstance(items, (str, Rule)) else None,
+        items=tuple(_rule(rule) for rule in alternatives),
         fields={field: _field(rule) for field, rule in page.selectors.fields.items()},
-        follow=tuple(_follow(follow, name) for follow in page.follow),
-        pagination=_next_link(pagination) if isinstance(pagination, NextLink) else None,
+        follow=tuple(_follow(follow, name, task) for follow in page.follow),
+        pagination=_pagination(page.pagination),
+        stop_when=_stop_when(page.pagination),
+        emits=page.emit,
+        obeys_nofollow=task.politeness.robots == "obey",
     )
 
 
@@ -47,15 +64,20 @@ def _rule(rule: str | Rule) -> core.Rule:
         attr=rule.attr,
         join=rule.join,
         is_raw=rule.text == "raw",
-        steps=tuple(_step(step) for step in rule.steps),
+        within=rule.within,
+        fields={name: _field(inner) for name, inner in rule.fields.items()},
+        steps=steps_of(rule.steps),
     )
 
 
-def _step(step: str | Step) -> dict[str, Any]:
-    return {"use": step} if isinstance(step, str) else step.model_dump(exclude_defaults=True)
+def steps_of(steps: Iterable[str | Step]) -> tuple[dict[str, Any], ...]:
+    """Steps as plain values. Those that are switched off stay, so that the others keep their numbers."""
+    return tuple(
+        {"use": step} if isinstance(step, str) else step.model_dump(exclude_defaults=True) for step in steps
+    )
 
 
-def _follow(follow: Follow, page: str) -> core.Follow:
+def _follow(follow: Follow, page: str, task: Task) -> core.Follow:
     return core.Follow(
         rule=core.Rule(follow.type, follow.selector, many=True),
         to=follow.to or page,
@@ -63,8 +85,48 @@ def _follow(follow: Follow, page: str) -> core.Follow:
         deny=tuple(follow.deny),
         priority=follow.priority,
         max_depth=follow.max_depth,
+        carry=tuple(follow.carry),
+        request=None if follow.request is None else _template(follow.request, task),
     )
 
 
-def _next_link(pagination: NextLink) -> core.NextLink:
-    return core.NextLink(core.Rule("css", pagination.selector))
+def _template(request: RequestTemplate, task: Task) -> core.RequestTemplate:
+    return core.RequestTemplate(
+        url=request.url,
+        method=request.method or ("GET" if request.body is None else "POST"),
+        headers=tuple(request.headers.items()),
+        body=request.body,
+        variables=dict(task.variables),
+    )
+
+
+def _pagination(pagination: Pagination | None) -> core.Pagination | None:
+    match pagination:
+        case NextLink(selector=selector, language=language):
+            return core.NextLink(core.Rule(language, selector))
+        case PageParam(param=param, start=start, step=step, stop=stop):
+            return core.PageParam(param, start, step, stop)
+        case Offset(param=param, size=size, limit_param=limit_param, stop=stop):
+            return core.Offset(param, size, limit_param, stop)
+        case Cursor(expr=expr, param=param, into=into):
+            return core.Cursor(expr, param, into)
+        case HeaderLink():
+            return core.HeaderLink()
+        case Scroll() | None:
+            return None  # scrolling needs a browser: `capabilities` refuses it
+        case _:
+            assert_never(pagination)
+
+
+def _stop_when(pagination: Pagination | None) -> core.StopWhen:
+    if pagination is None:
+        return core.StopWhen()
+    asked = pagination.stop_when
+    return core.StopWhen(
+        asked.empty, asked.seen, None if asked.older_than is None else _older(asked.older_than)
+    )
+
+
+def _older(asked: OlderThan) -> core.OlderThan:
+    age_s, moment = age_or_moment(asked.than)
+    return core.OlderThan(asked.field, age_s, moment)

@@ -1,59 +1,165 @@
-"""The first requests of a run."""
+"""The first requests of a run: every entry, once for each combination of its values."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator, Mapping
+from itertools import islice, product
+from math import prod
+from typing import Any
 
+from smartspider.core.bodies import FORM, JSON, json_body, media_type_of, said_to_be
 from smartspider.core.errors import Problem
 from smartspider.core.request import Extras, Request, make_request
-from smartspider.core.urls import CanonicalRules, normal_url
-from smartspider.taskfile.model import Entry, Task
-from smartspider.taskfile.problems import task_invalid
+from smartspider.core.templating import fill_form, fill_header, fill_json, fill_text, fill_url, names_in
+from smartspider.core.urls import CanonicalRules, authority_of, normal_url
+from smartspider.taskfile.keys import did_you_mean, nearest
+from smartspider.taskfile.model import EachForm, Entry, Range, Task
+from smartspider.taskfile.problems import shown, task_invalid
+from smartspider.taskfile.values import url_trouble
+
+MOST_ENTRIES = 1_000_000
+_TRIED = 100
+"""Combinations of an entry whose URLs are looked at before the task is compiled."""
 
 
 def entry_requests(task: Task, rules: CanonicalRules) -> tuple[Request, ...]:
     """The entries of the task, each distinct request once.
 
-    Raises TaskInvalid when one request is asked for as two page types: it is fetched once, as one of them.
+    Raises TaskInvalid when a URL made from values is none, or when one request is asked for as two page
+    types: it is fetched once, as one of them.
     """
     requests: dict[bytes, Request] = {}
     for index, entry in enumerate(task.entry_urls):
-        request = _request(entry, task.fetch.method, rules)
-        known = requests.setdefault(request.fingerprint, request)
-        if known.page != request.page:
-            reason = f"{request.url} is the same request as an entry with page type {known.page!r}"
-            hint = "a request is fetched once in a run, with one page type"
-            raise task_invalid([Problem(f"entry_urls[{index}].page", reason, hint)])
+        for request in _made(index, entry, task, rules):
+            known = requests.setdefault(request.fingerprint, request)
+            if known.page != request.page:
+                reason = f"{request.url} is the same request as an entry with page type {known.page!r}"
+                hint = "a request is fetched once in a run, with one page type"
+                raise task_invalid([Problem(f"entry_urls[{index}].page", reason, hint)])
     return tuple(requests.values())
 
 
-def _request(entry: str | Entry, method: str, rules: CanonicalRules) -> Request:
-    if isinstance(entry, str):
-        return make_request(_normal(entry), rules=rules, is_entry=True, extras=Extras(method=method))
-    return make_request(
-        _normal(entry.url),
-        rules=rules,
-        page=entry.page,
-        priority=entry.priority,
-        is_entry=True,
-        extras=_extras(entry, method),
-    )
+def entry_problems(task: Task) -> Iterator[Problem]:
+    """What is wrong with the templates of the entries, and with what stands beside one another in them."""
+    total = 0
+    for index, entry in enumerate(task.entry_urls):
+        path = f"entry_urls[{index}]"
+        problems = [*_form_problems(path, _as_entry(entry)), *_name_problems(path, entry, task)]
+        yield from problems
+        total += prod(map(_count, _as_entry(entry).each.values()))
+        if total > MOST_ENTRIES:
+            reason = f"the entries make {total:,} requests, more than {MOST_ENTRIES:,}"
+            yield Problem(
+                f"{path}.each", reason, "split the task, or let pagination and follow find the rest"
+            )
+            return
+        if not problems:
+            tried = islice(_combinations(entry, task), _TRIED)
+            troubles = (_url_problem(index, entry, values) for values in tried)
+            yield from islice(filter(None, troubles), 1)
 
 
-def _normal(url: str) -> str:
-    normal = normal_url(url)
-    if normal is None:
-        raise ValueError(f"{url} was not validated")
-    return normal
+def _form_problems(path: str, entry: Entry) -> Iterator[Problem]:
+    if entry.graphql is not None and entry.body is not None:
+        yield Problem(f"{path}.body", "the entry has a body and a GraphQL query", "leave one of them out")
+    if entry.graphql is not None and entry.method not in (None, "POST"):
+        yield Problem(
+            f"{path}.method", f"a GraphQL query is sent by POST, not {entry.method}", "leave it out"
+        )
+    for name, values in entry.each.items():
+        if not _count(values):
+            reason = f"there is no number from {values.start} to {values.stop}"  # type: ignore[union-attr] # only a range can be empty
+            yield Problem(f"{path}.each.{name}", reason, "'to' is the last number, inclusive")
 
 
-def _extras(entry: Entry, method: str) -> Extras:
-    headers = dict(entry.headers)
-    body = entry.body.encode() if isinstance(entry.body, str) else None
-    if isinstance(entry.body, (dict, list)):
-        body = json.dumps(entry.body, ensure_ascii=False, separators=(",", ":")).encode()
-        if not any(name.lower() == "content-type" for name in headers):
-            headers["Content-Type"] = "application/json"
-    return Extras(
-        method=entry.method or method, headers=tuple(headers.items()), body=body, meta=dict(entry.meta)
-    )
+def _name_problems(path: str, entry: str | Entry, task: Task) -> Iterator[Problem]:
+    whole = _as_entry(entry)
+    variables = whole.graphql.variables if whole.graphql else {}
+    telling = {*names_in(whole.url), *names_in(whole.body), *names_in(variables)}
+    for name in whole.each:
+        if name not in telling:
+            reason = (
+                f"{{{name}}} stands neither in the URL nor in the body, so all requests would be the same"
+            )
+            yield Problem(f"{path}.each.{name}", reason, f"put {{{name}}} where the values belong")
+    known = [*whole.each, *task.variables]
+    if known:
+        place = path if isinstance(entry, str) else f"{path}.url"
+        for name in names_in(whole.url):
+            if name not in known:
+                near = nearest(name, known)
+                hint = did_you_mean(near) if near else f"known: {', '.join(known)}"
+                yield Problem(place, f"there is no variable {name!r}", hint)
+
+
+def _url_problem(index: int, entry: str | Entry, values: dict[str, Any]) -> Problem | None:
+    template = entry if isinstance(entry, str) else entry.url
+    url = fill_url(template, values)
+    trouble = url_trouble(url)
+    if trouble is None and any(True for _ in names_in(authority_of(url.lstrip()))):
+        trouble = "has a name in its host that stands for nothing", "define it in variables"
+    if trouble is None:
+        return None
+    place = f"entry_urls[{index}]" if isinstance(entry, str) else f"entry_urls[{index}].url"
+    made = "" if url == template else f", made from {shown(template)},"
+    return Problem(place, f"{shown(url)}{made} {trouble[0]}", trouble[1])
+
+
+def _combinations(entry: str | Entry, task: Task) -> Iterator[dict[str, Any]]:
+    """What the names of an entry stand for, for each of its requests; `each` goes before `variables`."""
+    each = {} if isinstance(entry, str) else entry.each
+    for values in product(*map(_values, each.values())):
+        yield {**task.variables, **dict(zip(each, values, strict=True))}
+
+
+def _values(each: EachForm) -> range | list[str | int | float]:
+    return range(each.start, each.stop + 1, each.step) if isinstance(each, Range) else each
+
+
+def _count(each: EachForm) -> int:
+    return len(_values(each))
+
+
+def _as_entry(entry: str | Entry) -> Entry:
+    return Entry(url=entry) if isinstance(entry, str) else entry
+
+
+def _made(index: int, entry: str | Entry, task: Task, rules: CanonicalRules) -> Iterator[Request]:
+    """The requests of an entry. Only what differs between them is made for each."""
+    whole = _as_entry(entry)
+    variables = whole.graphql.variables if whole.graphql else None
+    differs = any(True for _ in names_in([whole.headers, whole.body, variables, whole.meta]))
+    same = None if differs else _extras(whole, task.variables, task.fetch.method)
+    for values in _combinations(entry, task):
+        url = normal_url(fill_url(whole.url, values))
+        if url is None or "{" in url:
+            trouble = _url_problem(index, entry, values)
+            if trouble is not None:
+                raise task_invalid([trouble])
+        yield make_request(
+            url or "",
+            rules=rules,
+            page=whole.page,
+            priority=whole.priority,
+            is_entry=True,
+            extras=same or _extras(whole, values, task.fetch.method),
+        )
+
+
+def _extras(entry: Entry, values: Mapping[str, Any], method: str) -> Extras:
+    headers = tuple((name, fill_header(text, values)) for name, text in entry.headers.items())
+    meta = fill_json(entry.meta, values) if values else dict(entry.meta)
+    body: bytes | None = None
+    if entry.graphql is not None:
+        asked = {"query": entry.graphql.query, "variables": fill_json(entry.graphql.variables, values)}
+        named = {"operationName": entry.graphql.operation} if entry.graphql.operation else {}
+        return Extras("POST", said_to_be(JSON, headers), json_body({**asked, **named}), meta)
+    if isinstance(entry.body, str):
+        fill = fill_form if media_type_of(headers) == FORM else fill_text
+        body = fill(entry.body, values).encode(errors="replace")
+    elif entry.body is not None:
+        body = json_body(fill_json(entry.body, values))
+        headers = said_to_be(JSON, headers)
+    if body is not None and method == "GET":
+        method = "POST"
+    return Extras(entry.method or method, headers, body, meta)

@@ -14,12 +14,12 @@ from smartspider.taskfile.model import Task
 from smartspider.taskfile.problems import problems_of, shown, task_invalid
 from smartspider.taskfile.settings import with_settings
 
-__all__ = ["load_task", "parse_task", "read_document"]
+__all__ = ["load_task", "parse_task", "read_document", "read_text"]
 
 
 def load_task(path: Path, settings: Sequence[str] = ()) -> Task:
     """The task in a JSON or YAML file, `a.b=JSON` settings put over it. Raises TaskInvalid, NotFound."""
-    return parse_task(with_settings(read_document(_read_text(path), path.name), settings))
+    return parse_task(with_settings(read_document(read_text(path), path.name), settings))
 
 
 def parse_task(data: object) -> Task:
@@ -36,7 +36,8 @@ def parse_task(data: object) -> Task:
     return task
 
 
-def _read_text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """The text of a task file. Raises NotFound, TaskInvalid."""
     try:
         raw = path.read_bytes()
     except FileNotFoundError as error:

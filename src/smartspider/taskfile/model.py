@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, JsonValue, Tag
+from pydantic import ConfigDict, Field, JsonValue, Tag, field_validator
 
 from smartspider.core.request import DEFAULT_PAGE
 from smartspider.taskfile.forms import LIST, MARK, NUMBER, OBJECT, SWITCH, TEXT, Part, by_form
-from smartspider.taskfile.pages import Follow, PageType, Pagination, Selectors
+from smartspider.taskfile.pages import Body, Follow, PageType, Pagination, Selectors
 from smartspider.taskfile.rules import StepForm
 from smartspider.taskfile.sections import (
     Alerts,
@@ -17,44 +17,112 @@ from smartspider.taskfile.sections import (
     Fetch,
     Limits,
     Politeness,
+    Recrawl,
     Retry,
     Schedule,
     Scope,
     Sink,
     Traps,
 )
-from smartspider.taskfile.values import Cron, Headers, HttpUrl, Method, Priority, TaskName, Text
+from smartspider.taskfile.values import (
+    Cron,
+    Headers,
+    HttpUrl,
+    Method,
+    Pattern,
+    Priority,
+    TaskName,
+    TemplateUrl,
+    Text,
+    checked_moment,
+)
 
 ENTRY = MARK + "entry"
 SCHEDULE = MARK + "schedule"
+RANGE = MARK + "range"
+SITEMAP = MARK + "sitemap"
+
+
+class GraphQl(Part):
+    """A GraphQL request."""
+
+    query: Text = Field(description="The query or mutation.")
+    variables: dict[str, JsonValue] = Field(default={}, description="Its variables; templates are put in.")
+    operation: Text | None = Field(default=None, description="Which operation of the query is meant.")
+
+
+class Range(Part):
+    """Whole numbers from one to another, both included."""
+
+    start: int = Field(alias="from", description="First number.")
+    stop: int = Field(alias="to", description="Last number, inclusive.")
+    step: int = Field(default=1, ge=1, description="Distance between two of them.")
+
+
+ValueForm = Annotated[
+    Annotated[str, Tag(TEXT)] | Annotated[int | float, Tag(NUMBER)],
+    by_form({TEXT: TEXT, NUMBER: NUMBER}, "text or a number"),
+]
+EachForm = Annotated[
+    Annotated[list[ValueForm], Field(min_length=1, max_length=100_000), Tag(LIST)]
+    | Annotated[Range, Tag(RANGE)],
+    by_form({LIST: LIST, OBJECT: RANGE}, "a list of values or an object with 'from' and 'to'"),
+]
 
 
 class Entry(Part):
-    """A request the crawl starts with."""
+    """A request the crawl starts with. `{name}` in it stands for a value of `each` or of `variables`."""
 
-    url: HttpUrl = Field(description="The URL.", examples=["https://example.com/"])
-    method: Method | None = Field(default=None, description="Default: that of `fetch.method`.")
+    url: TemplateUrl = Field(description="The URL.", examples=["https://example.com/"])
+    method: Method | None = Field(
+        default=None, description="Default: that of `fetch.method`; POST for GraphQL or with a body."
+    )
     headers: Headers = Field(default={}, description="Sent with this request.")
-    body: (
-        Annotated[
-            Annotated[str, Tag(TEXT)]
-            | Annotated[dict[str, JsonValue], Tag(OBJECT)]
-            | Annotated[list[JsonValue], Tag(LIST)],
-            by_form({TEXT: TEXT, OBJECT: OBJECT, LIST: LIST}, "text, an object or a list"),
-        ]
-        | None
-    ) = Field(default=None, description="Text is sent as it is, an object or a list as JSON.")
+    body: Body | None = Field(default=None, description="Text is sent as it is, an object or a list as JSON.")
+    graphql: GraphQl | None = Field(default=None, description="A GraphQL query, sent by POST as JSON.")
+    each: dict[Text, EachForm] = Field(
+        default={},
+        description="Values for templates: one request for each value, and for each combination of several.",
+        examples=[{"year": {"from": 2020, "to": 2026}}, {"city": ["Berlin", "Paris"]}],
+    )
     priority: Priority = Field(default=0, description="Higher is fetched earlier.")
     page: Text = Field(default=DEFAULT_PAGE, description="Page type.")
     meta: dict[str, JsonValue] = Field(default={}, description="Values for rules of type `meta`.")
 
 
 EntryForm = Annotated[
-    Annotated[HttpUrl, Tag(TEXT)] | Annotated[Entry, Tag(ENTRY)],
+    Annotated[TemplateUrl, Tag(TEXT)] | Annotated[Entry, Tag(ENTRY)],
     by_form({TEXT: TEXT, OBJECT: ENTRY}, "a URL or an object with 'url'"),
 ]
+
+
+class Sitemap(Part):
+    """A sitemap or sitemap index, and which of its pages are wanted."""
+
+    url: HttpUrl = Field(description="Where it is.", examples=["https://example.com/sitemap.xml"])
+    page: Text = Field(default=DEFAULT_PAGE, description="Page type of the pages it lists.")
+    allow: list[Pattern] = Field(
+        default=[], description="Regular expressions; a page must match one of them."
+    )
+    deny: list[Pattern] = Field(
+        default=[], description="Regular expressions; a page that matches is left out."
+    )
+    newer_than: Text | None = Field(
+        default=None, description="Only pages changed since: a duration or a date.", examples=["7d"]
+    )
+
+    @field_validator("newer_than")
+    @classmethod
+    def _is_a_moment(cls, value: str | None) -> str | None:
+        return None if value is None else checked_moment(value)
+
+
+SitemapForm = Annotated[
+    Annotated[HttpUrl, Tag(TEXT)] | Annotated[Sitemap, Tag(SITEMAP)],
+    by_form({TEXT: TEXT, OBJECT: SITEMAP}, "a URL or an object with 'url'"),
+]
 Sitemaps = Annotated[
-    Annotated[bool, Tag(SWITCH)] | Annotated[list[HttpUrl], Field(min_length=1), Tag(LIST)],
+    Annotated[bool, Tag(SWITCH)] | Annotated[list[SitemapForm], Field(min_length=1), Tag(LIST)],
     by_form({SWITCH: SWITCH, LIST: LIST}, "true, false or a list of URLs"),
 ]
 CookieId = Annotated[
@@ -83,9 +151,16 @@ class Task(Part):
     selectors: Selectors = Field(default=Selectors(), description="What to take from a page.")
     follow: list[Follow] = Field(default=[], description="Links to go on with.")
     pagination: Pagination | None = Field(default=None, description="How a list goes on; adds no depth.")
+    emit: bool = Field(default=True, description="Items of page type `default` are rows.")
     pages: dict[Text, PageType] = Field(
         default={},
-        description="Named page types. The top-level selectors, follow and pagination are type `default`.",
+        description="Named page types. The top-level selectors, follow, pagination and emit are"
+        " type `default`.",
+    )
+    variables: dict[Text, ValueForm] = Field(
+        default={},
+        description="Values for `{name}` in entry URLs, headers and bodies, and in `follow.request`.",
+        examples=[{"year": 2026}],
     )
     scope: Scope = Field(default=Scope(), description="Which links belong to the crawl.")
     sitemaps: Sitemaps = Field(default=False, description="Start from sitemaps too: true, or their URLs.")
@@ -95,7 +170,9 @@ class Task(Part):
     traps: Traps = Field(default=Traps(), description="Guards against sites that never end.")
     retry: Retry = Field(default=Retry(), description="How failed requests are tried again.")
     dedup: Dedup = Field(default=Dedup(), description="What counts as the same request and the same item.")
+    recrawl: Recrawl = Field(default=Recrawl(), description="How pages of earlier runs are treated.")
     pipeline: list[StepForm] = Field(default=[], description="Steps every item goes through, in order.")
+    cleaning_log: bool = Field(default=False, description="Keep what each step made of each value.")
     sinks: list[Sink] = Field(default=[], description="Where items go besides the result store.")
     alerts: Alerts | None = Field(default=None, description="When a run that goes wrong is stopped.")
     archive: Archive = Field(default=Archive(), description="What is kept of the pages themselves.")
@@ -113,7 +190,9 @@ class Task(Part):
     @property
     def page_types(self) -> dict[str, PageType]:
         """All page types by name; the top-level one first, unless `pages` defines `default` itself."""
-        top = PageType(selectors=self.selectors, follow=self.follow, pagination=self.pagination)
+        top = PageType(
+            selectors=self.selectors, follow=self.follow, pagination=self.pagination, emit=self.emit
+        )
         return self.pages if DEFAULT_PAGE in self.pages else {DEFAULT_PAGE: top, **self.pages}
 
     def as_written(self) -> dict[str, Any]:

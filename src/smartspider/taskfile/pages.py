@@ -4,11 +4,28 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, Tag, ValidationInfo, field_validator
+from pydantic import Field, JsonValue, Tag, ValidationInfo, field_validator
 
-from smartspider.taskfile.forms import MARK, Part, by_kind
+from smartspider.taskfile.forms import LIST, MARK, OBJECT, TEXT, Part, by_form, by_kind
 from smartspider.taskfile.rules import FieldRule, ItemsRule
-from smartspider.taskfile.values import Depth, Param, Pattern, Priority, Text, wrong
+from smartspider.taskfile.values import (
+    Depth,
+    Headers,
+    Method,
+    Param,
+    Pattern,
+    Priority,
+    Text,
+    checked_moment,
+    wrong,
+)
+
+Body = Annotated[
+    Annotated[str, Tag(TEXT)]
+    | Annotated[dict[str, JsonValue], Tag(OBJECT)]
+    | Annotated[list[JsonValue], Tag(LIST)],
+    by_form({TEXT: TEXT, OBJECT: OBJECT, LIST: LIST}, "text, an object or a list"),
+]
 
 
 class Selectors(Part):
@@ -24,6 +41,23 @@ class Selectors(Part):
         description="The fields of an item: a CSS selector, a rule, a list of rules (the first that matches) "
         "or an object of rules (a nested item).",
         examples=[{"title": "h2::text", "url": "a::attr(href)"}],
+    )
+
+
+class RequestTemplate(Part):
+    """The request that a found value leads to. `{value}` stands for the value, `{name}` for a field of the
+    item it was found in, or a variable of the task. Other braces stay as they are.
+    """
+
+    url: Text | None = Field(
+        default=None,
+        description="URL with templates; default: the value is the URL.",
+        examples=["https://example.com/api/items/{value}"],
+    )
+    method: Method | None = Field(default=None, description="Default: GET, or POST when there is a body.")
+    headers: Headers = Field(default={}, description="Sent with the request.")
+    body: Body | None = Field(
+        default=None, description="Text is sent as it is, an object or a list as JSON; templates are put in."
     )
 
 
@@ -45,16 +79,57 @@ class Follow(Part):
     )
     priority: Priority = Field(default=0, description="Higher is fetched earlier.")
     max_depth: Depth | None = Field(default=None, description="Follow only down to this depth.")
+    carry: list[Text] = Field(
+        default=[],
+        description="Fields of the item the link stands in; `meta` rules read them on the page found.",
+        examples=[["price", "category"]],
+    )
+    request: RequestTemplate | None = Field(
+        default=None, description="What to ask for, when it is more than the URL that was found."
+    )
 
 
-class NextLink(Part):
+class OlderThan(Part):
+    """The dates of a field are all older than this."""
+
+    field: Text = Field(
+        description="Field with the date, as a `date` step leaves it.", examples=["published"]
+    )
+    than: Text = Field(description="A duration, or a date.", examples=["7d", "2026-01-01"])
+
+    @field_validator("than")
+    @classmethod
+    def _is_a_moment(cls, value: str) -> str:
+        return checked_moment(value)
+
+
+class StopWhen(Part):
+    """When pagination ends although there would be a next page."""
+
+    empty: bool = Field(default=False, description="The page has no item.")
+    seen: bool = Field(
+        default=False, description="None of its items is new: all were stored before (see `dedup.items`)."
+    )
+    older_than: OlderThan | None = Field(default=None, description="All its items are older.")
+
+
+class _Pages(Part):
+    """What every pagination has."""
+
+    stop_when: StopWhen = Field(default=StopWhen(), description="When to end before the pages do.")
+
+
+class NextLink(_Pages):
     """The link found, until there is none."""
 
     type: Literal["next_link"] = Field(description="Kind of pagination.")
-    selector: Text = Field(description="CSS selector of the link.", examples=["a.next"])
+    selector: Text = Field(description="Selector of the link.", examples=["a.next"])
+    language: Literal["css", "xpath", "jmespath", "regex"] = Field(
+        default="css", description="The language of `selector`."
+    )
 
 
-class PageParam(Part):
+class PageParam(_Pages):
     """The entry as it is, then with a page number in the query."""
 
     type: Literal["page_param"] = Field(description="Kind of pagination.")
@@ -77,7 +152,7 @@ class PageParam(Part):
         return value
 
 
-class Offset(Part):
+class Offset(_Pages):
     """The entry as it is, then with an offset in the query."""
 
     type: Literal["offset"] = Field(description="Kind of pagination.")
@@ -94,22 +169,25 @@ class Offset(Part):
     )
 
 
-class Cursor(Part):
+class Cursor(_Pages):
     """A value of the answer goes into the next request, until it is null."""
 
     type: Literal["cursor"] = Field(description="Kind of pagination.")
     expr: Text = Field(description="JMESPath of the cursor in the answer.", examples=["meta.next"])
-    param: Param = Field(description="Where the cursor goes.", examples=["cursor"])
+    param: Param = Field(
+        description="Where the cursor goes: a query parameter, or a path in the JSON body.",
+        examples=["cursor", "variables.after"],
+    )
     into: Literal["query", "body"] = Field(default="query", alias="in", description="Query or body.")
 
 
-class Scroll(Part):
+class Scroll(_Pages):
     """Scrolling down, with a browser only."""
 
     type: Literal["scroll"] = Field(description="Kind of pagination.")
 
 
-class HeaderLink(Part):
+class HeaderLink(_Pages):
     """The `rel=next` of the Link header (RFC 8288)."""
 
     type: Literal["header_link"] = Field(description="Kind of pagination.")
@@ -132,6 +210,9 @@ class PageType(Part):
     selectors: Selectors = Field(default=Selectors(), description="What to take from a page of this type.")
     follow: list[Follow] = Field(default=[], description="Links to go on with from a page of this type.")
     pagination: Pagination | None = Field(default=None, description="How a list goes on; adds no depth.")
+    emit: bool = Field(
+        default=True, description="Items are rows; false: their fields are only carried along by `follow`."
+    )
 
     @property
     def is_empty(self) -> bool:

@@ -1,36 +1,55 @@
 """Rules: what to take from a page, in the four forms a task may write them.
 
 A string is a CSS selector; a list is alternatives, the first that matches wins; an object is either one rule
-or a nested item. An object is one rule when its `type` names a rule type, or when it has an `expr` that is
-not itself an object or a list. Every other object is a nested item whose keys are field names.
+or a nested item. An object is one rule when it has an `expr` that is not itself an object or a list, when its
+`type` names a rule type that needs an `expr`, or when it names one that needs none and all its keys are those
+of a rule. Every other object is a nested item whose keys are field names.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from pydantic import ConfigDict, Discriminator, Field, JsonValue, Tag, ValidationInfo, field_validator
+from pydantic import (
+    ConfigDict,
+    Discriminator,
+    Field,
+    JsonValue,
+    SerializerFunctionWrapHandler,
+    Tag,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+)
 from pydantic.config import JsonDict
+from pydantic_core import PydanticCustomError
 from typing_extensions import TypeAliasType
 
-from smartspider.core.rules import RuleType
+from smartspider.core.rules import EXPRESSIONS, RuleType
 from smartspider.taskfile.forms import LIST, MARK, OBJECT, TEXT, WRONG_FORM, Part, by_form, form_of
 from smartspider.taskfile.values import Text, checked_pattern, wrong
 
 RULE_TYPES: tuple[str, ...] = get_args(RuleType)
+_ALONE = [kind for kind in RULE_TYPES if kind not in EXPRESSIONS]
 RULE = MARK + "rule"
 NESTED = MARK + "nested"
 STEP = MARK + "step"
 
 _LOOKS_LIKE_A_RULE: JsonDict = {
     "anyOf": [
-        {"required": ["type"], "properties": {"type": {"enum": list(RULE_TYPES)}}},
+        {"required": ["type"], "properties": {"type": {"enum": [*sorted(EXPRESSIONS)]}}},
         {"required": ["expr"], "properties": {"expr": {"not": {"type": ["object", "array"]}}}},
     ]
 }
-_EXPR_IS_TEXT_UNLESS_CONST: JsonDict = {
+_EXPR_FITS_TYPE: JsonDict = {
     "if": {"required": ["type"], "properties": {"type": {"const": "const"}}},
-    "else": {"properties": {"expr": {"type": "string", "minLength": 1}}},
+    "then": {"required": ["expr"]},
+    "else": {
+        "if": {"required": ["type"], "properties": {"type": {"enum": [*_ALONE]}}},
+        "then": {"properties": {"expr": {"type": ["string", "null"], "minLength": 1}}},
+        "else": {"required": ["expr"], "properties": {"expr": {"type": "string", "minLength": 1}}},
+    },
 }
 
 
@@ -56,12 +75,23 @@ StepForm = Annotated[
 class Rule(Part):
     """One value: where it is and how it is read."""
 
-    model_config = ConfigDict(json_schema_extra=_EXPR_IS_TEXT_UNLESS_CONST)
+    model_config = ConfigDict(json_schema_extra=_EXPR_FITS_TYPE)
 
-    type: RuleType = Field(default="css", description="The language of `expr`.")
+    type: RuleType = Field(
+        default="css",
+        description="The language of `expr`; from `json_ld` on, what the JMESPath `expr` looks into.",
+    )
     expr: JsonValue = Field(
+        default=None,
+        validate_default=True,
         description="The selector or expression; for `const` the value itself, for `meta` the key.",
         examples=[".price::text", "a::attr(href)"],
+    )
+    within: Text | None = Field(
+        default=None,
+        alias="in",
+        description="JMESPath: CSS of the elements (or `::attr()`) that hold the JSON; default the page.",
+        examples=["script#__NEXT_DATA__"],
     )
     many: bool = Field(default=False, description="All values as a list instead of the first.")
     default: JsonValue = Field(default=None, description="The value when nothing matches.")
@@ -71,27 +101,46 @@ class Rule(Part):
     text: Literal["clean", "raw"] = Field(
         default="clean", description="`raw` leaves whitespace as the page has it."
     )
+    fields: dict[Text, FieldRule] = Field(
+        default={},
+        description="Each match is an object with these fields, relative to it; `many` lists them.",
+    )
     steps: list[StepForm] = Field(default=[], description="Steps that treat the value, in order.")
 
     @field_validator("expr")
     @classmethod
     def _fits_its_type(cls, value: JsonValue, info: ValidationInfo) -> JsonValue:
         kind = info.data.get("type", "css")
-        if kind == "const":
+        if kind == "const" or (value is None and kind not in EXPRESSIONS):
             return value
+        if value is None:
+            raise PydanticCustomError("missing", "a rule of this type needs an expression")
         if not isinstance(value, str):
             raise wrong("is not text", f"a {kind} rule takes an expression in quotes")
         if not value.strip():
             raise wrong("is empty", f"a {kind} rule needs an expression")
         return checked_pattern(value) if kind == "regex" else value
 
+    @model_serializer(mode="wrap")
+    def _with_its_constant(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A constant may be null, which is not the same as none at all."""
+        written: dict[str, Any] = write(self)
+        return {**written, "expr": None} if self.type == "const" and self.expr is None else written
+
 
 def is_rule(value: dict[str, Any]) -> bool:
     """Whether an object is one rule; otherwise it is a nested item."""
     kind = value.get("type")
-    if isinstance(kind, str) and kind in RULE_TYPES:
+    if isinstance(kind, str) and (
+        kind in EXPRESSIONS or (kind in RULE_TYPES and value.keys() <= _rule_keys())
+    ):
         return True
     return "expr" in value and not isinstance(value["expr"], (dict, list, Rule))
+
+
+@cache
+def _rule_keys() -> frozenset[str]:
+    return frozenset(field.alias or name for name, field in Rule.model_fields.items())
 
 
 def _field_form(value: Any) -> str | None:
@@ -134,3 +183,5 @@ ItemsRule = Annotated[
     | Annotated[list[OneRule], Field(min_length=1), Tag(LIST)],
     by_form({TEXT: TEXT, OBJECT: RULE, LIST: LIST}, "a CSS selector, a rule object or a list of them"),
 ]
+
+Rule.model_rebuild()

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, JsonValue, Tag
 
 from smartspider.core.retry import DEFAULT_ON_STATUS
-from smartspider.taskfile.forms import LIST, NUMBER, TEXT, Part, by_form
+from smartspider.taskfile.forms import LIST, MARK, NUMBER, OBJECT, SWITCH, TEXT, Part, by_form
 from smartspider.taskfile.values import (
     Count,
     Cron,
@@ -24,6 +24,7 @@ from smartspider.taskfile.values import (
     UserAgent,
 )
 
+ADAPTIVE = MARK + "adaptive"
 _STATUS = Annotated[int, Field(ge=100, le=599)]
 _Options = Annotated[dict[str, JsonValue], Field(min_length=1)]
 
@@ -134,6 +135,11 @@ class Dedup(Part):
     ) = Field(default=None, description="Drop items with the same content, or the same fields.")
     scope: Literal["run", "task"] = Field(default="run", description="Compare within a run or a task.")
     keep: Literal["first", "last"] = Field(default="first", description="Which of two equal items stays.")
+    update: list[Text] = Field(
+        default=[],
+        description="Fields of the item that stays which a later equal one overwrites, such as counters.",
+        examples=[["likes", "views"]],
+    )
     ignore_params: list[Param] = Field(
         default=[], description="Query parameters that do not tell pages apart.", examples=[["sessionid"]]
     )
@@ -141,6 +147,26 @@ class Dedup(Part):
         default=True,
         description="Well-known tracking parameters (utm_*, gclid, ...) do not tell pages apart.",
     )
+
+
+class Adaptive(Part):
+    """Bounds of the interval that each page finds for itself."""
+
+    min: Duration = Field(default="1h", description="A page that keeps changing is looked at this often.")
+    max: Duration = Field(default="30d", description="A page that never changes is looked at this often.")
+
+
+class Recrawl(Part):
+    """How a later run treats pages that an earlier run of the task has fetched."""
+
+    conditional: bool = Field(
+        default=False,
+        description="Ask whether a page changed (ETag, Last-Modified); if not, its old rows are taken again.",
+    )
+    adaptive: Annotated[
+        Annotated[bool, Tag(SWITCH)] | Annotated[Adaptive, Tag(ADAPTIVE)],
+        by_form({SWITCH: SWITCH, OBJECT: ADAPTIVE}, "true, false or an object with 'min' and 'max'"),
+    ] = Field(default=False, description="Visit a page as often as it was seen to change.")
 
 
 class Sink(Part):

@@ -3,33 +3,45 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from typing import Any
 
 from smartspider.core.errors import NotFound
-from smartspider.taskfile.load import parse_task, read_document
 
-_URL = '"http://127.0.0.1:8000/"'
-
-
-def template_names() -> list[str]:
-    """The templates there are, by name."""
-    names = (file.name for file in _folder().iterdir())
-    return sorted(name.removesuffix(".json") for name in names if name.endswith(".json"))
+TEMPLATES = {
+    "list": "items of a list, page after page",
+    "list_detail": "links of a list, one item from each of their pages",
+    "json_api": "a JSON API with numbered pages",
+    "sitemap": "pages that the site's sitemaps name",
+    "article": "articles of a blog or magazine, as Markdown",
+    "table": "rows of a table on a page",
+}
+"""Name → one line about it. Each is a file in `templates` that works as it stands on the demo shop."""
 
 
 def render_template(name: str, *, url: str | None, task_name: str | None) -> str:
     """A template as JSON text, with URL and name put in. Raises TaskInvalid when they are not usable."""
-    if name not in template_names():
-        raise NotFound(f"there is no template {name!r}", hint="templates: " + ", ".join(template_names()))
-    text = _folder().joinpath(f"{name}.json").read_text(encoding="utf-8")
+    from importlib.resources import files
+
+    from smartspider.taskfile.load import parse_task, read_document
+
+    if name not in TEMPLATES:
+        raise NotFound(f"there is no template {name!r}", hint=f"one of these\n{template_list()}")
+    folder = files("smartspider.taskfile").joinpath("templates")
+    text = folder.joinpath(f"{name}.json").read_text(encoding="utf-8")
     if url is not None:
-        text = text.replace(_URL, json.dumps(url, ensure_ascii=False))
+        text = text.replace(f'"{_entry_url(text)}"', json.dumps(url, ensure_ascii=False), 1)
     if task_name is not None:
         text = text.replace(f'"name": "{name}"', f'"name": {json.dumps(task_name, ensure_ascii=False)}', 1)
     parse_task(read_document(text, f"{name}.json"))
     return text
 
 
-def _folder() -> Traversable:
-    return files("smartspider.taskfile").joinpath("templates")
+def template_list() -> str:
+    """The templates with what they are for, a line each."""
+    width = max(map(len, TEMPLATES))
+    return "\n".join(f"  {name:{width}}  {about}" for name, about in TEMPLATES.items())
+
+
+def _entry_url(text: str) -> str:
+    entry: Any = json.loads(text)["entry_urls"][0]
+    return str(entry if isinstance(entry, str) else entry["url"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema
@@ -16,8 +17,10 @@ WRONG_VALUE = "wrong_value"
 _FOLDER_NAME_BYTES = 255
 _HTTP = re.compile(r"\s*https?://", re.IGNORECASE)
 _DURATION = re.compile(r"[1-9][0-9]*[smhdw]")
+_UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _CRON_FIELD = re.compile(r"[0-9A-Za-z*/,?#\-]+")
 _TIMEZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+\-]*(/[A-Za-z0-9_+\-]+)*")
+_TEMPLATE = re.compile(r"\{[^{}]+\}")
 _HEADER_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 
 
@@ -37,13 +40,25 @@ def _task_name(value: str) -> str:
     return value
 
 
-def _http_url(value: str) -> str:
+def url_trouble(value: str) -> tuple[str, str] | None:
+    """What is wrong with a URL and what to try, or None."""
     if _HTTP.match(value) is None:
         hint = "" if ":" in value else f"write https://{value.strip()}"
-        raise wrong("is not an http(s) URL", hint or "it must start with http:// or https://")
+        return "is not an http(s) URL", hint or "it must start with http:// or https://"
     if normal_url(value) is None:
-        raise wrong("is not a URL that can be fetched", "check the host name and the port")
+        return "is not a URL that can be fetched", "check the host name and the port"
+    return None
+
+
+def _http_url(value: str) -> str:
+    if trouble := url_trouble(value):
+        raise wrong(*trouble)
     return value
+
+
+def _template_url(value: str) -> str:
+    """Whether the rest makes a URL shows when the values are put in."""
+    return value if _TEMPLATE.search(value) else _http_url(value)
 
 
 def checked_pattern(value: str) -> str:
@@ -79,6 +94,29 @@ def _duration(value: str) -> str:
     if _DURATION.fullmatch(value) is None:
         raise wrong("is not a duration", "a number and s, m, h, d or w, like '12h' or '7d'")
     return value
+
+
+def duration_s(value: str) -> float:
+    """Seconds of a duration such as `7d`."""
+    return float(value[:-1]) * _UNIT_S[value[-1]]
+
+
+def checked_moment(value: str) -> str:
+    """The value itself, when it is a duration or an ISO date, with or without a time."""
+    if _DURATION.fullmatch(value) is None:
+        try:
+            datetime.fromisoformat(value)
+        except ValueError as error:
+            raise wrong("is neither a duration nor a date", "like '7d', '12h' or '2026-01-31'") from error
+    return value
+
+
+def age_or_moment(value: str) -> tuple[float | None, float | None]:
+    """A duration as seconds, or a date as a moment; a date without a zone is UTC."""
+    if _DURATION.fullmatch(value) is not None:
+        return duration_s(value), None
+    moment = datetime.fromisoformat(value)
+    return None, (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def _cron(value: str) -> str:
@@ -142,6 +180,11 @@ HttpUrl = Annotated[
     str,
     AfterValidator(_http_url),
     WithJsonSchema({"type": "string", "pattern": r"^\s*[hH][tT][tT][pP][sS]?://"}),
+]
+TemplateUrl = Annotated[
+    str,
+    AfterValidator(_template_url),
+    WithJsonSchema({"type": "string", "pattern": r"^\s*([hH][tT][tT][pP][sS]?://|.*\{[^{}]+\})"}),
 ]
 Pattern = Annotated[str, Field(min_length=1), AfterValidator(checked_pattern)]
 Domain = Annotated[

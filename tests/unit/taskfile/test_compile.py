@@ -178,18 +178,7 @@ def test_pages_may_define_default_themselves() -> None:
         pages={"p": {"selectors": {"fields": {"b": "b"}}}, "default": {"selectors": {"items": "li"}}}
     )
     assert list(plan.pages) == ["p", "default"]
-    assert plan.pages["default"].items == Rule("css", "li")
-
-
-def test_columns_are_the_fields_of_all_page_types_in_task_order() -> None:
-    plan = plan_of(
-        selectors={"fields": {"z": "a", "a": "b"}},
-        pages={
-            "y": {"selectors": {"fields": {"m": "a", "z": "a"}}},
-            "b": {"selectors": {"fields": {"c": "a"}}},
-        },
-    )
-    assert plan.columns == ("z", "a", "m", "c")
+    assert plan.pages["default"].items == (Rule("css", "li"),)
 
 
 def test_a_polite_task_overrides_nothing() -> None:
@@ -262,7 +251,6 @@ def test_the_spec_compiles_to_the_same_plan_columns_in_order(full: dict[str, Any
     plan = compile_task(parse_task(buildable(full)))
     again = compile_task(parse_task(json.loads(plan.spec)))
     assert again == plan
-    assert again.columns == ("b", "a", "text")
     assert len(plan.spec_hash) == 64
 
 

@@ -32,6 +32,18 @@ CASES: list[tuple[str, list[Any], list[Any]]] = [
         [{"a b": "c"}, {"a": "b\r\nc"}, {"a": 1}, {"A": "1", "a": "2"}, []],
     ),
     ("entry_urls[].body", ["q=1", {"a": [1]}, [1, None], None], [1, True]),
+    ("entry_urls[].graphql", [{"query": "{ a }"}, None], ["{ a }", {}, {"query": ""}]),
+    ("entry_urls[].graphql.query", ["{ a }"], ["", None]),
+    ("entry_urls[].graphql.variables", [{"a": [1]}], [[], None]),
+    ("entry_urls[].graphql.operation", ["Q", None], ["", 1]),
+    (
+        "entry_urls[].each",
+        [{}, {"v": ["a", 1, 1.5]}, {"v": {"from": 1, "to": 2}}],
+        [[], {"": [1]}, {"v": []}, {"v": 1}, {"v": [None]}, {"v": {"from": 1}}],
+    ),
+    ("entry_urls[].each.v.from", [0, -1], ["1", 1.5, None]),
+    ("entry_urls[].each.v.to", [5], ["1", None]),
+    ("entry_urls[].each.v.step", [1, 2], [0, None]),
     ("entry_urls[].priority", [-5, 0, 9], ["1", True, 1.0, None, 10**9]),
     ("entry_urls[].page", ["default"], ["", 1, None]),
     ("entry_urls[].meta", [{"a": {"b": None}}], [[], "a"]),
@@ -47,6 +59,8 @@ CASES: list[tuple[str, list[Any], list[Any]]] = [
         ["CSS", "", 1, None],
     ),
     ("selectors.fields.NAME.expr", [".a"], ["", " ", 1, None]),
+    ("selectors.fields.NAME.in", ["script", None], ["", 1]),
+    ("selectors.fields.NAME.fields", [{"a": ".b"}, {}], [[], {"a": 1}]),
     ("selectors.fields.NAME.many", [True], ["yes", 1, None]),
     ("selectors.fields.NAME.default", [None, 0, "", [], {"a": 1}], []),
     ("selectors.fields.NAME.required", [True], [0, "true"]),
@@ -66,6 +80,19 @@ CASES: list[tuple[str, list[Any], list[Any]]] = [
     ("follow[].deny", [["x"]], ["x", ["*"], None]),
     ("follow[].priority", [1, -1], ["1", None]),
     ("follow[].max_depth", [0, 3, None], [-1, "1", True]),
+    ("follow[].carry", [[], ["title"]], ["title", [""], ["nothing"]]),
+    ("follow[].request", [{}, None], ["/a", []]),
+    ("follow[].request.url", ["/x/{value}?t={title}", None], ["", 1, "/{titel}"]),
+    ("follow[].request.method", ["POST", None], ["post"]),
+    ("follow[].request.headers", [{"A": "{value}"}], [{"a b": "c"}, None]),
+    ("follow[].request.body", ["q={value}", {"a": "{value}"}, None], [1]),
+    ("pagination.stop_when.empty", [True, False], ["yes", None]),
+    ("pagination.stop_when.seen", [False], [True, "yes", None]),
+    ("pagination.stop_when.older_than", [{"field": "title", "than": "7d"}, None], ["7d", 1]),
+    ("pagination.stop_when.older_than.field", ["title"], ["", "nothing"]),
+    ("pagination.stop_when.older_than.than", ["7d", "2026-01-31"], ["soon", 7]),
+    ("emit", [False], ["no", None]),
+    ("variables", [{}, {"a": "b", "n": 1, "x": 1.5}], [[], {"": 1}, {"a": None}, {"a": []}]),
     ("pages", [{}, {"a": {}}], [[], {"": {}}, {"a": None}]),
     ("pages.NAME.selectors", [{"fields": {"a": "b"}}], [".a", None]),
     ("pages.NAME.follow", [[{"selector": "a"}]], [{"selector": "a"}, None]),
@@ -74,6 +101,7 @@ CASES: list[tuple[str, list[Any], list[Any]]] = [
         [{"type": "scroll"}, {"type": "header_link"}, None],
         ["scroll", {"type": "click"}, {}],
     ),
+    ("pages.NAME.emit", [False], ["no", None]),
     (
         "scope.domains",
         [["example.com", "MÜNCHEN.de", "127.0.0.1", "[::1]"]],
@@ -84,6 +112,11 @@ CASES: list[tuple[str, list[Any], list[Any]]] = [
     ("scope.max_depth", [0, None], [-1, 1.5]),
     ("scope.same_host", [True], ["yes", None]),
     ("sitemaps", [True, False, ["https://a/s.xml"]], [[], "https://a/s.xml", ["s.xml"], None]),
+    ("sitemaps[].url", ["https://a/s.xml"], ["s.xml", 1]),
+    ("sitemaps[].page", ["default"], ["", "nothing"]),
+    ("sitemaps[].allow", [["/a/"]], ["/a/", ["("]]),
+    ("sitemaps[].deny", [["x"]], [["*"], None]),
+    ("sitemaps[].newer_than", ["7d", "2026-01-31", None], ["soon", "", 7]),
     ("fetch.mode", ["http", "browser", "impersonate"], ["chrome", None]),
     ("fetch.method", ["POST"], ["get", None]),
     ("fetch.headers", [{"Accept": "a"}], [{"a:": "b"}, None]),
@@ -118,8 +151,14 @@ CASES: list[tuple[str, list[Any], list[Any]]] = [
     ("dedup.items", ["content", None], ["contents", [], [""], True]),
     ("dedup.scope", ["run", "task"], ["all"]),
     ("dedup.keep", ["first", "last"], ["both"]),
+    ("dedup.update", [["likes"], []], ["likes", [""]]),
     ("dedup.ignore_params", [["sid"]], ["sid", [""], ["a=b"]]),
     ("dedup.drop_tracking", [False], ["no", None]),
+    ("recrawl.conditional", [True, False], ["yes", None]),
+    ("recrawl.adaptive", [True, False, {}], ["yes", 1]),
+    ("recrawl.adaptive.min", ["30m"], ["soon", 5]),
+    ("recrawl.adaptive.max", ["90d"], ["never", 5]),
+    ("cleaning_log", [True, False], ["yes", None]),
     ("pipeline", [["trim"], [{"use": "x", "anything": [1]}]], ["trim", [1], [{"use": ""}], [{}]]),
     ("pipeline[].use", ["trim"], ["", None]),
     ("pipeline[].fields", [["a"], None], ["a", [1]]),
@@ -145,6 +184,8 @@ CASES: list[tuple[str, list[Any], list[Any]]] = [
 ]
 PAGINATIONS: list[tuple[dict[str, Any], str, list[Any], list[Any]]] = [
     ({"type": "next_link", "selector": "a"}, "selector", ["a.next"], ["", None]),
+    ({"type": "next_link", "selector": "a"}, "language", ["xpath", "jmespath", "regex"], ["const", None]),
+    ({"type": "scroll"}, "stop_when", [{}, {"empty": True}], [None, []]),
     ({"type": "page_param", "param": "p"}, "param", ["page"], ["", "a=b", None]),
     ({"type": "page_param", "param": "p"}, "start", [0, 2], [-1, "1"]),
     ({"type": "page_param", "param": "p"}, "step", [1, 10], [0, None]),
@@ -159,6 +200,11 @@ PAGINATIONS: list[tuple[dict[str, Any], str, list[Any], list[Any]]] = [
 ]
 _STUBS: dict[str, dict[str, Any]] = {
     "entry_urls[]": {"url": "https://example.com/"},
+    "entry_urls[].graphql": {"query": "{ a }"},
+    "entry_urls[].each.v": {"from": 1, "to": 5},
+    "pagination": {"type": "header_link"},
+    "pagination.stop_when.older_than": {"field": "title", "than": "1d"},
+    "sitemaps[]": {"url": "https://example.com/s.xml"},
     "selectors.fields.NAME": {"expr": ".a"},
     "follow[]": {"selector": "a"},
     "pipeline[]": {"use": "trim"},
@@ -172,10 +218,16 @@ def task_with(key: str, value: Any) -> dict[str, Any]:
     task: dict[str, Any] = {"name": "small", "entry_urls": ["https://example.com/"]}
     above, _, last = key.rpartition(".")
     inner: Any = {**_STUBS.get(above, {}), last: value}
-    for name in reversed(above.split(".") if above else []):
+    while above:
+        above, _, name = above.rpartition(".")
         inner = {name[:-2]: [inner]} if name.endswith("[]") else {name: inner}
+        inner = {**_STUBS.get(above, {}), **inner}
     if key.startswith("pages"):
         task["selectors"] = {"items": "li"}
+    if key.startswith(("follow", "pagination.")):
+        task["selectors"] = {"fields": {"title": "h1"}}
+    if key.startswith("entry_urls[].each"):
+        inner["entry_urls"][0]["url"] = "https://example.com/{v}"
     return {**task, **inner}
 
 
@@ -226,9 +278,12 @@ def test_every_key_of_the_schema_is_tried_here() -> None:
     places = {
         "Task": "", "Entry": "entry_urls[].", "Selectors": "selectors.", "Rule": "selectors.fields.NAME.",
         "Follow": "follow[].", "PageType": "pages.NAME.", "Step": "pipeline[].", "Sink": "sinks[].",
+        "GraphQl": "entry_urls[].graphql.", "Range": "entry_urls[].each.v.", "Sitemap": "sitemaps[].",
+        "RequestTemplate": "follow[].request.", "Adaptive": "recrawl.adaptive.",
+        "StopWhen": "pagination.stop_when.", "OlderThan": "pagination.stop_when.older_than.",
     }  # fmt: skip
     parts = {"Task": schema, **schema["$defs"]}
-    sections = set(schema["properties"]) - {"selectors", "pagination"}
+    sections = set(schema["properties"]) - {"selectors"}
     for name, part in parts.items():
         prefix = places.get(name, f"{name.lower()}.")
         for key in part.get("properties", {}):

@@ -15,7 +15,12 @@ MISTAKES: list[tuple[dict[str, Any], str, str, str]] = [
     ({"start_urls": []}, "start_urls", "unknown key 'start_urls'", "did you mean 'entry_urls'?"),
     ({"fields": {}}, "fields", "unknown key 'fields'", "'fields' belongs in 'selectors.fields'"),
     ({"max_pages": 3}, "max_pages", "unknown key 'max_pages'", "'max_pages' belongs in 'limits.max_pages'"),
-    ({"allow": []}, "allow", "unknown key 'allow'", "'allow' belongs in 'follow[].allow' or 'scope.allow'"),
+    (
+        {"allow": []},
+        "allow",
+        "unknown key 'allow'",
+        "'allow' belongs in 'follow[].allow' or 'scope.allow' or 'sitemaps[].allow'",
+    ),
     ({"delay": 1}, "delay", "unknown key 'delay'", "did you mean 'politeness.delay_s'?"),
     ({"proxy": "p"}, "proxy", "unknown key 'proxy'", "did you mean 'fetch.proxy_pool'?"),
     (
@@ -57,7 +62,8 @@ MISTAKES: list[tuple[dict[str, Any], str, str, str]] = [
     (
         {"selectors": {"fields": {"price": {"type": "ccs", "expr": ".p"}}}},
         "selectors.fields.price.type",
-        '"ccs" is not one of css, xpath, jmespath, regex, const, meta',
+        '"ccs" is not one of css, xpath, jmespath, regex, const, meta, json_ld, microdata, opengraph, state, '
+        "feed, article, product, list, tables, links, markdown",
         "did you mean 'css'?",
     ),
     (
@@ -150,7 +156,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str, str]] = [
         {"pagination": {"type": "next_link", "next_link": "a", "selector": "a"}},
         "pagination.next_link",
         "unknown key 'next_link'",
-        "known keys here: type, selector",
+        "known keys here: stop_when, type, selector, language",
     ),
     (
         {"pagination": {"type": "page_param", "param": "p", "start": 5, "stop": 4}},

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from smartspider.taskfile.load import parse_task
 from smartspider.taskfile.schema import task_schema
-from smartspider.taskfile.template import render_template, template_names
+from smartspider.taskfile.template import TEMPLATES, render_template
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def validator() -> Draft202012Validator:
 def test_the_schema_accepts_the_contract_and_the_templates_and_its_own_example(
     validator: Draft202012Validator, seed: dict[str, Any], full: dict[str, Any]
 ) -> None:
-    templates = [json.loads(render_template(name, url=None, task_name=None)) for name in template_names()]
+    templates = [json.loads(render_template(name, url=None, task_name=None)) for name in TEMPLATES]
     for task in [seed, full, *templates, *task_schema()["examples"]]:
         validator.validate(task)
         parse_task(task)

@@ -1,0 +1,86 @@
+"""One treatment of a value or of an item. Built-in steps and plug-ins have the same shape."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+import msgspec
+
+from smartspider.core.columns import Column, Kind
+from smartspider.core.extraction import Item
+
+
+class Around(msgspec.Struct, frozen=True):
+    """What a step may want to know about the page a value comes from."""
+
+    url: str
+    base: str
+    """What relative links of the page are joined to."""
+    fetched_at: float
+
+
+class StepFailed(Exception):
+    """The value is not what the step needs; `reason` reads on from it: `is not a number`."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@runtime_checkable
+class ValueStep(Protocol):
+    """1. Pure: the same value gives the same result. 2. Never sees null, unless `takes_null`.
+    3. Raises only `StepFailed`; what then happens (null, keep, reject) is the task's choice (`on_error`).
+    4. Lists are treated value by value, unless `takes_lists`.
+    """
+
+    kind: Kind | None
+    """The kind of column it makes; None: the kind stays."""
+    takes_null: bool
+    takes_lists: bool
+    is_check: bool
+    """It lets a value pass or not; one that fails rejects the item unless the task says otherwise."""
+
+    def treat(self, value: Any, around: Around) -> Any:
+        """The value as it should be."""
+
+
+@runtime_checkable
+class ItemStep(Protocol):
+    """Treats an item as a whole. Promises 1 and 3 as above; the item given may be changed and returned."""
+
+    def treat_item(self, item: Item, around: Around) -> Item:
+        """The item as it should be."""
+
+    def columns(self, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+        """The columns after this step."""
+
+
+class Refused(Exception):
+    """A value that costs its item: which step refused it, why, and what it was."""
+
+    def __init__(self, step: str, reason: str, value: Any) -> None:
+        super().__init__(reason)
+        self.step = step
+        self.reason = reason
+        self.value = value
+
+
+class Treatment(Protocol):
+    """The steps of one rule, put together."""
+
+    kind: Kind | None
+    """The kind of column they make; None: the kind stays."""
+
+    def treat(self, value: Any, around: Around, item: int) -> Any:
+        """The value after all steps, None when one of them could not make sense of it; raises `Refused`.
+
+        `item` is the number of the item on its page, for the cleaning log.
+        """
+
+
+class RuleSteps(Protocol):
+    """Makes treatments."""
+
+    def __call__(self, steps: tuple[dict[str, Any], ...], path: str) -> Treatment:
+        """The steps of the rule at a path of the task; raises `TaskInvalid` naming all that are wrong."""

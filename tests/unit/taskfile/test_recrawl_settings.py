@@ -1,0 +1,59 @@
+"""`recrawl` and `dedup.window`, from the task to the plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from smartspider.core.errors import TaskInvalid
+from smartspider.core.recrawl import Recrawl
+from smartspider.taskfile.compile import compile_task
+from smartspider.taskfile.load import parse_task
+
+HOUR, DAY = 3_600.0, 86_400.0
+
+
+def recrawl_of(**task: Any) -> Recrawl:
+    return compile_task(parse_task({"name": "a", "entry_urls": ["http://a.com/"], **task})).recrawl
+
+
+@pytest.mark.parametrize(
+    ("task", "recrawl"),
+    [
+        ({}, Recrawl()),
+        ({"dedup": {"window": "7d"}}, Recrawl(window_s=7 * DAY)),
+        ({"recrawl": {"conditional": True}}, Recrawl(conditional=True)),
+        ({"recrawl": {"adaptive": True}}, Recrawl(min_s=HOUR, max_s=30 * DAY)),
+        ({"recrawl": {"adaptive": {"max": "2h"}}}, Recrawl(min_s=HOUR, max_s=2 * HOUR)),
+        ({"recrawl": {"adaptive": False}}, Recrawl()),
+    ],
+)
+def test_the_plan_says_how_pages_are_revisited(task: dict[str, Any], recrawl: Recrawl) -> None:
+    assert recrawl_of(**task) == recrawl
+    assert recrawl.looks_back == (recrawl != Recrawl())
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        {"limits": {"max_depth": 2}},
+        {"scope": {"max_depth": 2}},
+        {"follow": [{"selector": "a"}, {"selector": "b", "max_depth": 1}]},
+        {
+            "pages": {"list": {"follow": [{"selector": "a", "max_depth": 1}]}},
+            "follow": [{"selector": "a", "to": "list"}],
+        },
+    ],
+)
+def test_a_task_whose_links_depend_on_depth_says_so(task: dict[str, Any]) -> None:
+    assert recrawl_of(**task).is_by_depth
+    assert not recrawl_of(follow=[{"selector": "a"}]).is_by_depth
+
+
+def test_the_shortest_interval_cannot_be_longer_than_the_longest() -> None:
+    with pytest.raises(TaskInvalid) as error:
+        recrawl_of(recrawl={"adaptive": {"min": "2d", "max": "25h"}})
+    (problem,) = error.value.problems
+    assert problem.path == "recrawl.adaptive.min"
+    assert problem.message == "the shortest interval 2d is longer than the longest, 25h"
