@@ -69,7 +69,7 @@ def extractor(*, with_fields: bool, with_links: bool) -> Extractor:
     fields: dict[str, FieldRule] = {name: Rule("css", expr) for name, expr in FIELDS.items()}
     plan = PagePlan(
         "default",
-        items=Rule("css", ".card"),
+        items=(Rule("css", ".card"),),
         fields=fields if with_fields else {},
         follow=(Follow(Rule("css", "a"), "default"),) if with_links else (),
         pagination=NextLink(Rule("css", "a.next")) if with_links else None,

@@ -5,135 +5,101 @@ from __future__ import annotations
 from smartspider.core.errors import NotReadable, Problem, TaskInvalid
 from smartspider.core.extraction import Extraction
 from smartspider.core.page import Page
-from smartspider.core.request import DEFAULT_PAGE, Request
-from smartspider.core.rules import FieldRule, FirstOf, Follow, Nested, NextLink, PagePlan, Rule
+from smartspider.core.request import Request
+from smartspider.core.rules import EXPRESSIONS, PagePlan
 from smartspider.core.traps import TrapGuards
-from smartspider.extract.columns import (
-    Column,
-    ConstColumn,
-    CssColumn,
-    FirstOfColumn,
-    MetaColumn,
-    NestedColumn,
-)
-from smartspider.extract.css_check import check_css
-from smartspider.extract.links import FollowLinks, PageLinks
+from smartspider.extract.engine import Engine
+from smartspider.extract.fitting import all_rules
 from smartspider.extract.page_reader import PageReader
-from smartspider.extract.query import Query, make_queries
-from smartspider.extract.selector import Member, SelectorWrong
+from smartspider.extract.page_rules import PageCompiler, PageRules
+from smartspider.extract.rule_compiler import Treatments
 from smartspider.interfaces.extractor import Extractor
+from smartspider.interfaces.step import RuleSteps
 
 
-class LexborExtractor:
-    """Reads pages by CSS on Lexbor."""
+class RulesExtractor:
+    """Reads pages by the rules of their types."""
 
-    def __init__(self, readers: dict[str, PageReader]) -> None:
+    def __init__(self, plans: dict[str, PagePlan], readers: dict[str, PageReader], max_links: int) -> None:
+        self._plans = plans
         self._readers = readers
+        self._max_links = max_links
 
     def extract(self, page: Page, request: Request) -> Extraction:
         """Items and links of a page, by the rules of the request's page type."""
         reader = self._readers.get(request.page)
-        if reader is None:
+        if reader is not None:
+            return reader.read(page, request)
+        plan = self._plans.get(request.page)
+        if plan is None:
             raise NotReadable(f"the task has no page type {request.page!r}")
-        return reader.read(page, request)
+        from smartspider.extract.sitemap import read_sitemap_page
+
+        return read_sitemap_page(plan, page, request, self._max_links)
+
+    def engine_of(self, page: str) -> str:
+        """What reads HTML of a page type: `lexbor` or `lxml`; `json` or `text` where no rule reads HTML."""
+        plan = self._plans.get(page)
+        return "none" if plan is None else engine_name(plan)
 
 
-def compile_pages(pages: dict[str, PagePlan], traps: TrapGuards) -> Extractor:
+def engine_name(plan: PagePlan) -> str:
+    """The engine of a page type: lxml for all of it when one rule is XPath."""
+    if plan.kind != "rules":
+        return "lxml" if plan.kind == "sitemap" else "text"
+    types = {"css" if rule.within is not None else rule.type for rule in all_rules(plan)}
+    if "xpath" in types:
+        return "lxml"
+    if "css" in types or types - EXPRESSIONS:
+        return "lexbor"
+    if "jmespath" in types:
+        return "json"
+    return "text" if "regex" in types else "none"
+
+
+def compile_pages(
+    pages: dict[str, PagePlan], traps: TrapGuards, rule_steps: RuleSteps | None = None
+) -> Extractor:
     """The extractor of these page types; raises `TaskInvalid` naming every rule that cannot work."""
+    treatments = Treatments(rule_steps)
     problems: list[Problem] = []
     readers = {
-        name: _Compiler(name, problems).page_reader(plan, traps.max_links_per_page)
+        name: _page_reader(plan, treatments, traps.max_links_per_page, problems)
         for name, plan in pages.items()
+        if plan.kind == "rules"
     }
     if problems:
         first = problems[0]
         raise TaskInvalid(f"{first.path}: {first.message}", tuple(problems), hint=first.hint)
-    return LexborExtractor(readers)
+    return RulesExtractor(pages, readers, traps.max_links_per_page)
 
 
-class _Compiler:
-    """Compiles one page type and notes what is wrong with it."""
+def _page_reader(
+    plan: PagePlan, treatments: Treatments, max_links: int, problems: list[Problem]
+) -> PageReader:
+    is_on_lxml = engine_name(plan) == "lxml"
+    compiler = PageCompiler(plan, _html_engine(is_on_lxml=is_on_lxml), treatments, max_links)
+    rules = compiler.compile()
+    problems += compiler.problems
 
-    def __init__(self, page: str, problems: list[Problem]) -> None:
-        self._page = page
-        self._prefix = "" if page == DEFAULT_PAGE else f"pages.{page}."
-        self._problems = problems
+    def xml_rules() -> PageRules:
+        from smartspider.extract.libxml.engine import LibxmlEngine
 
-    def page_reader(self, plan: PagePlan, max_links: int) -> PageReader:
-        items = None
-        if plan.items is not None:
-            queries = self._element_queries(plan.items, f"{self._prefix}selectors.items.expr")
-            items = queries[0] if queries else None
-        fields = {
-            name: self._column(rule, f"{self._prefix}selectors.fields.{name}")
-            for name, rule in plan.fields.items()
-        }
-        return PageReader(items, fields, self._links(plan, max_links))
+        compiler = PageCompiler(plan, LibxmlEngine(is_xml=True), treatments, max_links)
+        rules = compiler.compile()
+        if compiler.problems:
+            first = compiler.problems[0]
+            raise NotReadable(f"the page is XML, and {first.path} does not work there: {first.message}")
+        return rules
 
-    def _column(self, rule: FieldRule, path: str) -> Column:
-        match rule:
-            case FirstOf(rules=rules):
-                return FirstOfColumn(
-                    tuple(self._column(inner, f"{path}[{number}]") for number, inner in enumerate(rules))
-                )
-            case Nested(fields=fields):
-                return NestedColumn(
-                    {name: self._column(inner, f"{path}.{name}") for name, inner in fields.items()}
-                )
-            case Rule(type="const"):
-                return ConstColumn(rule)
-            case Rule(type="meta"):
-                return MetaColumn(rule)
-            case Rule():
-                return CssColumn(rule, make_queries(self._members(rule, f"{path}.expr"), is_raw=rule.is_raw))
+    return PageReader(rules, xml_rules, is_on_lxml=is_on_lxml, emits=plan.emits)
 
-    def _links(self, plan: PagePlan, max_links: int) -> PageLinks | None:
-        if not plan.follow and plan.pagination is None:
-            return None
-        follows = tuple(self._follow(follow, number) for number, follow in enumerate(plan.follow))
-        return PageLinks(self._page, follows, self._next_link(plan.pagination), max_links)
 
-    def _follow(self, follow: Follow, number: int) -> FollowLinks:
-        path = f"{self._prefix}follow[{number}].selector"
-        return FollowLinks(follow, self._link_queries(follow.rule, path))
+def _html_engine(*, is_on_lxml: bool) -> Engine:
+    if is_on_lxml:
+        from smartspider.extract.libxml.engine import LibxmlEngine
 
-    def _next_link(self, pagination: NextLink | None) -> tuple[Query, ...]:
-        if pagination is None:
-            return ()
-        return self._link_queries(pagination.rule, f"{self._prefix}pagination.selector")
+        return LibxmlEngine(is_xml=False)
+    from smartspider.extract.lexbor.engine import LexborEngine
 
-    def _link_queries(self, rule: Rule, path: str) -> tuple[Query, ...]:
-        members = self._members(rule, path)
-        if any(member.take in {"text", "deep_text"} for member in members):
-            self._refuse(path, f"{rule.expr!r} gives text, not links", "select elements, or use ::attr(name)")
-        return make_queries(members, is_raw=False)
-
-    def _element_queries(self, rule: Rule, path: str) -> tuple[Query, ...]:
-        members = self._members(rule, path)
-        if any(member.take != "element" for member in members):
-            self._refuse(path, f"{rule.expr!r} gives values, not elements", "items are elements")
-        return make_queries(members, is_raw=False)
-
-    def _members(self, rule: Rule, path: str) -> tuple[Member, ...]:
-        if rule.type != "css":
-            self._refuse(path, f"a rule of type {rule.type!r} cannot be used here", "use css")
-            return ()
-        if not isinstance(rule.expr, str):
-            self._refuse(path, f"a CSS expression is text, not {rule.expr!r}")
-            return ()
-        try:
-            members = check_css(rule.expr)
-        except SelectorWrong as wrong:
-            what = f"the CSS expression {rule.expr!r} is wrong at position {wrong.at}: {wrong.what}"
-            self._refuse(path, what, wrong.hint)
-            return ()
-        if rule.attr is None:
-            return members
-        if any(member.take != "element" for member in members):
-            self._refuse(
-                path, f"{rule.expr!r} has a pseudo-element, and `attr` is given too", "use one of them"
-            )
-        return tuple(member._replace(take="attr", attr=rule.attr) for member in members)
-
-    def _refuse(self, path: str, message: str, hint: str = "") -> None:
-        self._problems.append(Problem(path, message, hint))
+    return LexborEngine()

@@ -2,71 +2,136 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from smartspider.core.errors import NotReadable
 from smartspider.core.extraction import Extraction, Item, Rejected
 from smartspider.core.page import Page
 from smartspider.core.request import Request
-from smartspider.extract.cards import Cards
 from smartspider.extract.cleaning import clean
-from smartspider.extract.columns import Column, NestedColumn
+from smartspider.extract.columns import Case, Column
+from smartspider.extract.directives import base_of
 from smartspider.extract.document import Document
-from smartspider.extract.links import PageLinks
-from smartspider.extract.query import Query
+from smartspider.extract.links import FoundLinks, Places
+from smartspider.extract.page_rules import PageRules
+from smartspider.extract.scopes import Scope, ScopeKind, WholePage
 
 
 class PageReader:
-    """Reads pages of one type. Without `items` the page is one item; without fields there is none."""
+    """Reads pages of one type: HTML by the engine of the type, XML always by lxml."""
 
-    def __init__(self, items: Query | None, fields: dict[str, Column], links: PageLinks | None) -> None:
-        self._items = items
-        self._fields = fields
-        self._links = links
+    def __init__(
+        self, rules: PageRules, xml_rules: Callable[[], PageRules], *, is_on_lxml: bool, emits: bool
+    ) -> None:
+        self._rules = rules
+        self._make_xml_rules = xml_rules
+        self._xml_rules: PageRules | None = None
+        self._is_on_lxml = is_on_lxml
+        self._emits = emits
 
     def read(self, page: Page, request: Request) -> Extraction:
         """Items and links of the page; raises `NotReadable`."""
-        document = Document(page, request)
+        document = Document(page, request, is_on_lxml=self._is_on_lxml)
+        rules = self._for_xml() if document.is_xml else self._rules
+        whole = WholePage(document)
+        kind, scope = _places(rules, whole)
+        fields = rules.fields.get(kind, {})
         items: list[Item] = []
         rejected: list[Rejected] = []
-        if self._fields:
-            items, rejected = self._read_items(document)
-        if self._links is None:
-            return Extraction(items, [], page.url, rejected, document.cleaned)
-        links, base, dropped = self._links.find(document)
-        return Extraction(items, links, base, rejected, document.cleaned, dropped)
+        if fields and scope is not None:
+            items, lacking = _read_items(fields, scope)
+        found, base = FoundLinks([]), page.url
+        if rules.links is not None:
+            places = Places(kind, scope, items, len(items), bool(fields))
+            found, base = rules.links.find(whole, places), base_of(document)
+        if fields and scope is not None:
+            items, rejected = _sorted_out(items, lacking, document)
+        return Extraction(
+            items if self._emits else [],
+            found.links,
+            base,
+            rejected if self._emits else [],
+            document.cleaned,
+            found.dropped,
+            uncarried=found.uncarried,
+            unlisted=[] if self._emits else items,
+        )
 
-    def _read_items(self, document: Document) -> tuple[list[Item], list[Rejected]]:
-        if self._items is None:
-            cards = Cards(document, [], is_page=True)
-        else:
-            cards = Cards(document, self._items.find_in_page(document.root))
-        lacking: dict[int, str] = {}
-        columns = [self._settled(name, field, cards, lacking) for name, field in self._fields.items()]
-        names = tuple(self._fields)
-        items: list[Item] = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
-        if document.is_stained:
-            items = [_cleaned(item, document) for item in items]
-        if not lacking:
-            return items, []
-        kept = [item for index, item in enumerate(items) if index not in lacking]
-        return kept, [
-            Rejected(f"required field {name!r} is missing", items[index])
-            for index, name in sorted(lacking.items())
-        ]
+    def _for_xml(self) -> PageRules:
+        rules = self._xml_rules
+        if rules is None:
+            rules = self._xml_rules = self._make_xml_rules()
+        return rules
 
-    def _settled(self, name: str, field: Column, cards: Cards, lacking: dict[int, str]) -> list[Any]:
-        """A field's values with defaults in; notes the first required field that each item lacks."""
-        values = field.column(cards)
-        is_nested = isinstance(field, NestedColumn)
-        if not is_nested and None not in values:
-            return values
-        for index, value in enumerate(values):
-            if value is None or is_nested:
-                lacks: list[str] = []
-                values[index] = field.settle(value, name, lacks)
-                if lacks:
-                    lacking.setdefault(index, lacks[0])
+
+def _places(rules: PageRules, whole: WholePage) -> tuple[ScopeKind, Scope | None]:
+    """Where the fields are looked up, and of which kind that is; nowhere when nobody would look."""
+    if not rules.items:
+        return "page", whole
+    kind = rules.items[0].kind
+    if not any(rules.fields.values()) and (rules.links is None or not rules.links.looks_into_items):
+        return kind, None
+    unreadable: NotReadable | None = None
+    is_read = False
+    for finder, kind in rules.items:
+        try:
+            (found,) = finder.find(whole)
+        except NotReadable as wrong:
+            unreadable = unreadable or wrong
+            continue
+        is_read = True
+        if found:
+            return kind, finder.scope(whole.document, found, range(len(found)))
+    if not is_read and unreadable is not None:
+        raise unreadable
+    return kind, finder.scope(whole.document, [], ())
+
+
+def _read_items(fields: dict[str, Column], scope: Scope) -> tuple[list[Item], dict[int, str]]:
+    """All items, and for those that lack a required field its name."""
+    lacking: dict[int, str] = {}
+    columns = [_settled(name, field, scope, lacking) for name, field in fields.items()]
+    names = tuple(fields)
+    items: list[Item] = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+    if scope.document.is_stained:
+        items = [_cleaned(item, scope.document) for item in items]
+    return items, lacking
+
+
+def _settled(name: str, field: Column, scope: Scope, lacking: dict[int, str]) -> list[Any]:
+    """A field's values with defaults in; notes the first required field that each item lacks."""
+    values = field.column(scope)
+    if not field.is_open and None not in values:
         return values
+    for index, value in enumerate(values):
+        if value is None or field.is_open:
+            case = Case(scope.document, index)
+            values[index] = field.settle(value, name, case)
+            if case.lacks:
+                lacking.setdefault(index, case.lacks[0])
+    return values
+
+
+def _sorted_out(
+    items: list[Item], lacking: dict[int, str], document: Document
+) -> tuple[list[Item], list[Rejected]]:
+    """The items that are kept, and those that are not."""
+    refused = document.refused
+    if not lacking and not refused:
+        return items, []
+    kept: list[Item] = []
+    rejected: list[Rejected] = []
+    for index, item in enumerate(items):
+        if index in refused:
+            field, why = refused[index]
+            value = clean(why.value)[0]
+            rejected.append(Rejected(f"{field} {why.reason}", item, why.step, field, value))
+        elif index in lacking:
+            rejected.append(Rejected(f"required field {lacking[index]!r} is missing", item))
+        else:
+            kept.append(item)
+    return kept, rejected
 
 
 def _cleaned(item: Item, document: Document) -> Item:

@@ -1,4 +1,4 @@
-"""From the bytes of a page to the HTML that Lexbor reads: media type, charset, foreign characters."""
+"""From the bytes of a page to what parsers read: media type, charset, foreign characters."""
 
 from __future__ import annotations
 
@@ -21,6 +21,46 @@ _NOT_MARKUP = frozenset({"text/css", "text/csv", "text/javascript", "text/calend
 _STAIN_UTF8 = STAIN.encode()
 _FOREIGN_UTF8 = re.compile(rb"\x00|\xed[\xa0-\xbf][\x80-\xbf]")
 _BOM = "\ufeff"
+_XML_BEGIN = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:(<\?xml\b)|(?:<!--.*?-->\s*)*"
+    rb"<(?:rss|feed|urlset|sitemapindex|rdf:RDF|opml)[\s>])",
+    re.DOTALL,
+)
+_HTML_TAG = re.compile(rb"<(?:!doctype\s+)?html\b", re.IGNORECASE)
+_ESCAPED_FOREIGN = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
+_FOREIGN = re.compile("[\x00\ud800-\udfff]")
+
+
+def is_xml_page(page: Page) -> bool:
+    """Whether a page is XML that is not XHTML, by its media type or its first tag."""
+    media_type, head = page.media_type, page.body[:_SAMPLE]
+    if media_type.endswith(("/xml", "+xml")) and media_type != "application/xhtml+xml":
+        return _HTML_TAG.search(head) is None
+    begin = _XML_BEGIN.match(head)
+    return begin is not None and (begin[1] is None or _HTML_TAG.search(head) is None)
+
+
+def readable_json(page: Page) -> tuple[bytes, bool]:
+    """The body as UTF-8, and whether its texts may have foreign characters."""
+    body = page.body
+    charset = _codec_name(page.charset)
+    if charset == "utf-8" or body[:1] in b"{[":
+        # JSON is UTF-8, whatever a server says, as long as it can be.
+        body = body.removeprefix(codecs.BOM_UTF8)
+    if charset != "utf-8" and not _is_utf8(body):
+        body = _decoded(body, charset)
+    return body, b"\\u" in body and _ESCAPED_FOREIGN.search(body) is not None
+
+
+def readable_text(page: Page) -> tuple[str, bool]:
+    """The source of the page, and whether foreign characters are in it; raises `NotReadable`."""
+    if page.body.startswith(_MAGIC):
+        raise NotReadable("the page looks like binary data, not text")
+    html = page.body if (charset := _codec_name(page.charset)) == "utf-8" else _decoded(page.body, charset)
+    if _looks_binary(html):
+        raise NotReadable("the page looks like binary data, not text")
+    text = html.decode(errors="replace").removeprefix(_BOM)
+    return text, _FOREIGN.search(text) is not None
 
 
 def readable_html(page: Page) -> tuple[bytes, bool]:
@@ -48,8 +88,8 @@ def _check_media_type(media_type: str) -> None:
     is_text = media_type.startswith("text/") and media_type not in _NOT_MARKUP
     if not is_text and not media_type.endswith(("/xml", "+xml")):
         raise NotReadable(
-            f"the page is {media_type}, not HTML, so CSS rules cannot read it",
-            hint="leave such links out with `deny`, or give them a page type without CSS rules",
+            f"the page is {media_type}, not HTML, so CSS and XPath rules cannot read it",
+            hint="leave such links out with `deny`, or give them a page type with other rules",
         )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
+from smartspider.extract.wrong import ExpressionWrong
+
 Take = Literal["element", "text", "deep_text", "attr"]
 """What of a matched element is meant: itself, its own text nodes, all text nodes in it, an attribute."""
 
@@ -17,14 +19,10 @@ _SCOPE_HEAD = re.compile(r":scope(?![\w-])", re.IGNORECASE)
 _CLOSING = {"[": "]", "(": ")"}
 
 
-class SelectorWrong(Exception):
-    """An expression that cannot be read: where (counted from 0), what is wrong, what to try."""
+class SelectorWrong(ExpressionWrong):
+    """A CSS expression that cannot be read; where is always known."""
 
-    def __init__(self, at: int, what: str, hint: str = "") -> None:
-        super().__init__(what)
-        self.at = at
-        self.what = what
-        self.hint = hint
+    at: int
 
 
 class Compound(NamedTuple):
@@ -46,6 +44,18 @@ class Member(NamedTuple):
 
 def read_selector(expr: str) -> tuple[Member, ...]:
     """The members of a CSS expression in their order; raises `SelectorWrong`."""
+    members = read_members(expr)
+    for member in members:
+        first, *others = member.compounds
+        is_item = member.is_scoped and first.combinator != ">" and bool(others)
+        outward = others[0].combinator if is_item else first.combinator
+        if outward in {"+", "~"}:
+            raise SelectorWrong(first.at, f"'{outward}' leads out of the item", "rules look inside the item")
+    return members
+
+
+def read_members(expr: str) -> tuple[Member, ...]:
+    """As `read_selector`, for expressions that may begin at a sibling, as those in `:has()` do."""
     members = []
     position = 0
     while True:
@@ -157,11 +167,6 @@ def _member(compounds: list[Compound], take: Take, attr: str | None) -> Member:
         compounds = compounds[:-1] or [Compound("", SCOPE, compounds[-1].at)]
     first = compounds[0]
     is_scoped = first.combinator == ">" or _SCOPE_HEAD.match(first.css) is not None
-    outward = first.combinator
-    if is_scoped and first.combinator != ">" and len(compounds) > 1:
-        outward = compounds[1].combinator
-    if outward in {"+", "~"}:
-        raise SelectorWrong(first.at, f"'{outward}' leads out of the item", "rules look inside the item")
     return Member(tuple(compounds), take, attr, is_scoped)
 
 

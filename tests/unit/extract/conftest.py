@@ -14,32 +14,39 @@ from smartspider.core.request import Extras, make_request
 from smartspider.core.rules import FieldRule, Follow, NextLink, PagePlan, Rule
 from smartspider.core.traps import TrapGuards
 from smartspider.extract.compile import compile_pages
+from smartspider.interfaces.step import RuleSteps
 
 URL = "http://shop.example/list"
+
+
+Items = str | Rule | tuple[Rule, ...] | None
 
 
 def _read(
     html: str | bytes,
     *,
     fields: dict[str, FieldRule] | None = None,
-    items: str | None = None,
+    items: Items = None,
     follow: tuple[Follow, ...] = (),
-    next_link: str | None = None,
+    next_link: str | Rule | None = None,
     content_type: str | None = "text/html",
     charset: str = "utf-8",
     url: str = URL,
     meta: dict[str, Any] | None = None,
     parent: str | None = None,
     max_links: int = 50_000,
+    rule_steps: RuleSteps | None = None,
+    **plan_keys: Any,
 ) -> Extraction:
     plan = PagePlan(
         "default",
-        items=Rule("css", items) if items is not None else None,
+        items=_rules(items),
         fields=fields or {},
         follow=follow,
-        pagination=NextLink(Rule("css", next_link)) if next_link is not None else None,
+        pagination=NextLink(*_rules(next_link)) if next_link is not None else None,
     )
-    extractor = compile_pages({"default": plan}, TrapGuards(max_links_per_page=max_links))
+    plan = msgspec.structs.replace(plan, **plan_keys)
+    extractor = compile_pages({"default": plan}, TrapGuards(max_links_per_page=max_links), rule_steps)
     page = Page(
         url=url,
         status=200,
@@ -52,6 +59,12 @@ def _read(
     return extractor.extract(page, msgspec.structs.replace(request, parent=parent))
 
 
+def _rules(rules: Items) -> tuple[Rule, ...]:
+    if isinstance(rules, str):
+        return (Rule("css", rules),)
+    return () if rules is None else (rules,) if isinstance(rules, Rule) else rules
+
+
 @pytest.fixture
 def read() -> Callable[..., Extraction]:
     """Reads a page and gives its extraction."""
@@ -62,8 +75,10 @@ def read() -> Callable[..., Extraction]:
 def value() -> Callable[..., Any]:
     """Reads one field; with `items` of the first item."""
 
-    def first_value(html: str | bytes, expr: Any, *, items: str | None = None, **rule: Any) -> Any:
+    def first_value(
+        html: str | bytes, expr: Any, *, items: Items = None, content_type: str = "text/html", **rule: Any
+    ) -> Any:
         field = Rule(rule.pop("type", "css"), expr, **rule)
-        return _read(html, fields={"x": field}, items=items).items[0]["x"]
+        return _read(html, fields={"x": field}, items=items, content_type=content_type).items[0]["x"]
 
     return first_value

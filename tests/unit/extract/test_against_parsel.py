@@ -14,11 +14,11 @@ from smartspider.core.extraction import Extraction
 from smartspider.core.page import Page
 from smartspider.core.request import make_request
 from smartspider.core.rules import Rule
-from smartspider.extract.cards import Cards
-from smartspider.extract.columns import CssColumn
-from smartspider.extract.css_check import check_css
 from smartspider.extract.document import Document
-from smartspider.extract.query import make_queries
+from smartspider.extract.lexbor.cards import Cards
+from smartspider.extract.lexbor.columns import CssColumn
+from smartspider.extract.lexbor.css_check import check_css
+from smartspider.extract.lexbor.query import make_queries
 
 TAGS = st.sampled_from(["div", "span", "em"])
 CLASSES = st.sampled_from(

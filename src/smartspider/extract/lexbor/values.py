@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator
 from selectolax.lexbor import LexborNode
 
 from smartspider.extract.document import Document
-from smartspider.extract.query import MARK, Query
-
-_MARK_HTML = f' {MARK}=""'
+from smartspider.extract.lexbor.outer_html import outer_html
+from smartspider.extract.lexbor.query import MARK, Query
 
 Found = list[tuple[Query, list[LexborNode]]]
 """The queries of one expression, and the nodes each found."""
@@ -44,7 +43,7 @@ def _readable_texts(node: LexborNode) -> Iterator[str]:
 
 def html_of(node: LexborNode) -> str:
     """An element as HTML."""
-    return (node.html or "").replace(_MARK_HTML, "")
+    return outer_html(node, MARK)
 
 
 def list_values(found: Found, top: LexborNode, document: Document, *, is_raw: bool) -> list[str]:

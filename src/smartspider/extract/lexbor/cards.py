@@ -7,31 +7,42 @@ belongs to the item before it in document order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from selectolax.lexbor import LexborNode
 
 from smartspider.extract.document import Document
-from smartspider.extract.query import Query, distinct, mark, unmark
+from smartspider.extract.lexbor.query import Query, distinct, mark, unmark
+from smartspider.extract.scopes import Scope
 
 
-class Cards:
-    """The elements that are a page's items. `is_page`: the page itself is the only one."""
+class Cards(Scope):
+    """The elements of Lexbor's tree that are a page's items."""
 
-    __slots__ = ("_firsts", "_ids", "_top", "document", "is_flat", "is_page", "nodes")
+    __slots__ = ("_firsts", "_ids", "_top", "is_flat", "nodes")
 
-    def __init__(self, document: Document, nodes: list[LexborNode], *, is_page: bool = False) -> None:
-        self.document = document
+    def __init__(
+        self, document: Document, nodes: list[LexborNode], numbers: Sequence[int] | None = None
+    ) -> None:
+        super().__init__(document, range(len(nodes)) if numbers is None else numbers)
         self.nodes = nodes
-        self.is_page = is_page
         self._ids = {node.mem_id: index for index, node in enumerate(nodes)}
         self._top = _shared_parent(nodes)
         self._firsts: dict[str, list[LexborNode | None]] = {}
-        self.is_flat = not is_page and (self._top is not None or not self._is_nested())
-        if self.is_flat:
-            for node in nodes:
-                mark(node)
+        self.is_flat = len(self._ids) == len(nodes) and (self._top is not None or not self._is_nested())
+        self.resume()
 
-    def __len__(self) -> int:
-        return 1 if self.is_page else len(self.nodes)
+    def pause(self) -> None:
+        """Take the marks off, so that another scope can be searched."""
+        if self.is_flat:
+            for node in self.nodes:
+                unmark(node)
+
+    def resume(self) -> None:
+        """Mark the items."""
+        if self.is_flat:
+            for node in self.nodes:
+                mark(node)
 
     def _is_nested(self) -> bool:
         ids = self._ids

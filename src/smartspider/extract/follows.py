@@ -1,0 +1,93 @@
+"""From what a follow rule found to links: templates filled, fields of the item carried along."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from smartspider.core.bodies import FORM, JSON, json_body, media_type_of, said_to_be
+from smartspider.core.extraction import Item, Link
+from smartspider.core.request import NO_EXTRAS, Extras
+from smartspider.core.rules import Follow, RequestTemplate
+from smartspider.core.templating import fill_form, fill_header, fill_json, fill_text, fill_url
+from smartspider.extract.found import FoundLink
+
+CARRIED_BYTES = 64_000
+"""Of one link, as JSON."""
+CARRIED_BYTES_OF_A_PAGE = 16_000_000
+"""Of all links of a page together."""
+
+
+class Made(NamedTuple):
+    """Links, and how many of them lost what they should carry because it was too large."""
+
+    links: list[Link]
+    uncarried: int = 0
+
+
+def make_links(follow: Follow, found: Sequence[FoundLink], items: Sequence[Item | None]) -> Made:
+    """A link for each value found, in their order. Rules that neither carry nor template give plain links."""
+    rest = (follow.to, follow.priority, False, follow.max_depth, follow.allow, follow.deny)
+    if not follow.carry and follow.request is None:
+        return Made([Link(_href(each.value), *rest) for each in found])
+    luggage = _Luggage(follow.carry, items)
+    links = []
+    for each in found:
+        href, extras = _request(follow.request, each.value, _item(items, each.item) or {})
+        meta = luggage.of(each.item) if follow.carry else {}
+        if meta:
+            extras = msgspec.structs.replace(extras, meta=meta)
+        links.append(Link(href, *rest, extras))
+    return Made(links, luggage.left_behind)
+
+
+class _Luggage:
+    """What the links of a page carry; the links of one item share it."""
+
+    def __init__(self, fields: tuple[str, ...], items: Sequence[Item | None]) -> None:
+        self._fields = fields
+        self._items = items
+        self._packed: dict[int | None, tuple[dict[str, Any], int]] = {}
+        self._room = CARRIED_BYTES_OF_A_PAGE
+        self.left_behind = 0
+
+    def of(self, number: int | None) -> dict[str, Any]:
+        if number not in self._packed:
+            self._packed[number] = self._pack(_item(self._items, number))
+        packed, size = self._packed[number]
+        if size > min(CARRIED_BYTES, self._room):
+            self.left_behind += 1
+            return {}
+        self._room -= size
+        return packed
+
+    def _pack(self, item: Item | None) -> tuple[dict[str, Any], int]:
+        carried = {} if item is None else {field: item.get(field) for field in self._fields}
+        return carried, len(json_body(carried))
+
+
+def _item(items: Sequence[Item | None], number: int | None) -> Item | None:
+    if number is None:
+        return items[0] if len(items) == 1 else None
+    return items[number] if number < len(items) else None
+
+
+def _request(template: RequestTemplate | None, value: Any, item: Item) -> tuple[str, Extras]:
+    if template is None:
+        return _href(value), NO_EXTRAS
+    values: Mapping[str, Any] = {**template.variables, **item, "value": value}
+    href = _href(value) if template.url is None else fill_url(template.url, values)
+    headers = tuple((name, fill_header(text, values)) for name, text in template.headers)
+    if template.body is None:
+        return href, Extras(template.method, headers)
+    if not isinstance(template.body, str):
+        body = json_body(fill_json(template.body, values))
+        return href, Extras(template.method, said_to_be(JSON, headers), body)
+    fill = fill_form if media_type_of(headers) == FORM else fill_text
+    return href, Extras(template.method, headers, fill(template.body, values).encode(errors="replace"))
+
+
+def _href(value: Any) -> str:
+    return value if isinstance(value, str) else fill_text("{0}", {"0": value})

@@ -1,0 +1,140 @@
+"""CSS rules on Lexbor's tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from selectolax.lexbor import LexborNode
+
+from smartspider.core.rules import Rule
+from smartspider.extract.columns import Leaf
+from smartspider.extract.document import Document
+from smartspider.extract.lexbor.cards import Cards
+from smartspider.extract.lexbor.query import Query
+from smartspider.extract.lexbor.values import html_of, list_values, text_of
+from smartspider.extract.scopes import WholePage
+
+
+class CssColumn(Leaf):
+    """Values found by a CSS expression."""
+
+    def __init__(self, rule: Rule, queries: tuple[Query, ...]) -> None:
+        super().__init__(rule)
+        self._queries = queries
+        self._is_raw = rule.is_raw
+        self._join = rule.join
+        self._is_many = rule.many or rule.join is not None
+        self._attr = queries[0].attr if queries else ""
+        take = queries[0].take if queries else "element"
+        self._first_of: Callable[[LexborNode, Document], str | None] = self._first_text
+        """The first value of a first match, or None if the match alone does not tell it."""
+        if take == "attr":
+            self._first_of = self._first_attribute
+        elif take == "element":
+            self._first_of = self._first_element
+
+    def column(self, cards: Cards | WholePage) -> list[Any]:
+        """The values; all items are searched at once where that is exact."""
+        if isinstance(cards, WholePage):
+            return [self._in_page(cards.document)]
+        if len(self._queries) > 1 or not cards.is_flat:
+            return [self.value_in(item, cards) for item in cards.nodes]
+        query = self._queries[0]
+        if self._is_many:
+            document, is_raw = cards.document, self._is_raw
+            return [
+                self._shape(list_values([(query, nodes)], item, document, is_raw=is_raw)) if nodes else None
+                for item, nodes in zip(cards.nodes, cards.lists(query), strict=True)
+            ]
+        first_of, document = self._first_of, cards.document
+        values: list[Any] = [node and first_of(node, document) for node in cards.firsts(query)]
+        if None in values:
+            for index, node in enumerate(cards.firsts(query)):
+                if node is not None and values[index] is None:
+                    values[index] = self.value_in(cards.nodes[index], cards)
+        return values
+
+    def value_in(self, item: LexborNode, cards: Cards) -> Any:
+        """The value in one item, searched by itself: the way that is always exact."""
+        found = [(query, cards.find(query, item)) for query in self._queries]
+        return self._shape(list_values(found, item, cards.document, is_raw=self._is_raw))
+
+    def _in_page(self, document: Document) -> Any:
+        root = document.root
+        if len(self._queries) == 1 and not self._is_many:
+            node = self._queries[0].first_in_page(root)
+            if node is None:
+                return None
+            value = self._first_of(node, document)
+            if value is not None:
+                return value
+        found = [(query, query.find_in_page(root)) for query in self._queries]
+        return self._shape(list_values(found, root, document, is_raw=self._is_raw))
+
+    def _first_attribute(self, node: LexborNode, _: Document) -> str | None:
+        return node.attrs.sget(self._attr, None)
+
+    def _first_text(self, node: LexborNode, _: Document) -> str | None:
+        # A text node that comes first in the first match comes first of all.
+        child = node.first_child
+        text = None if child is None else child.text_content
+        return text if text is None or self._is_raw else text.strip()
+
+    def _first_element(self, node: LexborNode, document: Document) -> str:
+        return html_of(node) if self._is_raw else text_of(node, document)
+
+    def _shape(self, values: list[str]) -> Any:
+        if not self._is_many:
+            return values[0] if values else None
+        if not self._is_raw:
+            values = [value for value in values if value]
+        if not values:
+            return None
+        return values if self._join is None else self._join.join(values)
+
+
+class CssFinder:
+    """Elements that are places to look into."""
+
+    def __init__(self, query: Query) -> None:
+        self._query = query
+
+    def find(self, cards: Cards | WholePage) -> list[list[LexborNode]]:
+        """The elements in each place; an item is not found in itself."""
+        if isinstance(cards, WholePage):
+            return [self._query.find_in_page(cards.document.root)]
+        if cards.is_flat:
+            return cards.lists(self._query)
+        return [cards.find(self._query, item) for item in cards.nodes]
+
+    def scope(self, document: Document, found: list[LexborNode], numbers: Sequence[int]) -> Cards:
+        """The elements as items."""
+        return Cards(document, found, numbers)
+
+
+class CssTexts:
+    """The texts of elements, or attributes, that hold something other than HTML."""
+
+    def __init__(self, queries: tuple[Query, ...]) -> None:
+        self._queries = queries
+
+    def read(self, cards: Cards | WholePage) -> list[list[str]]:
+        """All of them in each place, as they stand there."""
+        document = cards.document
+        if isinstance(cards, WholePage):
+            root = document.root
+            return [self._texts(root, [query.find_in_page(root) for query in self._queries], document)]
+        return [
+            self._texts(item, [cards.find(query, item) for query in self._queries], document)
+            for item in cards.nodes
+        ]
+
+    def _texts(self, top: LexborNode, found: list[list[LexborNode]], document: Document) -> list[str]:
+        texts: list[str] = []
+        for query, nodes in zip(self._queries, found, strict=True):
+            if query.take == "element":
+                texts += [node.text() for node in nodes]
+            else:
+                texts += list_values([(query, nodes)], top, document, is_raw=True)
+        return texts

@@ -1,0 +1,72 @@
+"""Links that CSS finds on Lexbor's tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from selectolax.lexbor import LexborNode
+
+from smartspider.extract.hrefs import implied_href, is_nofollow, page_href
+from smartspider.extract.lexbor.cards import Cards
+from smartspider.extract.lexbor.query import Query
+from smartspider.extract.lexbor.values import Found, list_values, text_of
+from smartspider.extract.scopes import WholePage
+
+
+class CssLinks:
+    """The links of one rule. `is_href`: what it finds leads to a page, else it is a value for a template."""
+
+    def __init__(self, queries: tuple[Query, ...], *, is_href: bool, obeys_nofollow: bool) -> None:
+        self._queries = queries
+        self._is_href = is_href
+        self._obeys_nofollow = obeys_nofollow
+
+    def find(self, cards: Cards | WholePage) -> Sequence[Iterator[str]]:
+        """What is found in each place, in the order of the rule's members."""
+        if isinstance(cards, WholePage):
+            return [self._in_page(cards)]
+        return [self._in_item(item, cards) for item in cards.nodes]
+
+    def first(self, page: WholePage) -> str | None:
+        """Where the first match leads."""
+        root = page.document.root
+        for query in self._queries:
+            if query.take == "element":
+                node = query.first_in_page(root)
+            else:
+                node = next((node for node in query.find_in_page(root) if query.attr in node.attrs), None)
+            if node is not None:
+                return self._value(node, query)
+        return None
+
+    def _in_page(self, page: WholePage) -> Iterator[str]:
+        root = page.document.root
+        return self._values([(query, query.find_in_page(root)) for query in self._queries], root, page)
+
+    def _in_item(self, item: LexborNode, cards: Cards) -> Iterator[str]:
+        return self._values([(query, cards.find(query, item)) for query in self._queries], item, cards)
+
+    def _values(self, found: Found, top: LexborNode, scope: Cards | WholePage) -> Iterator[str]:
+        for query, nodes in found:
+            if query.take in {"text", "deep_text"}:
+                yield from filter(None, list_values([(query, nodes)], top, scope.document, is_raw=False))
+                continue
+            for node in nodes:
+                value = self._value(node, query)
+                if value is not None:
+                    yield value
+                elif not self._is_href and query.take == "element":
+                    yield text_of(node, scope.document)
+
+    def _value(self, node: LexborNode, query: Query) -> str | None:
+        attributes = node.attributes
+        if query.take == "attr":
+            href = node.attrs.sget(query.attr, None)
+        else:
+            href = implied_href(node.tag, attributes) if "src" in attributes else attributes.get("href")
+        if not href:
+            return None
+        rel = attributes.get("rel")
+        if rel and self._obeys_nofollow and is_nofollow(rel):
+            return None
+        return page_href(href) if self._is_href else href

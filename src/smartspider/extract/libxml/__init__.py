@@ -1,0 +1,1 @@
+"""XPath, and CSS beside it or on XML, on lxml's trees."""

@@ -1,0 +1,153 @@
+"""XPath rules, and CSS rules translated to XPath, on lxml's tree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from lxml import etree
+
+from smartspider.core.rules import Rule
+from smartspider.extract.columns import Leaf
+from smartspider.extract.document import Document
+from smartspider.extract.libxml.xpath import Expression, Strings
+from smartspider.extract.scopes import Scope, WholePage
+from smartspider.extract.texts import as_text, collapsed
+
+_TEXT_OF: Any = etree.XPath("string()", smart_strings=False)
+_READABLE_TEXTS: Any = etree.XPath(".//text()[not(parent::script or parent::style)]", smart_strings=False)
+
+
+class Elements(Scope):
+    """The elements of lxml's tree that are a page's items."""
+
+    __slots__ = ("nodes",)
+
+    def __init__(self, document: Document, nodes: list[etree._Element], numbers: Sequence[int]) -> None:
+        super().__init__(document, numbers)
+        self.nodes = nodes
+
+
+def places(scope: Elements | WholePage) -> list[etree._Element]:
+    """The elements that expressions are evaluated at."""
+    return [scope.document.tree] if isinstance(scope, WholePage) else scope.nodes
+
+
+def text_of(node: etree._Element, document: Document) -> str:
+    """A node's text with whitespace collapsed, without the scripts and styles inside it."""
+    if not len(node):
+        return collapsed(node.text or "")
+    if node in document.tree_script_holders:
+        return collapsed("".join(_READABLE_TEXTS(node)))
+    return collapsed(_TEXT_OF(node))
+
+
+def markup_of(node: etree._Element, document: Document) -> str:
+    """A node as HTML or XML."""
+    method = "xml" if document.is_xml else "html"
+    markup: str = etree.tostring(node, method=method, encoding="unicode", with_tail=False)
+    return markup
+
+
+class XPathColumn(Leaf):
+    """Values found by an expression."""
+
+    def __init__(self, rule: Rule, expression: Expression) -> None:
+        super().__init__(rule)
+        self._expression = expression
+        self._is_raw = rule.is_raw
+        self._join = rule.join
+        self._is_many = rule.many or rule.join is not None
+        self._string = _STRINGS["attributes" if rule.is_raw else expression.strings]
+
+    def column(self, scope: Elements | WholePage) -> list[Any]:
+        """The values, found item by item."""
+        document = scope.document
+        results = self._expression.results(document, places(scope))
+        if self._is_many:
+            return [self._all(result, document) for result in results]
+        values: list[Any] = []
+        string = self._string
+        for result in results:
+            if type(result) is not list:
+                values.append(self._scalar(result))
+            elif not result:
+                values.append(None)
+            else:
+                first = result[0]
+                values.append(string(first) if isinstance(first, str) else self._node(first, document))
+        return values
+
+    def _all(self, result: Any, document: Document) -> Any:
+        if type(result) is list:
+            values: list[Any] = [
+                self._string(each) if isinstance(each, str) else self._node(each, document) for each in result
+            ]
+        else:
+            values = [self._scalar(result)]
+        kept = [each for each in values if each is not None and (self._is_raw or each != "")]
+        if not kept:
+            return None
+        return kept if self._join is None else self._join.join(map(as_text, kept))
+
+    def _node(self, node: etree._Element, document: Document) -> str:
+        return markup_of(node, document) if self._is_raw else text_of(node, document)
+
+    def _scalar(self, result: Any) -> Any:
+        """What a function gave. Numbers and truths stay what they are; empty text is nothing found."""
+        if self._is_raw:
+            return str(int(result)) if isinstance(result, bool) else str(result)
+        if isinstance(result, str):
+            return result.strip() or None
+        if isinstance(result, bool):
+            return result
+        if not math.isfinite(result):
+            return None
+        return int(result) if result == int(result) else result
+
+
+def _trimmed_text(found: Any) -> str:
+    """Attributes stay as they are; the string says whether it is one."""
+    return str(found) if found.is_attribute else str(found).strip()
+
+
+_STRINGS: dict[Strings, Callable[[Any], str]] = {
+    "texts": str.strip,
+    "attributes": str,
+    "mixed": _trimmed_text,
+}
+
+
+class XPathFinder:
+    """Elements that are places to look into."""
+
+    def __init__(self, expression: Expression) -> None:
+        self._expression = expression
+
+    def find(self, scope: Elements | WholePage) -> list[list[etree._Element]]:
+        """The elements in each place; what is no element is left out."""
+        return [
+            [each for each in result if etree.iselement(each) and isinstance(each.tag, str)]
+            if isinstance(result, list)
+            else []
+            for result in self._expression.results(scope.document, places(scope))
+        ]
+
+    def scope(self, document: Document, found: list[etree._Element], numbers: Sequence[int]) -> Elements:
+        """The elements as items."""
+        return Elements(document, found, numbers)
+
+
+class XPathTexts:
+    """The texts of elements, or attributes, that hold something other than markup."""
+
+    def __init__(self, expression: Expression) -> None:
+        self._expression = expression
+
+    def read(self, scope: Elements | WholePage) -> list[list[str]]:
+        """All of them in each place, as they stand there."""
+        return [
+            [each if isinstance(each, str) else _TEXT_OF(each) for each in result]
+            for result in self._expression.results(scope.document, places(scope))
+        ]

@@ -1,0 +1,72 @@
+"""lxml as an engine for the compiler."""
+
+from __future__ import annotations
+
+from smartspider.core.rules import Rule
+from smartspider.extract.engine import LinkKind
+from smartspider.extract.libxml.columns import Elements, XPathColumn, XPathFinder, XPathTexts, markup_of
+from smartspider.extract.libxml.css import CssTranslator
+from smartspider.extract.libxml.links import XPathLinks
+from smartspider.extract.libxml.xpath import Expression, Strings
+from smartspider.extract.selector import Member, read_selector
+
+
+class LibxmlEngine:
+    """XPath, and CSS as XPath, on HTML or XML."""
+
+    def __init__(self, *, is_xml: bool) -> None:
+        self._css = CssTranslator(is_xml=is_xml)
+
+    @property
+    def xpath(self) -> LibxmlEngine:
+        """Itself."""
+        return self
+
+    def check(self, expr: str) -> tuple[Member, ...]:
+        """The members of an expression that can be translated; raises `SelectorWrong`."""
+        members = read_selector(expr)
+        self._css.translate(members, is_page=True, is_raw=False)
+        return members
+
+    def css_column(self, rule: Rule, members: tuple[Member, ...], is_page: bool, /) -> XPathColumn:
+        """The values of a CSS rule."""
+        return XPathColumn(rule, self._expression(members, is_page=is_page, is_raw=rule.is_raw))
+
+    def css_finder(self, members: tuple[Member, ...], is_page: bool, /) -> XPathFinder:
+        """The elements of a CSS rule."""
+        return XPathFinder(self._expression(members, is_page=is_page, is_raw=False))
+
+    def css_texts(self, members: tuple[Member, ...], is_page: bool, /) -> XPathTexts:
+        """The texts of what a CSS rule finds."""
+        return XPathTexts(self._expression(members, is_page=is_page, is_raw=True))
+
+    def css_links(self, members: tuple[Member, ...], link: LinkKind, is_page: bool, /) -> XPathLinks:
+        """The links of a CSS rule."""
+        xpath = self._css.translate(members, is_page=is_page, is_raw=True)
+        return self.xpath_links(xpath, link)
+
+    def xpath_column(self, rule: Rule, expr: str) -> XPathColumn:
+        """The values of an XPath rule; raises `ExpressionWrong`."""
+        expression = Expression(expr)
+        if rule.attr is not None:
+            expression = Expression(f"({expr})/{self._css.attribute(rule.attr)}", "attributes")
+        return XPathColumn(rule, expression)
+
+    def xpath_finder(self, expr: str) -> XPathFinder:
+        """The elements of an XPath rule; raises `ExpressionWrong`."""
+        return XPathFinder(Expression(expr))
+
+    def xpath_links(self, expr: str, link: LinkKind) -> XPathLinks:
+        """The links of an XPath rule; raises `ExpressionWrong`."""
+        # Only strings that know where they come from tell whether their element says nofollow.
+        expression = Expression(expr, "mixed")
+        return XPathLinks(expression, is_href=link.is_href, obeys_nofollow=link.obeys_nofollow)
+
+    def markup(self, scope: Elements) -> list[str]:
+        """Each item as HTML or XML."""
+        return [markup_of(node, scope.document) for node in scope.nodes]
+
+    def _expression(self, members: tuple[Member, ...], *, is_page: bool, is_raw: bool) -> Expression:
+        takes = {"attributes" if member.take == "attr" else "texts" for member in members}
+        strings: Strings = "mixed" if len(takes) > 1 else "attributes" if "attributes" in takes else "texts"
+        return Expression(self._css.translate(members, is_page=is_page, is_raw=is_raw), strings)

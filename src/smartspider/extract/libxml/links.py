@@ -1,0 +1,58 @@
+"""Links that XPath, or CSS beside it, finds on lxml's tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from smartspider.extract.document import Document
+from smartspider.extract.hrefs import implied_href, is_nofollow, page_href
+from smartspider.extract.libxml.columns import Elements, places, text_of
+from smartspider.extract.libxml.xpath import Expression
+from smartspider.extract.scopes import WholePage
+
+
+class XPathLinks:
+    """The links of one rule. `is_href`: what it finds leads to a page, else it is a value for a template."""
+
+    def __init__(self, expression: Expression, *, is_href: bool, obeys_nofollow: bool) -> None:
+        self._expression = expression
+        self._is_href = is_href
+        self._obeys_nofollow = obeys_nofollow
+
+    def find(self, scope: Elements | WholePage) -> Sequence[Iterator[str]]:
+        """What is found in each place, in document order."""
+        return [
+            self._values(result, scope.document)
+            for result in self._expression.results(scope.document, places(scope))
+        ]
+
+    def first(self, page: WholePage) -> str | None:
+        """Where the first match leads."""
+        (result,) = self._expression.results(page.document, places(page))
+        found = result if isinstance(result, list) else [result]
+        return self._value(found[0], page.document) if found else None
+
+    def _values(self, result: Any, document: Document) -> Iterator[str]:
+        for found in result if isinstance(result, list) else [result]:
+            value = self._value(found, document)
+            if value is not None:
+                yield value
+
+    def _value(self, found: Any, document: Document) -> str | None:
+        if isinstance(found, str):
+            href = str(found)
+            parent = found.getparent() if hasattr(found, "getparent") else None
+            rel = parent.get("rel") if parent is not None and found.is_attribute else None  # type: ignore[attr-defined]  # lxml's own
+        elif hasattr(found, "attrib"):
+            attributes = dict(found.attrib)
+            rel = attributes.get("rel")
+            href = implied_href(found.tag, attributes) or ""
+            if not href and (document.is_xml or not self._is_href):
+                # `<link>http://...</link>` of a feed, or the value for a template.
+                href = text_of(found, document)
+        else:
+            return None
+        if not href or (rel and self._obeys_nofollow and is_nofollow(rel)):
+            return None
+        return page_href(href) if self._is_href else href

@@ -1,0 +1,106 @@
+"""A page type compiled for one engine."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from smartspider.core.errors import Problem
+from smartspider.core.request import DEFAULT_PAGE
+from smartspider.core.rules import Cursor, Follow, NextLink, PagePlan, Rule
+from smartspider.extract.columns import Column
+from smartspider.extract.engine import Engine, LinkKind
+from smartspider.extract.fitting import idle_keys_of_items, kind_of_matches
+from smartspider.extract.links import FollowLinks, LinkFinder, PageLinks
+from smartspider.extract.objects import Finder
+from smartspider.extract.rule_compiler import RuleCompiler, Treatments
+from smartspider.extract.scopes import PAGE, ScopeKind
+
+
+class ItemsRule(NamedTuple):
+    """One way to find the items of a page, and what they are."""
+
+    finder: Finder
+    kind: ScopeKind
+
+
+class PageRules(NamedTuple):
+    """The rules of a page type. Without `items` the page is one item; without fields there is none."""
+
+    items: tuple[ItemsRule, ...]
+    fields: dict[ScopeKind, dict[str, Column]]
+    """The fields, for each kind of item."""
+    links: PageLinks | None
+
+
+class PageCompiler:
+    """Compiles one page type and notes what is wrong with it."""
+
+    def __init__(self, plan: PagePlan, engine: Engine, treatments: Treatments, max_links: int) -> None:
+        self._plan = plan
+        self._prefix = "" if plan.name == DEFAULT_PAGE else f"pages.{plan.name}."
+        self._rules = RuleCompiler(engine, treatments)
+        self._max_links = max_links
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What is wrong, in the order of the task."""
+        return list(self._rules.problems.values())
+
+    def compile(self) -> PageRules:
+        """The rules; not to be used when there are problems."""
+        items = self._items()
+        kinds = list(dict.fromkeys(kind_of_matches(rule) for rule in self._plan.items)) or [PAGE]
+        fields = {kind: self._fields(kind) for kind in kinds}
+        for misfits in self._rules.misfits.values():
+            if len(misfits) == len(kinds):
+                self._rules.refuse(misfits[0])
+        return PageRules(items, fields, self._links(kinds))
+
+    def _items(self) -> tuple[ItemsRule, ...]:
+        found = []
+        for number, rule in enumerate(self._plan.items):
+            path = f"{self._prefix}selectors.items" + (f"[{number}]" if len(self._plan.items) > 1 else "")
+            idle = list(idle_keys_of_items(rule, path))
+            self._rules.refuse(*idle)
+            finder = None if idle else self._rules.finder(rule, path, PAGE)
+            if finder is not None:
+                found.append(ItemsRule(finder, kind_of_matches(rule)))
+        return tuple(found)
+
+    def _fields(self, kind: ScopeKind) -> dict[str, Column]:
+        columns = {
+            name: self._rules.field(rule, f"{self._prefix}selectors.fields.{name}", name, kind)
+            for name, rule in self._plan.fields.items()
+        }
+        return {name: column for name, column in columns.items() if column is not None}
+
+    def _links(self, kinds: list[ScopeKind]) -> PageLinks | None:
+        plan = self._plan
+        if not plan.follow and plan.pagination is None:
+            return None
+        follows = tuple(self._follow(follow, number, kinds) for number, follow in enumerate(plan.follow))
+        return PageLinks(plan, follows, self._next_link(), self._max_links)
+
+    def _follow(self, follow: Follow, number: int, kinds: list[ScopeKind]) -> FollowLinks:
+        path = f"{self._prefix}follow[{number}].selector"
+        is_in_items = bool(self._plan.items) and (bool(follow.carry) or follow.request is not None)
+        is_href = follow.request is None or follow.request.url is None
+        link = LinkKind(is_href, self._plan.obeys_nofollow)
+        finders: dict[ScopeKind, LinkFinder] = {}
+        for kind in kinds if is_in_items else [PAGE]:
+            finder = self._rules.links(follow.rule, path, kind, link)
+            if finder is not None:
+                finders[kind] = finder
+        return FollowLinks(follow, finders, is_in_items=is_in_items)
+
+    def _next_link(self) -> LinkFinder | None:
+        pagination = self._plan.pagination
+        if isinstance(pagination, Cursor):
+            # Looked up by `pagination.py`; here it is only checked.
+            rule, link = Rule("jmespath", pagination.expr), LinkKind(is_href=False, obeys_nofollow=False)
+            self._rules.links(rule, f"{self._prefix}pagination.expr", PAGE, link)
+        if not isinstance(pagination, NextLink):
+            return None
+        path = f"{self._prefix}pagination.selector"
+        link = LinkKind(is_href=True, obeys_nofollow=self._plan.obeys_nofollow)
+        return self._rules.links(pagination.rule, path, PAGE, link)

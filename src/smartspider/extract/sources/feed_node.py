@@ -1,0 +1,111 @@
+"""An element of a feed: its children by name, whatever prefix the feed gives them."""
+
+from __future__ import annotations
+
+from lxml import etree
+
+from smartspider.extract.sources.addresses import absolute
+from smartspider.extract.sources.markup import plain_text
+from smartspider.extract.texts import collapsed
+
+_SPACES = {
+    "http://www.w3.org/2005/Atom": "atom",
+    "http://purl.org/atom/ns#": "atom",
+    "http://purl.org/dc/elements/1.1/": "dc",
+    "http://purl.org/dc/terms/": "dcterms",
+    "http://purl.org/rss/1.0/modules/content/": "content",
+    "http://www.itunes.com/dtds/podcast-1.0.dtd": "itunes",
+    "http://search.yahoo.com/mrss/": "media",
+    "http://search.yahoo.com/mrss": "media",
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#": "rdf",
+    "http://www.w3.org/1999/xhtml": "xhtml",
+}
+_XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
+_MARKUP = ("<", "&")
+
+
+class FeedNode:
+    """An element with its children by name, asked for once. A plain name is one of the feed's own words."""
+
+    __slots__ = ("_children", "base", "element", "name")
+
+    def __init__(self, element: etree._Element, base: str) -> None:
+        self.element = element
+        self.base = absolute(element.get(_XML_BASE), base) or base
+        space, self.name = _split(element.tag)
+        self._children: dict[str, list[etree._Element]] = {}
+        own = space if space == "atom" else ""
+        for child in element:
+            if isinstance(child.tag, str):
+                space, name = _split(child.tag)
+                if space in {own, ""}:
+                    self._children.setdefault(name, []).append(child)
+                if space:
+                    self._children.setdefault(f"{space}:{name}", []).append(child)
+
+    def children(self, name: str) -> list[FeedNode]:
+        """The children of this name."""
+        return [FeedNode(child, self.base) for child in self._children.get(name, ())]
+
+    def child(self, name: str) -> FeedNode | None:
+        """The first child of this name."""
+        found = self._children.get(name)
+        return FeedNode(found[0], self.base) if found else None
+
+    def attribute(self, name: str) -> str | None:
+        """An attribute, by its plain name or with a prefix of the table; None when it is missing or empty."""
+        for key, value in self.element.attrib.items():
+            space, local = _split(str(key))
+            if name in {local if not space else "", f"{space}:{local}"}:
+                return str(value).strip() or None
+        return None
+
+    def text(self, name: str) -> str | None:
+        """The text of the first child of this name that has some; `link@href` is its attribute."""
+        name, _, attribute = name.partition("@")
+        for child in self._children.get(name, ()):
+            found = child.get(attribute) or "" if attribute else _text_of(child)
+            if found.strip():
+                return found.strip()
+        return None
+
+    def first_text(self, *names: str) -> str | None:
+        """The first of these children that has a text."""
+        return next((found for name in names if (found := self.text(name))), None)
+
+    def texts(self, name: str) -> list[str]:
+        """The collapsed texts of all children of this name."""
+        found = (collapsed(_text_of(child)) for child in self._children.get(name, ()))
+        return [text for text in found if text]
+
+    def plain(self, name: str) -> str | None:
+        """The text of a child without markup, collapsed."""
+        found = self.text(name)
+        if found and any(sign in found for sign in _MARKUP):
+            return plain_text(found) or collapsed(found)
+        return collapsed(found) if found else None
+
+    def markup(self, name: str) -> str | None:
+        """What an Atom text holds: text and HTML as they are, XHTML as HTML."""
+        found = self._children.get(name)
+        if not found:
+            return None
+        if found[0].get("type") != "xhtml":
+            return self.text(name)
+        inner = "".join(etree.tostring(child, encoding="unicode", with_tail=False) for child in found[0])
+        return inner.replace(' xmlns="http://www.w3.org/1999/xhtml"', "").strip() or None
+
+
+def _text_of(element: etree._Element) -> str:
+    return "".join(map(str, element.itertext()))
+
+
+def _split(tag: str) -> tuple[str, str]:
+    """The prefix we know a namespace by (empty for a feed's own and for none), and the local name."""
+    space, mark, name = tag.rpartition("}")
+    if not mark:
+        return "", tag.rpartition(":")[2] if tag.startswith(("atom:", "rss:")) else tag
+    address = space[1:]
+    if address in _SPACES:
+        return _SPACES[address], name
+    return ("", name) if "rss" in address.lower() or "netscape" in address.lower() else ("?", name)

@@ -1,0 +1,148 @@
+"""JSON as pages have it: between comments, with commas too many, in the middle of a script."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import re
+from typing import Any, NamedTuple
+
+import msgspec
+
+DEEPEST = 100
+"""Levels of nesting; what is deeper is not read."""
+
+_WRAPPING = re.compile(
+    r"\s*(?:\ufeff|<!--|-->|//\s*(?:<!\[CDATA\[|\]\]>|<!--|-->)|/\*\s*(?:<!\[CDATA\[|\]\]>)\s*\*/|<!\[CDATA\[|\]\]>|;)"
+)
+_END_WRAPPING = re.compile(r"(?:-->|//\s*\]\]>|//\s*-->|/\*\s*\]\]>\s*\*/|\]\]>|;|\s)+\Z")
+_ODDITY = re.compile(
+    r'"(?:[^"\\]|\\(?:.|\Z))*+(?:"|\Z)'
+    r"|(?P<comma>,(?=\s*+[}\]]))"
+    r"|\b(?P<nothing>undefined|NaN|-?Infinity)\b",
+    re.DOTALL,
+)
+_MENDABLE = (",", "}", "]", "undefined", "-Infinity")
+_TAIL = 256
+_SIMPLE_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
+_JS_ESCAPE = re.compile(r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
+_JS_TEXT = re.compile(
+    r'"(?P<double>(?:[^"\\\n]|\\.)*+)"|\'(?P<single>(?:[^\'\\\n]|\\.)*+)\'|`(?P<plain>(?:[^`\\$]|\\.)*+)`',
+    re.DOTALL,
+)
+_lenient = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
+
+
+class Found(NamedTuple):
+    """A JSON value in a longer text, and where the text goes on."""
+
+    value: Any
+    end: int
+
+
+class JsonBroken(ValueError):
+    """The text is no JSON that could be read; `at` is how far it went."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__(f"not JSON at {at}")
+        self.at = at
+
+
+def loose_json(text: str) -> Any:
+    """The JSON value a script element holds, whatever stands around it; raises `JsonBroken`."""
+    start = 0
+    while (found := _WRAPPING.match(text, start)) is not None:
+        start = found.end()
+    tail = text[max(start, len(text) - _TAIL) :]
+    cut = _END_WRAPPING.search(tail)
+    core = text[start : len(text) - (len(tail) - cut.start() if cut is not None else 0)]
+    if "&quot;" in core and '"' not in core:
+        core = html.unescape(core)
+    try:
+        return _bounded(msgspec.json.decode(core))
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        return first_json(core, 0).value
+
+
+def first_json(text: str, start: int) -> Found:
+    """The first JSON value from a position on; `undefined`, NaN and commas before a bracket are forgiven."""
+    try:
+        value, end = _lenient.raw_decode(text, _skip_space(text, start))
+    except json.JSONDecodeError as error:
+        return _repaired(text, start, error.pos)
+    except (ValueError, RecursionError):
+        # Too many digits, or nested without end.
+        raise JsonBroken(start) from None
+    return Found(_bounded(value), end)
+
+
+def _repaired(text: str, start: int, broken_at: int) -> Found:
+    if not text.startswith(_MENDABLE, broken_at):
+        raise JsonBroken(broken_at)
+    mended = _ODDITY.sub(_mend, text[start:])
+    try:
+        value, end = _lenient.raw_decode(mended, _skip_space(mended, 0))
+    except json.JSONDecodeError as error:
+        raise JsonBroken(start + error.pos) from None
+    except (ValueError, RecursionError):
+        raise JsonBroken(start) from None
+    # Mending changes lengths, so that the end is where at least this much was read.
+    return Found(_bounded(value), min(start + end, len(text)))
+
+
+def _mend(found: re.Match[str]) -> str:
+    if found["nothing"] is not None:
+        return "null"
+    return "" if found["comma"] is not None else found[0]
+
+
+def _skip_space(text: str, start: int) -> int:
+    while start < len(text) and text[start].isspace():
+        start += 1
+    return start
+
+
+def js_string(text: str, start: int) -> Found:
+    """The JavaScript string literal at a position, unescaped; raises `JsonBroken`."""
+    found = _JS_TEXT.match(text, start)
+    if found is None:
+        raise JsonBroken(start)
+    inner = found[found.lastgroup or 0]
+    if "\\" in inner:
+        inner = _JS_ESCAPE.sub(_unescape, inner)
+        # Surrogates in pairs are one character.
+        inner = inner.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return Found(inner, found.end())
+
+
+def _unescape(found: re.Match[str]) -> str:
+    code = found[1] or found[2] or found[3]
+    if code is None:
+        return _SIMPLE_ESCAPES.get(found[4], found[4])
+    number = int(code, 16)
+    return chr(number) if number <= 0x10FFFF else "\ufffd"
+
+
+def _bounded(value: Any) -> Any:
+    """The value, with numbers that JSON does not have as null; raises `JsonBroken` when it is too deep."""
+    level = [value]
+    for _ in range(DEEPEST):
+        inner: list[Any] = []
+        for holder in level:
+            entries = (
+                holder.values() if isinstance(holder, dict) else holder if isinstance(holder, list) else ()
+            )
+            inner += [entry for entry in entries if isinstance(entry, dict | list)]
+            if any(isinstance(entry, float) and not math.isfinite(entry) for entry in entries):
+                _null_the_endless(holder)
+        if not inner:
+            return value
+        level = inner
+    raise JsonBroken(0)
+
+
+def _null_the_endless(holder: Any) -> None:
+    for key in list(holder) if isinstance(holder, dict) else range(len(holder)):
+        if isinstance(holder[key], float) and not math.isfinite(holder[key]):
+            holder[key] = None

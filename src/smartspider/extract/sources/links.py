@@ -1,0 +1,59 @@
+"""The links of a page or an item."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from smartspider.core.urls import host_of
+from smartspider.extract.directives import base_of
+from smartspider.extract.document import Document
+from smartspider.extract.hrefs import page_href
+from smartspider.extract.sources.addresses import absolute
+from smartspider.extract.sources.texts import Texts
+from smartspider.extract.texts import collapsed
+
+_MOST = 50_000
+
+
+def read_links(document: Document) -> list[dict[str, Any]]:
+    """Each URL once, where it first stands: `url`, `text`, `rel`, `nofollow`, and `internal` on its host.
+
+    A link without text is called by the picture in it, or by a later link to the same URL.
+    """
+    base = base_of(document)
+    host = host_of(document.page.url)
+    texts = Texts(document)
+    links: dict[str, dict[str, Any]] = {}
+    for node in document.root.css(":is(a, area)[href]"):
+        attributes = node.attributes
+        href = page_href(attributes["href"] or "")
+        url = absolute(href, base)
+        if url is None:
+            continue
+        known = links.get(url)
+        if known is not None and known["text"]:
+            continue
+        text = texts.of(node) or _label(node)
+        if known is not None:
+            known["text"] = text
+            continue
+        if len(links) >= _MOST:
+            break
+        rel = collapsed(attributes.get("rel") or "").lower()
+        links[url] = {
+            "url": url,
+            "text": text,
+            "rel": rel or None,
+            "nofollow": "nofollow" in rel.split(),
+            "internal": host_of(url) == host,
+        }
+    return list(links.values())
+
+
+def _label(node: Any) -> str:
+    attributes = node.attributes
+    for name in ("alt", "aria-label", "title"):
+        if attributes.get(name):
+            return collapsed(attributes[name])
+    picture = node.css_first("img[alt]")
+    return collapsed(picture.attributes["alt"] or "") if picture is not None else ""

@@ -1,0 +1,40 @@
+"""A page or an item as Markdown, for people and language models."""
+
+from __future__ import annotations
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from smartspider.extract.directives import base_of
+from smartspider.extract.document import Document
+from smartspider.extract.sources.main_content import main_of
+from smartspider.extract.sources.markdown_writer import MarkdownWriter
+from smartspider.extract.sources.texts import text_of
+
+_SHARE = 0.1
+
+
+def read_markdown(document: Document) -> str:
+    """The content of a page, without navigation, footers and scripts; addresses are absolute."""
+    root = document.root
+    base = base_of(document)
+    content = MarkdownWriter(base, leaves_out_around=True).write(main_of(document))
+    whole = _body(root)
+    if len(content) < _SHARE * len(text_of(whole, document)):
+        # The page calls its content navigation, or hides it until a script has run.
+        content = MarkdownWriter(base, leaves_out_around=False).write(whole)
+    return content
+
+
+def read_item_markdown(document: Document) -> str:
+    """All of an item."""
+    return MarkdownWriter(base_of(document), leaves_out_around=False).write(_body(document.root))
+
+
+def markdown_of(html: str, base: str) -> str:
+    """A piece of HTML as Markdown."""
+    root = LexborHTMLParser(html).root
+    return MarkdownWriter(base, leaves_out_around=False).write(_body(root)) if root is not None else ""
+
+
+def _body(root: LexborNode) -> LexborNode:
+    return root.css_first("body") or root

@@ -1,0 +1,88 @@
+"""The small print of Markdown: escaping, emphasis, links, fences."""
+
+from __future__ import annotations
+
+import re
+
+_SPECIAL = re.compile(r"[\\`*]|(?<!\w)_|_(?!\w)|<(?=[a-zA-Z/!?])|\](?=\()")
+_LINE_START = re.compile(r"(?:#{1,6}(?=\s|$)|>|[-+](?=\s|$)|\d{1,9}(?=[.)](?:\s|$))|={3,}|-{3,}|~{3,})")
+_SPACES = re.compile(r"[ \t\r\f\v\n\u2028\u2029]+")
+_BREAKS = re.compile(r" *\n[ \n]*")
+_TICKS = re.compile(r"`+")
+
+
+def escaped(text: str) -> str:
+    """Text whose signs mean nothing in Markdown, with whitespace collapsed but not trimmed."""
+    return _SPECIAL.sub(lambda found: "\\" + found[0], _SPACES.sub(" ", text))
+
+
+def paragraph(inline: str) -> str:
+    """Inline Markdown as a block: trimmed, breaks kept, no line beginning as another kind of block."""
+    lines = _BREAKS.split(re.sub(r" {2,}", " ", inline).strip(" \n"))
+    return "  \n".join(_plain_start(line) for line in lines)
+
+
+def one_line(inline: str) -> str:
+    """Inline Markdown on one line, for headings and cells."""
+    return re.sub(r"\s+", " ", inline).strip()
+
+
+def _plain_start(line: str) -> str:
+    found = _LINE_START.match(line)
+    if found is None:
+        return line
+    end = found.end()
+    return f"{line[:end]}\\{line[end:]}" if line[0].isdigit() else "\\" + line
+
+
+def around(mark: str, inline: str) -> str:
+    """`**bold**`, with the spaces outside of the marks."""
+    core = inline.strip()
+    if not core or "\n" in core:
+        return inline
+    start = inline.index(core)
+    return f"{inline[:start]}{mark}{core}{mark}{inline[start + len(core) :]}"
+
+
+def code_span(text: str) -> str:
+    """Code in a line, between as many backticks as it needs."""
+    text = one_line(text)
+    if not text:
+        return ""
+    if "`" not in text:
+        return f"`{text}`"
+    ticks = "`" * (1 + max(len(run) for run in _TICKS.findall(text)))
+    return f"{ticks} {text} {ticks}"
+
+
+def fenced(text: str, language: str) -> str:
+    """A block of code."""
+    text = text.strip("\n").rstrip()
+    longest = max((len(run) for run in _TICKS.findall(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def link(inline: str, url: str) -> str:
+    """A link; the spaces around its text stay outside."""
+    core = one_line(inline)
+    if not core:
+        return inline
+    before = " " if inline[:1].isspace() else ""
+    after = " " if inline[-1:].isspace() else ""
+    return f"{before}[{core}]({target(url)}){after}"
+
+
+def target(url: str) -> str:
+    """An address as it may stand in a link."""
+    return f"<{url}>" if "(" in url or ")" in url else url
+
+
+def indented(block: str, by: int) -> str:
+    """A block as the continuation of a list entry."""
+    return block.replace("\n", "\n" + " " * by).replace("\n" + " " * by + "\n", "\n\n")
+
+
+def quoted(block: str) -> str:
+    """A block as a quotation."""
+    return "> " + block.replace("\n", "\n> ").replace("> \n", ">\n")

@@ -1,0 +1,85 @@
+"""The state a page hands to its own scripts, by name. Scripts are searched, never run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from smartspider.extract.document import Document
+from smartspider.extract.sources.json_ld import media_type_of, script_text
+from smartspider.extract.sources.json_text import Found, JsonBroken, first_json, js_string, loose_json
+
+_SCRIPTS = frozenset({"", "text/javascript", "application/javascript", "module", "text/ecmascript"})
+_MOST = 500
+_NOT_STATE = frozenset({"application/ld+json", "application/manifest+json"})
+_ASSIGNMENT = re.compile(
+    r"""
+    (?: \b (?:window|self|globalThis|top) \s*+
+        (?: \.\s*+ (?P<dotted>[\w$]++) | \[\s*+["'](?P<quoted>[^"'\]\s]{1,200}+)["']\s*+\] )
+      | \b (?:var|let|const) \s++ (?P<declared>[\w$]++)
+      | (?<![\w$.]) (?P<bare>__[A-Z][A-Z0-9_]*+) )
+    \s*+ = (?![=>]) \s*+
+    (?: [\w$.]{1,200}+ \s*+ \|\| \s*+ )?
+    (?: (?P<parse>JSON\s*+\.\s*+parse\s*+\(\s*+) | (?P<value>(?=[{\[])) )
+    """,
+    re.VERBOSE,
+)
+
+
+def read_state(document: Document) -> dict[str, Any]:
+    """JSON scripts by their id, and what scripts assign to a name, when it is plain JSON."""
+    state: dict[str, Any] = {}
+    budget = _Budget(len(document.page.body))
+    for node in document.root.css("script"):
+        if len(state) >= _MOST:
+            break
+        if "src" in node.attributes:
+            continue
+        kind = media_type_of(node)
+        if kind in _SCRIPTS:
+            for name, value in _assigned(script_text(node), budget):
+                if value or name not in state:
+                    state[name] = value
+        elif kind.endswith("json") and kind not in _NOT_STATE:
+            name = (node.attributes.get("id") or "").strip()
+            if name:
+                try:
+                    state[name] = loose_json(script_text(node))
+                except JsonBroken:
+                    continue
+    return state
+
+
+class _Budget:
+    """How much of a page may still be read. What reads a text twice pays twice."""
+
+    def __init__(self, size: int) -> None:
+        self.attempts = _MOST
+        self.characters = 4 * size + 1_000_000
+
+
+def _assigned(script: str, budget: _Budget) -> Iterator[tuple[str, Any]]:
+    position = 0
+    while budget.attempts > 0 and budget.characters > 0:
+        found = _ASSIGNMENT.search(script, position)
+        if found is None:
+            return
+        budget.attempts -= 1
+        name = found["dotted"] or found["quoted"] or found["declared"] or found["bare"]
+        try:
+            value, position = _value_at(script, found)
+        except JsonBroken as broken:
+            # The error counts lines from the start of the script.
+            budget.characters -= max(broken.at - found.end(), 0) + len(script) // 16
+            position = found.end()
+        else:
+            budget.characters -= position - found.end()
+            yield name, value
+
+
+def _value_at(script: str, found: re.Match[str]) -> Found:
+    if found["parse"] is None:
+        return first_json(script, found.end())
+    text, end = js_string(script, found.end())
+    return Found(loose_json(text), end)
