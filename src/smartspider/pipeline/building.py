@@ -1,0 +1,116 @@
+"""One step of a task made from its name and options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, get_args
+
+from smartspider.core.errors import NotBuilt, NotFound, Problem
+from smartspider.interfaces.step import ItemStep, ValueStep
+from smartspider.pipeline.options import (
+    COMMON,
+    OptionWrong,
+    arguments,
+    option_problems,
+    parameters,
+    shown,
+)
+from smartspider.pipeline.use import OnError
+
+_OURS = "smartspider.pipeline.steps."
+
+
+class Built(NamedTuple):
+    """A step, and how the task uses it."""
+
+    use: str
+    path: str
+    step: Any
+    fields: list[str] | None
+    on_error: OnError | None
+    is_rule: bool
+    addresses: bool
+    """It knows its fields itself: it was given them."""
+
+    @property
+    def name(self) -> str:
+        """What counts and rejects call it."""
+        return f"{self.path} {self.use}"
+
+    @property
+    def is_on_items(self) -> bool:
+        """Whether it treats items rather than values; where it can do both, `fields` decide."""
+        if not isinstance(self.step, ItemStep):
+            return False
+        return self.addresses or self.fields is None or not isinstance(self.step, ValueStep)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it is a plug-in."""
+        return not type(self.step).__module__.startswith(_OURS)
+
+
+def build(
+    find: Callable[[str], Any], step: dict[str, Any], path: str, problems: list[Problem], *, is_rule: bool
+) -> Built | None:
+    """The step, or None when it cannot be made; what is wrong with it is noted."""
+    use = step["use"]
+    try:
+        factory = find(use)
+    except (NotFound, NotBuilt) as error:
+        problems.append(Problem(f"{path}.use" if len(step) > 1 else path, error.message, error.hint))
+        return None
+    options = {name: value for name, value in step.items() if name not in COMMON}
+    wrong = [*option_problems(factory, options, path), *_common_problems(step, path, is_rule=is_rule)]
+    if wrong:
+        problems += wrong
+        return None
+    fields = step.get("fields")
+    addresses = "fields" in parameters(factory) and not is_rule
+    given = {**arguments(factory, options), **({"fields": fields} if addresses else {})}
+    made, problem = _made(factory, given, use, path)
+    built = Built(use, path, made, fields, step.get("on_error"), is_rule, addresses)
+    problem = problem or _shape_problem(built)
+    if problem is not None:
+        problems.append(problem)
+        return None
+    return built
+
+
+def _made(
+    factory: Callable[..., Any], given: dict[str, Any], use: str, path: str
+) -> tuple[Any, Problem | None]:
+    try:
+        return factory(**given), None
+    except OptionWrong as error:
+        return None, Problem(f"{path}.{error.option}" if error.option else path, error.message, error.hint)
+    except Exception as error:  # noqa: BLE001 - a plug-in's constructor may raise anything
+        reason = str(error) or type(error).__name__
+        return None, Problem(path, f"the step {use!r} refuses its options: {reason}")
+
+
+def _common_problems(step: dict[str, Any], path: str, *, is_rule: bool) -> list[Problem]:
+    problems = []
+    on_error = step.get("on_error")
+    if on_error is not None and on_error not in get_args(OnError):
+        choices = ", ".join(get_args(OnError))
+        problems.append(Problem(f"{path}.on_error", f"{shown(on_error)} is not one of {choices}"))
+    fields = step.get("fields")
+    if is_rule and fields is not None:
+        reason = "the steps of a rule treat its value"
+        problems.append(
+            Problem(f"{path}.fields", reason, "leave 'fields' out, or use the step in 'pipeline'")
+        )
+    elif fields is not None and not fields:
+        problems.append(Problem(f"{path}.fields", "is empty", "leave it out to treat all fields"))
+    return problems
+
+
+def _shape_problem(built: Built) -> Problem | None:
+    if not isinstance(built.step, ValueStep | ItemStep):
+        return Problem(
+            built.path, f"the plug-in {built.use!r} made no step", "see interfaces/step.py for its shape"
+        )
+    if built.fields is not None and not built.addresses and not isinstance(built.step, ValueStep):
+        return Problem(f"{built.path}.fields", f"the step {built.use!r} treats whole items", "leave it out")
+    return None

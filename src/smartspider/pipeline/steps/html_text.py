@@ -1,0 +1,59 @@
+"""`html_text`: the readable text of HTML."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from smartspider.pipeline.steps.html_depth import refuse_too_much
+from smartspider.pipeline.steps.shapes import TextStep
+
+_BLOCKS = frozenset(
+    "address article aside blockquote br dd div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 "
+    "h6 header hr li main nav ol p pre section table tr ul".split()
+)
+_CELLS = frozenset({"td", "th"})
+_UNREAD = "script,style,template,noscript,head,svg"
+_HAS_UNREAD = re.compile(f"<(?:{_UNREAD.replace(',', '|')})", re.IGNORECASE)
+_BREAK = "\ufdd1"
+"""A noncharacter: stands for a line break that the layout makes, unlike those of the source."""
+
+
+class HtmlTextStep(TextStep):
+    """The text of an HTML fragment: a line for each block, whitespace collapsed, scripts and styles left out,
+    character references resolved. Only texts are treated.
+    """
+
+    def text(self, value: str) -> str:
+        """The text."""
+        if "<" in value or "&" in value:
+            value = _rendered(value)
+        lines = (" ".join(line.split()) for line in value.split(_BREAK))
+        return "\n".join(line for line in lines if line)
+
+
+def parsed_body(html: str) -> Any:
+    """The body of a fragment, without what nobody reads."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    refuse_too_much(html)
+    tree = LexborHTMLParser(html.encode("utf-8", "replace"))
+    if _HAS_UNREAD.search(html):
+        for node in reversed(tree.css(_UNREAD)):  # the inner ones first
+            node.decompose()
+    return tree.body
+
+
+def _rendered(html: str) -> str:
+    body = parsed_body(html.replace(_BREAK, ""))
+    if body is None:
+        return ""
+    marked = [(node, tag) for node in body.traverse() if (tag := node.tag) in _BLOCKS or tag in _CELLS]
+    for node, tag in marked:
+        if tag in _CELLS:
+            node.insert_after(" ")
+            continue
+        node.insert_before(_BREAK)
+        node.insert_after(_BREAK)
+    text: str = body.text()
+    return text

@@ -1,0 +1,83 @@
+"""`schema`: a check by JSON Schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from smartspider.core.columns import Column
+from smartspider.core.extraction import Item
+from smartspider.interfaces.step import Around, StepFailed
+from smartspider.pipeline.options import OptionWrong
+from smartspider.pipeline.steps.shapes import Check
+
+_DEEPEST = 100
+_LONGEST = 200
+
+
+class SchemaStep(Check):
+    """The value of each of `fields` is valid by `json_schema` (draft 2020-12 unless it names another);
+    without `fields` the item as a whole is.
+    """
+
+    takes_lists = True
+
+    def __init__(self, *, json_schema: dict[str, Any]) -> None:
+        from jsonschema import SchemaError
+        from jsonschema.validators import validator_for
+        from referencing import Registry
+
+        far = next((ref for ref in _references(json_schema, 0) if not ref.startswith("#")), None)
+        if far is not None:
+            hint = "only references inside the schema ('#/$defs/...') are followed"
+            raise OptionWrong("json_schema", f"it refers to {far!r}", hint)
+        kind = validator_for(json_schema)
+        try:
+            kind.check_schema(json_schema)
+        except SchemaError as error:
+            place = "".join(f"[{part!r}]" for part in error.absolute_path)
+            reason = f"is not a JSON Schema{f' at {place}' if place else ''}: {error.message[:_LONGEST]}"
+            raise OptionWrong("json_schema", reason) from error
+        self._validator = kind(json_schema, registry=Registry())
+
+    def treat(self, value: Any, _: Around) -> Any:
+        """The value, when it is valid."""
+        self._check(value)
+        return value
+
+    def treat_item(self, item: Item, _: Around) -> Item:
+        """The item, when it is valid."""
+        self._check(item)
+        return item
+
+    def columns(self, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+        """The same: a check changes nothing."""
+        return columns
+
+    def _check(self, value: Any) -> None:
+        from referencing.exceptions import Unresolvable
+
+        try:
+            error = next(self._validator.iter_errors(value), None)
+        except RecursionError as deep:
+            raise StepFailed("is nested too deep for the schema") from deep
+        except Unresolvable as lost:
+            raise StepFailed(
+                f"cannot be checked: the schema refers to {lost.ref!r}, which it has not"
+            ) from lost
+        if error is not None:
+            place = ".".join(map(str, error.absolute_path))
+            raise StepFailed(f"is not valid{f' at {place}' if place else ''}: {error.message[:_LONGEST]}")
+
+
+def _references(schema: Any, depth: int) -> Iterator[str]:
+    if depth > _DEEPEST:
+        raise OptionWrong("json_schema", "is nested too deep")
+    if isinstance(schema, dict):
+        for key, inner in schema.items():
+            if key in ("$ref", "$dynamicRef") and isinstance(inner, str):
+                yield inner
+            yield from _references(inner, depth + 1)
+    elif isinstance(schema, list):
+        for inner in schema:
+            yield from _references(inner, depth + 1)
