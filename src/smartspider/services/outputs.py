@@ -1,85 +1,123 @@
-"""The files a run is written to: chosen by the suffix of their name."""
+"""The files that rows are written to: chosen by the suffix of their name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
-from smartspider.core.errors import NotBuilt, NotFound, TaskInvalid
+from smartspider.core.columns import Column
+from smartspider.core.errors import NotFound, TaskInvalid
 from smartspider.core.fingerprint import content_fingerprint
-from smartspider.core.runs import Run
-from smartspider.interfaces.sink import Sink
-from smartspider.interfaces.store import Store, StoredItem
+from smartspider.interfaces.sink import PLAIN, OutputOptions, Sink
+from smartspider.interfaces.store import StoredItem
 from smartspider.plugins import registry
+from smartspider.sinks.compression import COMPRESSIONS, compression_of
 from smartspider.sinks.files import check_target
+from smartspider.sinks.split import SplitSink, part_of
 
-NOT_BUILT = frozenset({"json", "parquet", "xlsx", "xml"})
-"""Formats with a name in the contract that nothing in this version writes."""
-
-ENVELOPE = ("url", "run", "fingerprint", "time", "data")
+ENVELOPE = (
+    Column("url"), Column("run"), Column("fingerprint"), Column("time", "datetime"), Column("data", "json"),
+)  # fmt: skip
 """The columns when rows are wanted with where they come from; the item itself is `data`."""
 
-Output = Callable[[Path, Sequence[str]], Sink]
+Output = Callable[[Path, Sequence[Column], OutputOptions], Sink]
 
 
-def check_outputs(paths: Sequence[Path]) -> None:
+class Written(msgspec.Struct, frozen=True):
+    """What came of writing: the files, how many rows each format got, and what a person should know."""
+
+    files: list[str] = []
+    rows: int = 0
+    notes: list[str] = []
+
+
+def check_outputs(
+    paths: Sequence[Path], options: OutputOptions = PLAIN, columns: Sequence[Column] = ()
+) -> None:
     """Raise what `open_output` would raise, without touching the disk: for before a crawl starts."""
     targets: set[Path] = set()
     for path in paths:
-        _output_for(path)
-        check_target(path)
+        _require_room(path, _output_for(path), ENVELOPE if options.has_envelope else columns)
+        check_target(part_of(path, 1) if options.is_split else path)
         target = path.resolve()
         if target in targets:
             raise TaskInvalid(f"the output {path} is named twice", hint="give each file once")
         targets.add(target)
 
 
-def open_output(path: Path, columns: Sequence[str]) -> Sink:
-    """A sink into a file, in the format its suffix names."""
-    return _output_for(path)(path, columns)
-
-
-def _output_for(path: Path) -> Output:
-    suffix = path.suffix.removeprefix(".").lower()
-    try:
-        output: Output = registry.resolve("output", suffix)
-    except NotFound as unknown:
-        if suffix in NOT_BUILT:
-            raise NotBuilt(f"writing .{suffix} is not built yet ({path})", hint=_choice()) from None
-        what = f"has the unknown suffix .{suffix}" if suffix else "has no suffix"
-        raise TaskInvalid(f"the output {path} {what}", hint=_choice()) from unknown
-    return output
-
-
-def _choice() -> str:
-    return f"a name that ends in {' or '.join(f'.{name}' for name in registry.known('output'))}"
+def open_output(path: Path, columns: Sequence[Column], options: OutputOptions = PLAIN) -> Sink:
+    """A sink into a file, or into numbered ones, in the format its suffix names."""
+    output = _output_for(path)
+    _require_room(path, output, columns)
+    if options.is_split:
+        return SplitSink(path, lambda part: output(part, columns, options), options)
+    return output(path, columns, options)
 
 
 async def write_outputs(
-    store: Store, run: Run, paths: Sequence[Path], columns: Sequence[str], *, envelope: bool
-) -> list[str]:
-    """Write all rows of a run to every file, in one pass; each file appears whole at the end."""
-    names = ENVELOPE if envelope else tuple(columns)
+    batches: AsyncIterator[Sequence[StoredItem]],
+    paths: Sequence[Path],
+    columns: Sequence[Column],
+    options: OutputOptions = PLAIN,
+) -> Written:
+    """Write rows to every file, in one pass over them; each file appears whole at the end."""
+    names = ENVELOPE if options.has_envelope else tuple(columns)
     sinks: list[Sink] = []
+    rows = 0
     try:
         for path in paths:
-            sinks.append(open_output(path, names))  # noqa: PERF401 - those that opened must be known if one fails
+            sinks.append(open_output(path, names, options))  # noqa: PERF401 - those that opened must be known
         if sinks:
-            async for batch in store.items(run.id):
+            async for batch in batches:
+                rows += len(batch)
                 for item in batch:
-                    data = _with_envelope(item) if envelope else item.data
+                    data = _with_envelope(item) if options.has_envelope else item.data
                     for sink in sinks:
                         sink.write_encoded(data)
         for sink in sinks:
+            sink.seal()
+        for sink in sinks:
             sink.commit()
     except BaseException:
-        for sink in sinks:
+        for sink in reversed(sinks):
             sink.abort()
         raise
-    return [str(path) for path in paths]
+    files = [name for sink in sinks for name in sink.files()]
+    return Written(files, rows, [note for sink in sinks for note in sink.notes()])
+
+
+def _output_for(path: Path) -> Output:
+    compression = compression_of(path)
+    name = path.stem if compression else path.name
+    suffix = Path(name).suffix.removeprefix(".").lower()
+    try:
+        output: Output = registry.resolve("output", suffix)
+    except NotFound as unknown:
+        what = f"has the unknown suffix .{suffix}" if suffix else "has no suffix that names a format"
+        raise TaskInvalid(f"the output {path} {what}", hint=_choice()) from unknown
+    if compression and not getattr(output, "is_compressible", False):
+        raise TaskInvalid(
+            f"the output {path} cannot be: .{suffix} files are not compressed by a further suffix",
+            hint=f"leave .{compression} away: {path.with_name(name)}",
+        )
+    return output
+
+
+def _require_room(path: Path, output: Output, columns: Sequence[Column]) -> None:
+    most: int | None = getattr(output, "max_columns", None)
+    if most is not None and len(columns) > most:
+        raise TaskInvalid(
+            f"the output {path} cannot hold {len(columns)} columns, only {most}", hint="choose another format"
+        )
+
+
+def _choice() -> str:
+    *names, last = (f".{name}" for name in registry.known("output"))
+    endings = ", ".join(f".{name}" for name in COMPRESSIONS)
+    return f"a name that ends in {', '.join(names)} or {last}; text also with {endings} after it"
 
 
 def _with_envelope(item: StoredItem) -> bytes:
@@ -89,4 +127,4 @@ def _with_envelope(item: StoredItem) -> bytes:
         "fingerprint": content_fingerprint(item.data).hex(),
         "time": datetime.fromtimestamp(item.created_at, UTC).isoformat(),
     }
-    return msgspec.json.encode({**head, "data": msgspec.json.decode(item.data)})
+    return msgspec.json.encode({**head, "data": msgspec.Raw(item.data)})

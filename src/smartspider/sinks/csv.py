@@ -3,42 +3,43 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+import re
+from typing import Any, ClassVar
 
-import msgspec
-
-from smartspider.core.extraction import Item
+from smartspider.sinks.cells import decode_row, json_text
+from smartspider.sinks.file_sink import FileSink
 from smartspider.sinks.files import PendingFile
 
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_RISKY = tuple("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - the wide forms are what is meant
+_NUMBER = re.compile(r"[+-]?[0-9]{1,40}(?:[.,][0-9]{1,40}){0,20}(?:[eE][+-]?[0-9]{1,4})?%?")
 
-class CsvSink:
+
+class CsvSink(FileSink):
     """A `Sink` into one UTF-8 file with the given columns. Null and missing are empty, text stands as it is,
     everything else is JSON text.
+
+    Made for Excel, the file begins with a byte order mark, and a text that a spreadsheet would take for a
+    formula gets a single quote in front; numbers such as -12.5 stay as they are.
     """
 
-    def __init__(self, path: Path, columns: Sequence[str]) -> None:
-        self._columns = tuple(columns)
-        self._file = PendingFile(path)
-        self._writer = csv.writer(_Utf8(self._file))
-        self._writer.writerow(self._columns)
-
-    def write(self, item: Item) -> None:
-        """Take one row."""
-        self._writer.writerow([_cell(item.get(name)) for name in self._columns])
+    is_compressible: ClassVar[bool] = True
 
     def write_encoded(self, data: bytes) -> None:
         """Take one row as the store keeps it."""
-        self.write(msgspec.json.decode(data))
+        item = decode_row(data)
+        self._write_cells([_cell(item.get(name)) for name in self._names])
 
-    def commit(self) -> None:
-        """Make all rows visible."""
-        self._file.commit()
+    def _begin(self) -> None:
+        writer = csv.writer(_Utf8(self._file), delimiter=self._options.delimiter)
+        self._write_row = writer.writerow
+        self._is_guarded = self._options.is_for_excel
+        if self._is_guarded:
+            self._file.write(_BYTE_ORDER_MARK)
+        self._write_cells(self._names)
 
-    def abort(self) -> None:
-        """Forget all rows."""
-        self._file.abort()
+    def _write_cells(self, cells: list[str]) -> None:
+        self._write_row([_guarded(cell) for cell in cells] if self._is_guarded else cells)
 
 
 class _Utf8:
@@ -54,4 +55,8 @@ class _Utf8:
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return value if isinstance(value, str) else json_text(value)
+
+
+def _guarded(cell: str) -> str:
+    return f"'{cell}" if cell.startswith(_RISKY) and not _NUMBER.fullmatch(cell) else cell

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
+from smartspider.core.columns import Column
 from smartspider.core.errors import StoreUnavailable, TaskInvalid
 from smartspider.core.fingerprint import content_fingerprint
-from smartspider.core.runs import Counters, Run
-from smartspider.interfaces.store import Store, StoredItem
+from smartspider.interfaces.sink import OutputOptions
+from smartspider.interfaces.store import StoredItem
 from smartspider.services.outputs import ENVELOPE, write_outputs
 
-RUN = Run(3, "task", b"{}", "hash", "completed", "", Counters(), 0, 0.0)
+RUN = 3
+COLUMNS = (Column("name"), Column("tags", "json"), Column("price", "number"))
 DATA = (b'{"name":"caf\xc3\xa9","tags":["a","b"],"price":null}', b'{"name":"x","tags":[],"price":1.5}')
 
 
@@ -35,7 +40,8 @@ class Items:
 
 
 async def write(items: Items, *paths: Path, envelope: bool = False) -> list[str]:
-    return await write_outputs(cast("Store", items), RUN, paths, ("name", "tags", "price"), envelope=envelope)
+    options = OutputOptions(has_envelope=envelope)
+    return (await write_outputs(cast("Any", items).items(RUN), paths, COLUMNS, options)).files
 
 
 def names(folder: Path) -> list[str]:
@@ -62,7 +68,7 @@ async def test_the_envelope_says_where_a_row_comes_from(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     await write(Items(), path, envelope=True)
     first = json.loads(path.read_text().splitlines()[0])
-    assert tuple(first) == ENVELOPE
+    assert list(first) == [column.name for column in ENVELOPE]
     assert first == {
         "url": "http://h/1",
         "run": "3",
@@ -91,3 +97,47 @@ async def test_a_file_that_cannot_be_opened_takes_the_others_with_it(tmp_path: P
     with pytest.raises(TaskInvalid):
         await write(Items(), tmp_path / "rows.jsonl", tmp_path / "rows.doc")
     assert names(tmp_path) == []
+
+
+async def test_what_is_worth_knowing_about_the_files_is_told(tmp_path: Path) -> None:
+    columns = (Column("name", "number"), Column("tags", "json"), Column("price", "number"))
+    paths = [tmp_path / "rows.sqlite", tmp_path / "rows.csv"]
+    written = await write_outputs(cast("Any", Items()).items(RUN), paths, columns)
+    assert written.rows == 2
+    assert written.files == [str(path) for path in paths]
+    assert [note.split(" is ")[0] for note in written.notes] == [f"the column name of {paths[0]}"]
+
+
+async def test_every_file_is_split_alike(tmp_path: Path) -> None:
+    paths = [tmp_path / "a.jsonl", tmp_path / "b.csv.gz"]
+    options = OutputOptions(split_rows=1)
+    written = await write_outputs(cast("Any", Items()).items(RUN), paths, COLUMNS, options)
+    expected = ["a-000001.jsonl", "a-000002.jsonl", "b-000001.csv.gz", "b-000002.csv.gz"]
+    assert sorted(names(tmp_path)) == expected
+    assert written.files == [str(tmp_path / name) for name in expected]
+
+
+async def test_no_file_appears_when_the_last_one_cannot_be_put_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync, calls = os.fsync, iter([False, True])
+
+    def second_fails(handle: int) -> None:
+        if next(calls):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", second_fails)
+    with pytest.raises(StoreUnavailable):
+        await write(Items(), tmp_path / "rows.jsonl", tmp_path / "rows.csv")
+    assert names(tmp_path) == []
+
+
+async def test_an_envelope_in_a_typed_format_has_a_real_moment(tmp_path: Path) -> None:
+    from pyarrow import parquet  # type: ignore[import-untyped] # ships no types
+
+    path = tmp_path / "rows.parquet"
+    await write(Items(), path, envelope=True)
+    (row, _) = parquet.read_table(path).to_pylist()
+    assert row["time"] == datetime(2023, 11, 14, 22, 13, 20, 250_000, tzinfo=UTC)
+    assert json.loads(row["data"]) == json.loads(DATA[0])

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from smartspider.core.columns import Column
 from smartspider.core.errors import NotBuilt, StoreUnavailable, TaskInvalid
+from smartspider.plugins import registry
 from smartspider.services.outputs import check_outputs, open_output
 
 
 def opened(path: Path) -> None:
-    open_output(path, ["a"]).abort()
+    open_output(path, [Column("a")]).abort()
 
 
 def checked(path: Path) -> None:
@@ -26,7 +31,7 @@ refusing = pytest.mark.parametrize("act", [checked, opened], ids=["check", "open
 def test_the_suffix_chooses_the_format_in_any_case(tmp_path: Path) -> None:
     for name in ("items.jsonl", "items.CSV"):
         check_outputs([tmp_path / name])
-        sink = open_output(tmp_path / name, ["a"])
+        sink = open_output(tmp_path / name, [Column("a")])
         sink.write({"a": 1})
         sink.commit()
     assert (tmp_path / "items.jsonl").read_text() == '{"a":1}\n'
@@ -34,19 +39,9 @@ def test_the_suffix_chooses_the_format_in_any_case(tmp_path: Path) -> None:
 
 
 @refusing
-@pytest.mark.parametrize("suffix", ["json", "xlsx", "parquet", "xml"])
-def test_a_format_that_is_not_built_is_refused_in_one_line(
-    tmp_path: Path, act: Callable[[Path], None], suffix: str
-) -> None:
-    with pytest.raises(NotBuilt, match=rf"writing \.{suffix} is not built yet") as caught:
-        act(tmp_path / f"items.{suffix}")
-    assert "\n" not in caught.value.message
-    assert caught.value.hint == "a name that ends in .csv or .jsonl"
-
-
-@refusing
 @pytest.mark.parametrize(
-    ("name", "what"), [("items.doc", "has the unknown suffix .doc"), ("items", "has no suffix")]
+    ("name", "what"),
+    [("items.doc", "has the unknown suffix .doc"), ("items", "has no suffix"), ("items.gz", "has no suffix")],
 )
 def test_an_unknown_suffix_is_a_usage_error_that_names_the_known_ones(
     tmp_path: Path, act: Callable[[Path], None], name: str, what: str
@@ -54,7 +49,10 @@ def test_an_unknown_suffix_is_a_usage_error_that_names_the_known_ones(
     with pytest.raises(TaskInvalid) as caught:
         act(tmp_path / name)
     assert what in caught.value.message
-    assert caught.value.hint == "a name that ends in .csv or .jsonl"
+    assert caught.value.hint == (
+        "a name that ends in .csv, .db, .json, .jsonl, .md, .parquet, .sqlite, .xlsx or .xml;"
+        " text also with .gz, .zst, .bz2, .xz after it"
+    )
 
 
 @refusing
@@ -102,3 +100,52 @@ def test_one_file_may_be_named_only_once(tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
     with pytest.raises(TaskInvalid, match="named twice"):
         check_outputs([tmp_path / "rows.csv", tmp_path / "below" / ".." / "rows.csv"])
+
+
+@refusing
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [("a.xlsx.gz", "a.xlsx"), ("a.b.sqlite.xz", "a.b.sqlite"), ("a.parquet.zst", "a.parquet")],
+)
+def test_what_cannot_be_compressed_further_is_refused(
+    tmp_path: Path, act: Callable[[Path], None], name: str, instead: str
+) -> None:
+    with pytest.raises(TaskInvalid, match="not compressed by a further suffix") as caught:
+        act(tmp_path / name)
+    assert caught.value.hint.endswith(f": {tmp_path / instead}")
+    assert "\n" not in caught.value.message
+
+
+@refusing
+def test_a_format_whose_package_is_missing_is_refused_with_what_installs_it(
+    tmp_path: Path, act: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "find_spec", lambda name: None if name == "pyarrow" else find_spec(name))
+    with pytest.raises(NotBuilt, match="needs the package pyarrow, which is not installed") as caught:
+        act(tmp_path / "items.parquet")
+    assert caught.value.hint == "pip install 'smartspider[parquet]'"
+    act(tmp_path / "items.xlsx")
+
+
+def test_checking_does_not_load_the_libraries_of_a_format(tmp_path: Path) -> None:
+    names = [str(tmp_path / f"items.{suffix}") for suffix in registry.BUILT_IN["output"]]
+    code = (
+        "import sys; from pathlib import Path; from smartspider.services.outputs import check_outputs;"
+        f"check_outputs([Path(name) for name in {names}]);"
+        "print([name for name in ('pyarrow', 'xlsxwriter', 'sqlite3') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(("suffix", "most"), [("xlsx", 16_384), ("sqlite", 2_000)])
+def test_more_columns_than_a_format_holds_are_refused_before_anything_is_written(
+    tmp_path: Path, suffix: str, most: int
+) -> None:
+    columns = [Column(f"c{number}") for number in range(most + 1)]
+    path = tmp_path / f"items.{suffix}"
+    check_outputs([path], columns=columns[:-1])
+    for act in (lambda: check_outputs([path], columns=columns), lambda: open_output(path, columns)):
+        with pytest.raises(TaskInvalid, match=f"cannot hold {most + 1} columns, only {most}"):
+            act()
+    assert list(tmp_path.iterdir()) == []

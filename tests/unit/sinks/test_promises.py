@@ -11,17 +11,20 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.unit.sinks.readers import read_rows
 
+from smartspider.core.columns import Column
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.extraction import Item
 from smartspider.interfaces.sink import Sink
 from smartspider.plugins import registry
+from smartspider.sinks.sqlite import SqliteSink
 
 ITEMS: list[Item] = [
     {"name": 'Ä 茶\n"x", y', "tags": ["a", "b"], "price": 1.5},
     {"name": None, "tags": [], "price": None},
 ]
-COLUMNS = ("name", "tags", "price")
+COLUMNS = (Column("name"), Column("tags", "json"), Column("price", "number"))
 
 
 @pytest.fixture(params=sorted(registry.BUILT_IN["output"]))
@@ -30,8 +33,8 @@ def suffix(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def make(suffix: str) -> Callable[[Path, Sequence[str]], Sink]:
-    made: Callable[[Path, Sequence[str]], Sink] = registry.resolve("output", suffix)
+def make(suffix: str) -> Callable[[Path, Sequence[Column]], Sink]:
+    made: Callable[[Path, Sequence[Column]], Sink] = registry.resolve("output", suffix)
     return made
 
 
@@ -46,12 +49,16 @@ def test_nothing_is_visible_before_commit(make: Callable[..., Sink], target: Pat
     sink.write(ITEMS[0])
     assert target.read_text() == "the file of the last run"
     sink.commit()
-    assert "茶" in target.read_text(encoding="utf-8")
+    assert target.stat().st_size > 0
+    assert target.read_bytes() != b"the file of the last run"
 
 
 def test_commit_leaves_one_file(make: Callable[..., Sink], target: Path) -> None:
     sink = make(target, COLUMNS)
-    assert [path.name for path in target.parent.iterdir()] == [f".{target.name}.tmp-{os.getpid()}"]
+    pending = f".{target.name}.tmp-{os.getpid()}"
+    assert {path.name for path in target.parent.iterdir()} - {f"{pending}-scratch"} == {pending}
+    sink.seal()
+    assert not target.exists()
     sink.commit()
     assert list(target.parent.iterdir()) == [target]
 
@@ -70,8 +77,12 @@ def test_what_a_killed_process_left_beside_the_target_goes_at_the_next_writing(
     ]
     for path in (orphan, *others):
         path.touch()
+    scratch = orphan.with_name(f"{orphan.name}-scratch")
+    scratch.mkdir()
+    (scratch / "rows").touch()
     make(target, COLUMNS).commit()
     assert not orphan.exists()
+    assert not scratch.exists()
     assert sorted(target.parent.iterdir()) == sorted([target, *others])
 
 
@@ -112,14 +123,15 @@ def test_abort_after_commit_takes_nothing_back(
     assert target.exists()
 
 
-def test_an_encoded_row_is_the_same_row(make: Callable[..., Sink], tmp_path: Path) -> None:
-    plain, encoded = make(tmp_path / "plain", COLUMNS), make(tmp_path / "encoded", COLUMNS)
+def test_an_encoded_row_is_the_same_row(make: Callable[..., Sink], tmp_path: Path, suffix: str) -> None:
+    plain, encoded = tmp_path / f"plain.{suffix}", tmp_path / f"encoded.{suffix}"
+    first, second = make(plain, COLUMNS), make(encoded, COLUMNS)
     for item in ITEMS:
-        plain.write(item)
-        encoded.write_encoded(msgspec.json.encode(item))
-    plain.commit()
-    encoded.commit()
-    assert (tmp_path / "plain").read_bytes() == (tmp_path / "encoded").read_bytes() != b""
+        first.write({**item, "extra": "is no column"})
+        second.write_encoded(msgspec.json.encode(item))
+    first.commit()
+    second.commit()
+    assert read_rows(plain) == read_rows(encoded) != []
 
 
 def test_a_link_stays_a_link(make: Callable[..., Sink], target: Path) -> None:
@@ -161,10 +173,50 @@ def test_a_full_disk_is_said_and_abort_still_cleans_up(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")
+@pytest.mark.parametrize("suffix", sorted({*registry.BUILT_IN["output"]} - {"db", "sqlite"}))
 def test_a_disk_that_fills_up_while_writing_is_said(make: Callable[..., Sink], target: Path) -> None:
     (target.parent / f".{target.name}.tmp-{os.getpid()}").symlink_to("/dev/full")
     sink = make(target, COLUMNS)
-    with pytest.raises(StoreUnavailable, match="No space left"):
+    with pytest.raises(StoreUnavailable, match="No space left"):  # noqa: PT012 - at the latest when it is sealed
         sink.write({"name": "x" * 1_000_000})
+        sink.seal()
     sink.abort()
     assert list(target.parent.iterdir()) == []
+
+
+def test_a_database_on_a_full_disk_is_said(tmp_path: Path) -> None:
+    sink = SqliteSink(tmp_path / "items.db", COLUMNS)
+    sink._connection.execute("PRAGMA max_page_count = 10")
+    with pytest.raises(StoreUnavailable, match="No space left") as caught:  # noqa: PT012 - as above
+        sink.write({"name": "x" * 1_000_000})
+        sink.seal()
+    assert caught.value.hint.startswith("free some space")
+    sink.abort()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_sealing_twice_changes_nothing(make: Callable[..., Sink], target: Path) -> None:
+    sink = make(target, COLUMNS)
+    sink.write(ITEMS[0])
+    sink.seal()
+    sink.seal()
+    sink.commit()
+    assert len(read_rows(target)) == 1
+    assert sink.files() == [str(target)]
+    assert sink.notes() == []
+
+
+def test_abort_after_sealing_leaves_nothing(make: Callable[..., Sink], tmp_path: Path, suffix: str) -> None:
+    sink = make(tmp_path / "new" / f"items.{suffix}", COLUMNS)
+    sink.write(ITEMS[0])
+    sink.seal()
+    sink.abort()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_size_grows_with_the_rows(make: Callable[..., Sink], target: Path) -> None:
+    sink = make(target, COLUMNS)
+    before = sink.size()
+    sink.write({"name": "x" * 5_000})
+    assert 5_000 <= sink.size() - before < 6_000
+    sink.abort()

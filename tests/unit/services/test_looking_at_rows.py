@@ -1,0 +1,81 @@
+"""The first rows of a run that are as wanted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, cast
+
+import pytest
+
+from smartspider.core.errors import TaskInvalid
+from smartspider.interfaces.store import Store, StoredItem
+from smartspider.services.rows import find_rows, parse_fields, parse_wanted
+
+ROWS: list[dict[str, Any]] = [
+    {"n": number, "even": number % 2 == 0, "tags": [number], "none": None, "name": f"row {number}"}
+    for number in range(10)
+]
+
+
+class Items:
+    """The part of a store that is read: batches of three."""
+
+    def __init__(self) -> None:
+        self.batches = 0
+
+    async def items(self, run_id: int) -> AsyncIterator[Sequence[StoredItem]]:
+        for start in range(0, len(ROWS), 3):
+            self.batches += 1
+            yield [
+                StoredItem(row["n"], run_id, "", json.dumps(row).encode(), 0.0)
+                for row in ROWS[start : start + 3]
+            ]
+
+
+async def test_no_more_rows_are_read_than_wanted() -> None:
+    items = Items()
+    rows = await find_rows(cast("Store", items), 1, 4)
+    assert rows == ROWS[:4]
+    assert items.batches == 2
+
+
+@pytest.mark.parametrize(
+    ("wanted", "numbers"),
+    [
+        ({"name": "row 3"}, [3]),
+        ({"n": "3"}, [3]),
+        ({"even": "true"}, [0, 2, 4, 6, 8]),
+        ({"even": "true", "n": "4"}, [4]),
+        ({"tags": "[7]"}, [7]),
+        ({"none": "", "n": "1"}, [1]),
+        ({"n": "11"}, []),
+    ],
+)
+async def test_rows_are_chosen_by_what_a_field_is_as_text(wanted: dict[str, str], numbers: list[int]) -> None:
+    rows = await find_rows(cast("Store", Items()), 1, 20, tuple(wanted.items()))
+    assert [row["n"] for row in rows] == numbers
+
+
+def test_a_condition_may_have_more_signs_in_its_value() -> None:
+    assert parse_wanted(["a=b=c", " b =", "c= x"], ["a", "b", "c"]) == (("a", "b=c"), ("b", ""), ("c", " x"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("name", "'name' says nothing about a field", "write field=value"),
+        ("nam=x", "the rows have no field 'nam'", "'name'; they have name, price"),
+        ("=x", "the rows have no field ''", "they have name, price"),
+    ],
+)
+def test_a_condition_that_means_nothing_is_refused(text: str, message: str, hint: str) -> None:
+    with pytest.raises(TaskInvalid) as caught:
+        parse_wanted([text], ["name", "price"])
+    assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
+def test_fields_are_named_in_the_order_they_are_wanted() -> None:
+    assert parse_fields("b, a,", ["a", "b"]) == ["b", "a"]
+    with pytest.raises(TaskInvalid, match="no field 'c'"):
+        parse_fields("a,c", ["a", "b"])
