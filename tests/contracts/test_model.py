@@ -9,14 +9,17 @@ from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from smartspider.core.dedup import ItemDedup
+from smartspider.core.extraction import Item
 from smartspider.core.lease import Lease
 from smartspider.core.request import Request
 from smartspider.core.runs import TRANSITIONS
-from smartspider.core.verdict import Close, Retry, Settlement, Verdict
+from smartspider.core.verdict import Close, Retry, Settlement
 from smartspider.interfaces.store import Finding
 from smartspider.testing.clock import ManualClock
 from smartspider.testing.contracts.acts import items, plan_of, url
@@ -34,14 +37,31 @@ MEMORY = Path("/dev/shm")
 
 pages = st.sampled_from(PAGES)
 some_pages = st.lists(pages, min_size=1, max_size=4)
+values = st.lists(
+    st.tuples(st.integers(0, 3), st.sampled_from([None, "x", "y"]), st.sampled_from([None, 1, 2])), max_size=4
+)
 entries_of_a_run = st.lists(pages, min_size=2, max_size=5)
 pick = st.integers(min_value=0, max_value=1000)
 ENDS = ["done", "done", "done", "missing", "dead", "broken", "skipped", "retry", "soft", "landed", "landed"]
+KEYS = [(("a",),), (("a",), ("b",)), ((),)]
+DEDUPS = [
+    ItemDedup(),
+    ItemDedup(keys=KEYS[2]),
+    *(ItemDedup(keys, scope, "last") for keys in KEYS[:2] for scope in ("run", "task")),
+    *(ItemDedup(keys, scope, "first", ("n",)) for keys in KEYS[:2] for scope in ("run", "task")),
+]
 VERDICTS: dict[str, Any] = {
     "ends": st.lists(st.sampled_from(ENDS), min_size=3, max_size=3),
-    "children": some_pages,
-    "landing": pages,
+    "found": st.fixed_dictionaries(
+        {
+            "children": some_pages,
+            "next_pages": st.lists(pages, max_size=2),
+            "values": values,
+            "landing": pages,
+        }
+    ),
 }
+LAST: dict[str, Any] = {"children": [], "next_pages": [], "values": [], "landing": PAGES[0]}
 
 
 class LedgerMachine(RuleBasedStateMachine):
@@ -58,6 +78,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.slots: dict[str, float] = {}
         self.holds: dict[str, float] = {}
         self.items = 0
+        self.dedup = ItemDedup()
 
     async def _open(self) -> SqliteGround:
         return SqliteGround(self.folder, self.clock)
@@ -68,8 +89,9 @@ class LedgerMachine(RuleBasedStateMachine):
 
         return self.runner.run(main())
 
-    @initialize(entries=entries_of_a_run, delay_s=st.sampled_from([0.0, 1.0]))
-    def begin(self, entries: list[Request], delay_s: float) -> None:
+    @initialize(entries=entries_of_a_run, delay_s=st.sampled_from([0.0, 1.0]), dedup=st.sampled_from(DEDUPS))
+    def begin(self, entries: list[Request], delay_s: float, dedup: ItemDedup) -> None:
+        self.dedup = dedup
         self.join()
         self.create_run(entries, delay_s, 2)
 
@@ -80,8 +102,10 @@ class LedgerMachine(RuleBasedStateMachine):
         per_host=st.integers(1, 3),
     )
     def create_run(self, entries: list[Request], delay_s: float, per_host: int) -> None:
-        run = self.wait(self.ground.store.create_run(plan_of(*entries, delay_s=delay_s, per_host=per_host)))
-        made = self.model.runs[run.id] = ModelRun(delay_s, per_host)
+        plan = plan_of(*entries, delay_s=delay_s, per_host=per_host, dedup=self.dedup)
+        run = self.wait(self.ground.store.create_run(plan))
+        made = ModelRun(delay_s, per_host, run.id, self.model.items, self.dedup)
+        self.model.runs[run.id] = made
         for entry in entries:
             made.find(entry)
         self.set_state(run.id, "running")
@@ -116,24 +140,19 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.held)
     @rule(choices=st.lists(pick, min_size=1, max_size=3), **VERDICTS)
-    def settle(self, choices: list[int], ends: list[str], children: list[Request], landing: Request) -> None:
-        self._settle([self.held[choice % len(self.held)][1] for choice in choices], ends, children, landing)
+    def settle(self, choices: list[int], ends: list[str], found: dict[str, Any]) -> None:
+        self._settle([self.held[choice % len(self.held)][1] for choice in choices], ends, found)
 
     @precondition(lambda self: self.old)
     @rule(choices=st.lists(pick, min_size=1, max_size=3), **VERDICTS)
-    def settle_late(
-        self, choices: list[int], ends: list[str], children: list[Request], landing: Request
-    ) -> None:
+    def settle_late(self, choices: list[int], ends: list[str], found: dict[str, Any]) -> None:
         known = self.old[-4:] + [lease for _, lease in self.held[:2]]
-        self._settle([known[choice % len(known)] for choice in choices], ends, children, landing)
+        self._settle([known[choice % len(known)] for choice in choices], ends, found)
 
-    def _settle(
-        self, leases: list[Lease], ends: list[str], children: list[Request], landing: Request
-    ) -> None:
+    def _settle(self, leases: list[Lease], ends: list[str], found: dict[str, Any]) -> None:
         batch = []
         for lease, end in zip(leases, ends, strict=False):
-            self.items += 1
-            batch.append(Settlement(lease, _verdict(end, children, landing, self.items)))
+            batch.append(Settlement(lease, self._verdict(end, found)))
         self.wait(self.ground.ledger.settle(batch))
         for settlement in batch:
             lease = settlement.lease
@@ -233,6 +252,10 @@ class LedgerMachine(RuleBasedStateMachine):
         for run_id, run in self.model.runs.items():
             wanted = {key: (row.state, row.attempts, len(row.items)) for key, row in run.urls.items()}
             assert found.get(run_id, {}) == wanted
+            counters = self.wait(self.ground.store.get_run(run_id)).counters
+            assert counters.items == sum(len(row.items) for row in run.urls.values())
+            assert counters.duplicates == self.model.items.duplicates[run_id]
+            assert counters.updated == self.model.items.updated[run_id]
         assert findings == []
 
     async def _look(self) -> tuple[dict[int, dict[str, tuple[str, int, int]]], list[Finding]]:
@@ -249,7 +272,7 @@ class LedgerMachine(RuleBasedStateMachine):
             for run_id, run in self.model.runs.items():
                 stored = self.wait(items(self.ground, self.wait(self.ground.store.get_run(run_id))))
                 wanted = [item for row in run.urls.values() for item in row.items]
-                assert sorted(item["n"] for item in stored) == sorted(item["n"] for item in wanted)
+                assert sorted(map(str, stored)) == sorted(map(str, wanted))
         finally:
             self.wait(self.ground.close())
             self.runner.close()
@@ -270,7 +293,7 @@ class LedgerMachine(RuleBasedStateMachine):
                 break
             self.lease(0, 3)
             self.wait(self.clock.advance(2.1))
-            self._settle([lease for _, lease in self.held], ["done"] * len(self.held), [], PAGES[0])
+            self._settle([lease for _, lease in self.held], ["done"] * len(self.held), LAST)
         for run_id in going:
             self.finish(list(self.model.runs).index(run_id))
             assert self.model.runs[run_id].state in ("completed", "failed"), "the run is stuck"
@@ -296,20 +319,30 @@ class LedgerMachine(RuleBasedStateMachine):
         self.held = [(worker, held) for worker, held in self.held if held.token != lease.token]
         self.old.append(lease)
 
-
-def _verdict(end: str, children: list[Request], landing: Request, number: int) -> Verdict:
-    match end:
-        case "retry":
-            return Retry(5.0, "test")
-        case "soft":
-            return Retry(0.0, "test", counts=False)
-        case "landed":
-            return Close("redirect", items=[{"n": number}], children=children, landed=landing)
-        case "done":
-            return Close("done", items=[{"n": number}], children=children)
-        case _:
-            state: Any = end
-            return Close(state, reason="test")
+    def _verdict(self, end: str, found: dict[str, Any]) -> Close | Retry:
+        rows: list[Item] = [{"n": n, "a": a, "b": b} for a, b, n in found["values"]]
+        self.items += 1
+        if self.items % 2 or not self.dedup.keys:
+            rows.append({"n": self.items, "a": self.items, "b": None})
+        page = Close(
+            "done",
+            items=rows,
+            keys=[self.dedup.keys_of(item) for item in rows] if self.dedup.keys else [],
+            children=found["children"],
+            next_pages=found["next_pages"],
+        )
+        match end:
+            case "retry":
+                return Retry(5.0, "test")
+            case "soft":
+                return Retry(0.0, "test", counts=False)
+            case "landed":
+                return msgspec.structs.replace(page, state="redirect", landed=found["landing"])
+            case "done":
+                return page
+            case _:
+                state: Any = end
+                return Close(state, reason="test")
 
 
 LedgerMachine.TestCase.settings = settings(

@@ -44,6 +44,21 @@ def page(
     return reply(status, headers=typed, body=html, delay_s=delay_s)
 
 
+def versioned(html: str, *, etag: str = "", last_modified: str = "", delay_s: float = 0.0) -> Answer:
+    """An HTML page with a version: whoever has that version already is told 304 and nothing else."""
+    named = {"ETag": etag, "Last-Modified": last_modified}
+    headers = {name: value for name, value in named.items() if value}
+    whole, same = page(html, headers=headers, delay_s=delay_s), reply(304, headers=headers, delay_s=delay_s)
+
+    async def answer(exchange: Exchange) -> None:
+        asked = exchange.arrival.headers
+        known, since = asked.get("if-none-match"), asked.get("if-modified-since")
+        is_same = known == etag if known is not None else since is not None and since == last_modified
+        await (same if is_same else whole)(exchange)
+
+    return answer
+
+
 def json_page(data: Any, *, status: int = 200, delay_s: float = 0.0) -> Answer:
     """A JSON document."""
     typed = {"Content-Type": "application/json"}

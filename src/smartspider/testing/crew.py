@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from smartspider.core import failpoints
+from smartspider.core.dedup import ItemDedup
 from smartspider.core.lease import Lease, Window
 from smartspider.core.request import Request, make_request
 from smartspider.core.verdict import Close, HostNews, Retry, Send, Settlement
@@ -28,7 +29,8 @@ class Killed(Exception):
 class SimulatedSite:
     """The pages of a run, spread over hosts; some are also reached by an address that redirects to them."""
 
-    def __init__(self, pages: int, seed: int, hosts: int) -> None:
+    def __init__(self, pages: int, seed: int, hosts: int, dedup: ItemDedup = ItemDedup()) -> None:
+        self._dedup = dedup
         self.graph = ChangingGraph(pages, seed)
         self.fetches: Counter[str] = Counter()
         self.failures: Counter[str] = Counter()
@@ -55,12 +57,32 @@ class SimulatedSite:
                 *(str(draw.randrange(self.graph.pages)) for _ in range(draw.randint(0, 4))),
             ]
         ]
-        items: list[dict[str, Any]] = [
-            {"page": page, "fetch": fetch, "row": row} for row in range(self.graph.rows(page, fetch))
-        ]
+        items = self.items(page, fetch)
         draw.shuffle(links)
         landed = self.request(page) if kind == "r" else None
-        return Close("redirect" if landed else "done", status=200, items=items, children=links, landed=landed)
+        return Close(
+            "redirect" if landed else "done",
+            status=fetch,
+            items=items,
+            keys=[self._dedup.keys_of(item) for item in items] if self._dedup.keys else [],
+            children=links,
+            landed=landed,
+        )
+
+    def items(self, page: str, fetch: int) -> list[dict[str, Any]]:
+        """The rows of one fetch of a page; what they are recognised by is the same on many pages."""
+        draw = random.Random(f"{page}/{fetch}/items")  # noqa: S311 - repeatable, no secret
+        return [
+            {
+                "page": page,
+                "fetch": fetch,
+                "row": row,
+                "sku": f"s{draw.randrange(20)}",
+                "code": draw.randrange(40),
+                "likes": draw.randrange(1000),
+            }
+            for row in range(self.graph.rows(page, fetch))
+        ]
 
 
 class Tally(msgspec.Struct):

@@ -107,11 +107,7 @@ class ChangingGraph:
             fetches[key[0]][key[1]] += 1
             rows[key] += 1
         stored = {page: counts.most_common(1)[0][0] for page, counts in fetches.items()}
-        expected = self.expected(stored)
-        found = [f"page {page} is lost" for page in sorted(expected - stored.keys())]
-        found += [
-            f"page {page} was never linked by a stored page" for page in sorted(stored.keys() - expected)
-        ]
+        found = self.page_problems(stored)
         found += [
             f"page {page} is doubled: fetches {sorted(counts)}"
             for page, counts in fetches.items()
@@ -122,6 +118,14 @@ class ChangingGraph:
             wanted = {(page, fetch, row) for row in range(self.rows(page, fetch))}
             found += [f"row {key} is lost" for key in sorted(wanted - rows.keys())]
         return found
+
+    def page_problems(self, stored: Mapping[str, int]) -> list[str]:
+        """What is wrong with the pages of a finished crawl, given which fetch of each it stored."""
+        expected = self.expected(stored)
+        found = [f"page {page} is lost" for page in sorted(expected - stored.keys())]
+        return found + [
+            f"page {page} was never linked by a stored page" for page in sorted(stored.keys() - expected)
+        ]
 
     def _draw(self, page: str, fetch: int, what: str) -> random.Random:
         return random.Random(f"{self.seed}/{page}/{fetch}/{what}")  # noqa: S311 - repeatable, no secret

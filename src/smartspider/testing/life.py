@@ -8,10 +8,12 @@ from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
+from smartspider.core.dedup import ItemDedup
 from smartspider.core.runs import may_become
 from smartspider.testing.clock import ManualClock
 from smartspider.testing.contracts.acts import plan_of
 from smartspider.testing.crew import Killed, SimulatedSite, SimulatedWorker, Tally
+from smartspider.testing.dedup_check import DEDUPS, dedup_problems
 from smartspider.testing.sqlite import SqliteGround
 
 PER_HOST = 3
@@ -38,16 +40,22 @@ class Life:
         self.sites: dict[int, SimulatedSite] = {}
         self.tally = Tally()
         self.hosts = self.draw.randint(1, 3)
+        self.dedup = self.draw.choice([ItemDedup(), ItemDedup(), *DEDUPS])
         self._lone: Counter[int] = Counter()
         self.is_clock_steady = True
         """Nobody has set the wall clock, by which receipts are written."""
 
     async def begin(self, seed: int) -> None:
         """A run over a site of its own; the sites of all runs share their hosts."""
-        site = SimulatedSite(self.draw.randint(3, 25), seed, self.hosts)
+        site = SimulatedSite(self.draw.randint(3, 25), seed, self.hosts, self.dedup)
         delay_s = self.draw.choice([0.0, 0.5, 1.0])
+        concurrency = self.draw.choice([2, 4, 64])
         plan = plan_of(
-            site.request("0"), delay_s=delay_s, per_host=PER_HOST, concurrency=self.draw.choice([2, 4, 64])
+            *(site.request("0"),),
+            dedup=self.dedup,
+            delay_s=delay_s,
+            per_host=PER_HOST,
+            concurrency=concurrency,
         )
         run = await self.processes[0].store.create_run(plan)
         await self.processes[0].store.set_state(run.id, "running")
@@ -135,8 +143,9 @@ class Life:
         for number, (run_id, site) in enumerate(self.sites.items()):
             store = self.draw.choice(self.processes).store
             run = await store.get_run(run_id)
-            rows = [json.loads(item.data) async for batch in store.items(run_id) for item in batch]
-            problems += [f"run {number}: {problem}" for problem in site.graph.problems(rows)]
+            if not self.dedup.keys:
+                rows = [json.loads(item.data) async for batch in store.items(run_id) for item in batch]
+                problems += [f"run {number}: {problem}" for problem in site.graph.problems(rows)]
             problems += [
                 f"run {number}: {name} is {value}"
                 for name, value in (("open", run.counters.open), ("failed", run.counters.failed))
@@ -150,6 +159,8 @@ class Life:
                 for receipt in await store.receipt(run_id)
                 if receipt.violations and self.is_clock_steady
             ]
+        if self.dedup.keys:
+            problems += await dedup_problems(self.processes[0].store, self.sites, self.dedup)
         if self.tally.fetches > allowed:
             problems.append(f"{self.tally.fetches} fetches where {allowed} are explained")
         problems += [finding.message for finding in await self.processes[0].store.fsck()]

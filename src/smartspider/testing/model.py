@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import msgspec
+
+from smartspider.core.dedup import ItemDedup
 from smartspider.core.extraction import Item
 from smartspider.core.request import Request
 from smartspider.core.runs import ACCEPTS_PAGES, LEASES_IN, RunState
 from smartspider.core.verdict import Close, Retry, UrlState, Verdict
+from smartspider.testing.model_items import ModelItems
 
 STANDING: frozenset[RunState] = frozenset({"running", "stopping", "paused"})
 """States in which a run has a say at the gates of its hosts."""
@@ -35,6 +39,9 @@ class ModelRun:
 
     delay_s: float
     per_host: int
+    run_id: int
+    known: ModelItems
+    dedup: ItemDedup
     state: RunState = "queued"
     urls: dict[str, ModelUrl] = field(default_factory=dict)
 
@@ -44,9 +51,10 @@ class ModelRun:
 
     def close(self, row: ModelUrl, verdict: Close) -> None:
         """A page is stored: its row closes, its items are its own, its children are known."""
-        row.state, row.token, row.items = verdict.state, None, list(verdict.items)
+        row.state, row.token, row.items = verdict.state, None, []
         row.attempts += verdict.state in ("dead", "broken")
-        for child in verdict.children:
+        has_new = self.known.add(self.run_id, self.dedup, row.items, verdict.items, verdict.keys)
+        for child in [*verdict.children, *(verdict.next_pages if has_new else ())]:
             self.find(child)
 
 
@@ -55,6 +63,7 @@ class Model:
     """All runs, and what is in flight."""
 
     runs: dict[int, ModelRun] = field(default_factory=dict)
+    items: ModelItems = field(default_factory=ModelItems)
     in_flight: dict[object, str] = field(default_factory=dict)
     """The hosts of the leases that are out, by token."""
 
@@ -105,17 +114,18 @@ class Model:
         self._free(row)
         if not replaces(verdict.state, row.state):
             return
-        if verdict.landed is None or verdict.landed.url == url:
-            run.close(
-                row,
-                Close("done", items=verdict.items, children=verdict.children) if verdict.landed else verdict,
-            )
+        if verdict.landed is None:
+            run.close(row, verdict)
+            return
+        page = msgspec.structs.replace(verdict, state="done", landed=None)
+        if verdict.landed.url == url:
+            run.close(row, page)
             return
         target = run.find(verdict.landed)
         run.close(row, Close("redirect"))
         if replaces("done", target.state):
             self._free(target)
-            run.close(target, Close("done", items=verdict.items, children=verdict.children))
+            run.close(target, page)
 
     def set_state(self, run_id: int, state: RunState) -> None:
         """A run is put into another state; one that is over has nothing open."""

@@ -17,7 +17,7 @@ from typing import Any, Self
 import msgspec
 
 from smartspider.demo.serving import serve_until_told
-from smartspider.testing.answers import Answer, json_page, page, reply
+from smartspider.testing.answers import Answer, json_page, page, reply, versioned
 from smartspider.testing.hostile import HOSTILE
 from smartspider.testing.wire import Arrival, Exchange, listening
 
@@ -158,6 +158,9 @@ class AnswerSpec(msgspec.Struct, forbid_unknown_fields=True):
     data: Any = None
     """Sent as JSON when given."""
     delay_s: float = 0.0
+    etag: str = ""
+    last_modified: str = ""
+    """With one of these, an answer to those who have this version already says only that."""
     hostile: str | None = None
     options: dict[str, Any] = {}
 
@@ -167,6 +170,10 @@ class AnswerSpec(msgspec.Struct, forbid_unknown_fields=True):
             return HOSTILE[self.hostile](**self.options)
         if self.data is not None:
             return json_page(self.data, status=self.status, delay_s=self.delay_s)
+        if self.etag or self.last_modified:
+            return versioned(
+                self.body, etag=self.etag, last_modified=self.last_modified, delay_s=self.delay_s
+            )
         headers = {"Content-Type": "text/html; charset=utf-8"} | self.headers
         return reply(self.status, headers=headers, body=self.body, delay_s=self.delay_s)
 

@@ -8,8 +8,11 @@ from functools import partial
 import apsw
 import pytest
 
+from smartspider.core.dedup import ItemDedup
+from smartspider.core.extraction import Rejected
 from smartspider.core.runs import Run
 from smartspider.testing.contracts.acts import begin, done, failed, record, settle, take, take_one, url, urls
+from smartspider.testing.contracts.dedup import gave
 from smartspider.testing.sqlite import SqliteGround
 
 ORPHAN = "INSERT INTO item SELECT (id << 40) + 900, (id << 40) + 900, '{}' FROM run"
@@ -22,6 +25,14 @@ DAMAGE = {
         "items",
         ["UPDATE item SET url_id = (SELECT min(url_id) FROM queue)"],
     ),
+    "a key stands for no item": ("keys", ["UPDATE item_key SET item_id = item_id + 99"]),
+    "a key belongs to another run": ("keys", ["UPDATE item_key SET scope = 77"]),
+    "a key belongs to another task": (
+        "keys",
+        ["INSERT INTO task (name) VALUES ('other')", "UPDATE item_key SET scope = -2"],
+    ),
+    "an item that goes has a key": ("items", ["UPDATE item SET url_id = (SELECT min(url_id) FROM queue)"]),
+    "more rejects are kept than counted": ("counters", ["UPDATE run SET rejected = 0"]),
     "rows would be numbered twice": ("numbers", ["UPDATE run SET next_url = 1, next_item = 1"]),
     "a closed page is queued": (
         "stale",
@@ -61,10 +72,12 @@ DAMAGE = {
 
 async def _half_done(ground: SqliteGround) -> tuple[Run, int]:
     """A run with one page done, one leased, one waiting and three queued."""
-    run = await begin(ground, *urls(5))
+    dedup = ItemDedup(keys=(("n",),))
+    run = await begin(ground, *urls(5), dedup=dedup)
     worker = await ground.frontier.join("w")
     first, second, _ = await take(ground, worker, run, want=3)
-    await settle(ground, done(first, url("child"), items=[{"n": 1}]), failed(second, delay_s=5.0))
+    page = gave(first, dedup, {"n": 1}, children=[url("child")], rejected=[Rejected("why", {})])
+    await settle(ground, page, failed(second, delay_s=5.0))
     return run, worker
 
 

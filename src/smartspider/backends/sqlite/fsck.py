@@ -31,7 +31,7 @@ def damage(connection: apsw.Connection) -> list[Finding]:
 def check(connection: apsw.Connection, *, repair: bool) -> list[Finding]:
     """All checks on a file that is not damaged, those that others rest on first."""
     findings = []
-    for look in (_counters, _numbers, _items, _stale, _doubled, _lost, _lanes, _ended):
+    for look in (_counters, _numbers, _items, _keys, _rejects, _stale, _doubled, _lost, _lanes, _ended):
         findings += look(connection, repair)
     return findings
 
@@ -70,12 +70,44 @@ def _items(connection: apsw.Connection, repair: bool) -> list[Finding]:
     if not found:
         return []
     if repair:
+        connection.executemany("DELETE FROM item_key WHERE item_id = ?", found)
         connection.executemany("DELETE FROM item WHERE id = ?", found)
         connection.execute(
             "UPDATE run SET items = (SELECT count(*) FROM item"
             " WHERE item.id >= run.id << 40 AND item.id < (run.id + 1) << 40)",
         )
     return [Finding("items", f"{len(found)} items belong to no finished page", is_repaired=repair)]
+
+
+def _keys(connection: apsw.Connection, repair: bool) -> list[Finding]:
+    """Every key stands for an item that is there, in a run or task that is its own."""
+    found = rows(
+        connection,
+        "SELECT scope, key FROM item_key k LEFT JOIN item i ON i.id = k.item_id"
+        " LEFT JOIN run r ON r.id = k.item_id >> 40 LEFT JOIN task t ON t.name = r.task_name"
+        " WHERE i.id IS NULL OR (k.scope IS NOT r.id AND k.scope IS NOT -t.id)",
+    )
+    if not found:
+        return []
+    if repair:
+        connection.executemany("DELETE FROM item_key WHERE scope = ? AND key = ?", found)
+    return [Finding("keys", f"{len(found)} keys stand for items that are not there", is_repaired=repair)]
+
+
+def _rejects(connection: apsw.Connection, repair: bool) -> list[Finding]:
+    """A run counts at least the rejects that are kept of it."""
+    found = rows(
+        connection,
+        "SELECT run.id, rejected, kept FROM run JOIN"
+        " (SELECT id >> 40 AS run_id, count(*) AS kept FROM reject GROUP BY 1) ON run.id = run_id"
+        " WHERE rejected < kept",
+    )
+    if repair:
+        connection.executemany("UPDATE run SET rejected = ?3 WHERE id = ?1", found)
+    return [
+        Finding("counters", f"run {run_id} counts rejected {old} of {kept}", is_repaired=repair)
+        for run_id, old, kept in found
+    ]
 
 
 def _stale(connection: apsw.Connection, repair: bool) -> list[Finding]:

@@ -52,6 +52,18 @@ class Gate(msgspec.Struct, frozen=True):
         return max(self.sent_until + self.delay_s, self.held_until)
 
 
+class HostIds(dict[str, int]):
+    """Ids of hosts by their names, looked up or made when they are asked for."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        super().__init__()
+        self._connection = connection
+
+    def __missing__(self, host: str) -> int:
+        self[host] = host_id = find_host(self._connection, host)
+        return host_id
+
+
 def find_host(connection: apsw.Connection, name: str) -> int:
     """The row of a host, made when it is new."""
     found = row(connection, SQL.find_host, (name,))

@@ -8,7 +8,7 @@ import apsw
 import msgspec
 
 from smartspider.backends.sqlite.database import Database
-from smartspider.backends.sqlite.settling import RunSettling
+from smartspider.backends.sqlite.settling import settle_run
 from smartspider.core.failpoints import reach
 from smartspider.core.verdict import Close, Settlement
 from smartspider.interfaces.ledger import SettleReport
@@ -40,15 +40,9 @@ class SqliteLedger:
                 by_run.setdefault(settlement.lease.run_id, []).append(settlement)
             report = SettleReport()
             for run_id, group in by_run.items():
-                settling = RunSettling(connection, run_id, self._db.now(), self._db.clock_shift())
-                settling.settle(group)
-                sums = settling.sums
-                report = _together(
-                    report,
-                    SettleReport(
-                        *(sums.closed, sums.late, sums.total, sums.items), settling.events, settling.stored
-                    ),
-                )
+                now, clock_shift = self._db.now(), self._db.clock_shift()
+                settled = settle_run(connection, run_id, group, now=now, clock_shift=clock_shift)
+                report = _together(report, settled)
             reach("settle.before_commit")
             return report
 
@@ -91,4 +85,5 @@ def _together(one: SettleReport, other: SettleReport) -> SettleReport:
         one.items + other.items,
         one.events + other.events,
         one.stored + other.stored,
+        one.continued + other.continued,
     )

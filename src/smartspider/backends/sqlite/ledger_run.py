@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from smartspider.backends.sqlite.policies import Policies, decode_policies
 from smartspider.backends.sqlite.sums import Sums
 from smartspider.core.runs import GUARD, LIMIT
 from smartspider.core.verdict import Close
@@ -12,6 +13,7 @@ from smartspider.core.verdict import Close
 class LedgerRun(msgspec.Struct):
     """The columns of a run that settling reads, in the order of the statement."""
 
+    run_id: int
     state: str
     next_url: int
     next_item: int
@@ -32,19 +34,28 @@ class LedgerRun(msgspec.Struct):
     adaptive: int
     active_s: float
     resumed_at: float | None
+    stored_policies: bytes | None
+    task_id: int | None
+    """Known where there are policies."""
+
+    @property
+    def policies(self) -> Policies:
+        """How items are compared and pages revisited."""
+        return decode_policies(self.stored_policies)
 
     def within_limits(self, verdict: Close, sums: Sums) -> Close:
-        """The verdict as the limits allow it: what is beyond them closes as skipped."""
+        """The verdict as the limits allow it: a page beyond them closes as skipped."""
         if verdict.state != "done":
             return verdict
         if self.max_pages is not None and self.done + sums.done >= self.max_pages:
             return Close("skipped", reason=f"{LIMIT}max_pages", status=verdict.status)
-        left = None if self.max_items is None else self.max_items - self.items - sums.items
-        if left is not None and left <= 0:
+        if self.max_items is not None and self.items + sums.items >= self.max_items:
             return Close("skipped", reason=f"{LIMIT}max_items", status=verdict.status)
-        if left is not None and len(verdict.items) > left:
-            return msgspec.structs.replace(verdict, items=verdict.items[:left])
         return verdict
+
+    def item_room(self, sums: Sums) -> int | None:
+        """How many more items may be stored; None: any number."""
+        return None if self.max_items is None else self.max_items - self.items - sums.items
 
     def limit_reason(self, sums: Sums) -> str:
         """Which limit is reached with these sums, in words; empty when none is."""

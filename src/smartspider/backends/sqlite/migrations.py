@@ -14,10 +14,21 @@ from smartspider.backends.sqlite.presence import FileLock
 from smartspider.core.errors import StoreUnavailable
 
 APPLICATION_ID = 0x53535044
-VERSION = 1
+VERSION = 2
 
 Migration = Callable[[apsw.Connection], None]
-MIGRATIONS: dict[int, Migration] = {}
+
+
+def _run_sql(file: str) -> Migration:
+    """A migration that is one file of statements."""
+
+    def migrate(connection: apsw.Connection) -> None:
+        connection.execute(statements.text(file))
+
+    return migrate
+
+
+MIGRATIONS: dict[int, Migration] = {1: _run_sql("to_2.sql")}
 """From version n to n + 1, by n. Each runs in one transaction with the version it leads to."""
 
 NETWORK_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "afs", "ceph"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
 import apsw
@@ -9,7 +10,16 @@ import apsw
 from smartspider.backends.sqlite import gate as gates
 from smartspider.backends.sqlite import statements
 from smartspider.backends.sqlite.database import row, rows
-from smartspider.interfaces.store import Attempt, HostReceipt, HostStatus, UrlRecord
+from smartspider.backends.sqlite.ids import end_id, first_id
+from smartspider.core.extraction import StepCount
+from smartspider.interfaces.store import (
+    Attempt,
+    HostReceipt,
+    HostStatus,
+    StoredChange,
+    StoredReject,
+    UrlRecord,
+)
 
 SQL = statements.load("store.sql")
 
@@ -39,6 +49,37 @@ def _place(connection: apsw.Connection, url_id: int) -> str:
     if later is None:
         return "queued"
     return f"waiting until {datetime.fromtimestamp(later[0], UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def rejects(connection: apsw.Connection, run_id: int, limit: int, after: int) -> list[StoredReject]:
+    """Items that were not kept, from a cursor on."""
+    bounds = (max(after, first_id(run_id)), end_id(run_id), limit)
+    return [
+        StoredReject(number, run_id, url, reason, step, field, value.encode(), item.encode())
+        for number, url, reason, step, field, value, item in rows(connection, SQL.rejects, bounds)
+    ]
+
+
+def cleaning(
+    connection: apsw.Connection, run_id: int, choice: tuple[str | None, str | None], limit: int, after: int
+) -> list[StoredChange]:
+    """What steps made of values, from a cursor on; of a field and a step where they are chosen."""
+    bounds = (max(after, first_id(run_id)), end_id(run_id), *choice, limit)
+    return [
+        StoredChange(number, run_id, url, item, step, field, old.encode(), new.encode())
+        for number, url, item, step, field, old, new in rows(connection, SQL.cleaning, bounds)
+    ]
+
+
+def step_counts(connection: apsw.Connection, run_id: int) -> dict[str, StepCount]:
+    """What each step did."""
+    found = {step: StepCount(*counts) for step, *counts in rows(connection, SQL.step_counts, (run_id,))}
+    return {step: found[step] for step in sorted(found, key=_in_order)}
+
+
+def _in_order(name: str) -> list[tuple[int, str]]:
+    """Numbers in a name count as numbers: the tenth step comes after the ninth."""
+    return [(len(part), part) if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name)]
 
 
 def hosts(connection: apsw.Connection, run_id: int, limit: int) -> list[HostStatus]:

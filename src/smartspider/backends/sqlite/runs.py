@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import apsw
 
+from smartspider.backends.sqlite import children, queue, recrawl, statements
 from smartspider.backends.sqlite import gate as gates
-from smartspider.backends.sqlite import queue, settling, statements
 from smartspider.backends.sqlite.database import row, rows
 from smartspider.backends.sqlite.ids import end_id, first_id
+from smartspider.backends.sqlite.policies import encode_policies
 from smartspider.core.errors import NotAllowed, NotFound
 from smartspider.core.plan import Plan
 from smartspider.core.runs import LIMIT, Counters, Run, RunState, may_become
@@ -23,6 +24,7 @@ def create_run(connection: apsw.Connection, plan: Plan, now: float) -> int:
     if not plan.entries:
         raise NotAllowed("a run needs at least one entry URL", hint="add one to entry_urls")
     polite, limits, guards = plan.politeness, plan.limits, plan.guards
+    connection.execute(SQL.add_task, (plan.name,))
     ((run_id,),) = rows(
         connection,
         SQL.add_run,
@@ -31,17 +33,21 @@ def create_run(connection: apsw.Connection, plan: Plan, now: float) -> int:
             *(polite.per_host, polite.per_domain, polite.adaptive, limits.max_pages, limits.max_items),
             *(limits.max_duration_s, limits.max_errors, plan.traps.max_urls_per_host),
             *(guards.consecutive_failures, guards.failure_rate, guards.failure_rate_after, guards.pauses),
+            encode_policies(plan),
         ),
     )
+    memory = recrawl.open_memory(connection, run_id, plan, now)
     places, number = [], 1
     for request in plan.entries:
         host_id = gates.find_host(connection, request.host)
-        record = settling.url_record(
+        record = children.url_record(
             first_id(run_id) + number, run_id, host_id, request, parent_id=None, now=now
         )
         number += 1
-        for (url_id,) in rows(connection, settling.SQL.add_url, record):
+        for (url_id,) in rows(connection, children.SQL.add_url, record):
             places.append(queue.Place(url_id, host_id, -request.priority))
+            if memory is not None:
+                memory.sift([(url_id, request)])
     queue.enqueue(connection, run_id, places)
     connection.execute(SQL.seeds_added, (len(places), number, run_id))
     return int(run_id)
@@ -145,8 +151,14 @@ def begin_delete(connection: apsw.Connection, run_id: int) -> None:
 def delete_step(connection: apsw.Connection, run_id: int) -> bool:
     """Delete some rows of a run; True while there are more. The run itself goes last."""
     drop_frontier(connection, run_id)
+    if recrawl.forget(connection, run_id):
+        return True
     low, high = first_id(run_id), end_id(run_id)
     for sql in (
+        "DELETE FROM item_key WHERE (scope, key) IN"
+        " (SELECT scope, key FROM item_key WHERE item_id >= ? AND item_id < ? LIMIT 9999)",
+        "DELETE FROM reject WHERE id IN (SELECT id FROM reject WHERE id >= ? AND id < ? LIMIT 999)",
+        "DELETE FROM cleaning WHERE id IN (SELECT id FROM cleaning WHERE id >= ? AND id < ? LIMIT 9999)",
         "DELETE FROM item WHERE id IN (SELECT id FROM item WHERE id >= ? AND id < ? LIMIT 9999)",
         "DELETE FROM attempt WHERE id IN (SELECT id FROM attempt WHERE url_id >= ? AND url_id < ? LIMIT 999)",
         "DELETE FROM url WHERE id IN (SELECT id FROM url WHERE id >= ? AND id < ? LIMIT 9999)",
@@ -154,7 +166,7 @@ def delete_step(connection: apsw.Connection, run_id: int) -> bool:
         connection.execute(sql, (low, high))
         if connection.changes():
             return True
-    for table in ("lease", "visit", "send"):
+    for table in ("lease", "visit", "send", "step_count"):
         connection.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))  # noqa: S608 - fixed names
     connection.execute("DELETE FROM run WHERE id = ?", (run_id,))
     return False

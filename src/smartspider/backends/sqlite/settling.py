@@ -10,48 +10,64 @@ import msgspec
 
 from smartspider.backends.sqlite import gate as gates
 from smartspider.backends.sqlite import queue, statements
+from smartspider.backends.sqlite.children import ChildRows
 from smartspider.backends.sqlite.database import row, rows
-from smartspider.backends.sqlite.ids import first_id
+from smartspider.backends.sqlite.items import item_storing
 from smartspider.backends.sqlite.ledger_run import LedgerRun
+from smartspider.backends.sqlite.notes import StepNotes
+from smartspider.backends.sqlite.recrawl import FORGOTTEN, REMEMBERED, Memory
 from smartspider.backends.sqlite.sums import Sums
 from smartspider.backends.sqlite.trouble import HostTrouble
 from smartspider.core.events import Event, FetchRetried, GuardTripped, PageBuried, PageClosed
 from smartspider.core.failpoints import reach
-from smartspider.core.request import NO_EXTRAS, Request
+from smartspider.core.request import Request
 from smartspider.core.runs import ACCEPTS_PAGES
 from smartspider.core.verdict import Close, Retry, Settlement, UrlState
+from smartspider.interfaces.ledger import SettleReport
 
 SQL = statements.load("ledger.sql")
 
-_encode = msgspec.json.Encoder().encode
+
+def settle_run(
+    connection: apsw.Connection,
+    run_id: int,
+    settlements: Sequence[Settlement],
+    *,
+    now: float,
+    clock_shift: float,
+) -> SettleReport:
+    """Carry out the verdicts on one run's leases."""
+    found = row(connection, SQL.run, (run_id,))
+    run = LedgerRun(*found) if found else None
+    if run is None or run.state not in ACCEPTS_PAGES:
+        return _refuse(connection, run, settlements, now)
+    return RunSettling(connection, run, now, clock_shift).settle(settlements)
 
 
 class RunSettling:
-    """Carries out the verdicts on one run's leases. One object per run and transaction."""
+    """Carries out verdicts for a run that takes pages. One object per run and transaction."""
 
-    def __init__(self, connection: apsw.Connection, run_id: int, now: float, clock_shift: float) -> None:
+    def __init__(self, connection: apsw.Connection, run: LedgerRun, now: float, clock_shift: float) -> None:
         self._connection = connection
-        self._run_id = run_id
+        self._run = run
+        self._run_id = run.run_id
         self._now = now
         self._clock_shift = clock_shift
-        self.sums = Sums()
-        self.events: list[Event] = []
-        self.stored: list[int] = []
-        self._host_ids: dict[str, int] = {}
-        self._host_urls: dict[int, int] = {}
+        self._sums = Sums()
+        self._events: list[Event] = []
+        self._stored: list[int] = []
+        self._continued: list[int] = []
         self._states: dict[int, UrlState] = {}
         self._freed: set[int] = set()
         self._closes: list[tuple[object, ...]] = []
-        self._items: list[tuple[int, int, str]] = []
-        found = row(connection, SQL.run, (run_id,))
-        self._run = LedgerRun(*found) if found else None
-        self._guard_before = self._run.guard_reason(self.sums) if self._run else ""
+        self._notes = StepNotes(connection, run.run_id)
+        self._items = item_storing(connection, run, self._sums)
+        self._memory = self._page_memory()
+        self._children = ChildRows(connection, run, self._sums, now, self._memory)
+        self._guard_before = run.guard_reason(self._sums)
 
-    def settle(self, settlements: Sequence[Settlement]) -> None:
+    def settle(self, settlements: Sequence[Settlement]) -> SettleReport:
         """All verdicts, then what follows from them for hosts and run."""
-        if self._run is None or self._run.state not in ACCEPTS_PAGES:
-            self._refuse(settlements)
-            return
         connection = self._connection
         hosts: dict[int, int] = {}
         keys = [(settlement.lease.url_id,) for settlement in settlements]
@@ -62,7 +78,7 @@ class RunSettling:
         for settlement in settlements:
             host_id = hosts[settlement.lease.url_id]
             verdict = settlement.verdict
-            late = self.sums.late
+            late = self._sums.late
             match verdict:
                 case Close():
                     self._close(settlement, verdict)
@@ -70,57 +86,74 @@ class RunSettling:
                     self._retry(settlement, verdict)
                 case _:
                     assert_never(verdict)
-            self.sums.bytes_read += settlement.bytes_read
-            self.sums.duplicate_urls += settlement.duplicate_urls
+            self._sums.bytes_read += settlement.bytes_read
+            self._sums.duplicate_urls += settlement.duplicate_urls
             self._freed.add(host_id)
-            trouble.hear(host_id, settlement, is_late=self.sums.late > late)
+            trouble.hear(host_id, settlement, is_late=self._sums.late > late)
         reach("settle.decided")
         connection.executemany(SQL.close, self._closes)
         reach("settle.closed")
-        connection.executemany(SQL.add_item, self._items)
+        self._items.write()
         reach("settle.items")
+        self._notes.write()
         self._note_sends(settlements)
-        self.events += trouble.settle(self.sums)
+        self._events += trouble.settle(self._sums)
         for host_id in self._freed:
             gates.reopen_lanes(connection, host_id, self._now)
-        self._keep_sums(self._run)
+        self._keep_sums()
         reach("settle.counted")
+        sums = self._sums
+        return SettleReport(
+            *(sums.closed, sums.late, sums.total, sums.items),
+            *(self._events, self._stored, self._continued),
+        )
 
-    def _refuse(self, settlements: Sequence[Settlement]) -> None:
-        """The run takes no pages: nothing is added, the leases end, what is open waits for the run again."""
-        self.sums.late += len(settlements)
-        for settlement in settlements:
-            lease = settlement.lease
-            queue.give_back(self._connection, (lease.url_id, lease.token.counter), self._now)
-        if self._run is not None:
-            self._connection.execute(
-                "UPDATE run SET late = late + ? WHERE id = ?", (len(settlements), self._run_id)
-            )
+    def _page_memory(self) -> Memory | None:
+        run = self._run
+        if run.stored_policies is None or not run.policies.recrawl.looks_back:
+            return None
+        return Memory(self._connection, self._run_id, run.policies, self._now)
 
     def _close(self, settlement: Settlement, verdict: Close) -> None:
         """Close a row, unless someone was first."""
         url_id = settlement.lease.url_id
         is_first = _replaces(verdict.state, self._states[url_id])
+        if is_first and verdict.is_unchanged:
+            recalled = self._memory.recall(settlement.lease.request, verdict) if self._memory else None
+            if recalled is None:
+                self._ask_in_full(settlement)
+                return
+            verdict = recalled
         self._end_lease(settlement)
         if not is_first:
-            self.sums.late += 1
+            self._sums.late += 1
             return
         if verdict.landed is None:
             is_stored = self._store_page(url_id, verdict, settlement)
         else:
             is_stored = self._land(settlement, verdict, verdict.landed)
         if is_stored:
-            self.stored.append(url_id)
+            self._stored.append(url_id)
+
+    def _ask_in_full(self, settlement: Settlement) -> None:
+        """The page did not change, but what it held is not known any more: it is asked for again, whole."""
+        lease = settlement.lease
+        if self._memory is not None:
+            self._memory.ask_in_full(lease.url_id, lease.request)
+        self._retry(settlement, Retry(0.0, FORGOTTEN, status=304, counts=False))
 
     def _land(self, settlement: Settlement, verdict: Close, landed: Request) -> bool:
         """A redirect that ended on its own host: both rows close at once, the landing page is stored once."""
         source_id = settlement.lease.url_id
         page = msgspec.structs.replace(verdict, state="done", reason="", landed=None)
-        target_id = self._row_for(landed, source_id)
+        target_id, state = self._children.row_for(landed, source_id)
+        self._states.setdefault(target_id, state)
         if target_id == source_id:
             return self._store_page(source_id, page, settlement)
         source = Close("redirect", reason=f"to {landed.url}", status=verdict.status)
         self._write_close(source_id, source, settlement, target_id=target_id)
+        if self._memory is not None:
+            self._memory.remember(settlement.lease.request, source)
         if not _replaces("done", self._states[target_id]):
             return False
         is_stored = self._store_page(target_id, page, settlement, landed=landed)
@@ -131,11 +164,15 @@ class RunSettling:
         self, url_id: int, verdict: Close, settlement: Settlement, *, landed: Request | None = None
     ) -> bool:
         """Write a page as the limits allow; whether its children were added."""
-        assert self._run is not None  # noqa: S101 - checked by settle
-        stored = self._run.within_limits(verdict, self.sums)
-        self._write_close(url_id, stored, settlement, landed=landed)
-        self._add_items(url_id, stored)
-        self._add_children(url_id, stored.children)
+        stored = self._run.within_limits(verdict, self._sums)
+        kept = self._items.add(url_id, stored)
+        self._write_close(url_id, stored, settlement, items=kept.stored, landed=landed)
+        if self._memory is not None and stored.state in REMEMBERED:
+            self._memory.remember(landed or settlement.lease.request, verdict)
+        self._children.add(url_id, stored.children, is_led_on=stored.state == "redirect")
+        if kept.has_new and stored.state == verdict.state:
+            self._children.add(url_id, stored.next_pages)
+            self._continued.append(settlement.lease.url_id)
         return stored.state == verdict.state
 
     def _write_close(
@@ -144,11 +181,11 @@ class RunSettling:
         verdict: Close,
         settlement: Settlement,
         *,
+        items: int = 0,
         target_id: int | None = None,
         landed: Request | None = None,
     ) -> None:
         is_failure = verdict.state in ("dead", "broken")
-        items = len(verdict.items)
         self._closes.append(
             (
                 *(verdict.state, verdict.reason or None, verdict.status, items),
@@ -158,90 +195,24 @@ class RunSettling:
                 url_id,
             )
         )
-        self.sums.count(self._states[url_id], -1)
-        self.sums.count(verdict.state)
+        self._sums.count(self._states[url_id], -1)
+        self._sums.count(verdict.state)
         self._states[url_id] = verdict.state
-        self.sums.closed += 1
-        self.sums.rejected += verdict.rejected
-        assert self._run is not None  # noqa: S101 - checked by settle
+        self._sums.closed += 1
+        self._sums.rejected += len(verdict.rejected)
+        if verdict.rejected or verdict.changes or verdict.counts:
+            self._notes.hear(url_id, verdict)
         if is_failure:
             self._run.failures_row += 1
             self._add_attempt(settlement, verdict.status, verdict.reason)
         elif verdict.state != "skipped":
             self._run.failures_row = 0
-        self.events.append(_closed_event(landed or settlement.lease.request, verdict, settlement))
-
-    def _add_items(self, url_id: int, verdict: Close) -> None:
-        run = self._run
-        assert run is not None  # noqa: S101 - checked by settle
-        number = first_id(self._run_id) + run.next_item
-        for item in verdict.items:
-            self._items.append((number, url_id, _encode(item).decode()))
-            number += 1
-        run.next_item += len(verdict.items)
-        self.sums.items += len(verdict.items)
-
-    def _add_children(self, parent_id: int, children: Sequence[Request]) -> None:
-        """Insert what nobody knew, and queue it."""
-        if not children:
-            return
-        kept = self._within_budget(children)
-        records = [self._record(child, parent_id) for child in kept]
-        hosts = {record[0]: (record[3], -child.priority) for record, child in zip(records, kept, strict=True)}
-        new = [url_id for (url_id,) in self._connection.executemany(SQL.add_url, records)]
-        self.sums.total += len(new)
-        self.sums.duplicate_urls += len(kept) - len(new)
-        reach("settle.children")
-        queue.enqueue(self._connection, self._run_id, [queue.Place(url_id, *hosts[url_id]) for url_id in new])
-        reach("settle.offered")
-
-    def _within_budget(self, children: Sequence[Request]) -> Sequence[Request]:
-        """What the per-host budget of a run leaves of them; counted only where a task sets one."""
-        assert self._run is not None  # noqa: S101 - checked by settle
-        if self._run.max_host_urls is None:
-            return children
-        kept: dict[bytes, Request] = {}
-        for child in children:
-            host_id = self._host_id(child.host)
-            if host_id not in self._host_urls:
-                self._host_urls[host_id] = self._count_urls(host_id)
-            is_known = row(self._connection, SQL.find_url, (self._run_id, child.fingerprint)) is not None
-            if is_known or child.fingerprint in kept:
-                self.sums.duplicate_urls += 1
-            elif self._host_urls[host_id] < self._run.max_host_urls:
-                self._host_urls[host_id] += 1
-                kept[child.fingerprint] = child
-        return list(kept.values())
-
-    def _count_urls(self, host_id: int) -> int:
-        ((count,),) = rows(self._connection, SQL.urls_of_host, (self._run_id, host_id))
-        return int(count)
-
-    def _record(self, request: Request, parent_id: int | None) -> tuple[int, ...]:
-        run = self._run
-        assert run is not None  # noqa: S101 - checked by settle
-        number = first_id(self._run_id) + run.next_url
-        run.next_url += 1
-        return url_record(
-            number, self._run_id, self._host_id(request.host), request, parent_id=parent_id, now=self._now
-        )
-
-    def _row_for(self, request: Request, parent_id: int) -> int:
-        """The row of a landing page, made when nobody knew it; its state is known from then on."""
-        key = (self._run_id, request.fingerprint)
-        found = row(self._connection, SQL.find_url, key)
-        if found is None:
-            rows(self._connection, SQL.add_url, self._record(request, parent_id))
-            self.sums.total += 1
-            found = row(self._connection, SQL.find_url, key)
-        assert found is not None  # noqa: S101 - it was inserted in this transaction
-        self._states.setdefault(found[0], found[1])
-        return int(found[0])
+        self._events.append(_closed_event(landed or settlement.lease.request, verdict, settlement, items))
 
     def _retry(self, settlement: Settlement, verdict: Retry) -> None:
         lease = settlement.lease
         if not rows(self._connection, queue.SQL.drop_own_lease, (lease.url_id, lease.token.counter)):
-            self.sums.late += 1
+            self._sums.late += 1
             return
         if self._states[lease.url_id] != "open":
             return
@@ -249,12 +220,11 @@ class RunSettling:
         self._connection.execute(queue.SQL.put_later, (lease.url_id, self._run_id, due_at, 0))
         self._add_attempt(settlement, verdict.status, verdict.reason)
         if verdict.counts:
-            assert self._run is not None  # noqa: S101 - checked by settle
             self._run.failures_row += 1
             self._connection.execute(SQL.count_failure, (1, lease.url_id))
-        self.sums.retries += 1
+        self._sums.retries += 1
         host, url = lease.request.host, lease.request.url
-        self.events.append(
+        self._events.append(
             FetchRetried(self._run_id, host, url, verdict.reason, lease.attempts + 1, verdict.delay_s)
         )
         reach("settle.retried")
@@ -286,7 +256,11 @@ class RunSettling:
     def _note_sends(self, settlements: Sequence[Settlement]) -> None:
         sends = [
             (
-                *(self._host_id(send.host), send.at - self._clock_shift, settlement.lease.token.counter),
+                *(
+                    self._children.host_ids[send.host],
+                    send.at - self._clock_shift,
+                    settlement.lease.token.counter,
+                ),
                 *(self._run_id, send.delay_s),
             )
             for settlement in settlements
@@ -295,56 +269,52 @@ class RunSettling:
         if sends:
             self._connection.executemany(SQL.add_send, sends)
 
-    def _keep_sums(self, run: LedgerRun) -> None:
-        sums = self.sums
+    def _keep_sums(self) -> None:
+        run, sums = self._run, self._sums
         self._connection.execute(
             SQL.settle_run,
             (
                 *(run.next_url, run.next_item, run.failures_row, sums.total, sums.done, sums.redirect),
                 *(sums.missing, sums.skipped, sums.dead, sums.broken, sums.items, sums.rejected),
-                *(sums.duplicate_urls, sums.retries, sums.late, sums.bytes_read, self._run_id),
+                *(sums.duplicates, sums.updated, sums.duplicate_urls, sums.retries, sums.late),
+                *(sums.bytes_read, self._run_id),
             ),
         )
         state, reason = "stopping", run.limit_reason(sums)
         if not reason:
-            state, reason = "paused", self._guard(run)
+            state, reason = "paused", self._guard()
         if reason and run.state == "running":
             active_s = run.active_s + (self._now - (run.resumed_at or self._now))
             self._connection.execute(SQL.set_run_state, (state, reason, active_s, None, self._run_id))
 
-    def _guard(self, run: LedgerRun) -> str:
+    def _guard(self) -> str:
         """Why a guard pauses the run; that it would is told once, also where it only tells."""
-        reason = run.guard_reason(self.sums)
+        reason = self._run.guard_reason(self._sums)
         if reason and not self._guard_before:
-            self.events.append(GuardTripped(self._run_id, reason))
-        return reason if run.guard_pauses else ""
-
-    def _host_id(self, host: str) -> int:
-        host_id = self._host_ids.get(host)
-        if host_id is None:
-            host_id = self._host_ids[host] = gates.find_host(self._connection, host)
-        return host_id
+            self._events.append(GuardTripped(self._run_id, reason))
+        return reason if self._run.guard_pauses else ""
 
 
-def url_record(
-    url_id: int, run_id: int, host_id: int, request: Request, *, parent_id: int | None, now: float
-) -> tuple[int, ...]:
-    """The values of a new row."""
-    extras = None if request.extras is NO_EXTRAS or request.extras == NO_EXTRAS else _encode(request.extras)
-    return (  # type: ignore[return-value] # a row of mixed columns, the first is what callers look at
-        *(url_id, run_id, request.fingerprint, host_id, request.url, request.page, request.priority),
-        *(request.depth, request.is_entry, parent_id, extras, now),
-    )
+def _refuse(
+    connection: apsw.Connection, run: LedgerRun | None, settlements: Sequence[Settlement], now: float
+) -> SettleReport:
+    """The run takes no pages: nothing is added, the leases end, what is open waits for the run again."""
+    for settlement in settlements:
+        lease = settlement.lease
+        queue.give_back(connection, (lease.url_id, lease.token.counter), now)
+    if run is not None:
+        connection.execute("UPDATE run SET late = late + ? WHERE id = ?", (len(settlements), run.run_id))
+    return SettleReport(late=len(settlements))
 
 
-def _closed_event(request: Request, verdict: Close, settlement: Settlement) -> Event:
+def _closed_event(request: Request, verdict: Close, settlement: Settlement, items: int) -> Event:
     """What became of a request, for those who listen."""
     run_id = settlement.lease.run_id
     if verdict.state in ("dead", "broken"):
         return PageBuried(run_id, request.host, request.url, verdict.reason)
     return PageClosed(
         *(run_id, request.host, request.url, verdict.state, verdict.reason, verdict.status),
-        len(verdict.items),
+        items,
         settlement.elapsed_s,
     )
 

@@ -11,8 +11,7 @@ _BLOCK = re.compile(r"^-- ([a-z_]+): .*$", re.MULTILINE)
 
 def load(file: str) -> SimpleNamespace:
     """The statements of one file, by name."""
-    text = (resources.files(__package__) / "sql" / file).read_text(encoding="utf-8")
-    parts = _BLOCK.split(text)
+    parts = _BLOCK.split(text(file))
     return SimpleNamespace(
         **{name: body.strip() for name, body in zip(parts[1::2], parts[2::2], strict=True)}
     )
@@ -20,4 +19,9 @@ def load(file: str) -> SimpleNamespace:
 
 def schema() -> str:
     """The statements that make an empty data folder."""
-    return (resources.files(__package__) / "sql" / "schema.sql").read_text(encoding="utf-8")
+    return text("schema.sql")
+
+
+def text(file: str) -> str:
+    """A whole file of statements."""
+    return (resources.files(__package__) / "sql" / file).read_text(encoding="utf-8")

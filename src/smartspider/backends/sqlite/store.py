@@ -11,16 +11,29 @@ from smartspider.backends.sqlite import gate as gates
 from smartspider.backends.sqlite.database import FILE, Database, row, rows
 from smartspider.backends.sqlite.ids import end_id, first_id
 from smartspider.core.errors import StoreUnavailable
+from smartspider.core.extraction import StepCount
 from smartspider.core.plan import Plan
 from smartspider.core.runs import Run, RunState
 from smartspider.interfaces.robots_cache import RobotsAnswer
-from smartspider.interfaces.store import Failure, Finding, HostReceipt, HostStatus, StoredItem, UrlRecord
+from smartspider.interfaces.store import (
+    Failure,
+    Finding,
+    HostReceipt,
+    HostStatus,
+    StoredChange,
+    StoredItem,
+    StoredReject,
+    UrlRecord,
+)
 
 SQL = runs.SQL
 
 PURPOSES = {
     "url": "requests",
     "item": "items",
+    "reject": "rejects",
+    "cleaning": "cleaning log",
+    "visited": "revisits",
     "queue": "queue",
     "lane": "queue",
     "later": "queue",
@@ -104,6 +117,28 @@ class SqliteStore:
 
         return work
 
+    async def rejects(self, run_id: int, *, limit: int = 100, after: int = 0) -> list[StoredReject]:
+        """Items that were not kept."""
+        return await self._db.read(lambda connection: reading.rejects(connection, run_id, limit, after))
+
+    async def cleaning(
+        self,
+        run_id: int,
+        *,
+        field: str | None = None,
+        step: str | None = None,
+        limit: int = 100,
+        after: int = 0,
+    ) -> list[StoredChange]:
+        """What steps made of values."""
+        return await self._db.read(
+            lambda connection: reading.cleaning(connection, run_id, (field, step), limit, after)
+        )
+
+    async def step_counts(self, run_id: int) -> dict[str, StepCount]:
+        """What each step did."""
+        return await self._db.read(lambda connection: reading.step_counts(connection, run_id))
+
     async def find_urls(self, fingerprint: bytes, run_id: int | None = None) -> list[UrlRecord]:
         """What is known about a request, newest run first."""
 
@@ -147,7 +182,7 @@ class SqliteStore:
         """Bytes of the data folder by what they hold."""
 
         def work(connection: apsw.Connection) -> dict[str, int]:
-            sizes = dict.fromkeys(("requests", "items", "queue", "other"), 0)
+            sizes = dict.fromkeys((*PURPOSES.values(), "other"), 0)
             for name, size in rows(connection, "SELECT name, sum(pgsize) FROM dbstat GROUP BY name"):
                 sizes[PURPOSES.get(str(name).partition("_")[0], "other")] += size
             return sizes

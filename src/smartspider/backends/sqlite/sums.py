@@ -19,6 +19,8 @@ class Sums(msgspec.Struct):
     broken: int = 0
     items: int = 0
     rejected: int = 0
+    duplicates: int = 0
+    updated: int = 0
     duplicate_urls: int = 0
     retries: int = 0
     late: int = 0

@@ -6,7 +6,20 @@ pytest.register_assert_rewrite(f"{__name__}.store", f"{__name__}.frontier", f"{_
 pytest.register_assert_rewrite(
     *(
         f"{__name__}.{name}"
-        for name in ("telling", "gates", "sharing", "suspects", "late", "landing", "limits", "trouble")
+        for name in (
+            "telling",
+            "gates",
+            "sharing",
+            "suspects",
+            "late",
+            "landing",
+            "limits",
+            "trouble",
+            "dedup",
+            "notes",
+            "revisits",
+            "unchanged",
+        )
     )
 )
 

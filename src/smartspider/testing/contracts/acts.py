@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from smartspider.core.dedup import ItemDedup
 from smartspider.core.extraction import Item
 from smartspider.core.lease import Lease
 from smartspider.core.limits import Guards, Limits
@@ -44,6 +45,7 @@ def plan_of(
     traps: TrapGuards = TrapGuards(),
     concurrency: int = 64,
     weight: int = 1,
+    dedup: ItemDedup = ItemDedup(),
     **polite: Any,
 ) -> Plan:
     """The plan of a run that starts at these pages; without a delay unless one is given."""
@@ -61,6 +63,7 @@ def plan_of(
         traps=traps,
         concurrency=concurrency,
         weight=weight,
+        items=dedup,
     )
 
 
@@ -135,6 +138,12 @@ async def states(ground: Ground, run: Run, *paths: str) -> list[str]:
 async def items(ground: Ground, run: Run) -> list[Item]:
     """All committed items of a run."""
     return [json.loads(item.data) async for batch in ground.store.items(run.id) for item in batch]
+
+
+async def numbers(ground: Ground, run: Run) -> tuple[int, int, int]:
+    """Items of a run that are stored, that are not because an equal one is, and that were changed by one."""
+    counters = (await ground.store.get_run(run.id)).counters
+    return counters.items, counters.duplicates, counters.updated
 
 
 async def crawl(ground: Ground, worker_id: int, run: Run, *, times: int = 100) -> Counter[str]:

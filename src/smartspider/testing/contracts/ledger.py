@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from smartspider.core import failpoints
+from smartspider.core.extraction import Rejected
 from smartspider.core.limits import Limits
 from smartspider.core.runs import RunState
 from smartspider.core.verdict import Close, HostNews, Retry, Settlement
@@ -29,11 +30,15 @@ from smartspider.testing.contracts.acts import (
     url,
     urls,
 )
+from smartspider.testing.contracts.dedup import DedupContract
 from smartspider.testing.contracts.ground import Ground
 from smartspider.testing.contracts.landing import LandingContract
 from smartspider.testing.contracts.late import LateContract
 from smartspider.testing.contracts.limits import LimitContract
+from smartspider.testing.contracts.notes import NotesContract
+from smartspider.testing.contracts.revisits import RevisitContract
 from smartspider.testing.contracts.trouble import TroubleContract
+from smartspider.testing.contracts.unchanged import UnchangedContract
 
 INSIDE = tuple(name for name in failpoints.NAMES if name.startswith("settle.") and name != "settle.committed")
 DEEP: dict[str, Any] = {}
@@ -71,7 +76,16 @@ def kill_at(name: str, time: int = 1) -> None:
     failpoints.arm(on_reach)
 
 
-class LedgerContract(LateContract, LandingContract, LimitContract, TroubleContract):
+class LedgerContract(
+    LateContract,
+    LandingContract,
+    LimitContract,
+    TroubleContract,
+    DedupContract,
+    NotesContract,
+    RevisitContract,
+    UnchangedContract,
+):
     """A page is settled once, wholly, or not at all."""
 
     @pytest.fixture(autouse=True)
@@ -285,7 +299,7 @@ class LedgerContract(LateContract, LandingContract, LimitContract, TroubleContra
         leases = await take(ground, await ground.frontier.join("w"), run)
         ends: tuple[Any, ...] = ("done", "redirect", "missing", "skipped", "dead", "broken")
         pages = [
-            Settlement(lease, Close(end, rejected=1), duplicate_urls=2, bytes_read=10)
+            Settlement(lease, Close(end, rejected=[Rejected("why", {})]), duplicate_urls=2, bytes_read=10)
             for lease, end in zip(leases, ends, strict=False)
         ]
         await settle(ground, *pages, failed(leases[6]))

@@ -1,6 +1,7 @@
 -- run: what settling needs to know of a run
-SELECT state, next_url, next_item, failures_row, done, items, dead, broken, missing, max_pages, max_items, max_errors,
-       max_host_urls, guard_row, guard_rate, guard_after, guard_pauses, adaptive, active_s, resumed_at
+SELECT id, state, next_url, next_item, failures_row, done, items, dead, broken, missing, max_pages, max_items,
+       max_errors, max_host_urls, guard_row, guard_rate, guard_after, guard_pauses, adaptive, active_s, resumed_at, policies,
+       CASE WHEN policies IS NOT NULL THEN (SELECT task.id FROM task WHERE task.name = task_name) END
 FROM run WHERE id = ?
 
 -- row_state: whether a row is still open
@@ -19,6 +20,45 @@ SELECT id, state, host_id FROM url WHERE run_id = ? AND fingerprint = ? ORDER BY
 
 -- add_item: a record of a page
 INSERT INTO item (id, url_id, data) VALUES (?, ?, ?)
+
+-- find_key: which item is recognised by a key
+SELECT scope, key, item_id FROM item_key WHERE scope = ? AND key = ?
+
+-- put_key: from now on a key stands for this item
+INSERT INTO item_key (scope, key, item_id) VALUES (?, ?, ?)
+ON CONFLICT (scope, key) DO UPDATE SET item_id = excluded.item_id
+
+-- drop_keys: an item is recognised no more
+DELETE FROM item_key WHERE item_id = ?
+
+-- get_item: a stored item
+SELECT url_id, data FROM item WHERE id = ?
+
+-- set_item: a later duplicate changed an item
+UPDATE item SET data = ? WHERE id = ?
+
+-- drop_item: a later duplicate replaced an item
+DELETE FROM item WHERE id = ?
+
+-- gave_less: an item of a page was replaced
+UPDATE url SET items = items - 1 WHERE id = ?
+
+-- last_reject: the greatest id of a run's rejects
+SELECT max(id) FROM reject WHERE id < ?
+
+-- add_reject: an item that was not kept
+INSERT INTO reject (id, url_id, reason, step, field, value, data) VALUES (?, ?, ?, ?, ?, ?, ?)
+
+-- last_change: the greatest id of a run's cleaning log
+SELECT max(id) FROM cleaning WHERE id < ?
+
+-- add_change: what a step made of a value
+INSERT INTO cleaning (id, url_id, item, step, field, before, after) VALUES (?, ?, ?, ?, ?, ?, ?)
+
+-- add_count: what a step did
+INSERT INTO step_count (run_id, step, seen, changed, emptied, rejected) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (run_id, step) DO UPDATE SET seen = seen + excluded.seen, changed = changed + excluded.changed,
+    emptied = emptied + excluded.emptied, rejected = rejected + excluded.rejected
 
 -- count_failure: a fetch failed
 UPDATE url SET attempts = attempts + ? WHERE id = ?
@@ -42,8 +82,8 @@ SELECT count(*) FROM url WHERE run_id = ? AND host_id = ?
 -- settle_run: keep the sums
 UPDATE run SET next_url = ?, next_item = ?, failures_row = ?, total = total + ?, done = done + ?,
     redirect = redirect + ?, missing = missing + ?, skipped = skipped + ?, dead = dead + ?, broken = broken + ?,
-    items = items + ?, rejected = rejected + ?, duplicate_urls = duplicate_urls + ?, retries = retries + ?,
-    late = late + ?, bytes_read = bytes_read + ?
+    items = items + ?, rejected = rejected + ?, duplicates = duplicates + ?, updated = updated + ?,
+    duplicate_urls = duplicate_urls + ?, retries = retries + ?, late = late + ?, bytes_read = bytes_read + ?
 WHERE id = ?
 
 -- set_run_state: a limit was reached or a guard tripped

@@ -1,4 +1,4 @@
--- The data folder, version 1. Ids of url and item rows carry their run: id = run_id << 40 | number.
+-- The data folder, version 2. Ids of url, item, reject and cleaning rows carry their run: run_id << 40 | number.
 
 -- ---------------------------------------------------------------- the store: the truth
 
@@ -7,6 +7,11 @@ CREATE TABLE meta (
     value NUMERIC NOT NULL
 ) WITHOUT ROWID;
 INSERT INTO meta VALUES ('epoch', 1), ('token', 0), ('shift', 0);
+
+CREATE TABLE task (
+    id   INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE
+);
 
 CREATE TABLE run (
     id             INTEGER PRIMARY KEY AUTOINCREMENT,   -- never used twice
@@ -37,6 +42,7 @@ CREATE TABLE run (
     guard_rate     REAL,
     guard_after    INTEGER NOT NULL,
     guard_pauses   INTEGER NOT NULL,
+    policies       BLOB,                                -- how items are compared and pages revisited; NULL: not
     -- what happened so far
     next_url       INTEGER NOT NULL DEFAULT 1,
     next_item      INTEGER NOT NULL DEFAULT 1,
@@ -51,6 +57,7 @@ CREATE TABLE run (
     items          INTEGER NOT NULL DEFAULT 0,
     rejected       INTEGER NOT NULL DEFAULT 0,
     duplicates     INTEGER NOT NULL DEFAULT 0,
+    updated        INTEGER NOT NULL DEFAULT 0,          -- times a later duplicate changed or replaced an item
     duplicate_urls INTEGER NOT NULL DEFAULT 0,
     retries        INTEGER NOT NULL DEFAULT 0,
     returns        INTEGER NOT NULL DEFAULT 0,
@@ -93,7 +100,7 @@ CREATE TABLE url (
     state        TEXT NOT NULL DEFAULT 'open',
     reason       TEXT,
     status       INTEGER,
-    items        INTEGER NOT NULL DEFAULT 0,            -- records it gave
+    items        INTEGER NOT NULL DEFAULT 0,            -- records of it that are stored
     target_id    INTEGER,                               -- where a redirect led
     attempts     INTEGER NOT NULL DEFAULT 0,            -- fetches that failed
     returns      INTEGER NOT NULL DEFAULT 0,            -- leases lost with their worker
@@ -109,6 +116,60 @@ CREATE TABLE item (
     url_id INTEGER NOT NULL,
     data   TEXT NOT NULL
 );
+
+CREATE TABLE item_key (                                 -- what stored items are recognised by
+    scope   INTEGER NOT NULL,                           -- the run, or minus the task
+    key     BLOB NOT NULL,
+    item_id INTEGER NOT NULL,
+    PRIMARY KEY (scope, key)
+) WITHOUT ROWID;
+CREATE INDEX item_key_item ON item_key (item_id);
+
+CREATE TABLE reject (                                   -- items that were not kept
+    id     INTEGER PRIMARY KEY,
+    url_id INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    step   TEXT NOT NULL,
+    field  TEXT NOT NULL,
+    value  TEXT NOT NULL,                               -- JSON of what the field held
+    data   TEXT NOT NULL                                -- JSON of the whole item
+);
+
+CREATE TABLE cleaning (                                 -- what steps made of values, where a task wants to know
+    id     INTEGER PRIMARY KEY,
+    url_id INTEGER NOT NULL,
+    item   INTEGER NOT NULL,                            -- its number on the page
+    step   TEXT NOT NULL,
+    field  TEXT NOT NULL,
+    before TEXT NOT NULL,                               -- JSON
+    after  TEXT NOT NULL
+);
+
+CREATE TABLE step_count (
+    run_id   INTEGER NOT NULL,
+    step     TEXT NOT NULL,
+    seen     INTEGER NOT NULL,
+    changed  INTEGER NOT NULL,
+    emptied  INTEGER NOT NULL,
+    rejected INTEGER NOT NULL,
+    PRIMARY KEY (run_id, step)
+) WITHOUT ROWID;
+
+CREATE TABLE visited (                                  -- pages as the last run of a task that looks back saw them
+    task_id       INTEGER NOT NULL,
+    fingerprint   BLOB NOT NULL,
+    run_id        INTEGER NOT NULL,                     -- that fetched it last
+    fetched_at    REAL NOT NULL,
+    changed_at    REAL NOT NULL,
+    interval_s    REAL,                                 -- until it is worth another look, where that adapts
+    content       BLOB NOT NULL,                        -- fingerprint of what it held
+    etag          TEXT NOT NULL,
+    last_modified TEXT NOT NULL,
+    context       BLOB NOT NULL,                        -- fingerprint of task and request; others read the page anew
+    page          BLOB,                                 -- items and links, where unchanged pages are asked for
+    PRIMARY KEY (task_id, fingerprint)
+) WITHOUT ROWID;
+CREATE INDEX visited_run ON visited (run_id);
 
 CREATE TABLE attempt (
     id        INTEGER PRIMARY KEY,

@@ -1,9 +1,12 @@
 -- add_run: a new run
 INSERT INTO run (task_name, spec, spec_hash, state, created_at, weight, concurrency, delay_s, per_host, per_domain,
     adaptive, max_pages, max_items, max_duration_s, max_errors, max_host_urls, guard_row, guard_rate, guard_after,
-    guard_pauses)
-VALUES (?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    guard_pauses, policies)
+VALUES (?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 RETURNING id
+
+-- add_task: a name that runs have
+INSERT INTO task (name) VALUES (?) ON CONFLICT DO NOTHING
 
 -- seeds_added: the entries are in
 UPDATE run SET total = ?, next_url = ? WHERE id = ?
@@ -11,8 +14,8 @@ UPDATE run SET total = ?, next_url = ? WHERE id = ?
 -- get_run: a run with its counters
 SELECT id, task_name, spec, spec_hash, state, reason, created_at, started_at, finished_at,
        (SELECT count(*) FROM lease WHERE run_id = run.id),
-       total, done, redirect, missing, skipped, dead, broken, items, rejected, duplicates, duplicate_urls, retries,
-       returns, late, bytes_read
+       total, done, redirect, missing, skipped, dead, broken, items, rejected, duplicates, updated, duplicate_urls,
+       retries, returns, late, bytes_read
 FROM run WHERE id = ?
 
 -- run_ids: runs, newest first
@@ -61,6 +64,18 @@ DELETE FROM queue WHERE lane_id IN (SELECT id FROM lane WHERE run_id = ?)
 -- items: committed items by cursor
 SELECT i.id, u.url, i.data, coalesce(u.closed_at, 0) FROM item i JOIN url u ON u.id = i.url_id
 WHERE i.id > ? AND i.id < ? ORDER BY i.id LIMIT 2000
+
+-- rejects: items that were not kept, by cursor
+SELECT r.id, u.url, r.reason, r.step, r.field, r.value, r.data FROM reject r JOIN url u ON u.id = r.url_id
+WHERE r.id > ? AND r.id < ? ORDER BY r.id LIMIT ?
+
+-- cleaning: what steps made of values, by cursor
+SELECT c.id, u.url, c.item, c.step, c.field, c.before, c.after FROM cleaning c JOIN url u ON u.id = c.url_id
+WHERE c.id > ?1 AND c.id < ?2 AND (?3 IS NULL OR c.field = ?3) AND (?4 IS NULL OR c.step = ?4 OR substr(c.step, -length(?4) - 1) = ' ' || ?4)
+ORDER BY c.id LIMIT ?5
+
+-- step_counts: what each step did
+SELECT step, seen, changed, emptied, rejected FROM step_count WHERE run_id = ?
 
 -- urls_by_print: what is known about a request
 SELECT id FROM url WHERE fingerprint = ?1 AND run_id = ?2 ORDER BY visit DESC

@@ -1,0 +1,36 @@
+-- task: the task of a run, and what tells its version apart from others
+SELECT task.id, run.spec_hash FROM run JOIN task ON task.name = run.task_name WHERE run.id = ?
+
+-- visit: the last look at a page; a run that was thrown away holds nothing back
+SELECT v.run_id, v.fetched_at, v.interval_s, v.etag, v.last_modified, v.context, run.state IS NOT 'cancelled'
+FROM visited v LEFT JOIN run ON run.id = v.run_id WHERE v.task_id = ? AND v.fingerprint = ?
+
+-- leave_alone: a request that is not fetched because its page was looked at not long ago
+UPDATE url SET state = 'skipped', reason = ?, closed_at = ? WHERE id = ?
+
+-- set_extras: what is sent with a request
+UPDATE url SET extras = ? WHERE id = ?
+
+-- left_alone: a request that was skipped so, by what it asks for
+SELECT id, host_id, priority, reason FROM url WHERE run_id = ? AND fingerprint = ? AND state = 'skipped'
+
+-- look_after_all: it is fetched after all
+UPDATE url SET state = 'open', reason = NULL, closed_at = NULL WHERE id = ?
+
+-- seen: how a page was when it was last looked at
+SELECT content, changed_at, interval_s FROM visited WHERE task_id = ? AND fingerprint = ?
+
+-- remember: how a page is now
+INSERT INTO visited (task_id, fingerprint, run_id, fetched_at, changed_at, interval_s, content, etag, last_modified,
+    context, page)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (task_id, fingerprint) DO UPDATE SET run_id = excluded.run_id, fetched_at = excluded.fetched_at,
+    changed_at = excluded.changed_at, interval_s = excluded.interval_s, content = excluded.content,
+    etag = excluded.etag, last_modified = excluded.last_modified, context = excluded.context, page = excluded.page
+
+-- recall: what a page held
+SELECT content, etag, last_modified, context, page FROM visited WHERE task_id = ? AND fingerprint = ?
+
+-- forget: pages that a run was the last to look at, some thousand at a time
+DELETE FROM visited WHERE (task_id, fingerprint) IN
+    (SELECT task_id, fingerprint FROM visited WHERE run_id = ? LIMIT 9999)

@@ -1,0 +1,209 @@
+-- The data folder, version 1. Ids of url and item rows carry their run: id = run_id << 40 | number.
+
+-- ---------------------------------------------------------------- the store: the truth
+
+CREATE TABLE meta (
+    name  TEXT PRIMARY KEY,
+    value NUMERIC NOT NULL
+) WITHOUT ROWID;
+INSERT INTO meta VALUES ('epoch', 1), ('token', 0), ('shift', 0);
+
+CREATE TABLE run (
+    id             INTEGER PRIMARY KEY AUTOINCREMENT,   -- never used twice
+    task_name      TEXT NOT NULL,
+    spec           BLOB NOT NULL,
+    spec_hash      TEXT NOT NULL,
+    state          TEXT NOT NULL,
+    reason         TEXT NOT NULL DEFAULT '',
+    created_at     REAL NOT NULL,
+    started_at     REAL,
+    finished_at    REAL,
+    resumed_at     REAL,                                -- since when it is running without a break
+    active_s       REAL NOT NULL DEFAULT 0,             -- seconds it ran before that
+    asked_at       REAL NOT NULL DEFAULT 0,             -- when a worker last asked for its work
+    -- knobs
+    weight         INTEGER NOT NULL,
+    concurrency    INTEGER NOT NULL,
+    delay_s        REAL NOT NULL,
+    per_host       INTEGER NOT NULL,
+    per_domain     INTEGER,
+    adaptive       INTEGER NOT NULL,
+    max_pages      INTEGER,
+    max_items      INTEGER,
+    max_duration_s REAL,
+    max_errors     INTEGER,
+    max_host_urls  INTEGER,
+    guard_row      INTEGER,
+    guard_rate     REAL,
+    guard_after    INTEGER NOT NULL,
+    guard_pauses   INTEGER NOT NULL,
+    -- what happened so far
+    next_url       INTEGER NOT NULL DEFAULT 1,
+    next_item      INTEGER NOT NULL DEFAULT 1,
+    failures_row   INTEGER NOT NULL DEFAULT 0,
+    total          INTEGER NOT NULL DEFAULT 0,
+    done           INTEGER NOT NULL DEFAULT 0,
+    redirect       INTEGER NOT NULL DEFAULT 0,
+    missing        INTEGER NOT NULL DEFAULT 0,
+    skipped        INTEGER NOT NULL DEFAULT 0,
+    dead           INTEGER NOT NULL DEFAULT 0,
+    broken         INTEGER NOT NULL DEFAULT 0,
+    items          INTEGER NOT NULL DEFAULT 0,
+    rejected       INTEGER NOT NULL DEFAULT 0,
+    duplicates     INTEGER NOT NULL DEFAULT 0,
+    duplicate_urls INTEGER NOT NULL DEFAULT 0,
+    retries        INTEGER NOT NULL DEFAULT 0,
+    returns        INTEGER NOT NULL DEFAULT 0,
+    late           INTEGER NOT NULL DEFAULT 0,
+    bytes_read     INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX run_task ON run (task_name, id);
+
+CREATE TABLE host (
+    id          INTEGER PRIMARY KEY,
+    name        TEXT NOT NULL UNIQUE,
+    domain      TEXT NOT NULL,                          -- registrable domain
+    sent_until  REAL NOT NULL DEFAULT 0,                -- end of the last slot; the next is a delay away
+    turn        REAL NOT NULL DEFAULT 0,                -- how far the lane had got that was served last
+    robots_s    REAL NOT NULL DEFAULT 0,                -- Crawl-delay
+    adaptive_s  REAL NOT NULL DEFAULT 0,                -- slowed down by what it answered
+    slowed_at   REAL NOT NULL DEFAULT 0,                -- when that was last made worse
+    operator_s  REAL NOT NULL DEFAULT 0,                -- set by a person
+    held_until  REAL NOT NULL DEFAULT 0,
+    hold_reason TEXT NOT NULL DEFAULT '',
+    has_answered INTEGER NOT NULL DEFAULT 0,            -- ever
+    failures    INTEGER NOT NULL DEFAULT 0,             -- to reach it, in a row
+    openings    INTEGER NOT NULL DEFAULT 0              -- of its circuit, in a row
+);
+CREATE INDEX host_domain ON host (domain);
+
+CREATE TABLE url (
+    id           INTEGER PRIMARY KEY,
+    run_id       INTEGER NOT NULL,
+    fingerprint  BLOB NOT NULL,
+    visit        INTEGER NOT NULL DEFAULT 0,
+    host_id      INTEGER NOT NULL,
+    url          TEXT NOT NULL,
+    page         TEXT NOT NULL,
+    priority     INTEGER NOT NULL,
+    depth        INTEGER NOT NULL,
+    is_entry     INTEGER NOT NULL,
+    parent_id    INTEGER,
+    extras       BLOB,                                  -- method, headers, body, meta, when not the usual
+    state        TEXT NOT NULL DEFAULT 'open',
+    reason       TEXT,
+    status       INTEGER,
+    items        INTEGER NOT NULL DEFAULT 0,            -- records it gave
+    target_id    INTEGER,                               -- where a redirect led
+    attempts     INTEGER NOT NULL DEFAULT 0,            -- fetches that failed
+    returns      INTEGER NOT NULL DEFAULT 0,            -- leases lost with their worker
+    lone_returns INTEGER NOT NULL DEFAULT 0,            -- of these, when it was in the worker's hands alone
+    found_at     REAL NOT NULL,
+    closed_at    REAL
+);
+CREATE UNIQUE INDEX url_identity ON url (run_id, fingerprint, visit);
+CREATE INDEX url_open ON url (run_id) WHERE state = 'open';
+
+CREATE TABLE item (
+    id     INTEGER PRIMARY KEY,
+    url_id INTEGER NOT NULL,
+    data   TEXT NOT NULL
+);
+
+CREATE TABLE attempt (
+    id        INTEGER PRIMARY KEY,
+    url_id    INTEGER NOT NULL,
+    at        REAL NOT NULL,
+    status    INTEGER,
+    reason    TEXT NOT NULL,
+    elapsed_s REAL NOT NULL
+);
+CREATE INDEX attempt_url ON attempt (url_id);
+
+CREATE TABLE robots (
+    origin     TEXT PRIMARY KEY,
+    host_id    INTEGER NOT NULL,
+    delay_s    REAL NOT NULL,                           -- Crawl-delay
+    status     INTEGER NOT NULL,
+    body       BLOB,
+    fetched_at REAL NOT NULL,
+    expires_at REAL NOT NULL
+) WITHOUT ROWID;
+
+CREATE INDEX robots_host ON robots (host_id);
+
+CREATE TABLE visit (                                    -- how a run treated a host
+    run_id   INTEGER NOT NULL,
+    host_id  INTEGER NOT NULL,
+    requests INTEGER NOT NULL DEFAULT 0,
+    refusals INTEGER NOT NULL DEFAULT 0,
+    first_at REAL NOT NULL,
+    last_at  REAL NOT NULL,
+    PRIMARY KEY (run_id, host_id)
+) WITHOUT ROWID;
+
+CREATE TABLE send (                                     -- moments requests left, where a delay was in force
+    host_id INTEGER NOT NULL,
+    at      REAL NOT NULL,
+    token   INTEGER NOT NULL,                           -- of the lease it was sent for
+    run_id  INTEGER NOT NULL,
+    delay_s REAL NOT NULL
+);
+CREATE UNIQUE INDEX send_host ON send (host_id, at, token);
+
+CREATE TABLE audit (
+    id     INTEGER PRIMARY KEY,
+    at     REAL NOT NULL,
+    run_id INTEGER,
+    what   TEXT NOT NULL
+);
+
+-- ---------------------------------------------------------------- the frontier: an index of the open rows
+
+CREATE TABLE worker (
+    id        INTEGER PRIMARY KEY AUTOINCREMENT,
+    name      TEXT NOT NULL,
+    joined_at REAL NOT NULL
+);
+
+CREATE TABLE lane (                                     -- the queue of one run for one host
+    id      INTEGER PRIMARY KEY,
+    run_id  INTEGER NOT NULL,
+    host_id INTEGER NOT NULL,
+    queued  INTEGER NOT NULL DEFAULT 0,
+    rank    INTEGER NOT NULL DEFAULT 0,                 -- of its best request; smaller comes first
+    served  REAL NOT NULL DEFAULT 0,                    -- leases by weight, for fair sharing of a host
+    wake_at REAL                                        -- closed until then; NULL: open
+);
+CREATE UNIQUE INDEX lane_identity ON lane (host_id, run_id);
+CREATE INDEX lane_open ON lane (run_id, rank) WHERE queued > 0 AND wake_at IS NULL;
+CREATE INDEX lane_closed ON lane (run_id, wake_at) WHERE queued > 0 AND wake_at IS NOT NULL;
+
+CREATE TABLE queue (
+    lane_id INTEGER NOT NULL,
+    rank    INTEGER NOT NULL,
+    url_id  INTEGER NOT NULL,
+    PRIMARY KEY (lane_id, rank, url_id)
+) WITHOUT ROWID;
+
+CREATE TABLE later (
+    url_id   INTEGER PRIMARY KEY,
+    run_id   INTEGER NOT NULL,
+    due_at   REAL NOT NULL,
+    is_alone INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX later_due ON later (run_id, due_at);
+CREATE INDEX later_alone ON later (run_id) WHERE is_alone;
+
+CREATE TABLE lease (
+    url_id      INTEGER PRIMARY KEY,
+    token       INTEGER NOT NULL,
+    run_id      INTEGER NOT NULL,
+    host_id     INTEGER NOT NULL,
+    worker_id   INTEGER NOT NULL,
+    deadline_at REAL NOT NULL,
+    is_alone    INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX lease_host ON lease (host_id);
+CREATE INDEX lease_run ON lease (run_id);
+CREATE INDEX lease_alone ON lease (worker_id) WHERE is_alone;
