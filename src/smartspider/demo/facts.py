@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smartspider.demo import catalogue, pages
+from smartspider.demo import api, catalogue, journal, pages
 from smartspider.demo.catalogue import Product
 from smartspider.demo.words import SHELVES
 
@@ -16,6 +16,19 @@ EXPECTED_REDIRECTS = len(catalogue.MOVED_PRODUCTS)
 """Links that are redirected to a product which is linked elsewhere too."""
 EXPECTED_RETRIES = len(catalogue.BUSY_PRODUCTS) + len(catalogue.BROKEN_PRODUCTS)
 """Failed answers that a later one makes good, in a shop that was just started."""
+
+API_PATHS = ("/api/products", "/api/by-offset", "/api/by-cursor", "/api/by-link")
+"""Lists of all products as JSON, 20 a page: by number, by offset and limit, by cursor (`meta.next`), and by
+Link header. `POST /api/search` takes `{q, category, cursor}`, `POST /graphql` takes
+`products(first, after, category)`."""
+API_PAGES = -(-EXPECTED_ITEMS // api.PAGE_SIZE)
+"""Pages that each of these lists has."""
+FEED_PATHS = ("/journal/feed.xml", "/journal/atom.xml", "/journal/feed.json")
+"""The journal as RSS, Atom and JSON Feed."""
+EXPECTED_ARTICLES = journal.ARTICLES
+"""Articles of the journal at `/journal`, newest first, and in each feed."""
+TABLE_PATH = journal.TABLE_PATH
+"""A page with one table: the cheapest product of each category."""
 
 
 def expected_pages() -> frozenset[str]:
@@ -64,3 +77,30 @@ def _row(product: Product, base: str) -> dict[str, object]:
         "status": 200,
         "shop": "Lantern Lane",
     }
+
+
+def expected_skus(category: str | None = None) -> list[str]:
+    """Article numbers of all products, or of one category, in the order of the lists."""
+    goods = catalogue.products() if category is None else catalogue.on_shelf(category)
+    return [product.sku for product in goods]
+
+
+def expected_articles(base_url: str) -> list[dict[str, str]]:
+    """The articles of the journal, newest first."""
+    base = base_url.rstrip("/")
+    return [
+        {
+            "title": article.title,
+            "author": article.author,
+            "published": article.published.isoformat(),
+            "url": f"{base}{article.path}",
+            "product": article.product.sku,
+        }
+        for article in journal.articles()
+    ]
+
+
+def expected_reviews(sku: str) -> list[str]:
+    """Ids of the reviews that `/api/products/SKU/reviews` lists."""
+    product = next(product for product in catalogue.products() if product.sku == sku)
+    return [f"{sku}-{number}" for number in range(1, min(product.reviews, 3) + 1)]

@@ -1,4 +1,4 @@
-"""What the shop offers to programs: robots.txt, sitemaps and a JSON list."""
+"""What the shop tells crawlers: robots.txt and sitemaps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from html import escape
 from smartspider.demo import catalogue, pages
 from smartspider.demo.words import SHELVES
 
-API_PAGE_SIZE = 20
 _SITEMAP_NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
 
@@ -51,31 +50,3 @@ def _sitemap(base: str, paths: Iterable[str]) -> str:
 
 def _xml(root: str) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{root}\n'
-
-
-def product_list(page: int) -> dict[str, object]:
-    """One page of the JSON list."""
-    goods = catalogue.products()
-    last = -(-len(goods) // API_PAGE_SIZE)
-    first = (page - 1) * API_PAGE_SIZE
-    return {
-        "page": page,
-        "pages": last,
-        "total": len(goods),
-        "next": f"/api/products?page={page + 1}" if page < last else None,
-        "items": [_row(product) for product in goods[first : first + API_PAGE_SIZE]],
-    }
-
-
-def _row(product: catalogue.Product) -> dict[str, object]:
-    return {
-        "sku": product.sku,
-        "title": product.title,
-        "brand": product.brand,
-        "category": product.shelf,
-        "price": product.price,
-        "currency": product.currency,
-        "rating": float(product.rating),
-        "stock": product.stock,
-        "url": product.path,
-    }

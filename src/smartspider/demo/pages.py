@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from urllib.parse import urlencode
 
-from smartspider.demo import catalogue
+from smartspider.demo import catalogue, structured
 from smartspider.demo.catalogue import Product
 from smartspider.demo.style import HUES, STYLE
 from smartspider.demo.words import SHELVES
@@ -28,6 +28,7 @@ def document(
     language = product.language if product else "en"
     charset = product.charset if product else "utf-8"
     hue = f' style="--hue:{HUES[shelf]}"' if shelf else ""
+    more = f"{structured.head(product, base)}\n" if product else ""
     return f"""<!DOCTYPE html>
 <html lang="{language}"{hue}>
 <head>
@@ -36,7 +37,7 @@ def document(
 <title>{escape(title)} | {SHOP_NAME}</title>
 <link rel="canonical" href="{escape(base + path)}">
 <link rel="icon" href="data:,">
-<style>{STYLE}</style>
+{more}<style>{STYLE}</style>
 </head>
 <body>
 <header><div class="wrap">
@@ -183,7 +184,8 @@ def product_page(product: Product, base: str) -> str:
     sentences = escape(product.description).replace(". ", ".\n  ")
     tags = "".join(f"<li>{colour}</li>" for colour in product.colours)
     body = f"""{trail}
-<article class="detail product">
+<article class="detail product" itemscope itemtype="https://schema.org/Product">
+{structured.microdata(product)}
 <img class="photo" src="/images/{product.sku}.svg" alt="{escape(product.image_alt)}" width="400" height="300">
 <div>
 <p class="brand">by <a href="{brand_path}">{escape(product.brand)}</a></p>

@@ -10,7 +10,8 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
-from smartspider.demo import catalogue, feeds, pages
+from smartspider.demo import catalogue, pages
+from smartspider.demo.programs import add_routes
 from smartspider.demo.serving import serve_until_told
 from smartspider.demo.style import drawing
 from smartspider.demo.words import SHELVES
@@ -42,11 +43,7 @@ def create_shop() -> web.Application:
     app.router.add_get("/about", _about)
     for path in pages.FORBIDDEN_PATHS:
         app.router.add_get(path, _forbidden)
-    app.router.add_get("/api/products", _api)
-    app.router.add_get("/robots.txt", _robots)
-    app.router.add_get("/sitemap.xml", _sitemap_index)
-    app.router.add_get("/sitemaps/pages.xml", _page_sitemap)
-    app.router.add_get("/sitemaps/products.xml.gz", _product_sitemap)
+    add_routes(app)
     return app
 
 
@@ -158,29 +155,6 @@ async def _about(request: web.Request) -> web.Response:
 
 async def _forbidden(request: web.Request) -> web.Response:
     return _html(pages.forbidden(request.path, _base(request)))
-
-
-async def _api(request: web.Request) -> web.Response:
-    page = request.query.get("page", "1")
-    if not page.isascii() or not page.isdigit() or int(page) < 1:
-        return web.json_response({"error": "page must be a positive number"}, status=400)
-    return web.json_response(feeds.product_list(int(page)))
-
-
-async def _robots(request: web.Request) -> web.Response:
-    return web.Response(text=feeds.robots(_base(request)))
-
-
-async def _sitemap_index(request: web.Request) -> web.Response:
-    return web.Response(text=feeds.sitemap_index(_base(request)), content_type="application/xml")
-
-
-async def _page_sitemap(request: web.Request) -> web.Response:
-    return web.Response(text=feeds.page_sitemap(_base(request)), content_type="application/xml")
-
-
-async def _product_sitemap(request: web.Request) -> web.Response:
-    return web.Response(body=feeds.product_sitemap(_base(request)), content_type="application/gzip")
 
 
 def main() -> None:

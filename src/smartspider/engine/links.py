@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import msgspec
 
@@ -10,12 +11,14 @@ from smartspider.core import admission
 from smartspider.core.extraction import Extraction, Link
 from smartspider.core.fingerprint import fingerprint
 from smartspider.core.plan import Plan
-from smartspider.core.request import Request
+from smartspider.core.request import DEFAULT_PAGE, NO_EXTRAS, Extras, Request
+from smartspider.core.rules import OWN_PAGE, ROBOTS_PAGE
 from smartspider.core.scope import pattern_refusal
-from smartspider.core.urls import canonical_url, normal_url, origin_of
+from smartspider.core.urls import canonical_url, host_of, normal_url, origin_of
 from smartspider.engine.known import RecentSet
 
 LinkKey = tuple[str, str, str]
+_UNKEYED: LinkKey = ("", "", "")
 RobotsOpinion = Callable[[str], bool | None]
 """Whether robots.txt allows a URL; None when its host's robots.txt is not known yet."""
 
@@ -26,6 +29,31 @@ class Found(msgspec.Struct):
     children: list[Request]
     keys: list[LinkKey]
     duplicates: int = 0
+    links: list[Request] = []
+    """Known children too, where later runs ask whether the page changed."""
+    next_pages: list[Request] = []
+    """Further pages that are only wanted when an item of this one is new; not among the children."""
+
+    def add(self, child: Request, key: LinkKey) -> None:
+        """Another child, and the link it came from."""
+        self.children.append(child)
+        if key is not _UNKEYED:
+            self.keys.append(key)
+
+
+class _Place(NamedTuple):
+    """Where a link leads."""
+
+    url: str
+    canonical: str
+    depth: int
+
+
+class _Refused(NamedTuple):
+    """Why a link is not followed. `is_lasting`: the same link is refused on every page."""
+
+    reason: str
+    is_lasting: bool = False
 
 
 class LinkFilter:
@@ -35,13 +63,18 @@ class LinkFilter:
         self._plan = plan
         self._robots = robots
         self._scope = plan.scope
+        self._looks_back = plan.recrawl.looks_back
+        self._keeps_all = plan.recrawl.conditional
+        self._ends_when_seen = frozenset(name for name, page in plan.pages.items() if page.stop_when.seen)
         self._stored: RecentSet[LinkKey] = RecentSet()
         self._refused: RecentSet[LinkKey] = RecentSet()
         self._known: RecentSet[bytes] = RecentSet()
 
-    def admit(self, host: str) -> None:
-        """A host whose request was handed out belongs to the run, whatever led to it."""
-        if not self._scope.domains and host not in self._scope.hosts:
+    def admit(self, host: str, page: str = DEFAULT_PAGE) -> None:
+        """A host whose page was handed out belongs to the run, whatever led to it; where only a sitemap lies
+        does not.
+        """
+        if not self._scope.domains and host not in self._scope.hosts and not page.startswith(OWN_PAGE):
             self._scope = self._scope.joined_by([host])
             self._refused.clear()
 
@@ -54,49 +87,90 @@ class LinkFilter:
         """Requests for the links of a page that are in scope and not known."""
         found = Found([], [])
         base = extraction.base
-        origin, folder = origin_of(base), base.rpartition("/")[0]
+        places = _Places(base)
         fresh: set[bytes] = set()
+        further: set[bytes] = set()
         for link in extraction.links:
-            href = link.href
-            first = href[:1]
-            if first == "/":
-                place = origin
-            elif first in "?#" or first <= " " or (":" in href and "://" not in href[:8]):
-                place = base  # such a link goes out from the page, not from its folder (also `http:?page=2`)
-            else:
-                place = folder
-            key = (place, href, link.page)
-            if key in self._stored:
+            extras = _kept(link, request) if link.is_pagination else link.extras
+            key = (places.of(link.href), link.href, link.page)
+            if extras is not NO_EXTRAS and (extras.method != "GET" or extras.body):
+                key = _UNKEYED  # the key stands for a plain request; others are known by their fingerprint
+            if key in self._stored and not self._keeps_all and not (self._looks_back and link.is_pagination):
                 found.duplicates += 1
                 continue
             if key in self._refused:
                 continue
-            child = self._child(link, request, base, key)
+            child = self._child(link, extras, request, base, key)
             if child is None:
                 continue
-            if child.fingerprint in self._known or child.fingerprint in fresh:
+            if self._keeps_all:
+                found.links.append(child)
+            is_known = child.fingerprint in self._known
+            if self._looks_back and link.is_pagination:
+                is_known = False  # it may have been left alone as a link; as a further page it is fetched
+                further.add(child.fingerprint)
+            if is_known or child.fingerprint in fresh:
                 found.duplicates += 1
                 continue
             fresh.add(child.fingerprint)
-            found.children.append(child)
-            found.keys.append(key)
-        return found
+            if link.is_pagination and request.page in self._ends_when_seen:
+                found.next_pages.append(child)
+            else:
+                found.add(child, key)
+        return _marked(found, further) if further else found
 
-    def _child(self, link: Link, request: Request, base: str, key: LinkKey) -> Request | None:
-        depth = request.depth if link.is_pagination else request.depth + 1
-        if self._is_too_deep(depth, link):
+    def refusal_of(self, link: Link, request: Request, base: str) -> str | None:
+        """Why a link of a page would not be followed, or None."""
+        place = self._place_of(link, request, base)
+        return place.reason if isinstance(place, _Refused) else None
+
+    def _child(self, link: Link, extras: Extras, request: Request, base: str, key: LinkKey) -> Request | None:
+        place = self._place_of(link, request, base)
+        if isinstance(place, _Refused):
+            if place.is_lasting and not self._scope.same_host and link.depth is None and key is not _UNKEYED:
+                self._refused.add(key)  # with `same_host` it depends on the page, which the key does not name
             return None
+        url, canonical, depth = place
+        if extras is NO_EXTRAS:
+            is_sitemap = link.depth is not None and link.page.startswith(OWN_PAGE)
+            identity = fingerprint(canonical)
+            return Request(url, identity, link.page, link.priority, depth, is_next_page=is_sitemap)
+        if link.is_pagination and origin_of(url) != origin_of(request.url):
+            extras = msgspec.structs.replace(extras, headers=())  # they may hold secrets of that origin
+        identity = fingerprint(canonical, method=extras.method, body=extras.body)
+        return Request(url, identity, link.page, link.priority, depth, extras=extras)
+
+    def _place_of(self, link: Link, request: Request, base: str) -> _Place | _Refused:
+        """Where a link leads, or why it is not followed."""
+        depth = link.depth
+        if depth is None:
+            depth = request.depth if link.is_pagination else request.depth + 1
+            if self._is_too_deep(depth, link):
+                return _Refused(f"limit: depth {depth} is too deep")
         url = normal_url(link.href, base)
         if url is None:
-            return None
+            return _Refused("it is not an http or https URL")
         canonical = canonical_url(url, self._plan.canonical)
-        if self._refusal(url, canonical, request.host) is not None:
-            if not self._scope.same_host:  # there it depends on the page, which the key does not name
-                self._refused.add(key)
-            return None
-        if pattern_refusal(canonical, link.allow, link.deny) is not None:
-            return None
-        return Request(url, fingerprint(canonical), link.page, link.priority, depth)
+        refusal = (
+            self._refusal(url, canonical, request.host)
+            if link.depth is None
+            else self._listed_refusal(url, canonical, link, request)
+        )
+        if refusal is not None:
+            return _Refused(refusal, is_lasting=True)
+        pattern = pattern_refusal(canonical, link.allow, link.deny)
+        return _Place(url, canonical, depth) if pattern is None else _Refused(pattern)
+
+    def _listed_refusal(self, url: str, canonical: str, link: Link, request: Request) -> str | None:
+        """Why what a sitemap or robots.txt lists is kept out, or None. Sitemaps may lie on another host when
+        robots.txt says so, and on their index's; the host of a sitemap says nothing about its pages.
+        """
+        if not link.page.startswith(OWN_PAGE):
+            return self._refusal(url, canonical, None)
+        host = host_of(url)
+        if request.page != ROBOTS_PAGE and host != request.host and not self._scope.has_host(host):
+            return f"scope: host {host} is not in the task's scope"
+        return self._plan.traps.refusal(url)
 
     def _is_too_deep(self, depth: int, link: Link) -> bool:
         limit = self._plan.limits.max_depth
@@ -104,7 +178,7 @@ class LinkFilter:
             link.max_depth is not None and depth > link.max_depth
         )
 
-    def _refusal(self, url: str, canonical: str, parent_host: str) -> str | None:
+    def _refusal(self, url: str, canonical: str, parent_host: str | None) -> str | None:
         reason = admission.refusal(self._plan, self._scope, url, canonical, parent_host)
         if reason is None and self._robots(url) is False:
             return "robots: disallowed"
@@ -112,8 +186,53 @@ class LinkFilter:
 
     def redirect_refusal(self, url: str, request: Request) -> str | None:
         """Why a request may not be redirected to a URL, or None. Where an entry leads, joins the scope."""
+        if request.page.startswith(OWN_PAGE):
+            return self._plan.traps.refusal(url)
         canonical = canonical_url(url, self._plan.canonical)
         if request.is_entry and not self._scope.domains:
             patterns = pattern_refusal(canonical, self._scope.allow, self._scope.deny)
             return patterns or self._plan.traps.refusal(url)
         return self._refusal(url, canonical, request.host)
+
+
+class _Places:
+    """Where links of a page go out from: the same href from the same place means the same URL."""
+
+    def __init__(self, base: str) -> None:
+        self._base = base
+        self._origin = origin_of(base)
+        self._folder = base.rpartition("/")[0]
+
+    def of(self, href: str) -> str:
+        first = href[:1]
+        if first == "/":
+            return self._origin
+        if first in "?#" or first <= " " or (":" in href and "://" not in href[:8]):
+            return self._base  # such a link goes out from the page, not from its folder (also `http:?page=2`)
+        return self._folder
+
+
+def _marked(found: Found, further: set[bytes]) -> Found:
+    """The same, told which children are further pages of a list."""
+
+    def mark(requests: list[Request]) -> list[Request]:
+        return [
+            msgspec.structs.replace(each, is_next_page=True) if each.fingerprint in further else each
+            for each in requests
+        ]
+
+    return msgspec.structs.replace(
+        found,
+        children=mark(found.children),
+        links=mark(found.links),
+        next_pages=mark(found.next_pages),
+    )
+
+
+def _kept(link: Link, request: Request) -> Extras:
+    """What the request for a further page has besides its URL: what that of this page has."""
+    extras = request.extras if link.extras is NO_EXTRAS else link.extras
+    if extras == NO_EXTRAS:
+        return NO_EXTRAS
+    meta = {name: value for name, value in extras.meta.items() if name != "redirects"}
+    return msgspec.structs.replace(extras, meta=meta, version=None)

@@ -6,17 +6,19 @@ import random
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
 from smartspider.core.errors import FetchFailed, NotReadable, StoreUnavailable
 from smartspider.core.failpoints import reach
 from smartspider.core.lease import Lease
+from smartspider.core.page import Page
 from smartspider.core.plan import Plan
+from smartspider.core.request import Request
 from smartspider.core.verdict import Settlement
 from smartspider.engine.links import Found
 from smartspider.engine.permits import GatePermit
-from smartspider.engine.reader import PageReader
 from smartspider.engine.verdicts import Reading, judge
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.fetcher import Fetcher
@@ -29,6 +31,13 @@ class Processed(msgspec.Struct, frozen=True):
     found: Found | None
 
 
+class Reads(Protocol):
+    """Turns an answer into a reading: `engine.reader.PageReader`, or somebody who watches one."""
+
+    def read(self, page: Page, request: Request) -> tuple[Reading, Found | None]:
+        """What a page holds, and the links to remember once it is stored."""
+
+
 class Processor:
     """Fetches, reads and judges. It writes nothing: what should happen is in the settlement."""
 
@@ -36,7 +45,7 @@ class Processor:
         self,
         plan: Plan,
         fetcher: Fetcher,
-        reader: PageReader,
+        reader: Reads,
         permit_for: Callable[[Lease], GatePermit],
         clock: Clock,
     ) -> None:

@@ -5,48 +5,89 @@ from __future__ import annotations
 import msgspec
 
 from smartspider.core.errors import TooManyRedirects
-from smartspider.core.events import ItemsRejected, LinksDropped, ValuesCleaned
+from smartspider.core.events import FieldsDropped, ItemsRejected, LinksDropped, ValuesCleaned
+from smartspider.core.extraction import Extraction
 from smartspider.core.page import Page
 from smartspider.core.plan import Plan
 from smartspider.core.redirects import redirect_target
 from smartspider.core.request import Extras, Request, make_request
 from smartspider.core.robots_meta import header_forbids_follow
+from smartspider.engine.endings import is_too_old, without_next_pages
 from smartspider.engine.links import Found, LinkFilter
+from smartspider.engine.lookback import is_unchanged, validators_of
 from smartspider.engine.verdicts import Reading
 from smartspider.interfaces.event_bus import EventBus
 from smartspider.interfaces.extractor import Extractor
+from smartspider.interfaces.pipeline import Pipeline
 
 
 class PageReader:
     """Turns an answer into a reading. Only good answers are extracted."""
 
     def __init__(
-        self, run_id: int, plan: Plan, extractor: Extractor, links: LinkFilter, bus: EventBus
+        self,
+        run_id: int,
+        plan: Plan,
+        extractor: Extractor,
+        pipeline: Pipeline | None,
+        links: LinkFilter,
+        *,
+        bus: EventBus,
     ) -> None:
         self._run_id = run_id
         self._plan = plan
         self._extractor = extractor
+        self._pipeline = pipeline
         self._links = links
         self._bus = bus
 
     def read(self, page: Page, request: Request) -> tuple[Reading, Found | None]:
         """Items and children of a page."""
         if not 200 <= page.status < 300:
+            if is_unchanged(page, request):
+                return Reading(page, is_unchanged=True), None
             target = redirect_target(page)
             return (Reading(page), None) if target is None else (self._moved(page, request, target), None)
         landed = self._landed(page, request)
         extraction = self._extractor.extract(page, request)
+        if self._pipeline is not None:
+            extraction = self._pipeline.treat(extraction, page)
         if extraction.cleaned:
             self._bus.publish(ValuesCleaned(self._run_id, request.host, request.url, extraction.cleaned))
         if extraction.links_dropped:
             self._bus.publish(LinksDropped(self._run_id, request.host, request.url, extraction.links_dropped))
+        if extraction.uncarried:
+            self._bus.publish(FieldsDropped(self._run_id, request.host, request.url, extraction.uncarried))
         if extraction.rejected:
             reason, count = extraction.rejected[0].reason, len(extraction.rejected)
             self._bus.publish(ItemsRejected(self._run_id, request.host, request.url, count, reason))
-        found = Found([], [])
-        if not header_forbids_follow(page.headers):
-            found = self._links.children(extraction, request)
-        return Reading(page, extraction.items, found.children, len(extraction.rejected), landed), found
+        found = self._found(page, request, extraction)
+        keys_of = self._plan.items.keys_of
+        reading = Reading(
+            page,
+            extraction.items,
+            keys=[keys_of(item) for item in extraction.items] if self._plan.items.keys else [],
+            children=found.children,
+            next_pages=found.next_pages,
+            rejected=extraction.rejected,
+            changes=extraction.changes,
+            counts=extraction.counts,
+            links=found.links,
+            validators=validators_of(self._plan, page, request, extraction.items),
+            landed=landed,
+        )
+        return reading, found
+
+    def _found(self, page: Page, request: Request, extraction: Extraction) -> Found:
+        """The requests the page leads to, as far as it may be followed and its list goes on."""
+        page_plan = self._plan.pages.get(request.page)
+        is_rules = page_plan is None or page_plan.kind == "rules"
+        if is_rules and self._plan.politeness.obey_robots and header_forbids_follow(page.headers):
+            return Found([], [])
+        older = None if page_plan is None else page_plan.stop_when.older_than
+        if older is not None and is_too_old(extraction, older, page.fetched_at):
+            extraction = without_next_pages(extraction)
+        return self._links.children(extraction, request)
 
     def _landed(self, page: Page, request: Request) -> Request | None:
         """The request that redirects on one host ended at, when it is not the one that was asked for."""

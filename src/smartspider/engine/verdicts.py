@@ -7,13 +7,14 @@ from typing import NamedTuple
 import msgspec
 
 from smartspider.core import errors
-from smartspider.core.extraction import Item
+from smartspider.core.extraction import Change, Item, Rejected, StepCount
 from smartspider.core.lease import Lease
 from smartspider.core.page import Page
 from smartspider.core.request import Request
 from smartspider.core.retry import RetryPolicy
 from smartspider.core.retry_after import retry_after_s
-from smartspider.core.verdict import Close, ClosedState, HostNews, Retry, Verdict
+from smartspider.core.rules import ROBOTS_PAGE, SITEMAP_PAGE
+from smartspider.core.verdict import Close, ClosedState, HostNews, Retry, Validators, Verdict
 
 MISSING = frozenset({404, 410})
 REFUSING = frozenset({429, 503})
@@ -25,8 +26,18 @@ class Reading(msgspec.Struct, frozen=True):
 
     page: Page
     items: list[Item] = []
+    keys: list[tuple[bytes, ...]] = []
     children: list[Request] = []
-    rejected: int = 0
+    next_pages: list[Request] = []
+    """Children that depend on an item of the page being new."""
+    links: list[Request] = []
+    """All requests the page leads to, where later runs ask whether it changed."""
+    rejected: list[Rejected] = []
+    changes: list[Change] = []
+    counts: dict[str, StepCount] = {}
+    validators: Validators | None = None
+    is_unchanged: bool = False
+    """The server said 304: the page is as an earlier run stored it."""
     landed: Request | None = None
     """Where redirects on the host ended, when that is another request."""
     moved: bool = False
@@ -83,6 +94,8 @@ def judge(
     if outcome.moved:
         target = outcome.children[0].url if outcome.children else "a URL outside the scope"
         return Judgement(Close("redirect", f"to {target}", outcome.page.status, children=outcome.children))
+    if outcome.is_unchanged:
+        return Judgement(Close("done", "not modified", outcome.page.status, is_unchanged=True))
     if 200 <= outcome.page.status < 300 and outcome.page.status not in policy.on_status:
         return Judgement(_stored(outcome))
     return _judge_status(lease, outcome.page, policy, chance)
@@ -93,8 +106,14 @@ def _stored(reading: Reading) -> Close:
         "done" if reading.landed is None else "redirect",
         status=reading.page.status,
         items=reading.items,
+        keys=reading.keys,
         children=reading.children,
+        next_pages=reading.next_pages,
+        links=reading.links,
         rejected=reading.rejected,
+        changes=reading.changes,
+        counts=reading.counts,
+        validators=reading.validators,
         landed=reading.landed,
     )
 
@@ -102,7 +121,8 @@ def _stored(reading: Reading) -> Close:
 def _judge_status(lease: Lease, page: Page, policy: RetryPolicy, chance: float) -> Judgement:
     status = page.status
     reason = f"http {status}"
-    ends: ClosedState = "missing" if status in MISSING else "dead"
+    is_guess = lease.request.page in (ROBOTS_PAGE, SITEMAP_PAGE) and 400 <= status < 500
+    ends: ClosedState = "missing" if status in MISSING or is_guess else "dead"
     is_refusing, is_retried = status in REFUSING, status in policy.on_status
     news = None
     if is_refusing or is_retried:

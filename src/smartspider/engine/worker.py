@@ -154,7 +154,7 @@ class Worker:
         reach("lease.committed")
         for lease in batch.leases:
             self._held[lease.token] = lease
-            self._links.admit(lease.request.host)
+            self._links.admit(lease.request.host, lease.request.page)
             self._todo.put_nowait(lease)
         if batch.next_at is None:
             return None

@@ -51,7 +51,10 @@ class HeaderPlan:
 
 
 class HeadersLayer:
-    """Gives every request its headers: ours, over them the task's, over them the request's own."""
+    """Gives every request its headers: ours, over them the task's, over them the request's own.
+
+    A request that has a version of its page asks for another one only.
+    """
 
     def __init__(self, inner: Fetcher, headers: HeaderPlan) -> None:
         self._inner = inner
@@ -63,6 +66,9 @@ class HeadersLayer:
         own = request.extras
         if own is not NO_EXTRAS and own != NO_EXTRAS:
             extras = msgspec.structs.replace(own, headers=_merged(extras.headers, own.headers))
+            if own.version is not None:
+                headers = _merged(extras.headers, own.version.headers)
+                extras = msgspec.structs.replace(extras, headers=headers)
         return await self._inner.fetch(msgspec.structs.replace(request, extras=extras), permit)
 
 

@@ -59,8 +59,15 @@ class RedirectLayer:
 
 
 def _hop(request: Request, target: str, status: int) -> Request:
-    """The request for a hop: 303, and POST after 301 and 302, become a GET; secrets stay at their origin."""
+    """The request for a hop: 303, and POST after 301 and 302, become a GET; secrets stay at their origin.
+
+    A version is that of the page that was asked for, so nothing is said about it to others.
+    """
     extras = request.extras
+    if extras.version is not None:
+        own = {name for name, _ in extras.version.headers}
+        kept = tuple(header for header in extras.headers if header[0] not in own)
+        extras = msgspec.structs.replace(extras, headers=kept, version=None)
     becomes_get = (status == 303 and extras.method != "HEAD") or (
         status in {301, 302} and extras.method == "POST"
     )

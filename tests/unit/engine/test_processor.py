@@ -51,6 +51,9 @@ class Reads:
     def __init__(self, error: Exception | None) -> None:
         self._error = error
 
+    def engine_of(self, page: str) -> str:
+        raise NotImplementedError(page)
+
     def extract(self, page: Page, _request: Request) -> Extraction:
         if self._error is not None:
             raise self._error
@@ -60,7 +63,7 @@ class Reads:
 async def process(answer: Page | BaseException, reading: Exception | None = None) -> Processed:
     clock = ManualClock(now=5_000.0, monotonic=100.0)
     plan = Plan("task", b"{}", "hash", (), {}, Scope(hosts=frozenset({"h.example"})))
-    reader = PageReader(1, plan, Reads(reading), LinkFilter(plan, lambda _: None), LocalBus())
+    reader = PageReader(1, plan, Reads(reading), None, LinkFilter(plan, lambda _: None), bus=LocalBus())
 
     def permit_for(lease: Lease) -> GatePermit:
         return GatePermit(cast("Frontier", None), clock, lease.request.host, lease.window)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from email.utils import format_datetime
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from smartspider.core import errors
-from smartspider.core.extraction import Item
+from smartspider.core.extraction import Item, Rejected
 from smartspider.core.lease import Lease, Token, Window
 from smartspider.core.page import Page
 from smartspider.core.request import make_request
@@ -35,6 +36,7 @@ ENDING = {
     errors.NotReadable: "broken",
     errors.FetchFailed: "dead",
 }
+REJECTED = Rejected("why", {})
 ITEMS: list[Item] = [{"name": "a"}]
 
 
@@ -118,9 +120,9 @@ def test_a_host_without_robots_is_held_and_its_request_waits_as_long() -> None:
 @pytest.mark.parametrize("status", [200, 201, 203, 204, 206, 299])
 def test_a_good_answer_is_stored_with_what_it_holds(status: int) -> None:
     child = make_request("http://h.example/child")
-    reading = Reading(page(status), ITEMS, [child], rejected=2)
+    reading = Reading(page(status), ITEMS, children=[child], rejected=[REJECTED])
     verdict, news = judge(lease(), reading, POLICY, 0.5)
-    assert verdict == Close("done", status=status, items=ITEMS, children=[child], rejected=2)
+    assert verdict == Close("done", status=status, items=ITEMS, children=[child], rejected=[REJECTED])
     assert news is None
 
 
@@ -227,3 +229,13 @@ def test_delays_are_bounded_by_the_policy_and_never_under_retry_after(
     verdict, _ = judge(lease(attempts), Reading(page(status, **headers)), policy, chance)
     assert isinstance(verdict, Retry)
     assert float(asked_s or 0) <= verdict.delay_s <= max(60.0, float(asked_s or 0))
+
+
+@pytest.mark.parametrize(
+    ("page_type", "state"), [("@sitemap", "missing"), ("@robots", "missing"), ("default", "dead")]
+)
+def test_a_sitemap_that_was_only_guessed_may_be_refused(page_type: str, state: str) -> None:
+    taken = lease()
+    guess = msgspec.structs.replace(taken, request=msgspec.structs.replace(taken.request, page=page_type))
+    verdict, _ = judge(guess, Reading(page(403)), POLICY, 0.5)
+    assert verdict == Close(state, "http 403", 403)  # type: ignore[arg-type] # one of the states

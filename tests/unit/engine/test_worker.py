@@ -75,6 +75,9 @@ class Site:
 class Lines:
     """An extractor: a line is a link, a page is an item."""
 
+    def engine_of(self, page: str) -> str:
+        raise NotImplementedError(page)
+
     def extract(self, page: Page, _request: Request) -> Extraction:
         links = [Link(href, "default") for href in page.text.split("\n") if href]
         return Extraction([{"url": page.url}], links, page.url)
@@ -116,7 +119,7 @@ class Crew:
         bus = LocalBus()
         bus.subscribe(self.events.append)
         links = LinkFilter(self.plan, lambda _: None)
-        reader = PageReader(run.id, self.plan, Lines(), links, bus)
+        reader = PageReader(run.id, self.plan, Lines(), None, links, bus=bus)
         processor = Processor(self.plan, self.site, reader, self._permit, self.folder.clock)
         ground = Ground(self.folder.store, self.folder.frontier, self.book, self.folder.clock, bus)
         self.worker = Worker(ground, run.id, processor, links, name="one", slots=slots)
