@@ -1,0 +1,100 @@
+"""Drafts tried on the page with the crawler's own extractor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from smartspider.core.errors import SmartSpiderError
+from smartspider.core.extraction import Extraction, Item
+from smartspider.core.page import Page
+from smartspider.core.request import DEFAULT_PAGE, make_request
+from smartspider.core.traps import TrapGuards
+from smartspider.extract.compile import compile_pages
+from smartspider.interfaces.step import Around
+from smartspider.pipeline.compile import StepCompiler
+from smartspider.plugins.registry import resolve
+from smartspider.suggest.suggestion import Draft, Field, Suggestion
+from smartspider.suggest.task import task_of
+from smartspider.taskfile.compile_pages import page_plans
+from smartspider.taskfile.load import parse_task
+
+SAMPLES = 5
+_TREATED = 50
+"""Values on which steps are tried."""
+
+
+def read(page: Page, items: Any, fields: dict[str, Any]) -> Extraction | None:
+    """What rules without steps give on a page; None when they cannot be used."""
+    try:
+        task = parse_task(task_of("suggestion", page.url, items, fields))
+        plans = {DEFAULT_PAGE: page_plans(task)[DEFAULT_PAGE]}
+        return compile_pages(plans, TrapGuards()).extract(page, make_request(page.url))
+    except SmartSpiderError:
+        return None
+
+
+def checked(page: Page, draft: Draft, name: str) -> Suggestion | None:
+    """The draft with samples and coverage; fields without any value go, and None when no item is left."""
+    bare = {field: _without_steps(rule) for field, rule in draft.fields.items()}
+    extraction = read(page, draft.items, bare)
+    if extraction is None or not extraction.items:
+        return None
+    rows = extraction.items
+    around = Around(page.url, extraction.base, page.fetched_at)
+    fields: list[Field] = []
+    for field, rule in draft.fields.items():
+        coverage = _share(rows, field)
+        if coverage == 0:
+            continue
+        treat = _treatment(rule, around)
+        values = [row[field] for row in rows[:_TREATED]]
+        treated = values if treat is None else [treat(value) for value in values]
+        # A step that cannot make sense of what is there would only lose it.
+        helps = sum(map(_is_value, treated)) >= 0.8 * sum(map(_is_value, values))
+        samples = tuple((treated if helps else values)[:SAMPLES])
+        fields.append(Field(field, rule if helps else bare[field], samples, coverage))
+    if not fields:
+        return None
+    names = {field.name for field in fields}
+    return Suggestion(
+        name=name,
+        kind=draft.kind,
+        items=draft.items,
+        fields=tuple(fields),
+        count=len(rows),
+        score=draft.score,
+        reasons=draft.reasons,
+        details=draft.details if draft.details in names else None,
+        pipeline=tuple(step for step in draft.pipeline if names.issuperset(step["fields"])),
+    )
+
+
+def _treatment(rule: Any, around: Around) -> Callable[[Any], Any] | None:
+    """The steps of a rule as a function; None when it has none."""
+    steps = rule.get("steps") if isinstance(rule, dict) else None
+    if not steps:
+        return None
+    plain = tuple({"use": step} if isinstance(step, str) else step for step in steps)
+    treatment = StepCompiler(partial(resolve, "step")).rule_steps(plain, "selectors.fields.value")
+
+    def treat(value: Any) -> Any:
+        return value if value is None else treatment.treat(value, around, 0)
+
+    return treat
+
+
+def _is_value(value: Any) -> bool:
+    return value not in (None, "", [])
+
+
+def _share(rows: list[Item], field: str) -> float:
+    return sum(1 for row in rows if _is_value(row[field])) / len(rows)
+
+
+def _without_steps(rule: Any) -> Any:
+    if not isinstance(rule, dict) or "steps" not in rule:
+        return rule
+    bare = {key: value for key, value in rule.items() if key != "steps"}
+    return bare["expr"] if bare.keys() == {"type", "expr"} and bare["type"] == "css" else bare

@@ -1,0 +1,106 @@
+"""Lists that a page holds as data: JSON answers, JSON in scripts, JSON-LD, feeds."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from smartspider.core.errors import NotReadable
+from smartspider.extract.document import Document
+from smartspider.extract.sources import read_source
+from smartspider.suggest.json_lists import JsonList, json_lists, key_of, steps_for
+from smartspider.suggest.suggestion import Draft
+from smartspider.suggest.words import SITE_TYPES
+
+MAX_LISTS = 3
+_LEAST_SCORE = 2.0
+
+
+def json_page_lists(document: Document) -> list[Draft]:
+    """Lists of a JSON answer; raises `NotReadable` when it is none."""
+    return [
+        _draft(one, {"type": "jmespath", "expr": one.expr}, f"{one.size} objects at {one.expr}")
+        for one in json_lists(document.json)[:MAX_LISTS]
+    ]
+
+
+def script_lists(document: Document) -> list[Draft]:
+    """Lists in the scripts of an HTML page."""
+    drafts = []
+    for one in json_lists(read_source("state", document))[:MAX_LISTS]:
+        if one.score >= _LEAST_SCORE:
+            rule = {"type": "state", "expr": one.expr}
+            drafts.append(_draft(one, rule, f"{one.size} objects in a script, at {one.expr}"))
+    return drafts + _json_ld_lists(read_source("json_ld", document))
+
+
+def feed_list(document: Document) -> list[Draft]:
+    """The entries of a feed."""
+    try:
+        feed = read_source("feed", document)
+    except NotReadable:
+        return []
+    if not feed or not feed.get("entries"):
+        return []
+    lists = [one for one in json_lists({"entries": feed["entries"]}) if one.expr == "entries"]
+    fields = {
+        name: {"type": "jmespath", "expr": key}
+        for name in feed["entries"][0]
+        if any(entry.get(name) for entry in feed["entries"]) and (key := key_of(name))
+    }
+    score = lists[0].score if lists else 1.0
+    count = len(feed["entries"])
+    return [
+        Draft(
+            "feed", {"type": "feed", "expr": "entries"}, fields, score * 2, (f"a feed with {count} entries",)
+        )
+    ]
+
+
+def _json_ld_lists(things: list[dict[str, Any]]) -> list[Draft]:
+    drafts = []
+    by_type: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for thing in things:
+        kind = thing.get("@type")
+        if isinstance(kind, str):
+            by_type[kind].append(thing)
+    for kind, some in by_type.items():
+        chosen = f"[?{key_of('@type')}=='{kind}']"
+        if kind == "ItemList":
+            elements = [one for thing in some if isinstance(one := thing.get("itemListElement"), list)]
+            found = [one for one in json_lists([one for few in elements for one in few]) if one.expr == "@"]
+            drafts += [
+                _draft(
+                    one,
+                    {"type": "json_ld", "expr": f"{chosen}.itemListElement[]"},
+                    f"JSON-LD list of {one.size}",
+                )
+                for one in found
+            ]
+        elif len(some) > 1 and kind not in SITE_TYPES and "'" not in kind:
+            found = [one for one in json_lists(some) if one.expr == "@"]
+            drafts += [
+                _draft(one, {"type": "json_ld", "expr": chosen}, f"{one.size} JSON-LD objects of type {kind}")
+                for one in found
+            ]
+    return drafts
+
+
+def _draft(one: JsonList, items: dict[str, Any], reason: str) -> Draft:
+    fields: dict[str, Any] = {}
+    for name, expr in one.fields.items():
+        rule: dict[str, Any] = {"type": "jmespath", "expr": expr}
+        steps = steps_for(_values(one.rows, expr))
+        if steps:
+            rule["steps"] = steps
+        fields[name] = rule
+    details = next((name for name in ("url", "link", "href", "permalink") if name in fields), None)
+    return Draft("data", items, fields, one.score, (reason, f"{len(fields)} fields"), details)
+
+
+def _values(rows: list[dict[str, Any]], expr: str) -> list[Any]:
+    import jmespath
+
+    search = jmespath.compile(expr).search
+    found = (search(row) for row in rows)
+    return [value for value in found if value is not None]

@@ -1,0 +1,294 @@
+"""Selectors that will still work next month, tried on the page before they are suggested.
+
+Preferred are names that mean something (itemprop, data attributes, class words), then tags and structure;
+generated class names come last, and an item is never chosen by its number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from selectolax.lexbor import LexborNode, SelectolaxError
+
+from smartspider.suggest.classes import is_stable, module_stem
+from smartspider.suggest.slots import Slot
+from smartspider.suggest.tree import Element, Tree
+
+_MARK = "smartspider-suggest"
+_NAME = re.compile(r"-?[A-Za-z_][\w-]*", re.ASCII)
+_TELLING_ATTRS = ("itemprop", "data-testid", "data-test", "data-qa", "data-role", "data-field", "data-name")
+_SEMANTIC = frozenset(
+    "h1 h2 h3 h4 h5 h6 time img address article figure figcaption main table tbody ul ol dl dt dd cite a "
+    "picture blockquote section".split()
+)
+
+
+def quoted(text: str) -> str:
+    """A text as a CSS string."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def names_of(element: Element) -> Iterator[str]:
+    """Compound selectors of an element that say what it is, the most lasting first."""
+    for name in _TELLING_ATTRS:
+        value = element.attrs.get(name)
+        if value and len(value) < 40 and not any(character.isdigit() for character in value):
+            yield (
+                f"{element.tag}[{name}={quoted(value)}]"
+                if name != "itemprop"
+                else f"[itemprop={quoted(value)}]"
+            )
+    for name in element.classes:
+        if is_stable(name) and _NAME.fullmatch(name):
+            yield f"{element.tag}.{name}" if element.tag not in {"div", "span"} else f".{name}"
+    for name in element.classes:
+        stem = module_stem(name)
+        if stem is not None:
+            yield f"{element.tag}[class*={quoted(stem)}]"
+
+
+def _id_of(element: Element) -> Iterator[str]:
+    name = element.attrs.get("id", "")
+    if _NAME.fullmatch(name) and not re.search(r"\d{2,}", name):
+        yield f"#{name}"
+
+
+def generated_names(element: Element) -> Iterator[str]:
+    """Compound selectors by class names that a build or a style made."""
+    for name in element.classes:
+        if _NAME.fullmatch(name) and not is_stable(name):
+            yield f"{element.tag}.{name}"
+
+
+class ItemSelectors:
+    """Finds the selector of a group of elements."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._found: dict[str, frozenset[int]] = {}
+
+    def best(self, items: list[Element], hooks: list[str]) -> str | None:
+        """The best selector that finds exactly these elements; None when there is none.
+
+        `hooks` are selectors of things that all the items have inside, for `:has()`.
+        """
+        wanted = frozenset(item.node.mem_id for item in items)
+        for selector in self._candidates(items, hooks):
+            if self._finds(selector) == wanted:
+                return selector
+        return None
+
+    def finds(self, selector: str, items: list[Element]) -> bool:
+        """Whether a selector finds exactly these elements."""
+        return self._finds(selector) == frozenset(item.node.mem_id for item in items)
+
+    def holder(self, element: Element) -> str | None:
+        """The nearest named thing around an element, when only one such thing is in the page."""
+        for above in element.ancestors():
+            for name in (*_id_of(above), *names_of(above)):
+                if len(self._finds(name)) == 1:
+                    return name
+        return None
+
+    def _finds(self, selector: str) -> frozenset[int]:
+        known = self._found.get(selector)
+        if known is None:
+            known = self._found[selector] = frozenset(node.mem_id for node in self._css(selector))
+        return known
+
+    def _css(self, selector: str) -> list[LexborNode]:
+        try:
+            return self._tree.find(selector)
+        except SelectolaxError:
+            return []
+
+    def _candidates(self, items: list[Element], hooks: list[str]) -> Iterator[str]:
+        first = items[0]
+        names = _shared(items, names_of)
+        attrs = [f"{first.tag}[{name}]" for name in _shared_attrs(items)]
+        around = list(_around(items))
+        yield from names
+        yield from attrs
+        for place in around:
+            for name in [*names, *attrs]:
+                yield f"{place} {name}"
+        plain = first.tag
+        if first.tag in {"article", "li", "tr", "figure", "tbody", "dl", "section", "dt"}:
+            yield plain
+        for place in around:
+            yield f"{place} > {plain}"
+        for place in around:
+            yield f"{place} {plain}"
+        for name in [*names, *attrs, *(f"{place} > {plain}" for place in around), plain]:
+            yield from (f"{name}:has({hook})" for hook in hooks)
+        for place in around:
+            yield from (f"{place} {plain}:has({hook})" for hook in hooks)
+        generated = _shared(items, generated_names)
+        yield from generated
+        for place in around:
+            yield from (f"{place} > {name}" for name in generated)
+
+
+def _shared(items: list[Element], of: Callable[[Element], Iterable[str]]) -> list[str]:
+    """The compound selectors that all the elements have."""
+    shared = list(of(items[0]))
+    for item in items[1:]:
+        have = set(of(item))
+        shared = [name for name in shared if name in have]
+        if not shared:
+            break
+    return shared
+
+
+def _shared_attrs(items: list[Element]) -> list[str]:
+    names = [
+        name
+        for name in items[0].attrs
+        if name.startswith("data-") and len(name) < 30 and _NAME.fullmatch(name) and "-v-" not in name
+    ]
+    return [name for name in names if all(name in item.attrs for item in items)]
+
+
+def _around(items: list[Element]) -> Iterator[str]:
+    """Selectors of what the items stand in, as paths of children from something with a name."""
+    parents = {item.parent.order: item.parent for item in items if item.parent is not None}
+    above = list(parents.values())
+    tail = ""
+    for _ in range(6):
+        if not above:
+            return
+        for name in [*_shared(above, _id_of), *_shared(above, names_of)]:
+            yield f"{name}{tail}"
+        tags = {element.tag for element in above}
+        if len(tags) > 1:
+            return
+        tag = tags.pop()
+        if tag in _SEMANTIC or tag == "body":
+            yield f"{tag}{tail}"
+        tail = f" > {tag}{tail}"
+        above = list({up.parent.order: up.parent for up in above if up.parent is not None}.values())
+
+
+class FieldSelectors:
+    """Finds selectors relative to the items of one list, by trying them in a sample of the items."""
+
+    def __init__(self, sample: list[Element]) -> None:
+        self._sample = sample
+        self._found: dict[str, list[int | None]] = {}
+
+    def best(self, slot: Slot) -> tuple[str, float]:
+        """The selector whose first match is the slot's element in the most items, and the share of them."""
+        if slot.parent is None:
+            return "", 1.0
+        wanted = [
+            slot.elements[index].node.mem_id if index in slot.elements else None
+            for index in range(len(self._sample))
+        ]
+        best, best_share = "", -1.0
+        for selector in _field_candidates(slot):
+            found = self._firsts(selector)
+            share = sum(one == other for one, other in zip(wanted, found, strict=True)) / len(wanted)
+            if share > best_share + 0.001:
+                best, best_share = selector, share
+            if share == 1.0:
+                break
+        return best, best_share
+
+    def _firsts(self, selector: str) -> list[int | None]:
+        known = self._found.get(selector)
+        if known is None:
+            known = self._found[selector] = [_first(item, selector) for item in self._sample]
+        return known
+
+
+def _first(item: Element, selector: str) -> int | None:
+    item.node.attrs[_MARK] = ""
+    try:
+        found = item.node.css_first(f"[{_MARK}] {selector}")
+    except SelectolaxError:
+        found = None
+    finally:
+        del item.node.attrs[_MARK]
+    return None if found is None else found.mem_id
+
+
+def _field_candidates(slot: Slot) -> Iterator[str]:
+    """Selectors for a slot, the most lasting first."""
+    elements = list(slot.elements.values())[:12]
+    steps = _steps(slot)
+    labelled = _labelled(slot)
+    yield from labelled
+    names = _shared(elements, names_of)
+    tag = slot.example.tag
+    yield from names
+    if tag in _SEMANTIC:
+        yield tag
+    places: list[str] = []
+    for above in steps[1:]:
+        places.extend(_shared(list(above.elements.values())[:12], names_of))
+        if above.example.tag in _SEMANTIC:
+            places.append(above.example.tag)
+    for place in places:
+        yield from (f"{place} {name}" for name in [*names, tag])
+    for place in places:
+        yield f"{place} > {tag}"
+        yield f"{place} {tag}:nth-of-type({_number(slot)})"
+    yield tag
+    yield _path(steps, is_exact=False)
+    yield _path(steps, is_exact=True)
+    yield from _shared(elements, generated_names)
+
+
+def _steps(slot: Slot) -> list[Slot]:
+    steps = []
+    at: Slot | None = slot
+    while at is not None and at.parent is not None:
+        steps.append(at)
+        at = at.parent
+    return steps
+
+
+def _labelled(slot: Slot) -> Iterator[str]:
+    above: Slot | None = slot
+    while above is not None and above.parent is not None and not above.label:
+        above = above.parent
+    if above is None or above.label_element is None:
+        return
+    label = above.label_element
+    name = next(names_of(label), label.tag)
+    head = f"{name}:lexbor-contains({quoted(above.label)})"
+    if label is slot.example:
+        yield head
+    elif above is slot and label.parent is slot.example.parent:
+        yield f"{head} + {slot.example.tag}"
+    elif above is slot:
+        yield f"{slot.example.tag}:has(> {head})"
+    else:
+        own = next(names_of(slot.example), slot.example.tag)
+        yield f"{head} + {own}"
+        yield f"{head} + {above.example.tag} {own}"
+        yield f"{above.example.tag}:has({head}) {own}"
+
+
+def _number(slot: Slot) -> int:
+    """The place among siblings of the same tag, as most items have it."""
+    numbers: dict[int, int] = {}
+    for element in slot.elements.values():
+        above = element.parent
+        same = [child for child in above.children if child.tag == element.tag] if above is not None else []
+        number = same.index(element) + 1 if element in same else 1
+        numbers[number] = numbers.get(number, 0) + 1
+    return max(numbers, key=lambda number: numbers[number])
+
+
+def _path(steps: list[Slot], *, is_exact: bool) -> str:
+    """The way from the item down, child by child."""
+    words = []
+    for step in reversed(steps):
+        name = step.example.tag
+        siblings = step.example.parent.children if step.example.parent is not None else []
+        if is_exact or sum(child.tag == name for child in siblings) > 1:
+            name = f"{name}:nth-of-type({_number(step)})"
+        words.append(name)
+    return "> " + " > ".join(words)

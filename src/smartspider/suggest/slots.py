@@ -1,0 +1,188 @@
+"""The places in the items of a list where values stand: the same place in every item is one slot.
+
+All items are walked together, level by level. A child is told from its siblings by as little as needed: by
+its tag where there is only one, else by its label, its class, or its number among those that look the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from smartspider.suggest.classes import words_of
+from smartspider.suggest.tree import Element, Tree
+
+Key = tuple[str, ...]
+
+MAX_LEVELS = 24
+MAX_CHILDREN = 300
+MAX_SLOTS = 400
+SKIPPED = frozenset(("button", "select", "option", "datalist", "textarea", "form", "input"))
+LABEL_TAGS = frozenset(("dt", "th"))
+LABEL_WORDS = frozenset(("label", "key", "term", "caption", "name", "attr", "property", "lbl", "k"))
+_LABEL_LENGTH = 40
+
+
+class Slot:
+    """One place: the element that stands there in each item that has it."""
+
+    __slots__ = ("elements", "is_label", "key", "label", "label_element", "parent", "repeats")
+
+    def __init__(self, key: Key, parent: Slot | None = None) -> None:
+        self.key = key
+        self.parent = parent
+        self.elements: dict[int, Element] = {}
+        self.repeats: dict[int, list[Element]] = {}
+        """All elements of an item there, when a slot is a list inside the item."""
+        self.label = ""
+        self.label_element: Element | None = None
+        """The label of the first of its elements."""
+        self.is_label = False
+
+    @property
+    def example(self) -> Element:
+        """One of its elements."""
+        return next(iter(self.elements.values()))
+
+
+def find_slots(tree: Tree, items: list[Element], members: set[int]) -> list[Slot]:
+    """The slots below the items, and the items themselves as the first.
+
+    `members` are the orders of all items of the list: what lies in one of them is not part of another.
+    """
+    top = Slot(())
+    top.elements = dict(enumerate(items))
+    slots = [top]
+    level = [top]
+    for _ in range(MAX_LEVELS):
+        below: list[Slot] = []
+        for slot in level:
+            below.extend(_below(tree, slot, members, len(items)))
+        if not below or len(slots) > MAX_SLOTS:
+            break
+        slots.extend(below)
+        level = below
+    return slots
+
+
+def _below(tree: Tree, slot: Slot, members: set[int], count: int) -> Iterator[Slot]:
+    families: dict[int, list[Element]] = {}
+    for index, element in slot.elements.items():
+        if element.tag in SKIPPED or element.tag == "time":
+            continue
+        children = [child for child in element.children[:MAX_CHILDREN] if child.order not in members]
+        if children:
+            families[index] = children
+    if not families:
+        return
+    labels = _labels(tree, families, count)
+    naming = {label.order for order, (_, label) in labels.items() if label.order != order}
+    crowded = {
+        tag
+        for children in families.values()
+        for tag, number in Counter(child.tag for child in children).items()
+        if number > 1
+    }
+    popular = Counter(
+        name for children in families.values() for name in {c for child in children for c in child.classes}
+    )
+    found: dict[Key, Slot] = {}
+    for index, children in families.items():
+        numbers: dict[Key, int] = defaultdict(int)
+        for position, child in enumerate(children):
+            label = labels.get(child.order)
+            step = _step(child, position, label, crowded, popular)
+            numbers[step] += 1
+            repeated = _is_repeated(child, label, numbers[step])
+            key = (*slot.key, *step, "" if repeated else str(numbers[step]))
+            there = found.setdefault(key, Slot(key, slot))
+            if index not in there.elements:
+                there.elements[index] = child
+            there.repeats.setdefault(index, []).append(child)
+            if label is not None and there.label_element is None:
+                there.label, there.label_element = label
+            there.is_label |= child.order in naming
+    yield from found.values()
+
+
+def _is_repeated(child: Element, label: object, number: int) -> bool:
+    """A second element of the same class is one more of the same, unless it is a cell of a table."""
+    return number >= 1 and label is None and bool(child.classes) and child.tag not in {"td", "th", "dd"}
+
+
+def _step(
+    child: Element,
+    position: int,
+    label: tuple[str, Element] | None,
+    crowded: set[str],
+    popular: Counter[str],
+) -> Key:
+    if child.parent is not None and child.parent.tag == "tr" and child.tag in {"td", "th"}:
+        return ("cell", "nth", str(position + 1))
+    if label is not None:
+        return (child.tag, "label", label[0])
+    if child.tag not in crowded:
+        return (child.tag, "", "")
+    itemprop = child.attrs.get("itemprop")
+    if itemprop:
+        return (child.tag, "itemprop", itemprop)
+    if child.classes:
+        return (child.tag, "class", max(child.classes, key=lambda name: popular[name]))
+    return (child.tag, "", "")
+
+
+def _labels(tree: Tree, families: dict[int, list[Element]], count: int) -> dict[int, tuple[str, Element]]:
+    """Labels by the element they belong to: those that many items have, and more than one in an item."""
+    found: dict[int, tuple[str, Element]] = {}
+    seen: dict[str, set[int]] = defaultdict(set)
+    for index, children in families.items():
+        before: Element | None = None
+        for child in children:
+            label = before if before is not None and _is_labelish(tree, before) else _first_label(tree, child)
+            text = ""
+            if label is None:
+                label, text = child, _label_in(child)
+            elif not (child.tag in LABEL_TAGS and before is label):
+                text = tree.text(label, 60).strip(" :\uff1a")
+            if text:
+                found[child.order] = (text, label)
+                seen[text].add(index)
+            before = child
+    needed = max(2, count // 8)
+    holders = len(set().union(*seen.values()))
+    # Names that repeat by chance are many and each in few items; labels are few and most items have each.
+    if sum(map(len, seen.values())) < 0.4 * len(seen) * holders:
+        return {}
+    return {order: label for order, label in found.items() if len(seen[label[0]]) >= needed}
+
+
+def _label_in(child: Element) -> str:
+    """The label that the text of an element without a name begins with: `Price: 12`."""
+    if child.classes or not child.own:
+        return ""
+    label, colon, _ = child.own[0].replace("\uff1a", ":").partition(":")
+    is_label = colon and len(label) <= _LABEL_LENGTH and any(character.isalpha() for character in label)
+    return label.strip() if is_label else ""
+
+
+def _first_label(tree: Tree, child: Element) -> Element | None:
+    """The label that stands first inside an element that holds a label and its value."""
+    if len(child.children) < 2 or child.own:
+        if len(child.children) == 1 and child.own and _is_labelish(tree, child.children[0]):
+            return child.children[0]
+        return None
+    first = child.children[0]
+    return first if _is_labelish(tree, first) and len(child.children) <= 3 else None
+
+
+def _is_labelish(tree: Tree, element: Element) -> bool:
+    if element.end - element.order > 4:
+        return False
+    text = tree.text(element, _LABEL_LENGTH + 20)
+    if not text or len(text) > _LABEL_LENGTH or not any(character.isalpha() for character in text):
+        return False
+    if element.tag in LABEL_TAGS or text[-1] in ":\uff1a":
+        return True
+    return any(LABEL_WORDS.intersection(words_of(name)) for name in element.classes) and element.tag in {
+        "span", "b", "strong", "div", "em", "label", "i", "small", "p",
+    }  # fmt: skip

@@ -1,0 +1,124 @@
+"""A page as plain elements: what the search for lists walks over, many times.
+
+Asking the parser's nodes costs a call each; here every element, its text and its place are known at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from selectolax.lexbor import LexborNode
+
+MAX_ELEMENTS = 150_000
+"""Elements that are looked at; a list that repeats has shown itself long before."""
+UNSEEN = frozenset(
+    ("script", "style", "template", "noscript", "svg", "iframe", "object", "canvas", "head", "math")
+)
+"""Elements whose inside is not part of what a reader sees."""
+
+
+class Element:
+    """An element of the page. Its descendants are the elements from `order + 1` up to `end`."""
+
+    __slots__ = (
+        "attrs", "children", "classes", "depth", "end", "node", "order", "own", "parent", "tag",
+        "texts_from", "texts_to",
+    )  # fmt: skip
+
+    def __init__(self, node: LexborNode, tag: str, parent: Element | None, order: int) -> None:
+        self.node = node
+        self.tag = tag
+        self.parent = parent
+        self.order = order
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self.end = order + 1
+        self.attrs: dict[str, str] = {name: value or "" for name, value in node.attributes.items()}
+        self.classes = tuple(dict.fromkeys(self.attrs.get("class", "").split()))
+        self.children: list[Element] = []
+        self.own: list[str] = []
+        """Its own text nodes that are not blank."""
+        self.texts_from = 0
+        self.texts_to = 0
+
+    def ancestors(self) -> Iterator[Element]:
+        """The elements around it, the nearest first."""
+        above = self.parent
+        while above is not None:
+            yield above
+            above = above.parent
+
+
+class Tree:
+    """All seen elements in document order, and the texts between them."""
+
+    def __init__(self, root: LexborNode, most: int = MAX_ELEMENTS) -> None:
+        self.root = root
+        self._most = most
+        self.elements: list[Element] = []
+        self.texts: list[str] = []
+        self._read()
+
+    def text(self, element: Element, limit: int = 2000) -> str:
+        """All text in an element, whitespace collapsed."""
+        found: list[str] = []
+        length = 0
+        for text in self.texts[element.texts_from : element.texts_to]:
+            found.append(text)
+            length += len(text)
+            if length > limit:
+                break
+        return " ".join("".join(found).split())
+
+    def inside(self, element: Element) -> list[Element]:
+        """Its descendants in document order."""
+        return self.elements[element.order + 1 : element.end]
+
+    def find(self, css: str) -> list[LexborNode]:
+        """What a selector finds in the page."""
+        return self.root.css(css)
+
+    def _read(self) -> None:
+        node: LexborNode | None = self.root
+        parent: Element | None = None
+        while node is not None:
+            tag = node.tag or ""
+            below = None
+            if tag == "-text":
+                self._add_text(node.text_content or "", parent)
+            elif tag[:1].isalpha() and tag not in UNSEEN:
+                if len(self.elements) >= self._most:
+                    break
+                parent = self._add(node, tag, parent)
+                below = node.first_child
+            if below is not None:
+                node = below
+                continue
+            if parent is not None and parent.node.mem_id == node.mem_id:
+                parent = self._close(parent)
+            while node is not None and node.next is None:
+                node = None if parent is None else parent.node
+                if parent is not None:
+                    parent = self._close(parent)
+            node = None if node is None or parent is None else node.next
+        while parent is not None:
+            parent = self._close(parent)
+
+    def _add(self, node: LexborNode, tag: str, parent: Element | None) -> Element:
+        element = Element(node, tag, parent, len(self.elements))
+        element.texts_from = len(self.texts)
+        self.elements.append(element)
+        if parent is not None:
+            parent.children.append(element)
+        if tag in {"br", "p", "div", "li", "td", "th", "dt", "dd", "tr"}:
+            self.texts.append(" ")
+        return element
+
+    def _add_text(self, text: str, parent: Element | None) -> None:
+        self.texts.append(text)
+        if parent is not None and not text.isspace():
+            parent.own.append(" ".join(text.split()))
+
+    def _close(self, element: Element) -> Element | None:
+        element.end = len(self.elements)
+        element.texts_to = len(self.texts)
+        return element.parent

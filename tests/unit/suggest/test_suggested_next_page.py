@@ -1,0 +1,93 @@
+"""How a list goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from smartspider.suggest.suggest import Suggestion
+
+Best = Callable[..., Suggestion]
+
+LIST = (
+    "<main>" + "".join(f"<li class='c'><h3>Thing {i}</h3><p>About {i}</p></li>" for i in range(5)) + "</main>"
+)
+
+
+@pytest.mark.parametrize(
+    ("link", "selector"),
+    [
+        ('<a rel="next" href="/2">more</a>', 'a[rel~="next"]'),
+        ('<a href="/2" aria-label="Next page"><svg></svg></a>', 'a[aria-label="Next page"]'),
+        ('<a class="next" href="/2">2</a>', "a.next"),
+        ('<li class="next"><a href="/2">go</a></li>', "li.next > a"),
+        ('<a href="/2">下一页</a>', 'a:lexbor-contains("下一页")'),
+        ('<div class="pager"><a href="/2">\u203a</a></div>', '.pager a:lexbor-contains("\u203a")'),
+        ('<a href="/2"><span>Next</span></a>', 'a:has(span:lexbor-contains("Next"))'),
+    ],
+)
+def test_the_next_link_is_found_by_what_it_says(link: str, selector: str, best: Best) -> None:
+    assert best(LIST + link).pagination == {"type": "next_link", "selector": selector}
+
+
+def test_a_link_element_in_the_head_counts(best: Best) -> None:
+    found = best('<head><link rel="next" href="?p=2"></head>' + LIST)
+    assert found.pagination == {"type": "next_link", "selector": 'link[rel~="next"]'}
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        '<a class="prev" href="/0">\u2039</a>',
+        '<a class="next disabled" href="#">Next</a>',
+        '<a class="next disabled" href="/2">Next</a>',
+        '<a class="prev" rel="prev next" href="/0">back</a>',
+        '<a class="next" href="javascript:go()">Next</a>',
+        '<a href="https://other.example/2">Next</a>',
+        '<a class="next" href="/list">Next</a>',
+        '<a href="/fixtures">Next fixtures</a>',
+    ],
+)
+def test_what_only_looks_like_a_next_link_is_left_alone(link: str, best: Best) -> None:
+    assert best(LIST + link).pagination is None
+
+
+@pytest.mark.parametrize(
+    ("links", "pagination"),
+    [
+        (["?page=2", "?page=3"], {"type": "page_param", "param": "page", "start": 2}),
+        (["?a=1&p=1", "?a=1&p=2"], {"type": "page_param", "param": "p", "start": 1}),
+        (["?start=20", "?start=40"], {"type": "offset", "param": "start", "size": 20}),
+        (["?page=3", "?page=5"], {"type": "page_param", "param": "page", "start": 3, "step": 2}),
+        (["/a", "/b"], None),
+    ],
+)
+def test_a_pager_of_numbers_gives_the_parameter(links: list[str], pagination: Any, best: Best) -> None:
+    pager = "".join(f'<a href="{link}">{number}</a>' for number, link in enumerate(links, 2))
+    assert best(f"{LIST}<p>1 {pager}</p>").pagination == pagination
+
+
+@pytest.mark.parametrize(
+    ("extra", "url", "pagination"),
+    [
+        (
+            '"next": "https://a.example/x?p=2"',
+            "",
+            {"type": "next_link", "selector": "next", "language": "jmespath"},
+        ),
+        (
+            '"meta": {"next_cursor": "abc"}',
+            "",
+            {"type": "cursor", "expr": "meta.next_cursor", "param": "cursor"},
+        ),
+        ('"total": 40', "?page=1", {"type": "page_param", "param": "page", "start": 2}),
+        ('"total": 40', "?offset=0&limit=20", {"type": "offset", "param": "offset", "size": 20}),
+        ('"next": null', "", None),
+    ],
+)
+def test_a_json_answer_tells_how_it_goes_on(extra: str, url: str, pagination: Any, best: Best) -> None:
+    body = f'{{"items": [{{"id": 1, "name": "a"}}, {{"id": 2, "name": "b"}}], {extra}}}'
+    found = best(body, url=f"https://a.example/x{url}", content_type="application/json")
+    assert found.pagination == pagination

@@ -1,0 +1,50 @@
+"""Tables: their rows, heads and names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from smartspider.suggest.suggest import Suggestion
+
+Best = Callable[..., Suggestion]
+
+ROWS = "".join(f"<tr><td>River {i}</td><td>{i}00</td></tr>" for i in range(1, 6))
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "<thead><tr><th>Name</th><th>Length</th></tr></thead>",
+        "<tr><th>Name</th><th>Length</th></tr>",
+        "<tr><td><b>Name</b></td><td><strong>Length</strong></td></tr>",
+    ],
+)
+def test_the_head_gives_the_names_and_is_no_row(head: str, best: Best, rows: Any, page_of: Any) -> None:
+    body = f"<table class='rivers'>{head}{ROWS}</table>"
+    found = best(body)
+    assert found.kind == "table"
+    items = rows(found, page_of(body))
+    assert len(items) == 5
+    assert items[0] == {"name": "River 1", "length": "100"}
+
+
+def test_rows_that_span_the_table_are_no_items(best: Best) -> None:
+    head = "<tr><th>Name</th><th>Length</th></tr>"
+    body = f"<table>{head}<tr><td colspan=2>North</td></tr>{ROWS}<tr><td colspan=2>End</td></tr></table>"
+    assert best(body).count == 5
+
+
+def test_a_table_that_only_lays_out_the_page_is_passed_over(best: Best) -> None:
+    inner = f"<table><tr><th>Name</th><th>Length</th></tr>{ROWS}</table>"
+    found = best(f"<table><tr><td>Menu<br><a href=/a>A</a></td><td>{inner}</td></tr></table>")
+    assert found.count == 5
+    assert [field.name for field in found.fields] == ["name", "length"]
+
+
+def test_terms_and_their_definitions_are_a_list(best: Best, rows: Any, page_of: Any) -> None:
+    body = "<dl>" + "".join(f"<dt>Term {i}</dt><dd>What it means, {i}.</dd>" for i in range(7)) + "</dl>"
+    items = rows(best(body), page_of(body))
+    assert items[3] == {"term": "Term 3", "definition": "What it means, 3."}
