@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
+
+from smartspider.cli.output_options import (
+    only_changes_option,
+    options_from,
+    output_file_option,
+    output_options,
+)
 
 
 @click.command()
 @click.argument("task", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write the rows to a file when the run is over (.jsonl, .csv); may be given more than once.",
-)
+@output_file_option("Write the rows to a file when the run is over")
 @click.option(
     "--data",
     type=click.Path(path_type=Path),
@@ -28,7 +28,8 @@ import click
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Worker processes.")
 @click.option("--set", "settings", multiple=True, metavar="A.B=JSON", help="Change a value of the task.")
 @click.option("--fresh", is_flag=True, help="Drop an unfinished run of this task and start anew.")
-@click.option("--envelope", is_flag=True, help="Write url, run, fingerprint and time with every row.")
+@output_options
+@only_changes_option
 @click.option("--json", "as_json", is_flag=True, help="Print one summary object on standard output.")
 def crawl(
     task: Path,
@@ -38,12 +39,19 @@ def crawl(
     settings: tuple[str, ...],
     *,
     fresh: bool,
-    envelope: bool,
+    only_changes: bool,
     as_json: bool,
+    **chosen: Any,
 ) -> int:
     """Crawl a task here and now; run the same command again to go on with an unfinished run."""
     from smartspider.cli.crawling import Order, crawl_task
     from smartspider.taskfile.load import load_task
 
-    order = Order(outputs, data, workers, fresh=fresh, envelope=envelope, as_json=as_json)
+    order = Order(
+        *(outputs, data, workers),
+        fresh=fresh,
+        options=options_from(chosen),
+        only_changes=only_changes,
+        as_json=as_json,
+    )
     return crawl_task(load_task(task, settings), order)

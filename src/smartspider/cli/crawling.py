@@ -11,16 +11,19 @@ from pathlib import Path
 import msgspec
 
 from smartspider.cli.exit_codes import code_of_run
-from smartspider.cli.output import count, print_json, say
+from smartspider.cli.output import count, listed, print_json, say
 from smartspider.cli.progress import Progress
 from smartspider.cli.receipt import receipt_lines
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.plan import Plan
 from smartspider.core.runs import Run
 from smartspider.engine.memory import tune_process
-from smartspider.extract.compile import compile_pages
+from smartspider.interfaces.sink import PLAIN, OutputOptions
+from smartspider.services.columns import columns_of
+from smartspider.services.compiled import compile_plan
 from smartspider.services.crawl import WRITTEN, choose_run, summarise
-from smartspider.services.outputs import check_outputs, write_outputs
+from smartspider.services.difference import rows_of
+from smartspider.services.outputs import Written, check_outputs, write_outputs
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.model import Task
 from smartspider.telemetry.logs import FOLDER as LOGS
@@ -49,7 +52,8 @@ class Order(msgspec.Struct, frozen=True):
     data: Path | None = None
     workers: int = 1
     fresh: bool = False
-    envelope: bool = False
+    options: OutputOptions = PLAIN
+    only_changes: bool = False
     as_json: bool = False
 
 
@@ -57,10 +61,10 @@ def crawl_task(task: Task, order: Order) -> int:
     """Check everything that can be checked, then crawl; the exit code."""
     faults.arm_from_environment()
     plan = compile_task(task)
-    compile_pages(plan.pages, plan.traps)
+    compile_plan(plan)
     settings = read_settings()
     address_policy(plan, settings)
-    check_outputs(order.outputs)
+    check_outputs(order.outputs, order.options, columns_of(plan))
     tune_process()
     with open_folder(folder_of(order.data, plan.name)) as folder:
         return run_loop(_crawl(folder, plan, settings, order))
@@ -80,16 +84,18 @@ async def _crawl(folder: DataFolder, plan: Plan, settings: Settings, order: Orde
         with owing(folder.path, run.id) if order.outputs else nullcontext():
             run = await _work(folder, run, plan, settings, order)
             duration_s = folder.clock.monotonic() - started
-            written: list[str] = []
+            written = Written()
             if run.state in WRITTEN:
-                written = await write_outputs(
-                    folder.store, run, order.outputs, plan.columns, envelope=order.envelope
-                )
+                rows = rows_of(folder.store, run, plan, only_changes=order.only_changes)
+                written = await write_outputs(rows, order.outputs, columns_of(plan), order.options)
         receipt, failures = await _receipt(folder, run, plan), await _failures(folder, run)
-    for line in (*receipt, _farewell(run, duration_s, written), *failures):
+    notes = [f"note: {note}" for note in written.notes]
+    if order.only_changes and written.files:
+        notes.append(f"note: {written.rows} of {count(run.counters.items, 'row')} are new or changed")
+    for line in (*receipt, _farewell(run, duration_s, written.files), *notes, *failures):
         say(line)
     if order.as_json:
-        print_json(summarise(run, duration_s, written))
+        print_json(summarise(run, duration_s, written.files))
     return code_of_run(run)
 
 
@@ -170,12 +176,14 @@ def _farewell(run: Run, duration_s: float, written: list[str]) -> str:
             ("failed", counters.failed),
             ("skipped", counters.skipped),
             ("rejected items", counters.rejected),
+            ("duplicate items", counters.duplicates),
+            ("updated items", counters.updated),
         )
         if number
     ]
     text = f"{run.state}{f' ({run.reason})' if run.reason else ''}: {', '.join(parts)} in {duration_s:.1f} s"
     if written:
-        text += f"\nrows: {', '.join(written)}"
+        text += f"\nrows: {listed(written)}"
     if run.state == "paused":
         text += "\nrun the same command again to go on"
     return text

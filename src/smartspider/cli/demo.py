@@ -43,30 +43,22 @@ def demo(data: Path | None, output: Path | None, *, as_json: bool) -> int:
         task = parse_task(demo_task(address))
         code = crawl_task(task, Order((rows,), folder, fresh=True, as_json=as_json))
     if code == Exit.OK and not as_json:
-        _show(rows)
+        _show(folder, rows)
     return code
 
 
-def _show(path: Path) -> None:
+def _show(place: Path, file: Path) -> None:
     """The first rows as a table, and where all of them are."""
-    import msgspec
-    from rich.console import Console
-    from rich.table import Table
+    from smartspider.cli.output import tell
+    from smartspider.cli.tables import rows_table, show_table
+    from smartspider.services.rows import find_rows
+    from smartspider.services.runs import find_run
+    from smartspider.wiring.folder import open_folder
+    from smartspider.wiring.loop import run_loop
 
-    lines = path.read_bytes().splitlines()
-    items = [msgspec.json.decode(line) for line in lines[:SHOWN]]
-    table = Table(title=f"{SHOWN} of {len(lines)} rows")
+    with open_folder(place) as folder:
+        run = run_loop(find_run(folder.store, None))
+        items = run_loop(find_rows(folder.store, run.id, SHOWN))
     columns = list(items[0])[:6] if items else []
-    for name in columns:
-        table.add_column(name, overflow="ellipsis", no_wrap=True, max_width=28)
-    for item in items:
-        table.add_row(*(_cell(item.get(name)) for name in columns))
-    console = Console()
-    console.print(table)
-    console.print(f"all rows: {path}", soft_wrap=True)
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    return "" if value is None else str(value)
+    show_table(rows_table(items, columns, f"{SHOWN} of {run.counters.items} rows"))
+    tell(f"all rows: {file}")

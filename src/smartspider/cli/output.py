@@ -14,6 +14,11 @@ def print_json(value: Any) -> None:
     sys.stdout.write(text + "\n")
 
 
+def tell_json(value: Any) -> None:
+    """A JSON value as one line of the answer."""
+    sys.stdout.write(msgspec.json.encode(value, enc_hook=str).decode() + "\n")
+
+
 def say(text: str) -> None:
     """A line for the person at the terminal."""
     sys.stderr.write(text + "\n")
@@ -37,3 +42,8 @@ def size(count: int) -> str:
 def count(number: int, noun: str) -> str:
     """`1 page`, `2 pages`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def listed(names: list[str]) -> str:
+    """Names after one another, only the ends of a long list."""
+    return ", ".join(names) if len(names) <= 6 else f"{names[0]} to {names[-1]} ({len(names)} files)"

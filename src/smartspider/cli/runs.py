@@ -43,7 +43,7 @@ def list_runs(data: Path | None, *, as_json: bool) -> None:
 @DATA
 @JSON
 def show_run(run_id: int, data: Path | None, *, as_json: bool) -> None:
-    """One run: its counters and how it treated hosts."""
+    """One run: its counters, what its steps did and how it treated hosts."""
     import msgspec
 
     from smartspider.cli.output import print_json, tell
@@ -53,6 +53,7 @@ def show_run(run_id: int, data: Path | None, *, as_json: bool) -> None:
     with open_folder(find_folder(data)) as folder:
         one = run_loop(folder.store.get_run(run_id))
         receipt = run_loop(folder.store.receipt(run_id))
+        steps = run_loop(folder.store.step_counts(run_id))
     counters = msgspec.structs.asdict(one.counters)
     if as_json:
         print_json(
@@ -63,6 +64,7 @@ def show_run(run_id: int, data: Path | None, *, as_json: bool) -> None:
                 "reason": one.reason,
                 "counters": counters,
                 "in_flight": one.in_flight,
+                "steps": steps,
                 "receipt": receipt,
             }
         )
@@ -70,6 +72,11 @@ def show_run(run_id: int, data: Path | None, *, as_json: bool) -> None:
     tell(f"run {one.id} of {one.task_name}: {one.state} {one.reason}".rstrip())
     for name, value in counters.items():
         tell(f"  {name:<15} {value}")
+    for name, step in steps.items():
+        tell(
+            f"  step {name}: {step.seen} values, {step.changed} changed, {step.emptied} emptied,"
+            f" {step.rejected} rejected"
+        )
     for host in receipt:
         tell(f"  host {host.host}: {host.requests} requests, {host.violations} violations")
 

@@ -8,16 +8,17 @@ import click
 
 from smartspider.cli.exit_codes import Exit
 from smartspider.cli.output import print_json, say, tell
+from smartspider.taskfile.template import template_list
 
 
-@click.command()
+@click.command(epilog=f"\b\nTemplates:\n{template_list()}")
 @click.argument("path", type=click.Path(path_type=Path), default=Path("task.json"))
 @click.option("--template", "-t", "name", default="list", show_default=True, help="Which one to start from.")
 @click.option("--url", default=None, help="Entry URL to put into it.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def init(path: Path, name: str, url: str | None, *, force: bool, as_json: bool) -> None:
-    """Write a task file to start from (templates: list, list_detail)."""
+    """Write a task file to start from, after one of the templates below."""
     from smartspider.core.errors import NotAllowed, StoreUnavailable
     from smartspider.taskfile.template import render_template
 
@@ -40,7 +41,7 @@ def init(path: Path, name: str, url: str | None, *, force: bool, as_json: bool) 
 def validate(task: Path, settings: tuple[str, ...], *, as_json: bool) -> int:
     """Check a task file: everything wrong with it at once, or that it is fine."""
     from smartspider.core.errors import TaskInvalid
-    from smartspider.extract.compile import compile_pages
+    from smartspider.services.compiled import compile_plan
     from smartspider.taskfile.capabilities import missing_capabilities
     from smartspider.taskfile.compile import compile_task
     from smartspider.taskfile.load import load_task
@@ -50,7 +51,7 @@ def validate(task: Path, settings: tuple[str, ...], *, as_json: bool) -> int:
         missing = missing_capabilities(model)
         if not missing:
             plan = compile_task(model)
-            compile_pages(plan.pages, plan.traps)
+            compile_plan(plan)
     except TaskInvalid as error:
         if not as_json:
             raise
@@ -73,9 +74,27 @@ def validate(task: Path, settings: tuple[str, ...], *, as_json: bool) -> int:
 
 
 @click.command()
+@click.option(
+    *("--item", "task"),
+    type=click.Path(path_type=Path),
+    default=None,
+    metavar="TASK",
+    help="The schema of the rows that this task gives instead.",
+)
 @click.option("--json", "_as_json", is_flag=True, help="The schema is JSON in any case.")
-def schema(*, _as_json: bool) -> None:
-    """Print the JSON Schema of task files, for editors and other programs."""
+def schema(task: Path | None, *, _as_json: bool) -> None:
+    """Print the JSON Schema of task files, or of the rows of a task, for editors and other programs."""
     from smartspider.taskfile.schema import task_schema
 
-    print_json(task_schema())
+    print_json(task_schema() if task is None else _row_schema(task))
+
+
+def _row_schema(task: Path) -> object:
+    from smartspider.services.columns import schema_of
+    from smartspider.services.compiled import compile_plan
+    from smartspider.taskfile.compile import compile_task
+    from smartspider.taskfile.load import load_task
+
+    plan = compile_task(load_task(task))
+    compile_plan(plan)
+    return schema_of(plan)

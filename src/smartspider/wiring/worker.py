@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from smartspider.core.lease import Lease
@@ -12,14 +12,15 @@ from smartspider.core.runs import Run
 from smartspider.engine.bus import LocalBus
 from smartspider.engine.links import LinkFilter
 from smartspider.engine.permits import GatePermit
-from smartspider.engine.processor import Processor
+from smartspider.engine.processor import Processor, Reads
 from smartspider.engine.reader import PageReader
 from smartspider.engine.worker import Ground, Worker
-from smartspider.extract.compile import compile_pages
 from smartspider.fetch.addresses import AddressPolicy
 from smartspider.fetch.headers import HeaderPlan
 from smartspider.fetch.stack import build_fetcher, build_robots
 from smartspider.fetch.transport import AiohttpTransport, ChooseProxy
+from smartspider.interfaces.extractor import Extractor
+from smartspider.services.compiled import compile_plan
 from smartspider.telemetry.logs import EventLog
 from smartspider.wiring.folder import DataFolder
 from smartspider.wiring.settings import Settings
@@ -35,13 +36,23 @@ def choose_proxy(settings: Settings) -> ChooseProxy | None:
     return (lambda _request: settings.proxy) if settings.proxy else None
 
 
+Watch = Callable[[PageReader, Extractor, LinkFilter], Reads]
+"""Puts somebody between the processor and its reader who sees what is read."""
+
+
 @asynccontextmanager
 async def open_worker(
-    folder: DataFolder, run: Run, plan: Plan, settings: Settings, number: int = 0
+    folder: DataFolder,
+    run: Run,
+    plan: Plan,
+    settings: Settings,
+    *,
+    number: int = 0,
+    watch: Watch | None = None,
 ) -> AsyncIterator[Worker]:
     """A worker that is ready to run."""
     clock = folder.clock
-    extractor = compile_pages(plan.pages, plan.traps)
+    compiled = compile_plan(plan)
     policy = address_policy(plan, settings)
     bus = LocalBus()
     async with AsyncExitStack() as stack:
@@ -68,8 +79,9 @@ async def open_worker(
         def permit_for(lease: Lease) -> GatePermit:
             return GatePermit(folder.frontier, clock, lease.request.host, lease.window)
 
-        reader = PageReader(run.id, plan, extractor, links, bus)
-        processor = Processor(plan, fetcher, reader, permit_for, clock)
+        reader = PageReader(run.id, plan, compiled.extractor, compiled.pipeline, links, bus=bus)
+        reads = reader if watch is None else watch(reader, compiled.extractor, links)
+        processor = Processor(plan, fetcher, reads, permit_for, clock)
         ground = Ground(folder.store, folder.frontier, folder.ledger, clock, bus)
         name = f"worker {number} (pid {os.getpid()})"
         yield Worker(ground, run.id, processor, links, name=name, slots=plan.concurrency)

@@ -29,7 +29,7 @@ async def work(data: Path, run_id: int, number: int) -> None:
     """Work on a run until it is over or this process is asked to stop."""
     with open_folder(data) as folder:
         run = await folder.store.get_run(run_id)
-        async with open_worker(folder, run, plan_of(run), read_settings(), number) as worker:
+        async with open_worker(folder, run, plan_of(run), read_settings(), number=number) as worker:
             _stop_on_signals(worker)
             await worker.run()
 

@@ -142,7 +142,11 @@ def commands() -> Iterator[tuple[str, click.Command]]:
         command = getattr(importlib.import_module(module), attribute)
         yield name, command
         if isinstance(command, click.Group):
-            yield from ((f"{name} {sub}", one) for sub, one in command.commands.items())
+            context = click.Context(command)
+            for sub in command.list_commands(context):
+                one = command.get_command(context, sub)
+                assert one is not None
+                yield f"{name} {sub}", one
 
 
 @pytest.mark.parametrize(

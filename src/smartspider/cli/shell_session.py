@@ -1,0 +1,246 @@
+"""The conversation of `shell`: each line is a rule that is tried, or a command."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from smartspider.cli.output import count, say, tell, tell_json
+from smartspider.cli.tables import cell, rows_table, show_table
+from smartspider.core.errors import SmartSpiderError, TaskInvalid
+from smartspider.core.page import Page
+from smartspider.core.rules import EXPRESSIONS
+from smartspider.services.trying import VALUE, Tried, plain_rule, task_from, try_rules
+from smartspider.taskfile.load import parse_task
+from smartspider.wiring.fetch_one import fetch_one
+from smartspider.wiring.loop import run_loop
+
+SHOWN = 20
+HELP = """\
+  h2.title::text           try a CSS selector (everything that matches)
+  //h2/text()              try XPath
+  jmespath EXPR            try JMESPath on a JSON page
+  regex PATTERN            try a regular expression on the source
+  data KIND [EXPR]         what the page says of itself: json_ld, microdata, opengraph, state, feed,
+                           article, product, list, tables, links, markdown
+  {"type": ..., ...}       try a rule object
+  items RULE | items -     look inside these elements from now on | in the page again
+  add NAME RULE            keep a field
+  drop NAME                forget a field
+  show                     the rows so far, as a table
+  task                     the task so far
+  save FILE                write the task
+  fetch URL                go to another page
+  page                     status, size and headers
+  source [TEXT]            the source around a text
+  help, quit"""
+
+
+class Session:
+    """A page, the rules kept so far, and the commands that work on them."""
+
+    def __init__(self, *, obey_robots: bool, as_json: bool = False) -> None:
+        self._obey_robots = obey_robots
+        self._as_json = as_json
+        self._url = ""
+        self._page: Page | None = None
+        self._items: Any = None
+        self._fields: dict[str, Any] = {}
+        self._commands: dict[str, Callable[[str], None]] = {
+            "jmespath": lambda rest: self._try({"type": "jmespath", "expr": rest}),
+            "regex": lambda rest: self._try({"type": "regex", "expr": rest}),
+            "data": self._data,
+            "items": self._set_items,
+            "add": self._add,
+            "drop": self._drop,
+            "show": self._show,
+            "task": self._print_task,
+            "save": self._save,
+            "fetch": self._fetch,
+            "page": self._describe,
+            "source": self._source,
+            "help": lambda _: say(HELP),
+        }
+
+    def run(self, url: str) -> None:
+        """Fetch the page and talk until the person has had enough."""
+        self._fetch(url)
+        say("type a selector to try it, `help` for more, `quit` to leave")
+        for line in _lines():
+            if line in {"quit", "exit"}:
+                return
+            try:
+                self._obey(line)
+            except TaskInvalid as error:
+                for problem in error.problems:
+                    say(f"  {problem.message}" + (f" ({problem.hint})" if problem.hint else ""))
+                if not error.problems:
+                    say(f"  {error.message}")
+            except SmartSpiderError as error:
+                say(f"  {error.message}" + (f" ({error.hint})" if error.hint else ""))
+
+    def _obey(self, line: str) -> None:
+        word, _, rest = line.partition(" ")
+        command = self._commands.get(word)
+        if command is not None:
+            command(rest.strip())
+        else:
+            self._try(_rule(line))
+
+    def _try(self, rule: Any) -> None:
+        """Show what a rule finds, in the items where there are some."""
+        many = {**rule, "many": True} if isinstance(rule, dict) else {"expr": rule, "many": True}
+        tried = self._tried({VALUE: many})
+        if self._items is not None:
+            self._answer([item[VALUE] for item in tried.items])
+            found = sum(1 for item in tried.items if item[VALUE])
+            say(f"  {found} of {count(len(tried.items), 'item')} ({tried.engine})")
+            return
+        values = tried.items[0][VALUE] if tried.items else []
+        values = values if isinstance(values, list) else [values]
+        self._answer(values)
+        say(f"  {len(values)} {'match' if len(values) == 1 else 'matches'} ({tried.engine})")
+
+    def _answer(self, values: list[Any]) -> None:
+        if self._as_json:
+            tell_json(values)
+            return
+        for value in values[:SHOWN]:
+            tell(f"  {cell(value)}")
+
+    def _tried(self, fields: dict[str, Any]) -> Tried:
+        assert self._page is not None  # noqa: S101 - fetched before the first line is read
+        return try_rules(self._task(fields), self._page)
+
+    def _task(self, fields: dict[str, Any]) -> dict[str, Any]:
+        selectors = {"fields": fields} if self._items is None else {"items": self._items, "fields": fields}
+        return task_from(self._url, selectors)
+
+    def _data(self, rest: str) -> None:
+        kind, _, expr = rest.partition(" ")
+        if not kind or kind in EXPRESSIONS:
+            say("  data KIND [EXPR], for example: data json_ld")
+            return
+        rule = {"type": kind, **({"expr": expr.strip()} if expr.strip() else {})}
+        tried = self._tried({VALUE: rule})
+        for item in tried.items[:SHOWN]:
+            if self._as_json:
+                tell_json(item[VALUE])
+            else:
+                tell(json.dumps(item[VALUE], ensure_ascii=False, indent=2))
+
+    def _set_items(self, rest: str) -> None:
+        if rest in {"", "-"}:
+            self._items = None
+            say("  rules look at the whole page")
+            return
+        before, self._items = self._items, _rule(rest)
+        try:
+            tried = self._tried({VALUE: {"type": "const", "expr": 1}})
+        except SmartSpiderError:
+            self._items = before
+            raise
+        say(f"  {count(len(tried.items), 'item')}; rules look inside them")
+
+    def _add(self, rest: str) -> None:
+        name, _, text = rest.partition(" ")
+        if not text.strip():
+            say("  add NAME RULE, for example: add title h2::text")
+            return
+        fields = {**self._fields, name: _rule(text.strip())}
+        tried = self._tried(fields)
+        self._fields = fields
+        found = sum(1 for item in tried.items if item[name] not in (None, "", []))
+        sample = next((cell(item[name]) for item in tried.items if item[name]), "")
+        say(f"  {name}: in {found} of {count(len(tried.items), 'item')}, for example {sample!r}")
+
+    def _drop(self, name: str) -> None:
+        if self._fields.pop(name, None) is None:
+            say(f"  there is no field {name!r}")
+
+    def _show(self, _: str) -> None:
+        if not self._fields:
+            say("  no fields yet: add NAME RULE")
+            return
+        tried = self._tried(self._fields)
+        if self._as_json:
+            tell_json(tried.items)
+            return
+        show_table(rows_table(tried.items[:SHOWN], list(self._fields), count(len(tried.items), "row")))
+
+    def _print_task(self, _: str) -> None:
+        tell(json.dumps(self._whole_task(None), ensure_ascii=False, indent=2))
+
+    def _whole_task(self, path: Path | None) -> dict[str, Any]:
+        task = self._task(self._fields)
+        return {**task, "name": path.stem if path else "task"}
+
+    def _save(self, rest: str) -> None:
+        names = shlex.split(rest)
+        if len(names) != 1:
+            say("  save FILE, for example: save task.json")
+            return
+        path = Path(names[0])
+        task = self._whole_task(path)
+        parse_task(task)
+        try:
+            with path.open("x", encoding="utf-8") as file:
+                file.write(json.dumps(task, ensure_ascii=False, indent=2) + "\n")
+        except FileExistsError:
+            say(f"  {path} exists; choose another name")
+        except OSError as error:
+            say(f"  {path} cannot be written: {error.strerror}")
+        else:
+            say(f"  wrote {path}; next: smartspider dry-run {path}")
+
+    def _fetch(self, url: str) -> None:
+        self._page = run_loop(fetch_one(url, obey_robots=self._obey_robots))
+        self._url = url
+        self._describe("")
+
+    def _describe(self, rest: str) -> None:
+        page = self._page
+        assert page is not None  # noqa: S101 - fetched before the first line is read
+        say(f"{page.status} {page.url} ({page.media_type or 'no media type'}, {len(page.body)} bytes)")
+        for name, value in page.headers.items() if rest == "headers" else ():
+            say(f"  {name}: {value}")
+
+    def _source(self, text: str) -> None:
+        assert self._page is not None  # noqa: S101 - fetched before the first line is read
+        source = self._page.text
+        at = source.find(text)
+        if at < 0:
+            say(f"  {text!r} is not in the source")
+            return
+        tell(source[max(0, at - 200) : at + 600] if text else source[:2000])
+
+
+def _rule(text: str) -> Any:
+    """A rule as typed: an object, or a plain selector."""
+    if text.startswith(("{", "[{", '["')):
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise TaskInvalid(f"this is not JSON: {error}") from error
+    return plain_rule(text)
+
+
+def _lines() -> Iterator[str]:
+    """What the person types, or what a pipe says."""
+    is_person = sys.stdin.isatty()
+    if is_person:
+        import readline  # noqa: F401 - importing it is what makes the arrow keys work
+    while True:
+        try:
+            line = input("> " if is_person else "")
+        except EOFError:
+            return
+        except KeyboardInterrupt:
+            sys.stderr.write("\n")
+            return
+        if line.strip():
+            yield line.strip()

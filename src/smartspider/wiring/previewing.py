@@ -1,0 +1,137 @@
+"""A look at a task before it is crawled: a few pages by the worker's own code, and nothing kept.
+
+Three things differ from a crawl: the run ends after a few pages, the first page of each type comes early, and
+somebody watches.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from smartspider.core.extraction import Link
+from smartspider.core.page import Page
+from smartspider.core.plan import Plan
+from smartspider.core.request import Request
+from smartspider.engine.links import Found, LinkFilter
+from smartspider.engine.reader import PageReader
+from smartspider.engine.verdicts import Reading
+from smartspider.interfaces.extractor import Extractor
+from smartspider.services.columns import columns_of
+from smartspider.services.preview import (
+    FOLLOWED_SHOWN,
+    REFUSED_SHOWN,
+    Failure,
+    PageSeen,
+    Preview,
+    Refusals,
+    preview_of,
+)
+from smartspider.wiring.folder import open_folder
+from smartspider.wiring.settings import Settings
+from smartspider.wiring.worker import open_worker
+
+FIRST_OF_ITS_TYPE = 1_000_000
+"""The priority that brings a page type before one's eyes early."""
+
+
+async def preview_task(plan: Plan, settings: Settings, *, limit: int) -> Preview:
+    """Fetch and read at most `limit` pages of a task; nothing is kept."""
+    plan = msgspec.structs.replace(
+        plan,
+        limits=msgspec.structs.replace(plan.limits, max_pages=limit),
+        concurrency=min(plan.concurrency, limit),
+    )
+    watch = Watch()
+    with (
+        tempfile.TemporaryDirectory(prefix="smartspider-preview-") as place,
+        open_folder(Path(place)) as folder,
+    ):
+        run = await folder.store.create_run(plan)
+        await folder.store.set_state(run.id, "running")
+        async with open_worker(folder, run, plan, settings, watch=watch.over) as worker:
+            await worker.run()
+        failures = [Failure(one.url, one.reason) for one in await folder.store.failures(run.id, limit)]
+    return preview_of(watch.pages[:limit], failures, [column.name for column in columns_of(plan)])
+
+
+class Watch:
+    """Looks over a reader's shoulder."""
+
+    def __init__(self) -> None:
+        self.pages: list[PageSeen] = []
+        self._types: set[str] = set()
+
+    def over(self, reader: PageReader, extractor: Extractor, links: LinkFilter) -> WatchedReader:
+        """The reader, watched."""
+        return WatchedReader(reader, extractor, links, self)
+
+    def is_new(self, page: str) -> bool:
+        """Whether this is the first request for a page type that anybody saw."""
+        if page in self._types:
+            return False
+        self._types.add(page)
+        return True
+
+
+class WatchedReader:
+    """A page reader that tells what it read."""
+
+    def __init__(self, reader: PageReader, extractor: Extractor, links: LinkFilter, watch: Watch) -> None:
+        self._reader = reader
+        self._extractor = extractor
+        self._links = links
+        self._watch = watch
+
+    def read(self, page: Page, request: Request) -> tuple[Reading, Found | None]:
+        """As the reader does, with the first child of each page type put first."""
+        self._watch.is_new(request.page)
+        reading, found = self._reader.read(page, request)
+        if 200 <= page.status < 300:
+            self._watch.pages.append(self._seen(page, request, reading))
+        children = [
+            msgspec.structs.replace(child, priority=FIRST_OF_ITS_TYPE)
+            if self._watch.is_new(child.page)
+            else child
+            for child in reading.children
+        ]
+        return msgspec.structs.replace(reading, children=children), found
+
+    def _seen(self, page: Page, request: Request, reading: Reading) -> PageSeen:
+        extraction = self._extractor.extract(page, request)
+        refused: dict[str, Refusals] = {}
+        next_pages: list[str] = []
+        followed: list[str] = []
+        for link in extraction.links:
+            reason = self._links.refusal_of(link, request, extraction.base)
+            if reason is not None:
+                _refuse(refused, reason, link)
+            elif link.is_pagination:
+                next_pages.append(link.href)
+            else:
+                followed.append(link.href)
+        return PageSeen(
+            url=page.url,
+            status=page.status,
+            page=request.page,
+            engine=self._extractor.engine_of(request.page),
+            items=reading.items,
+            rejected=[
+                {"reason": one.reason, "step": one.step, "field": one.field, "value": one.value}
+                for one in reading.rejected
+            ],
+            next_pages=next_pages,
+            followed=followed[:FOLLOWED_SHOWN],
+            followed_count=len(followed),
+            refused=refused,
+            counts=reading.counts,
+        )
+
+
+def _refuse(refused: dict[str, Refusals], reason: str, link: Link) -> None:
+    group = refused.setdefault(reason, Refusals(0, []))
+    group.count += 1
+    if len(group.examples) < REFUSED_SHOWN:
+        group.examples.append(link.href)
