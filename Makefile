@@ -31,7 +31,9 @@ test: lint ## everything: lint, types, imports and all tests but the long ones
 	$(SECTION) 'pytest (unit, contracts, simulation)'
 	@$(BIN)/pytest -q -n $(CORES) -m "not soak and not acceptance"
 	$(SECTION) 'pytest (real processes)'
-	@$(BIN)/pytest -m "acceptance and not soak"
+	@$(BIN)/pytest -n $(CORES) --dist loadfile -m "acceptance and not soak and not alone"
+	$(SECTION) 'pytest (real processes, one at a time)'
+	@$(BIN)/pytest -m "alone and not soak"
 
 check: lint ## the fast inner loop: like test, without simulation and real processes
 	$(SECTION) 'pytest (fast)'

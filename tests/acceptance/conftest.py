@@ -7,7 +7,6 @@ import pytest
 from tests.acceptance.workshop import Workshop
 
 Figures = Callable[[str], None]
-_SEEN: list[str] = []
 
 
 @pytest.fixture
@@ -22,14 +21,16 @@ def figures(request: pytest.FixtureRequest, record_property: Callable[[str, obje
     """Keeps a measured figure for the report of the test run."""
 
     def keep(text: str) -> None:
-        record_property("figures", text)
-        _SEEN.append(f"{request.node.name}: {text}")
+        record_property("figures", f"{request.node.name}: {text}")
 
     return keep
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if _SEEN:
+    """Show the figures of all tests, also of those that ran in another process."""
+    reports = [report for key in ("passed", "failed") for report in terminalreporter.stats.get(key, [])]
+    lines = [text for report in reports for name, text in report.user_properties if name == "figures"]
+    if lines:
         terminalreporter.section("figures")
-        for line in _SEEN:
+        for line in lines:
             terminalreporter.line(line)

@@ -14,7 +14,7 @@ from tests.acceptance.workshop import Workshop, html, title_task, until, written
 from smartspider.testing.site import gaps_of, peak_of
 from smartspider.testing.wire import Arrival
 
-pytestmark = pytest.mark.acceptance
+pytestmark = [pytest.mark.acceptance, pytest.mark.alone]
 
 DELAY_S = 0.2
 FLOOR_S = 0.180

@@ -39,7 +39,9 @@ def test_make_test_goes_from_the_cheapest_check_to_the_dearest() -> None:
         "ruff format --check",
         "mypy",
         "lint-imports",
-        'pytest -m "not soak"',
+        '-m "not soak and not acceptance"',
+        '-m "acceptance and not soak and not alone"',
+        '-m "alone and not soak"',
     ]
     plan = make("--dry-run", "test")
     assert sorted(commands, key=plan.index) == commands
@@ -57,7 +59,7 @@ def test_continuous_integration_runs_make_test_from_anywhere() -> None:
     assert os.access(script, os.X_OK)
     environment = {**os.environ, "MAKEFLAGS": "--dry-run"}
     done = subprocess.run([script], cwd="/", env=environment, capture_output=True, text=True, check=True)
-    assert 'pytest -m "not soak"' in done.stdout
+    assert 'pytest -m "alone and not soak"' in done.stdout
 
 
 def test_the_licence_is_the_unchanged_apache_2() -> None:
