@@ -15,7 +15,7 @@ from smartspider.interfaces.step import Around, Refused, Treatment
 
 
 class TreatedColumn(Leaf):
-    """A rule and its steps. They see what was found as a whole, or that there is none; lists are joined last."""
+    """A rule and its steps. They see what was found as a whole, or that nothing was; joining comes last."""
 
     is_open = True
 

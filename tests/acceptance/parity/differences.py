@@ -24,7 +24,6 @@ REASONS = {
     "form": "forms do not nest; select holds options only",
     "list": "list items, terms and headings end each other by the standard's rules",
     "text only": "iframe, noembed, xmp and the like hold text",
-    "character": "character references, NUL, carriage return and form feed by the standard's tables",
     "comment": "what is no tag and no text is a comment, or nothing",
     "nesting": "an end tag ends what the standard says it ends",
 }

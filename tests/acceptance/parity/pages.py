@@ -37,7 +37,8 @@ _TAGS = (
 _CLASSES = ("a", "b", "card", "price", "x-y", "long_name", "中文")
 _TEXTS = (
     "text", " spaced  out ", "\n\t", "é&nbsp;ü", "5 &lt; 6 &amp; 7 > 3", "&copy;&notit;&#x41;&#0;",
-    "中文文本", "a\u200bb", "'q' \"d\"", "< ", "</ >", "<3 ", "&", "\u2028", "]]>", "<!-- c -->", "<!doctype x>", "a\rb",
+    "中文文本", "a\u200bb", "'q' \"d\"", "< ", "</ >", "<3 ", "&", "\u2028", "]]>", "<!-- c -->",
+    "<!doctype x>", "a\rb",
 )  # fmt: skip
 _VALUES = ("", "x", "a b", "/p?q=1&r=2", "http://h/é ü", "it's", 'say "hi"', "a<b>c", " lead", "#f", "中")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from parsel import Selector
 from tests.acceptance.conftest import Figures
 from tests.acceptance.parity.differences import REASONS, reasons
-from tests.acceptance.parity.pages import broken_page, documentation_pages
+from tests.acceptance.parity.pages import ROOT, broken_page, documentation_pages
 from tests.acceptance.parity.peers import Asked, html5_selector
 
 from smartspider.core.rules import RuleType
@@ -177,3 +177,8 @@ def test_rules_made_by_chance_give_the_answers_of_parsel(figures: Figures) -> No
     figures(score.figures("CSS rules by chance on Lexbor"))
     figures(exact.figures("XPath and CSS rules by chance on lxml"))
     assert score.compared + exact.compared >= 5_000
+
+
+def test_the_list_of_differences_is_the_published_one() -> None:
+    text = (ROOT / "docs" / "parity.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| ([a-z ]+) \| [^|*]+ \|$", text, re.MULTILINE)[1:] == list(REASONS)
