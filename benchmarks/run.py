@@ -49,12 +49,36 @@ meeting a known one, and for the whole way of a page: lease, settle with one ite
 {extract}
 
 `python benchmarks/extract.py`: CPU time of parsing and reading one page of the job above.
+
+{xpath}
+
+`python benchmarks/xpath.py`: 20 fields by XPath on the same page, ours and parsel's in turns.
+
+## Steps
+
+CPU µs; `known` values are served from the cache of a step.
+
+{steps}
+
+`python benchmarks/steps.py`.
+
+## Writing rows
+
+{exports}
+
+`python benchmarks/exports.py`: each export in a process of its own; the rows are made on the way.
 """
 
 
 def output_of(script: str, *arguments: str) -> str:
     command = [sys.executable, str(HERE / script), *arguments]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def said_by(script: str) -> str:
+    said = output_of(script).strip()
+    sys.stdout.write(said + "\n")
+    return said
 
 
 def table_of(script: str, *arguments: str) -> str:
@@ -80,8 +104,8 @@ def main() -> None:
     options = parser.parse_args()
     crawlers = table_of("compare.py", "--pages", str(options.pages), "--rounds", str(options.rounds))
     frontier = table_of("frontier.py")
-    extract = output_of("extract.py").strip()
-    sys.stdout.write(extract + "\n")
+    plain = {name: said_by(f"{name}.py") for name in ("extract", "xpath", "steps")}
+    exports = said_by("exports.py")
     report = TEXT.format(
         date=datetime.now(UTC).date(),
         machine=machine(),
@@ -89,7 +113,8 @@ def main() -> None:
         rounds=options.rounds,
         crawlers=crawlers,
         frontier=frontier,
-        extract=f"```\n{extract}\n```",
+        exports=exports,
+        **{name: f"```\n{said}\n```" for name, said in plain.items()},
     )
     REPORT.write_text(report, encoding="utf-8")
     print(f"written to {REPORT.relative_to(HERE.parent)}")
