@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from smartspider.interfaces.store import UrlRecord
     from smartspider.services.explain import Explanation
 
 
@@ -44,7 +45,7 @@ def _show(explanation: Explanation) -> None:
     record = explanation.record
     if record is None:
         return
-    tell(f"  found        {_moment(record.found_at)} on {record.parent or 'the task (an entry URL)'}")
+    tell(f"  found        {_moment(record.found_at)} {_source(record)}")
     tell(f"  page type    {record.page}, depth {record.depth}, priority {record.priority}")
     if record.closed_at is not None:
         tell(f"  closed       {_moment(record.closed_at)} as {record.state}")
@@ -54,6 +55,12 @@ def _show(explanation: Explanation) -> None:
         tell(f"  came back    {record.returns} times because its worker was lost")
     for failure in record.failures:
         tell(f"  failed       {_moment(failure.at)} {failure.reason} after {failure.elapsed_s:.2f} s")
+
+
+def _source(record: UrlRecord) -> str:
+    if record.parent is not None:
+        return f"on {record.parent}"
+    return "by `sitemaps` of the task" if record.page.startswith("@") else "on the task (an entry URL)"
 
 
 def _moment(at: float) -> str:
