@@ -21,9 +21,11 @@ from smartspider.cli.exit_codes import Exit
 from smartspider.core import politeness
 from smartspider.demo.process import site_process
 from smartspider.services import crawl
+from smartspider.services.compiled import compile_plan
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider.taskfile.schema import task_schema
+from smartspider.taskfile.template import TEMPLATES, render_template
 from smartspider.wiring.settings import PREFIX, Settings
 
 pytestmark = pytest.mark.acceptance
@@ -31,9 +33,37 @@ pytestmark = pytest.mark.acceptance
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 ADDRESS = "127.0.0.1:8000"
-SESSIONS = [ROOT / "README.md", DOCS / "cli.md", DOCS / "operations.md"]
-FOUND = {"shop_list.json": (6, 60), "shop_detail.json": (33, 30), "shop_gentle.yaml": (12, 140)}
+SESSIONS = [
+    ROOT / "README.md",
+    *(DOCS / f"{name}.md" for name in ("cli", "operations", "outputs", "cookbook")),
+]
+TWINS = [("README.md", "README.zh-CN.md"), ("docs/cookbook.md", "docs/cookbook.zh-CN.md")]
+"""Documents that are there in both languages."""
+FOUND = {
+    "shop_api.json": (13, 240),
+    "shop_api_links.json": (5, 50),
+    "shop_articles.json": (27, 24),
+    "shop_detail.json": (33, 30),
+    "shop_feed.json": (1, 24),
+    "shop_gentle.yaml": (12, 140),
+    "shop_graphql.json": (6, 60),
+    "shop_list.json": (6, 60),
+    "shop_prices.json": (3, 30),
+    "shop_sitemap.json": (16, 12),
+    "shop_structured.json": (13, 12),
+    "shop_table.json": (1, 8),
+    "shop_watch.yaml": (18, 16),
+}
 """Pages and items of each example."""
+FOUND_BY_TEMPLATE = {
+    "article": (27, 24),
+    "json_api": (13, 240),
+    "list": (25, 248),
+    "list_detail": (33, 8),
+    "sitemap": (33, 28),
+    "table": (1, 8),
+}
+"""The same of each template, with at most 33 pages and one level of links."""
 STAND_INS = {
     "make demo": "smartspider demo",  # the front door's own tests see that it is this
     "make test": ":",  # this is running already
@@ -120,7 +150,7 @@ class Terminal:
             env=self._environment,
             stdin=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            timeout=100,
+            timeout=200,
             check=True,
         )
         return [
@@ -140,12 +170,15 @@ def test_every_command_shown_says_what_is_shown(document: Path, tmp_path: Path, 
         assert missing == [], f"$ {each.command}\n{said}"
 
 
-def test_both_readmes_show_the_same_commands_and_link_to_the_same_places() -> None:
-    english, chinese = ROOT / "README.md", ROOT / "README.zh-CN.md"
-    assert blocks(english, "console") == blocks(chinese, "console")
-    links = [re.findall(r"\]\(([^)]+)\)", path.read_text()) for path in (english, chinese)]
-    names = {"README.md", "README.zh-CN.md"}
-    assert sorted(set(links[0]) - names) == sorted(set(links[1]) - names)
+@pytest.mark.parametrize("names", TWINS, ids=lambda names: names[0])
+def test_both_languages_show_the_same_and_link_to_the_same_places(names: tuple[str, str]) -> None:
+    english, chinese = (ROOT / name for name in names)
+    for language in ("console", "json"):
+        assert blocks(english, language) == blocks(chinese, language)
+    texts = [path.read_text().replace(".zh-CN.md", ".md") for path in (english, chinese)]
+    links = [set(re.findall(r"\]\(([^)#][^)]*)\)", text)) for text in texts]
+    assert sorted(links[0]) == sorted(links[1])
+    assert len(anchors(english)) == len(anchors(chinese))
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in (ROOT / "examples").iterdir()))
@@ -156,18 +189,38 @@ def test_an_example_finds_what_it_should(name: str, workshop: Workshop, shop: st
     assert workshop.run("validate", name).expect(0).out == f"{name} is a valid task\n"
     summary = workshop.run("crawl", name, "--json", "-o", "rows.jsonl").expect(0).json
     assert (summary["pages"], summary["items"]) == FOUND[name]
-    rows = workshop.rows()
-    assert len(rows) == summary["items"]
-    assert all(value not in (None, "", []) for row in rows for value in row.values())
+    assert_rows_are_full(workshop, summary)
     receipt = workshop.run("run", "show", "1", "--json").expect(0).json["receipt"]
     assert [host["violations"] for host in receipt] == [0]
 
 
-def test_every_piece_of_a_task_shown_compiles() -> None:
-    pieces = [json.loads(block) for block in blocks(DOCS / "tasks.md", "json")]
-    assert len(pieces) >= 3
+def assert_rows_are_full(workshop: Workshop, summary: Any) -> None:
+    """All rows are there, every field has a value, and nothing was given up or rejected."""
+    rows = workshop.rows()
+    assert len(rows) == summary["items"]
+    assert all(value not in (None, "", []) for row in rows for value in row.values())
+    assert (summary["failed"], summary["rejected"]) == (0, 0)
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_a_template_works_as_it_stands(name: str, workshop: Workshop, shop: str) -> None:
+    entry = json.loads(render_template(name, url=None, task_name=None))["entry_urls"][0]
+    url = (entry if isinstance(entry, str) else entry["url"]).replace(f"http://{ADDRESS}/", shop)
+    workshop.run("init", "task.json", "-t", name, "--url", url).expect(0)
+    settings = ("politeness.delay_s=0.1", "limits.max_pages=33", "limits.max_depth=1")
+    hurried = [part for setting in settings for part in ("--set", setting)]
+    summary = workshop.run("crawl", "task.json", "--json", "-o", "rows.jsonl", *hurried).expect(0).json
+    assert (summary["pages"], summary["items"]) == FOUND_BY_TEMPLATE[name]
+    assert_rows_are_full(workshop, summary)
+
+
+@pytest.mark.parametrize("name", ["tasks.md", "rules.md", "steps.md", "cookbook.md"])
+def test_every_piece_of_a_task_shown_works(name: str) -> None:
+    pieces = [json.loads(block) for block in blocks(DOCS / name, "json")]
+    assert pieces
     for piece in pieces:
-        compile_task(parse_task({"name": "piece", "entry_urls": [f"http://{ADDRESS}/"], **piece}))
+        task = parse_task({"name": "piece", "entry_urls": [f"http://{ADDRESS}/"], **piece})
+        compile_plan(compile_task(task))
 
 
 def keys_in(schema: Any) -> set[str]:
@@ -182,7 +235,7 @@ def keys_in(schema: Any) -> set[str]:
 
 
 def test_every_key_of_a_task_is_explained() -> None:
-    text = (DOCS / "tasks.md").read_text()
+    text = "".join((DOCS / name).read_text() for name in ("tasks.md", "rules.md"))
     quoted = set(re.findall(r"`([\w.]+)`", text))
     named = {name.rpartition(".")[2] for name in quoted} | quoted
     assert sorted(keys_in(task_schema()) - named) == []
@@ -192,7 +245,7 @@ def test_defaults_shown_are_the_defaults() -> None:
     definitions = task_schema()["$defs"]
     text = (DOCS / "tasks.md").read_text()
     seen = 0
-    for part in ("Fetch", "Politeness", "Limits", "Traps", "Retry", "Dedup", "Alerts", "Scope"):
+    for part in ("Fetch", "Politeness", "Limits", "Traps", "Retry", "Dedup", "Recrawl", "Alerts", "Scope"):
         section = text.partition(f"\n## `{part.lower()}`\n")[2].partition("\n## ")[0]
         for key, shown in re.findall(r"^\| `(\w+)` \| ([^|]+) \|", section, re.MULTILINE):
             default = definitions[part]["properties"][key]["default"]
@@ -238,7 +291,7 @@ def commands(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.
 
 def test_every_command_option_exit_code_and_setting_is_explained() -> None:
     text = (DOCS / "cli.md").read_text()
-    assert set(COMMANDS) <= set(re.findall(r"^## (\w+)$", text, re.MULTILINE))
+    assert set(COMMANDS) <= set(re.findall(r"^## ([\w-]+)$", text, re.MULTILINE))
     for name, command in commands(app):
         section = text.partition(f"\n## {name.partition(' ')[0]}\n")[2].partition("\n## ")[0]
         assert f"`{name}" in text
