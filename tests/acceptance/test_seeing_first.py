@@ -67,7 +67,7 @@ def test_a_dry_run_shows_rows_coverage_and_links_and_keeps_nothing(workshop: Wor
     shown = workshop.run("dry-run", "task.json", "--limit", 2).expect(0)
     assert "page type list, read by lexbor): 3 items" in shown.out
     assert "page type item, read by lxml): 1 item" in shown.out, "the first page of each type comes early"
-    assert "next page  /two" in shown.out
+    assert f"next page  {site.url('/two')}" in shown.out
     assert "follows    /item/1, /item/2, /item/3" in shown.out
     assert "leaves out 1 link (robots: disallowed): /closed" in shown.out
     assert "http://elsewhere.example/" in shown.out

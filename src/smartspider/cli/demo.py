@@ -50,7 +50,7 @@ def demo(data: Path | None, output: Path | None, *, as_json: bool) -> int:
 def _show(place: Path, file: Path) -> None:
     """The first rows as a table, and where all of them are."""
     from smartspider.cli.output import tell
-    from smartspider.cli.tables import rows_table, show_table
+    from smartspider.cli.tables import show_rows
     from smartspider.services.rows import find_rows
     from smartspider.services.runs import find_run
     from smartspider.wiring.folder import open_folder
@@ -60,5 +60,5 @@ def _show(place: Path, file: Path) -> None:
         run = run_loop(find_run(folder.store, None))
         items = run_loop(find_rows(folder.store, run.id, SHOWN))
     columns = list(items[0])[:6] if items else []
-    show_table(rows_table(items, columns, f"{SHOWN} of {run.counters.items} rows"))
+    show_rows(items, columns, f"{SHOWN} of {run.counters.items} rows")
     tell(f"all rows: {file}")

@@ -48,7 +48,7 @@ def dry_run(task: Path, limit: int, settings: tuple[str, ...], *, as_json: bool)
 
 def _show(preview: Preview, task: Path) -> None:
     from smartspider.cli.output import count, say, tell
-    from smartspider.cli.tables import rows_table, show_table
+    from smartspider.cli.tables import show_rows
 
     for page in preview.pages:
         _show_page(page)
@@ -57,7 +57,7 @@ def _show(preview: Preview, task: Path) -> None:
     if preview.rows:
         shown = preview.rows[:ROWS_SHOWN]
         title = f"{len(shown)} of {count(len(preview.rows), 'row')}"
-        show_table(rows_table(shown, preview.columns, title))
+        show_rows(shown, preview.columns, title)
         _show_coverage(preview)
     elif preview.pages:
         tell("no rows: no item was found on these pages (or every one was rejected)")
@@ -88,7 +88,7 @@ def _show_page(page: PageSeen) -> None:
 
 
 def _show_coverage(preview: Preview) -> None:
-    from smartspider.cli.tables import cell, rows_table, show_table
+    from smartspider.cli.tables import cell, show_rows
 
     lines = [
         {
@@ -103,4 +103,4 @@ def _show_coverage(preview: Preview) -> None:
         }
         for line in preview.coverage
     ]
-    show_table(rows_table(lines, ("field", "filled", "", "for example"), "coverage"))
+    show_rows(lines, ("field", "filled", "note", "for example"), "coverage")

@@ -25,7 +25,9 @@ def receipt_lines(receipts: Sequence[HostReceipt], plan: Plan) -> list[str]:
 
 
 def _line(receipt: HostReceipt) -> str:
-    text = f"{receipt.host}: {count(receipt.requests, 'request')}, {receipt.requests_per_s:.1f}/s on average"
+    text = f"{receipt.host}: {count(receipt.requests, 'request')}"
+    if receipt.requests_per_s:
+        text += f", {receipt.requests_per_s:.1f}/s on average"
     if receipt.smallest_gap_s is not None:
         text += f", smallest gap {receipt.smallest_gap_s:.3f} s (delay {receipt.asked_delay_s:g} s)"
     if receipt.refusals:

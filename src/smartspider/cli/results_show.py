@@ -29,8 +29,8 @@ def show(
     as_json: bool,
 ) -> None:
     """Show rows of a run, as far as it has come."""
-    from smartspider.cli.output import say, tell_json
-    from smartspider.cli.tables import rows_table, show_table
+    from smartspider.cli.output import count, say, tell_json
+    from smartspider.cli.tables import show_rows
     from smartspider.services.columns import columns_of
     from smartspider.services.rows import find_rows, parse_fields, parse_wanted
     from smartspider.services.runs import find_run
@@ -48,6 +48,6 @@ def show(
             tell_json({name: row.get(name) for name in names} if fields is not None else row)
         return
     if rows:
-        show_table(rows_table(rows, names))
-    where_told = " that are so" if where else ""
-    say(f"{len(rows)} rows{where_told} of run {run.id}, which has {run.counters.items}")
+        show_rows(rows, names)
+    shown = count(len(rows), "row")
+    say(f"{shown} {'as asked for, ' if where else ''}of {run.counters.items} in run {run.id}")

@@ -7,13 +7,13 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from smartspider.cli.output import count, say, tell, tell_json
-from smartspider.cli.tables import cell, rows_table, show_table
+from smartspider.cli.tables import cell, show_rows
 from smartspider.core.errors import SmartSpiderError, TaskInvalid
 from smartspider.core.page import Page
-from smartspider.core.rules import EXPRESSIONS
+from smartspider.core.rules import EXPRESSIONS, RuleType
 from smartspider.services.trying import VALUE, Tried, plain_rule, task_from, try_rules
 from smartspider.taskfile.load import parse_task
 from smartspider.wiring.fetch_one import fetch_one
@@ -122,8 +122,9 @@ class Session:
 
     def _data(self, rest: str) -> None:
         kind, _, expr = rest.partition(" ")
-        if not kind or kind in EXPRESSIONS:
-            say("  data KIND [EXPR], for example: data json_ld")
+        kinds = [name for name in get_args(RuleType) if name not in EXPRESSIONS]
+        if kind not in kinds:
+            say(f"  data KIND [EXPR], where KIND is one of {', '.join(kinds)}")
             return
         rule = {"type": kind, **({"expr": expr.strip()} if expr.strip() else {})}
         tried = self._tried({VALUE: rule})
@@ -170,7 +171,7 @@ class Session:
         if self._as_json:
             tell_json(tried.items)
             return
-        show_table(rows_table(tried.items[:SHOWN], list(self._fields), count(len(tried.items), "row")))
+        show_rows(tried.items[:SHOWN], list(self._fields), count(len(tried.items), "row"))
 
     def _print_task(self, _: str) -> None:
         tell(json.dumps(self._whole_task(None), ensure_ascii=False, indent=2))

@@ -93,10 +93,8 @@ def _suggestions(page: Page, url: str, name: str | None) -> list[Suggestion]:
 
 def _show(found: list[Suggestion], choice: int) -> None:
     """The candidates, and the fields of the chosen one with values from the page."""
-    from rich.console import Console
-
     from smartspider.cli.output import count, say
-    from smartspider.cli.tables import cell, rows_table
+    from smartspider.cli.tables import cell, show_rows
 
     for number, one in enumerate(found, 1):
         chosen = "*" if number == choice else " "
@@ -112,7 +110,7 @@ def _show(found: list[Suggestion], choice: int) -> None:
         }
         for field in one.fields
     ]
-    Console(stderr=True).print(rows_table(rows, ("field", "filled", "first values")))
+    show_rows(rows, ("field", "filled", "first values"), is_talk=True)
     if one.pagination is None:
         say("no next page was found")
     else:

@@ -28,10 +28,11 @@ def init(path: Path, name: str, url: str | None, *, force: bool, as_json: bool) 
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise StoreUnavailable(f"{path} cannot be written: {error.strerror}") from error
+        hint = "" if path.parent.is_dir() else f"make the folder {path.parent} first"
+        raise StoreUnavailable(f"{path} cannot be written: {error.strerror}", hint=hint) from error
     if as_json:
         print_json({"path": str(path), "template": name})
-    say(f"wrote {path}; next: smartspider validate {path}")
+    say(f"wrote {path}; next: smartspider dry-run {path}")
 
 
 @click.command()
@@ -41,17 +42,11 @@ def init(path: Path, name: str, url: str | None, *, force: bool, as_json: bool) 
 def validate(task: Path, settings: tuple[str, ...], *, as_json: bool) -> int:
     """Check a task file: everything wrong with it at once, or that it is fine."""
     from smartspider.core.errors import TaskInvalid
-    from smartspider.services.compiled import compile_plan
-    from smartspider.taskfile.capabilities import missing_capabilities
-    from smartspider.taskfile.compile import compile_task
+    from smartspider.services.checking import check_task
     from smartspider.taskfile.load import load_task
 
     try:
-        model = load_task(task, settings)
-        missing = missing_capabilities(model)
-        if not missing:
-            plan = compile_task(model)
-            compile_plan(plan)
+        missing = check_task(load_task(task, settings)).missing
     except TaskInvalid as error:
         if not as_json:
             raise

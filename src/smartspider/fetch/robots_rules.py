@@ -76,7 +76,7 @@ class RobotsRules:
         line = known.file.deciding_line(url) or "a rule"
         raise RobotsDisallowed(
             f"robots.txt of {origin} forbids {url[len(origin) :]} ({line})",
-            hint="if you may: politeness.robots: ignore in the task, --ignore-robots for `fetch`",
+            hint="if you may: politeness.robots: ignore in the task, --ignore-robots where a command has it",
         )
 
     def _fresh(self, origin: str) -> _Known | None:

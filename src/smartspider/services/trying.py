@@ -6,11 +6,13 @@ from typing import Any
 
 import msgspec
 
+from smartspider.core.errors import TaskInvalid
 from smartspider.core.extraction import Extraction, Item
 from smartspider.core.page import Page
 from smartspider.core.plan import Plan
 from smartspider.core.request import DEFAULT_PAGE
 from smartspider.services.compiled import compile_plan
+from smartspider.services.preview import told_rejects
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 
@@ -35,7 +37,9 @@ def task_from(url: str, rules: Any, page_type: str = DEFAULT_PAGE) -> dict[str, 
     head = {"name": "try", "entry_urls": entries if page_type != DEFAULT_PAGE else [url]}
     if isinstance(rules, dict) and rules.keys() & _TASK_KEYS:
         return {**head, **rules, "entry_urls": head["entry_urls"]}
-    if isinstance(rules, dict) and rules.keys() <= {"items", "fields"} and "fields" in rules:
+    if isinstance(rules, dict) and rules and rules.keys() <= {"items", "fields"}:
+        if "fields" not in rules:
+            raise TaskInvalid("`items` alone gives no rows", hint='add "fields": {"title": "h2", ...}')
         return {**head, "selectors": rules}
     if isinstance(rules, dict) and not isinstance(rules.get("type"), str) and "expr" not in rules:
         return {**head, "selectors": {"fields": rules}}
@@ -58,16 +62,9 @@ def try_rules(task: dict[str, Any], page: Page) -> Tried:
     return Tried(
         compiled.extractor.engine_of(request.page),
         extraction.items,
-        _rejected(extraction),
+        told_rejects(extraction.rejected),
         _columns(extraction, plan, request.page),
     )
-
-
-def _rejected(extraction: Extraction) -> list[dict[str, Any]]:
-    return [
-        {"reason": one.reason, "step": one.step, "field": one.field, "value": one.value}
-        for one in extraction.rejected
-    ]
 
 
 def _columns(extraction: Extraction, plan: Plan, page_type: str) -> list[str]:

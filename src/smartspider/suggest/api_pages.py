@@ -29,7 +29,7 @@ def api_pagination(value: Any, url: str) -> dict[str, Any] | None:
             isinstance(inner, (str, int))
             and not isinstance(inner, bool)
             and inner
-            and _CURSOR.fullmatch(name)
+            and (_CURSOR.fullmatch(name) or _NEXT.fullmatch(name))
         ):
             param = "after" if "after" in name.lower() or name.lower().startswith("end") else "cursor"
             if "token" in name.lower():

@@ -35,6 +35,15 @@ def read(page: Page, items: Any, fields: dict[str, Any]) -> Extraction | None:
         return None
 
 
+_FIRST = frozenset({"id", "sku", "title", "name", "headline", "subject"})
+_LAST = ("url", "link", "image", "thumbnail")
+
+
+def _rank(name: str) -> int:
+    """Where a field stands among the columns: what an item is called first, where it is last."""
+    return 0 if name in _FIRST else 2 + _LAST.index(name) if name in _LAST else 1
+
+
 def checked(page: Page, draft: Draft, name: str) -> Suggestion | None:
     """The draft with samples and coverage; fields without any value go, and None when no item is left."""
     bare = {field: _without_steps(rule) for field, rule in draft.fields.items()}
@@ -57,6 +66,7 @@ def checked(page: Page, draft: Draft, name: str) -> Suggestion | None:
         fields.append(Field(field, rule if helps else bare[field], samples, coverage))
     if not fields:
         return None
+    fields.sort(key=lambda field: _rank(field.name))
     names = {field.name for field in fields}
     return Suggestion(
         name=name,

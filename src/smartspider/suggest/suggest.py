@@ -10,6 +10,7 @@ from smartspider.core.errors import NotReadable
 from smartspider.core.page import Page
 from smartspider.core.request import make_request
 from smartspider.extract.document import Document
+from smartspider.extract.link_header import next_target
 from smartspider.suggest.api_pages import api_pagination
 from smartspider.suggest.checked import checked
 from smartspider.suggest.data_lists import feed_list, json_page_lists, script_lists
@@ -30,6 +31,8 @@ def suggest(page: Page, name: str | None = None) -> list[Suggestion]:
     """What a page could be read for, the best first, each tried on the page; raises `NotReadable`."""
     document = Document(page, make_request(page.url))
     drafts, pagination = _drafts(document)
+    if pagination is None and next_target(page.headers.get("link", "")) is not None:
+        pagination = {"type": "header_link"}
     drafts.sort(key=lambda draft: -draft.score)
     called = name or task_name(page.url)
     found = [

@@ -7,6 +7,7 @@ somebody watches.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -15,6 +16,8 @@ from smartspider.core.extraction import Link
 from smartspider.core.page import Page
 from smartspider.core.plan import Plan
 from smartspider.core.request import Request
+from smartspider.core.rules import OWN_PAGE
+from smartspider.core.urls import normal_url
 from smartspider.engine.links import Found, LinkFilter
 from smartspider.engine.reader import PageReader
 from smartspider.engine.verdicts import Reading
@@ -28,23 +31,27 @@ from smartspider.services.preview import (
     Preview,
     Refusals,
     preview_of,
+    told_rejects,
 )
 from smartspider.wiring.folder import open_folder
 from smartspider.wiring.settings import Settings
 from smartspider.wiring.worker import open_worker
 
+MORE_FOR_SITEMAPS = 20
+"""Sitemaps that may be read on the way to the pages they list."""
 FIRST_OF_ITS_TYPE = 1_000_000
 """The priority that brings a page type before one's eyes early."""
 
 
 async def preview_task(plan: Plan, settings: Settings, *, limit: int) -> Preview:
     """Fetch and read at most `limit` pages of a task; nothing is kept."""
+    lists = MORE_FOR_SITEMAPS if any(name.startswith(OWN_PAGE) for name in plan.pages) else 0
     plan = msgspec.structs.replace(
         plan,
-        limits=msgspec.structs.replace(plan.limits, max_pages=limit),
+        limits=msgspec.structs.replace(plan.limits, max_pages=limit + lists),
         concurrency=min(plan.concurrency, limit),
     )
-    watch = Watch()
+    watch = Watch(limit)
     with (
         tempfile.TemporaryDirectory(prefix="smartspider-preview-") as place,
         open_folder(Path(place)) as folder,
@@ -52,17 +59,28 @@ async def preview_task(plan: Plan, settings: Settings, *, limit: int) -> Preview
         run = await folder.store.create_run(plan)
         await folder.store.set_state(run.id, "running")
         async with open_worker(folder, run, plan, settings, watch=watch.over) as worker:
+            watch.on_enough = worker.stop
             await worker.run()
         failures = [Failure(one.url, one.reason) for one in await folder.store.failures(run.id, limit)]
-    return preview_of(watch.pages[:limit], failures, [column.name for column in columns_of(plan)])
+    return preview_of(watch.pages, failures, [column.name for column in columns_of(plan)])
 
 
 class Watch:
     """Looks over a reader's shoulder."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int) -> None:
         self.pages: list[PageSeen] = []
+        self.on_enough: Callable[[], None] = lambda: None
+        self._left = limit
         self._types: set[str] = set()
+
+    def note(self, seen: PageSeen) -> None:
+        """Another page; sitemaps are shown but do not count, and what comes after enough of them is not."""
+        if self._left > 0:
+            self.pages.append(seen)
+        self._left -= not seen.page.startswith(OWN_PAGE)
+        if self._left == 0:
+            self.on_enough()
 
     def over(self, reader: PageReader, extractor: Extractor, links: LinkFilter) -> WatchedReader:
         """The reader, watched."""
@@ -90,7 +108,7 @@ class WatchedReader:
         self._watch.is_new(request.page)
         reading, found = self._reader.read(page, request)
         if 200 <= page.status < 300:
-            self._watch.pages.append(self._seen(page, request, reading))
+            self._watch.note(self._seen(page, request, reading))
         children = [
             msgspec.structs.replace(child, priority=FIRST_OF_ITS_TYPE)
             if self._watch.is_new(child.page)
@@ -109,7 +127,7 @@ class WatchedReader:
             if reason is not None:
                 _refuse(refused, reason, link)
             elif link.is_pagination:
-                next_pages.append(link.href)
+                next_pages.append(normal_url(link.href, extraction.base) or link.href)
             else:
                 followed.append(link.href)
         return PageSeen(
@@ -118,10 +136,7 @@ class WatchedReader:
             page=request.page,
             engine=self._extractor.engine_of(request.page),
             items=reading.items,
-            rejected=[
-                {"reason": one.reason, "step": one.step, "field": one.field, "value": one.value}
-                for one in reading.rejected
-            ],
+            rejected=told_rejects(reading.rejected),
             next_pages=next_pages,
             followed=followed[:FOLLOWED_SHOWN],
             followed_count=len(followed),

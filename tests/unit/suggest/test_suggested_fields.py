@@ -39,7 +39,7 @@ def test_two_links_to_the_same_place_are_one_field(best: Best) -> None:
         '<h2><a href="/p/{i}#top">{name} {i}</a></h2></div>'
     )
     found = fields_of(best(cards(card)))
-    assert list(found) == ["image", "url", "title"]
+    assert list(found) == ["title", "url", "image"]
     assert found["url"].rule == {"type": "css", "expr": "h2 a::attr(href)", "steps": ["url"]}
 
 
@@ -53,8 +53,8 @@ def test_a_number_is_kept_instead_of_its_stars(best: Best) -> None:
 def test_links_that_are_called_the_same_are_left_out_when_there_are_others(best: Best) -> None:
     card = '<li class="post"><a href="/t/{i}">{name} says {i}</a> <a href="/reply/{i}">reply</a></li>'
     assert [field.samples[0] for field in best(cards(card)).fields] == [
-        "https://site.example/t/0",
         "Ada says 0",
+        "https://site.example/t/0",
     ]
 
 
