@@ -10,6 +10,7 @@ from smartspider.core.lease import Lease
 from smartspider.core.plan import Plan
 from smartspider.core.runs import Run
 from smartspider.engine.bus import LocalBus
+from smartspider.engine.in_time import InTime
 from smartspider.engine.links import LinkFilter
 from smartspider.engine.permits import GatePermit
 from smartspider.engine.processor import Processor, Reads
@@ -81,7 +82,7 @@ async def open_worker(
 
         reader = PageReader(run.id, plan, compiled.extractor, compiled.pipeline, links, bus=bus)
         reads = reader if watch is None else watch(reader, compiled.extractor, links)
-        processor = Processor(plan, fetcher, reads, permit_for, clock)
+        processor = Processor(plan, fetcher, InTime(reads), permit_for, clock)
         ground = Ground(folder.store, folder.frontier, folder.ledger, clock, bus)
         name = f"worker {number} (pid {os.getpid()})"
         yield Worker(ground, run.id, processor, links, name=name, slots=plan.concurrency)

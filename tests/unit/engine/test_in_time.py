@@ -1,0 +1,45 @@
+"""Reading a page ends, whatever a regular expression of the task makes of it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from smartspider.core.errors import NotReadable
+from smartspider.core.page import Page
+from smartspider.core.request import Request, make_request
+from smartspider.engine.in_time import InTime
+from smartspider.engine.links import Found
+from smartspider.engine.verdicts import Reading
+
+URL = "http://h.example/"
+ENDLESS = re.compile(r"(a+)+$")
+
+
+class Searches:
+    """A reader that searches the body for an expression that tries every way there is."""
+
+    def read(self, page: Page, _request: Request) -> tuple[Reading, Found | None]:
+        ENDLESS.search(page.text)
+        return Reading(page), None
+
+
+def page(body: bytes) -> Page:
+    return Page(URL, 200, {}, body, "utf-8", 0.0)
+
+
+def test_a_search_without_end_is_cut_off_and_the_next_page_is_read() -> None:
+    reader = InTime(Searches(), longest_s=0.2)
+    with pytest.raises(NotReadable, match="regular expression"):
+        reader.read(page(b"a" * 60 + b"!"), make_request(URL))
+    reading, _ = reader.read(page(b"aaa"), make_request(URL))
+    assert reading.page.body == b"aaa"
+
+
+def test_an_alarm_between_two_pages_harms_nobody() -> None:
+    import os
+    import signal
+
+    InTime(Searches(), longest_s=0.2)
+    os.kill(os.getpid(), signal.SIGALRM)
