@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC
 from email.utils import parsedate_to_datetime
 from math import isfinite
+
+from smartspider.core.moments import zoned
 
 
 def retry_after_s(value: str | None, now: float) -> float | None:
@@ -16,9 +17,7 @@ def retry_after_s(value: str | None, now: float) -> float | None:
         seconds = float(text)
         return seconds if isfinite(seconds) else None
     try:
-        moment = parsedate_to_datetime(text)
+        moment = zoned(parsedate_to_datetime(text))
     except (ValueError, OverflowError):
         return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
     return max(0.0, moment.timestamp() - now)

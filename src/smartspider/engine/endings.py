@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 from smartspider.core.extraction import Extraction
+from smartspider.core.moments import iso_moment
 from smartspider.core.rules import OlderThan
 
 
@@ -37,7 +37,6 @@ def _moment(value: Any) -> float | None:
     if not isinstance(value, str):
         return None
     try:
-        moment = datetime.fromisoformat(value.strip())
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        return iso_moment(value.strip()).timestamp()
     except (ValueError, OverflowError):
         return None

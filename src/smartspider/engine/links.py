@@ -92,27 +92,24 @@ class LinkFilter:
         further: set[bytes] = set()
         for link in extraction.links:
             extras = _kept(link, request) if link.is_pagination else link.extras
-            key = (places.of(link.href), link.href, link.page)
-            if extras is not NO_EXTRAS and (extras.method != "GET" or extras.body):
-                key = _UNKEYED  # the key stands for a plain request; others are known by their fingerprint
-            if key in self._stored and not self._keeps_all and not (self._looks_back and link.is_pagination):
+            key = places.key_of(link, extras)
+            is_further = self._looks_back and link.is_pagination
+            if key in self._stored and not self._keeps_all and not is_further:
                 found.duplicates += 1
                 continue
-            if key in self._refused:
-                continue
-            child = self._child(link, extras, request, base, key)
+            child = None if key in self._refused else self._child(link, extras, request, base, key)
             if child is None:
                 continue
+            identity = child.fingerprint
             if self._keeps_all:
                 found.links.append(child)
-            is_known = child.fingerprint in self._known
-            if self._looks_back and link.is_pagination:
-                is_known = False  # it may have been left alone as a link; as a further page it is fetched
-                further.add(child.fingerprint)
-            if is_known or child.fingerprint in fresh:
+            if is_further:
+                further.add(identity)
+            # What was left alone as a link may be known; as a further page it is fetched.
+            if identity in fresh or (identity in self._known and not is_further):
                 found.duplicates += 1
                 continue
-            fresh.add(child.fingerprint)
+            fresh.add(identity)
             if link.is_pagination and request.page in self._ends_when_seen:
                 found.next_pages.append(child)
             else:
@@ -203,7 +200,13 @@ class _Places:
         self._origin = origin_of(base)
         self._folder = base.rpartition("/")[0]
 
-    def of(self, href: str) -> str:
+    def key_of(self, link: Link, extras: Extras) -> LinkKey:
+        """What a plain link is known by; other requests are known by their fingerprint only."""
+        if extras is not NO_EXTRAS and (extras.method != "GET" or extras.body):
+            return _UNKEYED
+        return self._from(link.href), link.href, link.page
+
+    def _from(self, href: str) -> str:
         first = href[:1]
         if first == "/":
             return self._origin

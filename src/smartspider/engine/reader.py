@@ -52,15 +52,7 @@ class PageReader:
         extraction = self._extractor.extract(page, request)
         if self._pipeline is not None:
             extraction = self._pipeline.treat(extraction, page)
-        if extraction.cleaned:
-            self._bus.publish(ValuesCleaned(self._run_id, request.host, request.url, extraction.cleaned))
-        if extraction.links_dropped:
-            self._bus.publish(LinksDropped(self._run_id, request.host, request.url, extraction.links_dropped))
-        if extraction.uncarried:
-            self._bus.publish(FieldsDropped(self._run_id, request.host, request.url, extraction.uncarried))
-        if extraction.rejected:
-            reason, count = extraction.rejected[0].reason, len(extraction.rejected)
-            self._bus.publish(ItemsRejected(self._run_id, request.host, request.url, count, reason))
+        self._publish_losses(extraction, request)
         found = self._found(page, request, extraction)
         keys_of = self._plan.items.keys_of
         reading = Reading(
@@ -77,6 +69,18 @@ class PageReader:
             landed=landed,
         )
         return reading, found
+
+    def _publish_losses(self, extraction: Extraction, request: Request) -> None:
+        """Tell what was found in the page and is not in its rows and links as it stood there."""
+        where = (self._run_id, request.host, request.url)
+        if extraction.cleaned:
+            self._bus.publish(ValuesCleaned(*where, extraction.cleaned))
+        if extraction.links_dropped:
+            self._bus.publish(LinksDropped(*where, extraction.links_dropped))
+        if extraction.uncarried:
+            self._bus.publish(FieldsDropped(*where, extraction.uncarried))
+        if extraction.rejected:
+            self._bus.publish(ItemsRejected(*where, len(extraction.rejected), extraction.rejected[0].reason))
 
     def _found(self, page: Page, request: Request, extraction: Extraction) -> Found:
         """The requests the page leads to, as far as it may be followed and its list goes on."""

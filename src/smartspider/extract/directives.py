@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from smartspider.core.errors import NotReadable
@@ -48,16 +47,13 @@ def _read(document: Document) -> Directives:
                 if "nofollow" in words or "none" in words:
                     return Directives(base or url, is_nofollow=True)
     except NotReadable:
-        return Directives(url, is_nofollow=False)
+        pass
     return Directives(base or url, is_nofollow=False)
 
 
-def _tags(document: Document) -> Iterator[tuple[Any, Any]]:
+def _tags(document: Document) -> list[tuple[Any, Any]]:
     if document.is_xml or document.is_json:
-        return
+        return []
     if document.is_on_lxml:
-        for element in document.tree.iter("base", "meta"):
-            yield element.tag, element
-    else:
-        for node in document.root.css("base, meta[name]"):
-            yield node.tag, node.attributes
+        return [(element.tag, element) for element in document.tree.iter("base", "meta")]
+    return [(node.tag, node.attributes) for node in document.root.css("base, meta[name]")]

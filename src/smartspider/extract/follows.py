@@ -12,12 +12,22 @@ from smartspider.core.extraction import Item, Link
 from smartspider.core.request import NO_EXTRAS, Extras
 from smartspider.core.rules import Follow, RequestTemplate
 from smartspider.core.templating import fill_form, fill_header, fill_json, fill_text, fill_url
-from smartspider.extract.found import FoundLink
 
 CARRIED_BYTES = 64_000
 """Of one link, as JSON."""
 CARRIED_BYTES_OF_A_PAGE = 16_000_000
 """Of all links of a page together."""
+
+
+class FoundLink(NamedTuple):
+    """A value that leads somewhere, and the number of the item it was found in (None: in the page).
+
+    `item` counts all items of the page, rejected ones included.
+    """
+
+    value: Any
+    """A text, or a number that JSON has."""
+    item: int | None = None
 
 
 class Made(NamedTuple):
@@ -28,10 +38,8 @@ class Made(NamedTuple):
 
 
 def make_links(follow: Follow, found: Sequence[FoundLink], items: Sequence[Item | None]) -> Made:
-    """A link for each value found, in their order. Rules that neither carry nor template give plain links."""
+    """A link for each value found, in their order."""
     rest = (follow.to, follow.priority, False, follow.max_depth, follow.allow, follow.deny)
-    if not follow.carry and follow.request is None:
-        return Made([Link(_href(each.value), *rest) for each in found])
     luggage = _Luggage(follow.carry, items)
     links = []
     for each in found:

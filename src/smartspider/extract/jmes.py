@@ -47,6 +47,7 @@ def _check_functions(node: Any, expr: str) -> None:
 
     known = Functions.FUNCTION_TABLE
     stack = [node]
+    called: set[int] = set()
     while stack:
         node = stack.pop()
         children = node.get("children", ())
@@ -62,6 +63,16 @@ def _check_functions(node: Any, expr: str) -> None:
             if count < len(signature) or (count > len(signature) and not is_open):
                 what = f"{name}() takes {len(signature)} argument{'s' * (len(signature) != 1)}, not {count}"
                 raise ExpressionWrong(_place(expr, name), what)
+            called.update(
+                id(child)
+                for child, taken in zip(children, signature, strict=False)
+                if "expref" in taken["types"]
+            )
+        elif node["type"] == "expref" and id(node) not in called:
+            # As a value it is nothing that could be stored.
+            raise ExpressionWrong(
+                None, "'&' makes no value", "it belongs in functions such as sort_by(x, &y)"
+            )
         stack.extend(child for child in children if isinstance(child, dict))
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from smartspider.extract.js_strings import js_string
+
 DEEPEST = 200
 """Levels of nesting that are read; what nests deeper is refused, for all that walks values after us."""
 
@@ -19,11 +21,6 @@ _CALL = re.compile(r"(?:/\*.*?\*/\s*)?[\w$.]+\s*\(", re.DOTALL)
 _PARSED_TEXT = re.compile(r"JSON\.parse\(\s*(?=[\"'])")
 _ASSIGNED = re.compile(r"=\s*(?=[{\[])")
 _OPENING = re.compile(r"[{\[]")
-_JS_STRING = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.DOTALL)
-_JS_ESCAPE = re.compile(
-    r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\r\n|.))", re.DOTALL
-)
-_JS_LETTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\x00"}
 _FOREIGN_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 _NOT_BRACKETS = bytes(code for code in range(256) if code not in b'[]{}"')
 _ESCAPED = re.compile(rb"\\.", re.DOTALL)
@@ -62,9 +59,9 @@ def find_json(text: str) -> Any:
     parsed = _PARSED_TEXT.search(text)
     assigned = _ASSIGNED.search(text)
     if parsed is not None and (assigned is None or parsed.start() < assigned.start()):
-        literal = _JS_STRING.match(text, parsed.end())
+        literal = js_string(text, parsed.end())
         if literal is not None:
-            return read_json(_unquoted(literal[0]).encode(errors="surrogatepass"))
+            return read_json(literal.text.encode(errors="surrogatepass"))
     if assigned is not None:
         try:
             return _decoded_from(text, assigned.end())
@@ -134,21 +131,6 @@ def _finite(digits: str) -> float:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
-
-
-def _unquoted(literal: str) -> str:
-    """The text of a JavaScript string literal."""
-
-    def character(escape: re.Match[str]) -> str:
-        code = escape[1] or escape[2] or escape[3]
-        if code:
-            return chr(min(int(code, 16), 0x10FFFF))
-        letter = escape[4]
-        return "" if letter in {"\n", "\r", "\r\n"} else _JS_LETTERS.get(letter, letter)
-
-    text = _JS_ESCAPE.sub(character, literal[1:-1])
-    # Escapes of a pair come one by one.
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if "\\" in literal else text
 
 
 def _is_shallow(body: bytes) -> bool:

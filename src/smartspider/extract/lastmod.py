@@ -6,6 +6,8 @@ import re
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
+from smartspider.core.moments import iso_moment, zoned
+
 _PARTIAL = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
 _LONGEST = 64
 _LENGTHS = (timedelta(days=366), timedelta(days=31), timedelta(days=1))
@@ -29,7 +31,6 @@ def latest_moment(text: str) -> float | None:
 
 def _exact(text: str) -> datetime:
     try:
-        moment = datetime.fromisoformat(text)
+        return iso_moment(text)
     except ValueError:
-        moment = parsedate_to_datetime(text)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return zoned(parsedate_to_datetime(text))

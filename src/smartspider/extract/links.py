@@ -11,10 +11,9 @@ from smartspider.core.extraction import Item, Link
 from smartspider.core.rules import Follow, PagePlan
 from smartspider.extract.cleaning import clean
 from smartspider.extract.directives import directives_of
-from smartspider.extract.follows import make_links
-from smartspider.extract.found import FoundLink
+from smartspider.extract.follows import FoundLink, make_links
 from smartspider.extract.pagination import goes_on, next_links
-from smartspider.extract.scopes import Scope, ScopeKind, WholePage
+from smartspider.extract.scopes import PAGE, Scope, ScopeKind, WholePage
 
 
 class LinkFinder(Protocol):
@@ -34,21 +33,30 @@ class FollowLinks:
         self.follow = follow
         self._finders = finders
         self.is_in_items = is_in_items
-        self.is_plain = not follow.carry and follow.request is None
-        self.rest = (follow.to, follow.priority, False, follow.max_depth, follow.allow, follow.deny)
-        """What a `Link` of this rule says after its href."""
+        self.is_plain = not is_in_items and not follow.carry and follow.request is None
         self.likeness = (follow.to, follow.max_depth, follow.allow, follow.deny)
         """Of rules with the same likeness, one link to a URL is as good as another."""
 
-    def hrefs(self, page: WholePage) -> Iterable[str]:
-        """What is found in the page."""
-        hrefs: Iterable[str] = self._finders["page"].find(page)[0]
-        return hrefs
+    def plain(self, page: WholePage, known: set[str], room: int) -> tuple[list[Link], int]:
+        """Links to what is not known yet, and how many more than there is room for."""
+        rule = self.follow
+        to, priority, max_depth, allow, deny = rule.to, rule.priority, rule.max_depth, rule.allow, rule.deny
+        links: list[Link] = []
+        dropped = 0
+        for href in self._finders[PAGE].find(page)[0]:
+            if href in known:
+                continue
+            if len(links) >= room:
+                dropped += 1
+                continue
+            known.add(href)
+            links.append(Link(href, to, priority, False, max_depth, allow, deny))
+        return links, dropped
 
     def found(self, page: WholePage, items: Places) -> list[FoundLink]:
         """What is found, with the items it was found in."""
         if not self.is_in_items:
-            return [FoundLink(value) for value in self.hrefs(page)]
+            return [FoundLink(value) for value in self._finders[PAGE].find(page)[0]]
         if items.scope is None:
             return []
         places = self._finders[items.kind].find(items.scope)
@@ -108,23 +116,15 @@ class PageLinks:
         seen: dict[tuple[object, ...], set[str]] = {}
         dropped = uncarried = 0
         for follow in self._follows:
-            if not follow.is_plain:
+            room = self._max_links - len(links)
+            if follow.is_plain:
+                more, lost = follow.plain(page, seen.setdefault(follow.likeness, set()), room)
+            else:
                 made = make_links(follow.follow, follow.found(page, items), items.items)
-                room = max(self._max_links - len(links), 0)
-                links += made.links[:room]
-                dropped += max(len(made.links) - room, 0)
+                more, lost = made.links[:room], max(len(made.links) - room, 0)
                 uncarried += made.uncarried
-                continue
-            known = seen.setdefault(follow.likeness, set())
-            rest = follow.rest
-            for href in follow.hrefs(page):
-                if href in known:
-                    continue
-                if len(links) >= self._max_links:
-                    dropped += 1
-                    continue
-                known.add(href)
-                links.append(Link(href, *rest))
+            links += more
+            dropped += lost
         return FoundLinks(links, dropped, uncarried)
 
     def _further(self, page: WholePage, found: int) -> list[Link]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import repeat
 from typing import Any
 
 from smartspider.core.errors import NotReadable
@@ -92,8 +93,8 @@ def _read_items(fields: dict[str, Column], scope: Scope) -> tuple[list[Item], di
     """All items, and for those that lack a required field its name."""
     lacking: dict[int, str] = {}
     columns = [_settled(name, field, scope, lacking) for name, field in fields.items()]
-    names = tuple(fields)
-    items: list[Item] = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+    # As many names as columns: a zip without a check of it costs half as much.
+    items: list[Item] = [dict(row) for row in map(zip, repeat(tuple(fields)), zip(*columns, strict=True))]
     if scope.document.is_stained:
         items = [_cleaned(item, scope.document) for item in items]
     return items, lacking

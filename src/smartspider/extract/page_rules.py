@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from smartspider.core.errors import Problem
 from smartspider.core.request import DEFAULT_PAGE
-from smartspider.core.rules import Cursor, Follow, NextLink, PagePlan, Rule
+from smartspider.core.rules import EXPRESSIONS, Cursor, Follow, NextLink, PagePlan, Rule
 from smartspider.extract.columns import Column
 from smartspider.extract.engine import Engine, LinkKind
 from smartspider.extract.fitting import idle_keys_of_items, kind_of_matches
@@ -83,7 +83,7 @@ class PageCompiler:
 
     def _follow(self, follow: Follow, number: int, kinds: list[ScopeKind]) -> FollowLinks:
         path = f"{self._prefix}follow[{number}].selector"
-        is_in_items = bool(self._plan.items) and (bool(follow.carry) or follow.request is not None)
+        is_in_items = self._is_in_items(follow)
         is_href = follow.request is None or follow.request.url is None
         link = LinkKind(is_href, self._plan.obeys_nofollow)
         finders: dict[ScopeKind, LinkFinder] = {}
@@ -92,6 +92,15 @@ class PageCompiler:
             if finder is not None:
                 finders[kind] = finder
         return FollowLinks(follow, finders, is_in_items=is_in_items)
+
+    def _is_in_items(self, follow: Follow) -> bool:
+        """Whether links are looked for in the items: what goes along with them is there, or they themselves
+        are, as in a feed, where the page is no JSON of its own.
+        """
+        items = self._plan.items
+        is_data = all(rule.type not in EXPRESSIONS or rule.within is not None for rule in items)
+        is_asked_of_data = follow.rule.type == "jmespath" and is_data
+        return bool(items) and (bool(follow.carry) or follow.request is not None or is_asked_of_data)
 
     def _next_link(self) -> LinkFinder | None:
         pagination = self._plan.pagination

@@ -6,9 +6,9 @@ import codecs
 import re
 
 from smartspider.core.errors import NotReadable
+from smartspider.core.nesting import is_too_deep
 from smartspider.core.page import Page
 from smartspider.extract.cleaning import STAIN
-from smartspider.extract.nesting import is_too_deep
 
 _MAGIC = (
     b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"%PDF-", b"PK\x03\x04", b"\x1f\x8b", b"7z\xbc\xaf",
@@ -26,6 +26,7 @@ _XML_BEGIN = re.compile(
     rb"<(?:rss|feed|urlset|sitemapindex|rdf:RDF|opml)[\s>])",
     re.DOTALL,
 )
+_HTML_BEGIN = (b"<!DOCTYPE html>", b"<!doctype html>", b"<html>", b"<html ")
 _HTML_TAG = re.compile(rb"<(?:!doctype\s+)?html\b", re.IGNORECASE)
 _ESCAPED_FOREIGN = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 _FOREIGN = re.compile("[\x00\ud800-\udfff]")
@@ -33,6 +34,8 @@ _FOREIGN = re.compile("[\x00\ud800-\udfff]")
 
 def is_xml_page(page: Page) -> bool:
     """Whether a page is XML that is not XHTML, by its media type or its first tag."""
+    if page.body.startswith(_HTML_BEGIN):
+        return False
     media_type, head = page.media_type, page.body[:_SAMPLE]
     if media_type.endswith(("/xml", "+xml")) and media_type != "application/xhtml+xml":
         return _HTML_TAG.search(head) is None

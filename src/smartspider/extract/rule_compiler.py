@@ -18,6 +18,7 @@ from smartspider.extract.wrong import ExpressionWrong
 from smartspider.interfaces.step import RuleSteps, Treatment
 
 _NAMES = {"css": "CSS", "xpath": "XPath"}
+_LONGEST = 300
 
 
 class Treatments:
@@ -149,5 +150,6 @@ class RuleCompiler:
         if isinstance(wrong, WithinWrong):
             kind, expr, path = "CSS", rule.within, path.removesuffix(".expr") + ".in"
         place = "" if wrong.at is None else f" at position {wrong.at}"
-        what = f"the {kind} expression {expr!r} is wrong{place}: {wrong.what}"
+        quoted = repr(expr) if len(str(expr)) <= _LONGEST else repr(str(expr)[:_LONGEST]) + "..."
+        what = f"the {kind} expression {quoted} is wrong{place}: {wrong.what}"
         self.refuse(Problem(path, what, wrong.hint))

@@ -17,6 +17,8 @@ _PSEUDO = re.compile(r"::(?P<name>[\w-]*)(?P<call>\((?P<arg>[^)]*)\))?")
 _PLAIN = re.compile(r"[^\s>+~,\\\"'\[\](){}:]+")
 _SCOPE_HEAD = re.compile(r":scope(?![\w-])", re.IGNORECASE)
 _CLOSING = {"[": "]", "(": ")"}
+_DEEPEST = 20
+"""Brackets in brackets: nobody writes more, and those who read them here recurse."""
 
 
 class SelectorWrong(ExpressionWrong):
@@ -116,8 +118,10 @@ def _end_of_compound(expr: str, position: int) -> int:
     return min(position, len(expr))
 
 
-def _end_of_block(expr: str, start: int) -> int:
+def _end_of_block(expr: str, start: int, depth: int = 1) -> int:
     """The position after the bracket or parenthesis that closes the one at `start`."""
+    if depth > _DEEPEST:
+        raise SelectorWrong(start, f"brackets stand in each other more than {_DEEPEST} deep")
     closing = _CLOSING[expr[start]]
     position = start + 1
     while position < len(expr):
@@ -127,7 +131,7 @@ def _end_of_block(expr: str, start: int) -> int:
         if character == "\\":
             position += 2
         elif character in _CLOSING:
-            position = _end_of_block(expr, position)
+            position = _end_of_block(expr, position, depth + 1)
         elif character in "\"'":
             position = _end_of_string(expr, position)
         else:

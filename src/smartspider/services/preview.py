@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from smartspider.core.extraction import Item, StepCount
+from smartspider.core.extraction import Item, Rejected, StepCount
 
 FOLLOWED_SHOWN = 5
 REFUSED_SHOWN = 3
@@ -61,6 +61,13 @@ class Preview(msgspec.Struct, frozen=True):
     rows: list[Item]
     columns: list[str]
     coverage: list[Coverage]
+
+
+def told_rejects(rejected: Sequence[Rejected]) -> list[dict[str, Any]]:
+    """Rejected items as people and programs read them: why, and what was wrong."""
+    return [
+        {"reason": one.reason, "step": one.step, "field": one.field, "value": one.value} for one in rejected
+    ]
 
 
 def preview_of(pages: Sequence[PageSeen], failures: Sequence[Failure], columns: Sequence[str]) -> Preview:

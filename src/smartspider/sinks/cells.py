@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from smartspider.core.extraction import Item
+from smartspider.core.moments import iso_moment
 
 T = TypeVar("T")
 
@@ -52,8 +53,7 @@ def text_of(value: Any) -> str:
 def moment_of(text: str) -> datetime | None:
     """The moment an ISO 8601 text means, in UTC; without a time zone it is taken for UTC."""
     try:
-        moment = datetime.fromisoformat(text)
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        return iso_moment(text).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
 

@@ -10,7 +10,7 @@ import pytest
 from smartspider.core.errors import TaskInvalid
 from smartspider.core.extraction import Extraction
 from smartspider.core.rules import FieldRule, Follow, PageParam, RequestTemplate, Rule, StopWhen
-from smartspider.extract.found import FoundLink
+from smartspider.extract.follows import FoundLink
 
 Read = Callable[..., Extraction]
 
@@ -199,3 +199,14 @@ def test_foreign_characters_in_links_are_taken_out(read: Read) -> None:
 
 def test_a_found_link_knows_its_item() -> None:
     assert FoundLink("/a") == ("/a", None)
+
+
+def test_links_of_page_data_are_looked_for_in_its_items(read: Read) -> None:
+    data = '<script type="application/ld+json">[{"n": 1, "url": "/1"}, {"n": 2, "url": "/2"}]</script>'
+    extraction = read(
+        data,
+        items=Rule("json_ld", None),
+        fields={"n": Rule("jmespath", "n")},
+        follow=(follow("jmespath", "url"),),
+    )
+    assert hrefs(extraction) == ["/1", "/2"]

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from smartspider.core.errors import NotReadable
 from smartspider.core.extraction import Extraction
+from smartspider.core.nesting import is_too_deep
 from smartspider.core.rules import FieldRule, Follow, Rule
 from smartspider.extract.cleaning import clean
-from smartspider.extract.nesting import is_too_deep
 
 Read = Callable[..., Extraction]
 

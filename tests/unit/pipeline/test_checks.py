@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from smartspider.core.errors import TaskInvalid
 from smartspider.interfaces.step import StepFailed
 
 One = Callable[..., Any]
@@ -108,8 +109,17 @@ def test_a_field_can_be_checked_by_a_schema(run: Run) -> None:
 
 
 def test_a_schema_that_refers_to_what_it_has_not_rejects_and_says_so(run: Run) -> None:
-    done = run([{"use": "schema", "json_schema": {"$ref": "#/$defs/x"}}], {"a": 1})
+    named = {"$id": "http://example.com/s", "$ref": "#/$defs/x"}
+    done = run([{"use": "schema", "json_schema": named}], {"a": 1})
     assert "cannot be checked: the schema refers to '/$defs/x'" in done.rejected[0].reason
+
+
+def test_a_reference_that_leads_nowhere_is_refused_before_any_item(run: Run) -> None:
+    part = {"$id": "http://example.com/part", "$ref": "#/$defs/y", "$defs": {"y": {"type": "number"}}}
+    for whole in ({"$ref": "#/$defs/x", "$defs": {"x": {}}}, {"$ref": "#/$defs/x", "$defs": {"x": part}}):
+        assert run([{"use": "schema", "fields": ["a"], "json_schema": whole}], {"a": 1}).items == [{"a": 1}]
+    with pytest.raises(TaskInvalid, match=r"it refers to '#/\$defs/x', which it has not"):
+        run([{"use": "schema", "json_schema": {"$ref": "#/$defs/x"}}], {"a": 1})
 
 
 def test_required_sees_an_object_that_is_not_there(run: Run) -> None:

@@ -14,8 +14,7 @@ from smartspider.core.request import NO_EXTRAS, Extras, Request, make_request
 from smartspider.core.rules import Follow, PagePlan, RequestTemplate, Rule, StopWhen
 from smartspider.core.scope import Scope
 from smartspider.engine.links import LinkFilter
-from smartspider.extract.follows import CARRIED_BYTES, CARRIED_BYTES_OF_A_PAGE, Made, make_links
-from smartspider.extract.found import FoundLink
+from smartspider.extract.follows import CARRIED_BYTES, CARRIED_BYTES_OF_A_PAGE, FoundLink, Made, make_links
 
 ITEMS: list[Item | None] = [
     {"title": "Öl & Co", "price": 3.5, "tags": ["a"], "id": 1},
@@ -91,7 +90,7 @@ def test_without_a_template_for_the_url_the_value_is_the_url() -> None:
 
 def test_a_body_of_json_keeps_types_and_says_what_it_is() -> None:
     body = {"id": "{value}", "price": "{price}", "note": "no. {id}", "q": "query { a {b c} }"}
-    extras = only(FoundLink(12, 0), url="/api", method="POST", body=body).extras  # type: ignore[arg-type] # JSON rules find numbers
+    extras = only(FoundLink(12, 0), url="/api", method="POST", body=body).extras
     assert extras.method == "POST"
     assert extras.headers == (("Content-Type", "application/json"),)
     assert msgspec.json.decode(extras.body or b"") == {

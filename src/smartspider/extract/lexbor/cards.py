@@ -102,8 +102,11 @@ def _shared_parent(nodes: list[LexborNode]) -> LexborNode | None:
     if not nodes:
         return None
     first = nodes[0].parent
-    if first is None or any(
-        (parent := node.parent) is None or parent.mem_id != first.mem_id for node in nodes
-    ):
+    if first is None:
         return None
+    its_id = first.mem_id
+    for node in nodes:
+        parent = node.parent
+        if parent is None or parent.mem_id != its_id:
+            return None
     return first

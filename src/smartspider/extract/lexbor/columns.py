@@ -12,8 +12,9 @@ from smartspider.extract.columns import Leaf
 from smartspider.extract.document import Document
 from smartspider.extract.lexbor.cards import Cards
 from smartspider.extract.lexbor.query import Query
-from smartspider.extract.lexbor.values import html_of, list_values, text_of
+from smartspider.extract.lexbor.values import html_of, list_values
 from smartspider.extract.scopes import WholePage
+from smartspider.extract.texts import text_of
 
 
 class CssColumn(Leaf):

@@ -9,8 +9,9 @@ from selectolax.lexbor import LexborNode
 from smartspider.extract.hrefs import implied_href, is_nofollow, page_href
 from smartspider.extract.lexbor.cards import Cards
 from smartspider.extract.lexbor.query import Query
-from smartspider.extract.lexbor.values import Found, list_values, text_of
+from smartspider.extract.lexbor.values import Found, list_values
 from smartspider.extract.scopes import WholePage
+from smartspider.extract.texts import text_of
 
 
 class CssLinks:
@@ -66,7 +67,6 @@ class CssLinks:
             href = implied_href(node.tag, attributes) if "src" in attributes else attributes.get("href")
         if not href:
             return None
-        rel = attributes.get("rel")
-        if rel and self._obeys_nofollow and is_nofollow(rel):
+        if "rel" in attributes and self._obeys_nofollow and is_nofollow(attributes["rel"]):
             return None
         return page_href(href) if self._is_href else href

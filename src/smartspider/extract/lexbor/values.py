@@ -12,33 +12,10 @@ from selectolax.lexbor import LexborNode
 from smartspider.extract.document import Document
 from smartspider.extract.lexbor.outer_html import outer_html
 from smartspider.extract.lexbor.query import MARK, Query
+from smartspider.extract.texts import text_of
 
 Found = list[tuple[Query, list[LexborNode]]]
 """The queries of one expression, and the nodes each found."""
-
-
-def text_of(node: LexborNode, document: Document) -> str:
-    """An element's text with whitespace collapsed, without the scripts and styles inside it."""
-    child = node.first_child
-    if child is None:
-        return ""
-    text = child.text_content
-    if text is None or child.next is not None:
-        has_script = node.mem_id in document.script_holders
-        text = "".join(_readable_texts(node)) if has_script else node.text()
-    if text.isprintable() and "  " not in text:
-        # Whitespace other than the space is not printable: nothing to collapse, at a fraction of the cost.
-        return text.strip(" ")
-    return " ".join(text.split())
-
-
-def _readable_texts(node: LexborNode) -> Iterator[str]:
-    for inner in node.traverse(include_text=True):
-        text = inner.text_content
-        if text is not None:
-            parent = inner.parent
-            if parent is None or parent.tag not in {"script", "style"}:
-                yield text
 
 
 def html_of(node: LexborNode) -> str:

@@ -9,6 +9,7 @@ from smartspider.extract.libxml.css import CssTranslator
 from smartspider.extract.libxml.links import XPathLinks
 from smartspider.extract.libxml.xpath import Expression, Strings
 from smartspider.extract.selector import Member, read_selector
+from smartspider.extract.wrong import ExpressionWrong
 
 
 class LibxmlEngine:
@@ -54,7 +55,10 @@ class LibxmlEngine:
 
     def xpath_finder(self, expr: str) -> XPathFinder:
         """The elements of an XPath rule; raises `ExpressionWrong`."""
-        return XPathFinder(Expression(expr))
+        expression = Expression(expr)
+        if not expression.finds_nodes:
+            raise ExpressionWrong(None, "it calculates a value instead of finding elements")
+        return XPathFinder(expression)
 
     def xpath_links(self, expr: str, link: LinkKind) -> XPathLinks:
         """The links of an XPath rule; raises `ExpressionWrong`."""

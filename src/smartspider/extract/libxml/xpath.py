@@ -91,7 +91,11 @@ class Expression:
         self._uses = 0
         self._compiled: dict[tuple[str, ...], etree.XPath] = {}
         self._plain = None if parts.prefixes else self._compile({})
-        _try_out(self._plain or self._compile({prefix: _uri(prefix, {}) for prefix in parts.prefixes}))
+        sample = _try_out(
+            self._plain or self._compile({prefix: _uri(prefix, {}) for prefix in parts.prefixes})
+        )
+        self.finds_nodes = isinstance(sample, list)
+        """False when it calculates something, as `count(//a)` does."""
 
     def _bound(self, document: Document) -> etree.XPath:
         """The evaluator for a document: its prefixes mean what they mean there."""
@@ -182,10 +186,10 @@ def _position(wrong: etree.XPathSyntaxError, expr: str) -> int | None:
     return at if at is None or at <= len(expr.encode()) else None
 
 
-def _try_out(evaluate: etree.XPath) -> None:
+def _try_out(evaluate: etree.XPath) -> Any:
     """Functions say what is wrong with their arguments only when they are called."""
     try:
-        evaluate(etree.fromstring(_SAMPLE))
+        return evaluate(etree.fromstring(_SAMPLE))
     except FAILURES as wrong:
         raise ExpressionWrong(None, str(wrong).lower()) from None
 

@@ -13,7 +13,7 @@ from smartspider.extract.sources.article_text import find_text
 from smartspider.extract.sources.moments import moment
 from smartspider.extract.sources.opengraph import first_text
 from smartspider.extract.sources.schema_org import Thing, Things, text, types_of
-from smartspider.extract.sources.texts import text_of
+from smartspider.extract.texts import text_of
 
 _ARTICLES = ("Article", "Posting", "Report", "Review", "Recipe", "WebPage")
 _DATE_IN_PATH = re.compile(r"/((?:19|20)\d\d)[/-]([01]\d)[/-]([0-3]\d)(?=[/_-]|$)")

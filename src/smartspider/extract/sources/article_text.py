@@ -13,8 +13,7 @@ from smartspider.extract.reading import readable_html
 from smartspider.extract.sources import read_source
 from smartspider.extract.sources.main_content import main_of
 from smartspider.extract.sources.markdown import markdown_of
-from smartspider.extract.sources.texts import text_of
-from smartspider.extract.texts import collapsed
+from smartspider.extract.texts import collapsed, text_of
 
 _LARGEST = 5_000_000
 _MOST_TAGS = 50_000

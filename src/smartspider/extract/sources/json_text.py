@@ -25,12 +25,6 @@ _ODDITY = re.compile(
 )
 _MENDABLE = (",", "}", "]", "undefined", "-Infinity")
 _TAIL = 256
-_SIMPLE_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
-_JS_ESCAPE = re.compile(r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
-_JS_TEXT = re.compile(
-    r'"(?P<double>(?:[^"\\\n]|\\.)*+)"|\'(?P<single>(?:[^\'\\\n]|\\.)*+)\'|`(?P<plain>(?:[^`\\$]|\\.)*+)`',
-    re.DOTALL,
-)
 _lenient = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
 
 
@@ -101,27 +95,6 @@ def _skip_space(text: str, start: int) -> int:
     while start < len(text) and text[start].isspace():
         start += 1
     return start
-
-
-def js_string(text: str, start: int) -> Found:
-    """The JavaScript string literal at a position, unescaped; raises `JsonBroken`."""
-    found = _JS_TEXT.match(text, start)
-    if found is None:
-        raise JsonBroken(start)
-    inner = found[found.lastgroup or 0]
-    if "\\" in inner:
-        inner = _JS_ESCAPE.sub(_unescape, inner)
-        # Surrogates in pairs are one character.
-        inner = inner.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return Found(inner, found.end())
-
-
-def _unescape(found: re.Match[str]) -> str:
-    code = found[1] or found[2] or found[3]
-    if code is None:
-        return _SIMPLE_ESCAPES.get(found[4], found[4])
-    number = int(code, 16)
-    return chr(number) if number <= 0x10FFFF else "\ufffd"
 
 
 def _bounded(value: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from selectolax.lexbor import LexborNode
 
 from smartspider.extract.document import Document
-from smartspider.extract.sources.texts import text_of
+from smartspider.extract.texts import text_of
 
 NEVER = frozenset(
     "head script style template noscript iframe object embed svg canvas audio video map math "

@@ -8,7 +8,7 @@ from smartspider.extract.directives import base_of
 from smartspider.extract.document import Document
 from smartspider.extract.sources.main_content import main_of
 from smartspider.extract.sources.markdown_writer import MarkdownWriter
-from smartspider.extract.sources.texts import text_of
+from smartspider.extract.texts import text_of
 
 _SHARE = 0.1
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from smartspider.core.moments import iso_moment
 from smartspider.extract.texts import collapsed
 
 _LONGEST = 100
@@ -39,9 +40,8 @@ def utc_moment(value: Any) -> str | None:
     text = moment(value)
     if text is None:
         return None
-    found = datetime.fromisoformat(text)
     try:
-        return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
+        return iso_moment(text).astimezone(UTC).isoformat()
     except OverflowError:
         return None
 

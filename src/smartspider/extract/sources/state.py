@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from smartspider.extract.document import Document
+from smartspider.extract.js_strings import js_string
 from smartspider.extract.sources.json_ld import media_type_of, script_text
-from smartspider.extract.sources.json_text import Found, JsonBroken, first_json, js_string, loose_json
+from smartspider.extract.sources.json_text import Found, JsonBroken, first_json, loose_json
 
 _SCRIPTS = frozenset({"", "text/javascript", "application/javascript", "module", "text/ecmascript"})
 _MOST = 500
@@ -81,5 +82,7 @@ def _assigned(script: str, budget: _Budget) -> Iterator[tuple[str, Any]]:
 def _value_at(script: str, found: re.Match[str]) -> Found:
     if found["parse"] is None:
         return first_json(script, found.end())
-    text, end = js_string(script, found.end())
-    return Found(loose_json(text), end)
+    literal = js_string(script, found.end())
+    if literal is None:
+        raise JsonBroken(found.end())
+    return Found(loose_json(literal.text), literal.end)

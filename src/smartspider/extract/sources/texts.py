@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from selectolax.lexbor import LexborNode
 
 from smartspider.extract.document import Document
-from smartspider.extract.texts import collapsed
+from smartspider.extract.texts import text_of
 
 _LEAST = 1_000_000
-
-
-def text_of(node: LexborNode, document: Document) -> str:
-    """An element's text with whitespace collapsed, without the scripts and styles inside it."""
-    if node.mem_id not in document.script_holders:
-        return collapsed(node.text())
-    return collapsed("".join(_readable(node)))
-
-
-def _readable(node: LexborNode) -> Iterator[str]:
-    for inner in node.traverse(include_text=True):
-        text = inner.text_content
-        if text is not None and (inner.parent is None or inner.parent.tag not in {"script", "style"}):
-            yield text
 
 
 class Texts:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from smartspider.pipeline.steps.html_depth import refuse_too_much
+from smartspider.core.nesting import TWO_SECONDS, is_too_deep
+from smartspider.interfaces.step import StepFailed
 from smartspider.pipeline.steps.shapes import TextStep
 
 _BLOCKS = frozenset(
@@ -15,6 +16,7 @@ _BLOCKS = frozenset(
 _CELLS = frozenset({"td", "th"})
 _UNREAD = "script,style,template,noscript,head,svg"
 _HAS_UNREAD = re.compile(f"<(?:{_UNREAD.replace(',', '|')})", re.IGNORECASE)
+_MOST_TAGS = 100_000
 _BREAK = "\ufdd1"
 """A noncharacter: stands for a line break that the layout makes, unlike those of the source."""
 
@@ -33,11 +35,15 @@ class HtmlTextStep(TextStep):
 
 
 def parsed_body(html: str) -> Any:
-    """The body of a fragment, without what nobody reads."""
+    """The body of a fragment, without what nobody reads; raises `StepFailed` for what would take seconds."""
     from selectolax.lexbor import LexborHTMLParser
 
-    refuse_too_much(html)
-    tree = LexborHTMLParser(html.encode("utf-8", "replace"))
+    data = html.encode("utf-8", "replace")
+    if data.count(b"<") > _MOST_TAGS:
+        raise StepFailed("is HTML with too many tags")
+    if is_too_deep(data, TWO_SECONDS // 4):
+        raise StepFailed("is HTML that is nested too deep")
+    tree = LexborHTMLParser(data)
     if _HAS_UNREAD.search(html):
         for node in reversed(tree.css(_UNREAD)):  # the inner ones first
             node.decompose()

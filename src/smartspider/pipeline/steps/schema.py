@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -38,6 +39,7 @@ class SchemaStep(Check):
             place = "".join(f"[{part!r}]" for part in error.absolute_path)
             reason = f"is not a JSON Schema{f' at {place}' if place else ''}: {error.message[:_LONGEST]}"
             raise OptionWrong("json_schema", reason) from error
+        _require_targets(json_schema)
         self._validator = kind(json_schema, registry=Registry())
 
     def treat(self, value: Any, _: Around) -> Any:
@@ -68,6 +70,24 @@ class SchemaStep(Check):
         if error is not None:
             place = ".".join(map(str, error.absolute_path))
             raise StepFailed(f"is not valid{f' at {place}' if place else ''}: {error.message[:_LONGEST]}")
+
+
+def _require_targets(schema: dict[str, Any]) -> None:
+    """A reference that leads nowhere would cost every item. Where parts have names of their own, or in
+    another draft, only the validator knows where a reference leads.
+    """
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+    from referencing.jsonschema import DRAFT202012
+
+    if "$schema" in schema or '"$id"' in json.dumps(schema):
+        return
+    resolver = Registry().with_resource("", DRAFT202012.create_resource(schema)).resolver()
+    for ref in _references(schema, 0):
+        try:
+            resolver.lookup(ref)
+        except Unresolvable as lost:
+            raise OptionWrong("json_schema", f"it refers to {ref!r}, which it has not") from lost
 
 
 def _references(schema: Any, depth: int) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Guarding the parser from pages that nest without end.
+"""Guarding parsers from HTML that nests without end.
 
 An HTML parser looks through the open elements at every `<div>`, so its time grows with tags times depth: half
 a megabyte of unclosed `<div>` takes most of a minute.
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-_HARMLESS_BYTES = 65_536
-_BUDGET = 400_000_000
-"""Tags times depth; about two seconds."""
+TWO_SECONDS = 400_000_000
+"""Tags times depth that take about so long."""
+_SHORTEST_TAG = 3
 _CHUNK = 4096
 _TAG = re.compile(rb"<(/?)([a-zA-Z][^\s/>]*)")
 _FLAT = frozenset(
@@ -20,12 +20,12 @@ _FLAT = frozenset(
 """Elements that have no end tag, or that the next of their kind ends."""
 
 
-def is_too_deep(html: bytes) -> bool:
+def is_too_deep(html: bytes, budget: int = TWO_SECONDS) -> bool:
     """Whether parsing would take more than the budget. Costs nothing worth naming for an ordinary page."""
-    if len(html) < _HARMLESS_BYTES:
+    if (len(html) // _SHORTEST_TAG) ** 2 <= budget:
         return False
     tags = html.count(b"<")
-    return tags * _depth_bound(html) > _BUDGET and tags * _depth(html, _BUDGET // tags) > _BUDGET
+    return tags * _depth_bound(html) > budget and tags * _depth(html, budget // tags) > budget
 
 
 def _depth_bound(html: bytes) -> int:
