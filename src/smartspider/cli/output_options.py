@@ -35,7 +35,7 @@ _OPTIONS = (
     click.option("--split-rows", type=click.IntRange(1), metavar="N", help="Begin a new file after N rows."),
     click.option(
         "--split-mb",
-        type=click.FloatRange(0, min_open=True),
+        type=click.FloatRange(0, 1_000_000, min_open=True),
         metavar="N",
         help="Begin a new file when one has reached N megabytes, before compression.",
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +24,8 @@ ENVELOPE = (
 )  # fmt: skip
 """The columns when rows are wanted with where they come from; the item itself is `data`."""
 
+_OWN_DATABASE = "smartspider.db"
+
 Output = Callable[[Path, Sequence[Column], OutputOptions], Sink]
 
 
@@ -42,7 +45,10 @@ def check_outputs(
     for path in paths:
         _require_room(path, _output_for(path), ENVELOPE if options.has_envelope else columns)
         check_target(part_of(path, 1) if options.is_split else path)
-        target = path.resolve()
+        target = Path(os.path.realpath(path))  # unlike `resolve`, it ends on a link that leads to itself
+        if target.name == _OWN_DATABASE:
+            hint = "choose another name: the database holds the runs themselves"
+            raise TaskInvalid(f"the output {path} has the name of a crawl's own database", hint=hint)
         if target in targets:
             raise TaskInvalid(f"the output {path} is named twice", hint="give each file once")
         targets.add(target)

@@ -12,6 +12,8 @@ from smartspider.sinks.files import PendingFile
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _RISKY = tuple("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - the wide forms are what is meant
+_SKIPPED = " \xa0\ufeff\u200b"
+"""What a spreadsheet may pass over on its way to a formula."""
 _NUMBER = re.compile(r"[+-]?[0-9]{1,40}(?:[.,][0-9]{1,40}){0,20}(?:[eE][+-]?[0-9]{1,4})?%?")
 
 
@@ -59,4 +61,5 @@ def _cell(value: Any) -> str:
 
 
 def _guarded(cell: str) -> str:
-    return f"'{cell}" if cell.startswith(_RISKY) and not _NUMBER.fullmatch(cell) else cell
+    bare = cell.lstrip(_SKIPPED)
+    return f"'{cell}" if bare.startswith(_RISKY) and not _NUMBER.fullmatch(bare) else cell

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from contextlib import suppress
@@ -31,7 +32,7 @@ class SplitSink:
         self._rows = 0
         stem, ending = _stem_and_ending(path)
         names = rf"{re.escape(stem)}-\d{{{_DIGITS}}}{re.escape(ending)}"
-        remove_orphans(path.resolve().parent, names)
+        remove_orphans(Path(os.path.realpath(path)).parent, names)
         self._parts = [open_part(part_of(path, 1))]
 
     def write(self, item: Item) -> None:

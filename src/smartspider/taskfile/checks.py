@@ -26,6 +26,7 @@ def cross_problems(task: Task) -> list[Problem]:
         *_sitemaps(task),
         *_page_problems(task),
         *_field_names(task),
+        *_item_dedup(task),
         *_intervals(task),
     ]
 
@@ -138,12 +139,19 @@ def _field_names(task: Task) -> Iterator[Problem]:
     known = list(dict.fromkeys([*fields, *_made_fields(task)]))
     named = {
         "dedup.items": task.dedup.items,
+        "dedup.update": task.dedup.update,
         "alerts.empty_fields": task.alerts.empty_fields if task.alerts else None,
     }
     for path, names in named.items():
         for index, name in enumerate(names if isinstance(names, list) else ()):
             if name not in known:
                 yield _unknown(f"{path}[{index}]", "field", name, known)
+
+
+def _item_dedup(task: Task) -> Iterator[Problem]:
+    if task.dedup.update and task.dedup.keep == "last":
+        reason = "the last item stays as it is, so there is nothing to update"
+        yield Problem("dedup.update", reason, "leave it out, or keep the first")
 
 
 def _intervals(task: Task) -> Iterator[Problem]:

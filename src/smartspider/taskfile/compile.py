@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator
 
 from smartspider.core.dedup import ItemDedup, unique_keys
@@ -21,6 +19,7 @@ from smartspider.taskfile.compile_sitemaps import sitemap_plans, sitemap_request
 from smartspider.taskfile.entries import entry_requests
 from smartspider.taskfile.model import Task
 from smartspider.taskfile.sections import Adaptive
+from smartspider.taskfile.spec import spec_of
 from smartspider.taskfile.values import duration_s, host_in_punycode
 
 _GENTLE_DELAY_S = 0.1
@@ -34,11 +33,11 @@ def compile_task(task: Task) -> Plan:
     pages = page_plans(task) | sitemap_plans(task)
     known = {entry.fingerprint for entry in entries}
     sitemaps = [each for each in sitemap_requests(task, entries, canonical) if each.fingerprint not in known]
-    spec = task.as_written()
+    written = spec_of(task)
     return Plan(
-        name=task.name,
-        spec=_json(spec, is_sorted=False),
-        spec_hash=hashlib.sha256(_json(spec, is_sorted=True)).hexdigest(),
+        name=written.name,
+        spec=written.spec,
+        spec_hash=written.spec_hash,
         entries=(*entries, *sitemaps),
         pages=pages,
         scope=_scope(task, frozenset(entry.host for entry in entries)),
@@ -57,11 +56,6 @@ def compile_task(task: Task) -> Plan:
         items=_item_dedup(task),
         recrawl=_recrawl(task),
     )
-
-
-def _json(document: object, *, is_sorted: bool) -> bytes:
-    """The spec keeps the order of fields, which is the order of columns; its hash does not depend on it."""
-    return json.dumps(document, ensure_ascii=False, sort_keys=is_sorted, separators=(",", ":")).encode()
 
 
 def _scope(task: Task, entry_hosts: frozenset[str]) -> Scope:

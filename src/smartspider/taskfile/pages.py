@@ -161,6 +161,14 @@ class Offset(_Pages):
     limit_param: Param | None = Field(
         default=None, description="Query parameter that carries the size, if the site wants one."
     )
+
+    @field_validator("limit_param")
+    @classmethod
+    def _is_another(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is not None and value == info.data.get("param"):
+            raise wrong("is the parameter of the offset too", "one of them would overwrite the other")
+        return value
+
     stop: int | None = Field(
         default=None,
         ge=0,

@@ -84,8 +84,10 @@ def _problem(detail: ErrorDetails) -> Problem:
         return _missing_key(location, path)
     if kind == WRONG_KIND:
         return _wrong_kind(path, value, detail["msg"])
-    reason = _reason(detail)
-    return Problem(path, f"{shown(value)} {reason}", _hint(detail))
+    if "headers" in location[:-1] and location[-1] != "[key]":
+        # What a header holds may be a secret, and messages end up in logs.
+        return Problem(path, f"the value {_reason(detail)}", _hint(detail).partition(": ")[0])
+    return Problem(path, f"{shown(value)} {_reason(detail)}", _hint(detail))
 
 
 def _visible(location: Iterable[int | str]) -> list[int | str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from smartspider.core.moments import iso_moment
 from smartspider.core.urls import host_of, normal_url
 
 WRONG_VALUE = "wrong_value"
@@ -22,6 +22,8 @@ _CRON_FIELD = re.compile(r"[0-9A-Za-z*/,?#\-]+")
 _TIMEZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+\-]*(/[A-Za-z0-9_+\-]+)*")
 _TEMPLATE = re.compile(r"\{[^{}]+\}")
 _HEADER_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_FRAMING = frozenset({"content-length", "transfer-encoding"})
+"""Headers that say where a request ends: with a wrong one the host waits for ever, or reads two for one."""
 
 
 def wrong(reason: str, hint: str = "") -> PydanticCustomError:
@@ -105,7 +107,7 @@ def checked_moment(value: str) -> str:
     """The value itself, when it is a duration or an ISO date, with or without a time."""
     if _DURATION.fullmatch(value) is None:
         try:
-            datetime.fromisoformat(value)
+            iso_moment(value)
         except ValueError as error:
             raise wrong("is neither a duration nor a date", "like '7d', '12h' or '2026-01-31'") from error
     return value
@@ -115,8 +117,7 @@ def age_or_moment(value: str) -> tuple[float | None, float | None]:
     """A duration as seconds, or a date as a moment; a date without a zone is UTC."""
     if _DURATION.fullmatch(value) is not None:
         return duration_s(value), None
-    moment = datetime.fromisoformat(value)
-    return None, (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    return None, iso_moment(value).timestamp()
 
 
 def _cron(value: str) -> str:
@@ -138,6 +139,8 @@ def _timezone(value: str) -> str:
 def _header_name(value: str) -> str:
     if _HEADER_NAME.fullmatch(value) is None:
         raise wrong("is not a header name", "letters, digits and '-'")
+    if value.lower() in _FRAMING:
+        raise wrong("says where a request ends", "leave it out: it is written as the body needs it")
     return value
 
 

@@ -151,7 +151,7 @@ CASES: list[tuple[str, list[Any], list[Any]]] = [
     ("dedup.items", ["content", None], ["contents", [], [""], True]),
     ("dedup.scope", ["run", "task"], ["all"]),
     ("dedup.keep", ["first", "last"], ["both"]),
-    ("dedup.update", [["likes"], []], ["likes", [""]]),
+    ("dedup.update", [[]], ["likes", [""], ["likes"]]),
     ("dedup.ignore_params", [["sid"]], ["sid", [""], ["a=b"]]),
     ("dedup.drop_tracking", [False], ["no", None]),
     ("recrawl.conditional", [True, False], ["yes", None]),

@@ -57,3 +57,12 @@ def test_the_shortest_interval_cannot_be_longer_than_the_longest() -> None:
     (problem,) = error.value.problems
     assert problem.path == "recrawl.adaptive.min"
     assert problem.message == "the shortest interval 2d is longer than the longest, 25h"
+
+
+def test_what_stays_as_it_is_cannot_be_updated(small: dict[str, Any]) -> None:
+    task = {**small, "selectors": {"fields": {"likes": "b"}}}
+    dedup = {"items": ["likes"], "update": ["likes"]}
+    parse_task({**task, "dedup": dedup})
+    with pytest.raises(TaskInvalid) as caught:
+        parse_task({**task, "dedup": {**dedup, "keep": "last"}})
+    assert [problem.path for problem in caught.value.problems] == ["dedup.update"]
