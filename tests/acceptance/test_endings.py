@@ -35,6 +35,15 @@ def test_a_host_that_cannot_be_reached_fails_the_run_with_one_clear_line(worksho
     assert "Traceback" not in finished.err
 
 
+def test_a_failed_run_without_rows_leaves_the_file_of_an_earlier_one(workshop: Workshop) -> None:
+    workshop.write(title_task(f"http://127.0.0.1:{unused_port()}/", retry=QUICK_RETRY))
+    (workshop.folder / "rows.jsonl").write_text("precious\n")
+    finished = workshop.crawl("-o", "rows.jsonl").expect(6)
+    assert "rows.jsonl stays as it was" in finished.err
+    assert finished.json["outputs"] == []
+    assert (workshop.folder / "rows.jsonl").read_text() == "precious\n"
+
+
 def test_a_name_that_does_not_resolve_fails_the_run(workshop: Workshop) -> None:
     workshop.write(title_task("http://no-such-host.invalid/", retry=QUICK_RETRY))
     finished = workshop.crawl().expect(6)

@@ -61,8 +61,10 @@ def _show(preview: Preview, task: Path) -> None:
         _show_coverage(preview)
     elif preview.pages:
         tell("no rows: no item was found on these pages (or every one was rejected)")
-    if preview.pages:
+    if preview.rows:
         say(f"nothing was kept; next: smartspider crawl {task} -o rows.csv")
+    elif preview.pages:
+        say(f"nothing was kept; try selectors with: smartspider shell {preview.pages[0].url}")
 
 
 def _show_page(page: PageSeen) -> None:

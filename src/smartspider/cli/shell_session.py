@@ -14,6 +14,7 @@ from smartspider.cli.tables import cell, show_rows
 from smartspider.core.errors import SmartSpiderError, TaskInvalid
 from smartspider.core.page import Page
 from smartspider.core.rules import EXPRESSIONS, RuleType
+from smartspider.core.urls import normal_url
 from smartspider.services.trying import VALUE, Tried, plain_rule, task_from, try_rules
 from smartspider.taskfile.load import parse_task
 from smartspider.wiring.fetch_one import fetch_one
@@ -199,6 +200,7 @@ class Session:
             say(f"  wrote {path}; next: smartspider dry-run {path}")
 
     def _fetch(self, url: str) -> None:
+        url = (normal_url(url, self._page.url) if self._page else None) or url
         self._page = run_loop(fetch_one(url, obey_robots=self._obey_robots))
         self._url = url
         self._describe("")

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 CELL_WIDTH = 28
 FRAME = 3
-NARROWEST = 11
-"""Characters of the terminal that a column needs to be worth reading, its frame included."""
+"""Characters that a column needs around its cells."""
+NARROWEST = 8
+"""Characters of a cell that are worth reading."""
 _CELL_CHARS = 200
 """More than a cell can show; what is cut here need not be measured."""
 
@@ -26,28 +27,40 @@ def show_rows(
     from rich.console import Console
 
     console = Console(stderr=is_talk)
-    if len(columns) * NARROWEST <= console.width:
-        console.print(_table(rows, columns, title))
+    cells = [[cell(row.get(name)) for name in columns] for row in rows]
+    widths = _widths([list(columns), *cells], console.width)
+    if widths:
+        console.print(_table(columns, cells, widths, title))
         return
     lines = [title] if title else []
-    width = max(map(len, columns), default=0)
-    for row in rows:
+    longest = max(map(len, columns), default=0)
+    for values in cells:
         lines.append("-" * min(console.width, 40))
-        lines += [f"{name:<{width}}  {cell(row.get(name))}"[: console.width] for name in columns]
+        pairs = zip(columns, values, strict=True)
+        lines += [f"{name:<{longest}}  {value}"[: console.width] for name, value in pairs]
     for line in lines:
         (sys.stderr if is_talk else sys.stdout).write(line + "\n")
 
 
-def _table(rows: Iterable[dict[str, Any]], columns: Sequence[str], title: str) -> Table:
+def _widths(lines: Sequence[Sequence[str]], room: int) -> list[int]:
+    """How wide each column is: what it needs, the widest cut down until all fit; empty when they cannot."""
+    from rich.cells import cell_len
+
+    widths = [min(max(map(cell_len, column)), CELL_WIDTH) for column in zip(*lines, strict=True)]
+    too_much = sum(widths) + FRAME * len(widths) + 1 - room
+    while too_much > 0 and max(widths, default=0) > NARROWEST:
+        widths[widths.index(max(widths))] -= 1
+        too_much -= 1
+    return widths if too_much <= 0 else []
+
+
+def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], widths: list[int], title: str) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    cells = [[cell(row.get(name)) for name in columns] for row in rows]
     table = Table(title=Text(title) if title else None, title_justify="left")
-    for number, name in enumerate(columns):
-        longest = max([len(name), *(len(line[number]) for line in cells)])
-        least = min(longest, NARROWEST - FRAME)
-        table.add_column(Text(name), overflow="ellipsis", no_wrap=True, min_width=least, max_width=CELL_WIDTH)
+    for name, width in zip(columns, widths, strict=True):
+        table.add_column(Text(name), overflow="ellipsis", no_wrap=True, width=width)
     for line in cells:
         table.add_row(*map(Text, line))
     return table

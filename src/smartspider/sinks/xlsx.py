@@ -106,7 +106,7 @@ class XlsxSink(FileSink):
         self._sheet.freeze_panes(1, 0)
         least, most = _WIDTHS
         for place, label in enumerate(self._names):
-            width = 19 if self._is_moment[place] else len(label) + 3
+            width = 19 if self._is_moment[place] else max(len(label) + 3, 14)
             self._sheet.set_column(place, place, max(least, min(most, width)))
             self._sheet.write_string(0, place, self._fitted(label), self._bold)
         self._row = 1

@@ -35,6 +35,25 @@ def read(page: Page, items: Any, fields: dict[str, Any]) -> Extraction | None:
         return None
 
 
+def _typed(rule: Any, values: list[Any]) -> Any:
+    """A rule on JSON with the step that names the type its values have, so that the column has it too."""
+    if not isinstance(rule, dict) or rule.get("type") != "jmespath" or rule.get("steps"):
+        return rule
+    types = {type(value) for value in values if value is not None}
+    paths = [value for value in values if isinstance(value, str) and value]
+    if types == {bool}:
+        step = "boolean"
+    elif types == {int}:
+        step = "integer"
+    elif types <= {int, float} and types:
+        step = "number"
+    elif types == {str} and paths and all(value.startswith("/") and " " not in value for value in paths):
+        step = "url"
+    else:
+        return rule
+    return {**rule, "steps": [step]}
+
+
 _FIRST = frozenset({"id", "sku", "title", "name", "headline", "subject"})
 _LAST = ("url", "link", "image", "thumbnail")
 
@@ -53,10 +72,11 @@ def checked(page: Page, draft: Draft, name: str) -> Suggestion | None:
     rows = extraction.items
     around = Around(page.url, extraction.base, page.fetched_at)
     fields: list[Field] = []
-    for field, rule in draft.fields.items():
+    for field, drafted in draft.fields.items():
         coverage = _share(rows, field)
         if coverage == 0:
             continue
+        rule = _typed(drafted, [row[field] for row in rows])
         treat = _treatment(rule, around)
         values = [row[field] for row in rows[:_TREATED]]
         treated = values if treat is None else [treat(value) for value in values]

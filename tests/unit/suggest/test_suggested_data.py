@@ -109,3 +109,13 @@ def test_a_page_about_one_thing_is_one_item_with_its_details(best: Best) -> None
 
 def test_a_page_with_nothing_to_repeat_gives_nothing(page_of: Any) -> None:
     assert suggest(page_of("<form><input name=u></form><h1>Log in</h1><p>Welcome back.</p>")) == []
+
+
+def test_json_values_keep_their_types_and_links_become_whole(best: Best) -> None:
+    rows = [{"name": f"a{i}", "stock": i, "score": i / 2, "sold": i > 3, "href": f"/p/{i}"} for i in range(8)]
+    found = best(json.dumps(rows), content_type="application/json")
+    steps = {field.name: field.rule.get("steps") for field in found.fields}
+    assert steps["name"] is None
+    assert [steps[name] for name in ("stock", "score", "sold")] == [["integer"], ["number"], ["boolean"]]
+    (link,) = [field for field in found.fields if field.samples[1] == "https://site.example/p/1"]
+    assert link.rule["steps"] == ["url"]

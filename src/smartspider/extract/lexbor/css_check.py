@@ -41,6 +41,8 @@ def _check_compound(css: str, at: int) -> None:
     for start, simple in simples:
         if not _is_readable(simple):
             hint = next((hint for pattern, hint in _HINTS if pattern.search(simple)), "")
+            if simple.startswith("/"):
+                hint = 'a text is CSS; XPath is written {"type": "xpath", "expr": "//..."}'
             raise SelectorWrong(at + start, f"{simple!r} is not a selector that works here", hint)
         inner = _FORGIVING.fullmatch(simple)
         if inner is not None:
