@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 from smartspider.testing.clock import ManualClock
-from smartspider.testing.contracts import FrontierContract, LedgerContract, StoreContract
+from smartspider.testing.contracts import (
+    AuditLogContract,
+    FrontierContract,
+    LedgerContract,
+    StoreContract,
+    TaskStoreContract,
+)
 from smartspider.testing.sqlite import SqliteGround
 
 
@@ -28,4 +34,12 @@ class TestSqliteFrontier(FrontierContract):
 
 
 class TestSqliteLedger(LedgerContract):
+    pass
+
+
+class TestSqliteTaskStore(TaskStoreContract):
+    pass
+
+
+class TestSqliteAuditLog(AuditLogContract):
     pass

@@ -21,7 +21,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "shell": ("smartspider.cli.shell:shell", "Try rules on a page, line by line."),
     "why": ("smartspider.cli.why:why", "Explain why a URL was or was not fetched."),
     "results": ("smartspider.cli.results:results", "Show, export and compare the rows of a run."),
+    "task": ("smartspider.cli.task:task", "Keep tasks with all their versions."),
     "run": ("smartspider.cli.runs:run", "List, show and delete runs."),
+    "audit": ("smartspider.cli.audit:audit", "Read the audit, and check that nobody changed it."),
     "doctor": ("smartspider.cli.doctor:doctor", "Check the installation and show what takes space."),
     "fsck": ("smartspider.cli.fsck:fsck", "Check a data folder, and repair it."),
 }

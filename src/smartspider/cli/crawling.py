@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from smartspider.cli.actor import cli_actor
 from smartspider.cli.exit_codes import code_of_run
 from smartspider.cli.output import count, listed, print_json, say
 from smartspider.cli.progress import Progress
@@ -66,7 +67,7 @@ def crawl_task(task: Task, order: Order) -> int:
     address_policy(plan, settings)
     check_outputs(order.outputs, order.options, columns_of(plan))
     tune_process()
-    with open_folder(folder_of(order.data, plan.name)) as folder:
+    with open_folder(folder_of(order.data, plan.name), cli_actor()) as folder:
         return run_loop(_crawl(folder, plan, settings, order))
 
 
@@ -75,7 +76,9 @@ async def _crawl(folder: DataFolder, plan: Plan, settings: Settings, order: Orde
     with ExitStack() as held:
         held.enter_context(task_lock(folder.path, plan.name))
         owed = owing_runs(folder.path) if order.outputs else ()
-        run, is_resumed = await choose_run(folder.store, plan, fresh=order.fresh, owing=owed)
+        run, is_resumed = await choose_run(
+            folder.store, plan, fresh=order.fresh, owing=owed, actor=folder.actor
+        )
         held.enter_context(run_lock(folder.path, run.id))
         say(_greeting(run, folder.path, is_resumed=is_resumed))
         for override in plan.overrides:
@@ -87,9 +90,10 @@ async def _crawl(folder: DataFolder, plan: Plan, settings: Settings, order: Orde
             written = Written()
             if run.state in WRITTEN:
                 rows = rows_of(folder.store, run, plan, only_changes=order.only_changes)
-                written = await write_outputs(rows, order.outputs, columns_of(plan), order.options)
+                paths = [path for path in order.outputs if not _is_better(path, run)]
+                written = await write_outputs(rows, paths, columns_of(plan), order.options)
         receipt, failures = await _receipt(folder, run, plan), await _failures(folder, run)
-    notes = [f"note: {note}" for note in written.notes]
+    notes = [f"note: {note}" for note in (*written.notes, *_notes(run, order))]
     if order.only_changes and written.files:
         notes.append(f"note: {written.rows} of {count(run.counters.items, 'row')} are new or changed")
     for line in (*receipt, _farewell(run, duration_s, written.files), *notes, *failures):
@@ -97,6 +101,22 @@ async def _crawl(folder: DataFolder, plan: Plan, settings: Settings, order: Orde
     if order.as_json:
         print_json(summarise(run, duration_s, written.files))
     return code_of_run(run)
+
+
+def _is_better(path: Path, run: Run) -> bool:
+    """Whether what an earlier run wrote there is worth more than what a failed one without rows would."""
+    return run.state == "failed" and not run.counters.items and path.exists()
+
+
+def _notes(run: Run, order: Order) -> list[str]:
+    """What a person should know about a run that gave nothing."""
+    if run.counters.items or run.state not in WRITTEN:
+        return []
+    kept = [str(path) for path in order.outputs if _is_better(path, run)]
+    notes = [f"{listed(kept)} stays as it was: the run failed and has no rows"] if kept else []
+    if run.state == "completed" and run.counters.done:
+        notes.append("no item was found; `smartspider dry-run TASK` shows what the rules match")
+    return notes
 
 
 async def _work(folder: DataFolder, run: Run, plan: Plan, settings: Settings, order: Order) -> Run:

@@ -37,8 +37,7 @@ def rejects(run_id: int | None, data: Path | None, limit: int, *, as_json: bool)
 
 def in_short(value: Any) -> str:
     """The beginning of a value as JSON, which tells the text `1` from the number."""
-    import msgspec
-
     from smartspider.cli.tables import cell
+    from smartspider.sinks.cells import json_text
 
-    return cell(msgspec.json.encode(value).decode())
+    return cell(json_text(value))

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from smartspider.core.runs import Run
 
 DATA = click.option(
     "--data", type=click.Path(path_type=Path), default=None, metavar="DIR", help="Data folder."
@@ -23,19 +27,19 @@ def run() -> None:
 def list_runs(data: Path | None, *, as_json: bool) -> None:
     """All runs of a data folder, newest first."""
     from smartspider.cli.output import print_json, tell
-    from smartspider.services.crawl import summarise
     from smartspider.wiring.folder import find_folder, open_folder
     from smartspider.wiring.loop import run_loop
 
     with open_folder(find_folder(data)) as folder:
         runs = run_loop(folder.store.find_runs())
     if as_json:
-        print_json([summarise(one, _duration(one.started_at, one.finished_at), []) for one in runs])
+        print_json([_summary(one) for one in runs])
         return
     for one in runs:
         counters = one.counters
         done = f"{counters.done} pages  {counters.items} items"
-        tell(f"{one.id:>4}  {one.state:<10} {one.task_name}  {done}  {one.reason}".rstrip())
+        what = f"{one.task_name} (version {one.task_version})"
+        tell(f"{one.id:>4}  {one.state:<10} {what}  {done}  {one.reason}".rstrip())
 
 
 @run.command("show")
@@ -60,6 +64,8 @@ def show_run(run_id: int, data: Path | None, *, as_json: bool) -> None:
             {
                 "run_id": str(one.id),
                 "task": one.task_name,
+                "task_id": str(one.task_id),
+                "task_version": one.task_version,
                 "state": one.state,
                 "reason": one.reason,
                 "counters": counters,
@@ -69,7 +75,7 @@ def show_run(run_id: int, data: Path | None, *, as_json: bool) -> None:
             }
         )
         return
-    tell(f"run {one.id} of {one.task_name}: {one.state} {one.reason}".rstrip())
+    tell(f"run {one.id} of {one.task_name} (version {one.task_version}): {one.state} {one.reason}".rstrip())
     for name, value in counters.items():
         tell(f"  {name:<15} {value}")
     for name, step in steps.items():
@@ -87,12 +93,13 @@ def show_run(run_id: int, data: Path | None, *, as_json: bool) -> None:
 @JSON
 def delete(run_id: int, data: Path | None, *, as_json: bool) -> None:
     """Delete a run with all its rows and logs, and give the space back."""
+    from smartspider.cli.actor import cli_actor
     from smartspider.cli.output import print_json, say
     from smartspider.wiring.deleting import delete_run
     from smartspider.wiring.folder import find_folder, open_folder
     from smartspider.wiring.loop import run_loop
 
-    with open_folder(find_folder(data)) as folder:
+    with open_folder(find_folder(data), cli_actor()) as folder:
         trouble = run_loop(delete_run(folder, run_id))
     if as_json:
         print_json({"run_id": str(run_id), "deleted": True, "compacted": not trouble})
@@ -101,5 +108,13 @@ def delete(run_id: int, data: Path | None, *, as_json: bool) -> None:
         say(f"note: its space is given back at the next delete ({trouble})")
 
 
-def _duration(started_at: float | None, finished_at: float | None) -> float:
-    return finished_at - started_at if started_at is not None and finished_at is not None else 0.0
+def _summary(run: Run) -> dict[str, Any]:
+    """The summary of `crawl`, and which task it was."""
+    import msgspec
+
+    from smartspider.services.crawl import summarise
+
+    is_timed = run.started_at is not None and run.finished_at is not None
+    duration_s = (run.finished_at or 0.0) - (run.started_at or 0.0) if is_timed else 0.0
+    shown = msgspec.structs.asdict(summarise(run, duration_s, []))
+    return shown | {"task": run.task_name, "task_id": str(run.task_id), "task_version": run.task_version}

@@ -5,6 +5,7 @@ SmartSpiderError
 ├── NotBuilt               the task asks for a capability this version does not have
 ├── NotFound               a task, run or URL that is not there
 ├── NotAllowed             refused by a rule of the product (state, lock, edited task)
+│   └── Conflict           somebody else was there first (a name that is taken, a newer version)
 ├── StoreUnavailable       the data folder cannot be used (locked, full, corrupt, too new)
 ├── SettingInvalid         a SMARTSPIDER_* setting does not mean anything
 └── FetchFailed            one request failed; `judge` turns it into a verdict
@@ -68,6 +69,12 @@ class NotAllowed(SmartSpiderError):
     """A rule forbids this now."""
 
     code = "not_allowed"
+
+
+class Conflict(NotAllowed):
+    """What is there already, or has changed meanwhile, forbids this."""
+
+    code = "conflict"
 
 
 class StoreUnavailable(SmartSpiderError):

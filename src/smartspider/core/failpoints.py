@@ -20,6 +20,9 @@ NAMES = (
     "page.extracted",
 )
 
+WRITES = ("task.versioned", "audit.added", "audit.headed", "run.created")
+"""The same between the steps of writing tasks, runs and the audit."""
+
 _on_reach: Callable[[str], None] | None = None
 
 

@@ -82,7 +82,9 @@ class Counters(msgspec.Struct, frozen=True):
 
 
 class Run(msgspec.Struct, frozen=True):
-    """One execution of a task. `spec` is the task as it was when the run was created (JSON)."""
+    """One execution of a task. `spec` is the task as it was when the run was created (JSON): its version
+    `task_version`, which the run keeps whatever becomes of the task.
+    """
 
     id: int
     task_name: str
@@ -95,3 +97,5 @@ class Run(msgspec.Struct, frozen=True):
     created_at: float
     started_at: float | None = None
     finished_at: float | None = None
+    task_id: int = 0
+    task_version: int = 0

@@ -10,6 +10,7 @@ import msgspec
 from smartspider.core.extraction import StepCount
 from smartspider.core.plan import Plan
 from smartspider.core.runs import Run, RunState
+from smartspider.core.tasks import SYSTEM
 from smartspider.core.verdict import UrlState
 
 
@@ -134,10 +135,17 @@ class Store(Protocol):
     5. A deleted run is gone with everything of it, and its id is never used again.
     6. fsck finds what does not agree, and with `repair` mends what can be mended from the rows.
     7. Rejects and the cleaning log are read in the order they were committed, by a cursor like that of items.
+    8. A run has a version of its task, whatever becomes of the task. Creating and deleting a run, moving it
+       to another state, and every rule of politeness it turns off are in the audit, in the same transaction
+       and with who did it. What a crawl does by itself is not.
     """
 
-    async def create_run(self, plan: Plan) -> Run:
-        """A new run with its entries as open rows, in state `queued`."""
+    async def create_run(self, plan: Plan, *, actor: str = SYSTEM, version: int | None = None) -> Run:
+        """A new run with its entries as open rows, in state `queued`.
+
+        `version` is the version of the task that the plan was made from; without it, the plan's spec becomes
+        the newest version of the task with its name, if it is not that already.
+        """
 
     async def get_run(self, run_id: int) -> Run:
         """A run as it stands."""
@@ -145,13 +153,13 @@ class Store(Protocol):
     async def find_runs(self, task_name: str | None = None) -> list[Run]:
         """Runs, newest first."""
 
-    async def set_state(self, run_id: int, state: RunState, reason: str = "") -> Run:
-        """Put a run into another state."""
+    async def set_state(self, run_id: int, state: RunState, reason: str = "", *, actor: str = SYSTEM) -> Run:
+        """Put a run into another state; one whose task is deleted is not opened again."""
 
     async def finish(self, run_id: int) -> Run:
         """End a run that has nothing left to do, or has reached a limit; the run as it then stands."""
 
-    async def delete_run(self, run_id: int) -> None:
+    async def delete_run(self, run_id: int, *, actor: str = SYSTEM) -> None:
         """Forget a run that nobody works on."""
 
     def items(self, run_id: int, after: int = 0) -> AsyncIterator[Sequence[StoredItem]]:
@@ -189,7 +197,7 @@ class Store(Protocol):
     async def receipt(self, run_id: int) -> list[HostReceipt]:
         """How hosts were treated."""
 
-    async def note_override(self, run_id: int, what: str) -> None:
+    async def note_override(self, run_id: int, what: str, *, actor: str = SYSTEM) -> None:
         """Put a politeness rule that was turned off into the audit."""
 
     async def fsck(self, *, repair: bool = False) -> list[Finding]:

@@ -9,6 +9,7 @@ import msgspec
 from smartspider.core.errors import NotAllowed
 from smartspider.core.plan import Plan
 from smartspider.core.runs import UNFINISHED, Run, RunState
+from smartspider.core.tasks import SYSTEM
 from smartspider.interfaces.store import Store
 
 WRITTEN: frozenset[RunState] = frozenset({"completed", "failed"})
@@ -32,7 +33,7 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 async def choose_run(
-    store: Store, plan: Plan, *, fresh: bool, owing: Collection[int] = ()
+    store: Store, plan: Plan, *, fresh: bool, owing: Collection[int] = (), actor: str = SYSTEM
 ) -> tuple[Run, bool]:
     """The run to work on, and whether it was begun before.
 
@@ -42,15 +43,12 @@ async def choose_run(
     unfinished = [run for run in runs if run.state in UNFINISHED]
     if fresh:
         for run in unfinished:
-            await store.set_state(run.id, "cancelled", "replaced by a fresh run")
+            await store.set_state(run.id, "cancelled", "replaced by a fresh run", actor=actor)
         unfinished = []
     elif runs and runs[0].id in owing and runs[0].state in WRITTEN and runs[0].spec_hash == plan.spec_hash:
         return runs[0], True
     if not unfinished:
-        run = await store.create_run(plan)
-        for override in plan.overrides:
-            await store.note_override(run.id, override)
-        return run, False
+        return await store.create_run(plan, actor=actor), False
     run = unfinished[0]
     if run.spec_hash != plan.spec_hash:
         raise NotAllowed(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from smartspider.backends.sqlite.audit import SqliteAuditLog
 from smartspider.backends.sqlite.database import Database
 from smartspider.backends.sqlite.frontier import SqliteFrontier
 from smartspider.backends.sqlite.ledger import SqliteLedger
 from smartspider.backends.sqlite.migrations import prepare
 from smartspider.backends.sqlite.store import SqliteStore
+from smartspider.backends.sqlite.tasks import SqliteTaskStore
 from smartspider.testing.clock import ManualClock
 from smartspider.testing.contracts.ground import Ground
 
@@ -41,6 +43,8 @@ class SqliteGround(Ground):
         self.store = self.robots = SqliteStore(self.database)
         self.frontier: MortalFrontier = MortalFrontier(self.database)
         self.ledger = SqliteLedger(self.database)
+        self.tasks = SqliteTaskStore(self.database)
+        self.audit = SqliteAuditLog(self.database)
 
     async def another(self) -> SqliteGround:
         """A second connection with presence locks of its own."""

@@ -34,7 +34,7 @@ async def crawl_run(
         run = await _ended(folder, run.id)
     if run.state not in UNFINISHED:
         return run
-    run = await folder.store.set_state(run.id, "running")
+    run = await folder.store.set_state(run.id, "running", actor=folder.actor)
     log = EventLog(folder.path, f"run-{run.id}", settings.log_level)
     try:
         log(RunStarted(run.id, run.task_name, is_resumed))
@@ -61,7 +61,9 @@ async def _ended(folder: DataFolder, run_id: int) -> Run:
 async def _paused(folder: DataFolder, run_id: int) -> Run:
     """A run that everybody left before it was over waits for the next command."""
     run = await folder.store.get_run(run_id)
-    return run if run.state != "running" else await folder.store.set_state(run_id, "paused", "interrupted")
+    if run.state != "running":
+        return run
+    return await folder.store.set_state(run_id, "paused", "interrupted", actor=folder.actor)
 
 
 async def _work_here(folder: DataFolder, run: Run, plan: Plan, settings: Settings, on_ready: OnReady) -> Run:

@@ -1,12 +1,14 @@
-"""Deleting a run with everything a data folder has of it."""
+"""Deleting a run with everything a data folder has of it, or a task."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 
 from smartspider.core.errors import StoreUnavailable
+from smartspider.core.runs import UNFINISHED
+from smartspider.core.tasks import TaskRecord
 from smartspider.telemetry.logs import log_files
-from smartspider.wiring.folder import DataFolder, owing_mark, run_lock
+from smartspider.wiring.folder import DataFolder, owing_mark, run_lock, task_lock
 
 
 async def delete_run(folder: DataFolder, run_id: int) -> str:
@@ -18,8 +20,8 @@ async def delete_run(folder: DataFolder, run_id: int) -> str:
     with run_lock(folder.path, run_id, is_last=True):
         await folder.frontier.reclaim()
         if (await folder.store.get_run(run_id)).state in ("running", "stopping"):
-            await folder.store.set_state(run_id, "cancelled", "deleted")
-        await folder.store.delete_run(run_id)
+            await folder.store.set_state(run_id, "cancelled", "deleted", actor=folder.actor)
+        await folder.store.delete_run(run_id, actor=folder.actor)
         for file in (*log_files(folder.path, run_id), owing_mark(folder.path, run_id)):
             with suppress(OSError):  # the run is gone; a file that must stay means nothing any more
                 file.unlink(missing_ok=True)
@@ -28,3 +30,13 @@ async def delete_run(folder: DataFolder, run_id: int) -> str:
     except StoreUnavailable as error:
         return error.message
     return ""
+
+
+async def delete_task(folder: DataFolder, task: TaskRecord) -> TaskRecord:
+    """Delete a task that nobody crawls; its unfinished runs are cancelled, for nothing goes on with them."""
+    with task_lock(folder.path, task.name):
+        await folder.frontier.reclaim()
+        for run in await folder.store.find_runs(task.name):
+            if run.task_id == task.id and run.state in UNFINISHED:
+                await folder.store.set_state(run.id, "cancelled", "its task was deleted", actor=folder.actor)
+        return await folder.tasks.delete(task.id, actor=folder.actor)

@@ -13,7 +13,7 @@ VARIABLE = "SMARTSPIDER_DIE_AT"
 def arm_from_environment() -> None:
     """Kill this process, as `kill -9` would, when it comes to the place for the n-th time."""
     name, _, count = os.environ.get(VARIABLE, "").partition(":")
-    if name not in failpoints.NAMES:
+    if name not in (*failpoints.NAMES, *failpoints.WRITES):
         return
     left = int(count or 1)
 

@@ -8,13 +8,16 @@ from pathlib import Path
 
 import msgspec
 
+from smartspider.backends.sqlite.audit import SqliteAuditLog
 from smartspider.backends.sqlite.database import FILE, Database
 from smartspider.backends.sqlite.frontier import SqliteFrontier
 from smartspider.backends.sqlite.ledger import SqliteLedger
 from smartspider.backends.sqlite.migrations import prepare
 from smartspider.backends.sqlite.presence import FileLock
 from smartspider.backends.sqlite.store import SqliteStore
+from smartspider.backends.sqlite.tasks import SqliteTaskStore
 from smartspider.core.errors import NotAllowed, NotFound, StoreUnavailable
+from smartspider.core.tasks import SYSTEM
 from smartspider.engine.clock import SystemClock
 from smartspider.interfaces.clock import Clock
 from smartspider.wiring.settings import read_settings
@@ -24,23 +27,35 @@ OWES = "owes-rows"
 
 
 class DataFolder(msgspec.Struct, frozen=True):
-    """What a data folder offers."""
+    """What a data folder offers, and to whom."""
 
     path: Path
     store: SqliteStore
     frontier: SqliteFrontier
     ledger: SqliteLedger
+    tasks: SqliteTaskStore
+    audit: SqliteAuditLog
     clock: Clock
+    actor: str = SYSTEM
 
 
 @contextmanager
-def open_folder(path: Path) -> Iterator[DataFolder]:
-    """A data folder, made or migrated when it must be, closed at the end."""
+def open_folder(path: Path, actor: str = SYSTEM) -> Iterator[DataFolder]:
+    """A data folder, made or migrated when it must be, closed at the end. `actor` is who works in it."""
     clock = SystemClock()
     prepare(path)
     database = Database(path, clock)
     try:
-        yield DataFolder(path, SqliteStore(database), SqliteFrontier(database), SqliteLedger(database), clock)
+        yield DataFolder(
+            path=path,
+            store=SqliteStore(database),
+            frontier=SqliteFrontier(database),
+            ledger=SqliteLedger(database),
+            tasks=SqliteTaskStore(database),
+            audit=SqliteAuditLog(database),
+            clock=clock,
+            actor=actor,
+        )
     finally:
         database.close()
 
@@ -116,6 +131,14 @@ def find_folder(data: Path | None) -> Path:
     if not found:
         raise NotFound("there is no data folder here", hint="name one with --data DIR")
     return found[-1].parent
+
+
+def folder_with(data: Path | None, task_name: str) -> Path:
+    """The data folder to look for a task in: as `find_folder`, but the task's own one first."""
+    own = HOME / task_name
+    if data is None and read_settings().data_folder is None and (own / FILE).exists():
+        return own
+    return find_folder(data)
 
 
 def all_folders(data: Path | None) -> list[Path]:

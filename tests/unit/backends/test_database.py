@@ -91,14 +91,14 @@ async def test_a_corrupt_file_is_told_and_not_worked_on(ground: SqliteGround) ->
 
 async def test_a_transaction_that_fails_leaves_the_connection_usable(ground: SqliteGround) -> None:
     def work(connection: apsw.Connection) -> None:
-        connection.execute("INSERT INTO audit (at, what) VALUES (1, 'never')")
+        connection.execute("INSERT INTO host (name, domain) VALUES ('never', 'never')")
         raise RuntimeError
 
     for _ in range(3):
         with pytest.raises(RuntimeError):
             await ground.database.write(work)
     assert (
-        await ground.database.read(lambda connection: connection.execute("SELECT count(*) FROM audit").get)
+        await ground.database.read(lambda connection: connection.execute("SELECT count(*) FROM host").get)
         == 0
     )
     assert (await ground.store.create_run(plan_of())).state == "queued"

@@ -11,6 +11,7 @@ import pytest
 from smartspider.backends.sqlite.database import FILE
 from smartspider.backends.sqlite.migrations import APPLICATION_ID, MIGRATIONS, prepare
 from smartspider.core.dedup import ItemDedup
+from smartspider.interfaces.audit_log import AuditFilter
 from smartspider.testing.clock import ManualClock
 from smartspider.testing.contracts.acts import items, numbers, settle, take, url
 from smartspider.testing.contracts.dedup import gave, pages
@@ -95,4 +96,53 @@ async def test_items_of_before_are_not_recognised(old: Path) -> None:
     await settle(ground, gave(lease, dedup, {"id": 1}, {"id": 1}))
     assert await numbers(ground, run) == (1, 1, 0)
     assert await ground.store.fsck() == []
+    await ground.close()
+
+
+MORE_RUNS = """
+INSERT INTO run (id, task_name, spec, spec_hash, state, created_at, weight, concurrency, delay_s, per_host,
+    adaptive, guard_after, guard_pauses)
+SELECT column1, column2, CAST(column3 AS BLOB), column4, 'cancelled', column5, 1, 1, 0.0, 1, 1, 1, 1
+FROM (VALUES (4, 'shop', '{"n":1}', 'one', 5.0), (5, 'other', '{"n":1}', 'one', 6.0),
+    (6, 'shop', '{"n":1}', 'one', 7.0), (7, 'shop', '{"n":2}', 'two', 8.0),
+    (8, 'shop', '{"n":1}', 'one', 9.0));
+INSERT INTO audit (at, run_id, what) VALUES (5.0, 4, 'robots.txt is ignored'), (8.0, 7, 'no delay');
+"""
+
+
+@pytest.fixture
+def older(old: Path) -> Path:
+    connection = apsw.Connection(str(old / FILE))
+    connection.execute(MORE_RUNS)
+    connection.close()
+    return old
+
+
+async def test_old_runs_get_the_versions_their_tasks_had(older: Path) -> None:
+    ground = SqliteGround(older, ManualClock())
+    tasks = {task.name: task for task in await ground.tasks.find()}
+    assert {name: (task.version, task.created_at, task.updated_at) for name, task in tasks.items()} == {
+        "task": (1, 1.0, 1.0),
+        "shop": (3, 5.0, 9.0),
+        "other": (1, 6.0, 6.0),
+    }
+    runs = {run.id: run for run in await ground.store.find_runs()}
+    assert {number: run.task_version for number, run in runs.items()} == {3: 1, 4: 1, 5: 1, 6: 1, 7: 2, 8: 3}
+    for run in runs.values():
+        version = await ground.tasks.version(run.task_id, run.task_version)
+        assert (version.spec, version.spec_hash) == (run.spec, run.spec_hash)
+        assert run.task_id == tasks[run.task_name].id
+    assert await ground.store.fsck() == []
+    await ground.close()
+
+
+async def test_old_notes_are_the_beginning_of_the_chain(older: Path) -> None:
+    ground = SqliteGround(older, ManualClock())
+    await ground.audit.append("ann", "thing.done", "thing:1", {})
+    assert ((await ground.audit.verify()).head.id, (await ground.audit.verify()).broken) == (3, None)
+    notes = await ground.audit.entries(AuditFilter(action="politeness.overridden"))
+    assert [(one.at, one.actor, one.subject, one.detail) for one in notes] == [
+        (8.0, "format 1", "run:7", b'{"what":"no delay"}'),
+        (5.0, "format 1", "run:4", b'{"what":"robots.txt is ignored"}'),
+    ]
     await ground.close()

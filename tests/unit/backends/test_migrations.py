@@ -48,14 +48,14 @@ def test_a_folder_of_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -
 
 def test_an_older_folder_is_copied_and_then_migrated(tmp_path: Path) -> None:
     prepare(tmp_path)
-    _ask(tmp_path, "INSERT INTO audit (at, what) VALUES (1, 'before')")
+    _ask(tmp_path, "INSERT INTO host (name, domain) VALUES ('before', 'x')")
     steps = {VERSION: _add_column, VERSION + 1: lambda _: None}
     prepare(tmp_path, steps, VERSION + 2)
     assert _ask(tmp_path, "PRAGMA user_version") == VERSION + 2
     assert _ask(tmp_path, "SELECT count(*) FROM pragma_table_info('run') WHERE name = 'added'") == 1
     copy = f"smartspider.before-format-{VERSION + 1}.db"
     assert _ask(tmp_path, "PRAGMA user_version", copy) == VERSION
-    assert _ask(tmp_path, "SELECT what FROM audit", copy) == "before"
+    assert _ask(tmp_path, "SELECT name FROM host", copy) == "before"
 
 
 def test_a_migration_that_fails_changes_nothing_and_can_be_repeated(tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import get_args
 
-import apsw
 import msgspec
 import pytest
 
 from smartspider.core.errors import NotAllowed, NotFound
 from smartspider.core.plan import Plan
 from smartspider.core.runs import Counters, Run, RunState
+from smartspider.interfaces.audit_log import AuditFilter
 from smartspider.services.crawl import Summary, choose_run, summarise
 from smartspider.services.runs import find_run
 from smartspider.testing.clock import ManualClock
@@ -102,13 +102,13 @@ async def test_a_finished_run_that_owes_its_rows_is_gone_back_to(ground: SqliteG
 
 async def test_rules_that_are_turned_off_are_noted_once(ground: SqliteGround) -> None:
     plan = msgspec.structs.replace(plan_of(), overrides=("robots.txt is ignored", "no delay"))
-    run, _ = await choose_run(ground.store, plan, fresh=False)
-    await choose_run(ground.store, plan, fresh=False)
-
-    def read(connection: apsw.Connection) -> list[tuple[int, str]]:
-        return list(connection.execute("SELECT run_id, what FROM audit ORDER BY id"))
-
-    assert await ground.database.read(read) == [(run.id, "robots.txt is ignored"), (run.id, "no delay")]
+    run, _ = await choose_run(ground.store, plan, fresh=False, actor="cli:ann")
+    await choose_run(ground.store, plan, fresh=False, actor="cli:bob")
+    noted = await ground.audit.entries(AuditFilter(action="politeness.overridden"))
+    assert [(one.actor, one.subject, msgspec.json.decode(one.detail)["what"]) for one in noted] == [
+        ("cli:ann", f"run:{run.id}", "no delay"),
+        ("cli:ann", f"run:{run.id}", "robots.txt is ignored"),
+    ]
 
 
 async def test_a_command_is_about_the_run_named_or_the_newest(ground: SqliteGround) -> None:

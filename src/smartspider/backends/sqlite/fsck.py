@@ -84,8 +84,8 @@ def _keys(connection: apsw.Connection, repair: bool) -> list[Finding]:
     found = rows(
         connection,
         "SELECT scope, key FROM item_key k LEFT JOIN item i ON i.id = k.item_id"
-        " LEFT JOIN run r ON r.id = k.item_id >> 40 LEFT JOIN task t ON t.name = r.task_name"
-        " WHERE i.id IS NULL OR (k.scope IS NOT r.id AND k.scope IS NOT -t.id)",
+        " LEFT JOIN run r ON r.id = k.item_id >> 40"
+        " WHERE i.id IS NULL OR (k.scope IS NOT r.id AND k.scope IS NOT -r.task_id)",
     )
     if not found:
         return []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import apsw
 
-from smartspider.backends.sqlite import statements
+from smartspider.backends.sqlite import audit, statements
 from smartspider.backends.sqlite.database import FILE, connect, translated
 from smartspider.backends.sqlite.presence import FileLock
 from smartspider.core.errors import StoreUnavailable
@@ -19,16 +19,12 @@ VERSION = 2
 Migration = Callable[[apsw.Connection], None]
 
 
-def _run_sql(file: str) -> Migration:
-    """A migration that is one file of statements."""
-
-    def migrate(connection: apsw.Connection) -> None:
-        connection.execute(statements.text(file))
-
-    return migrate
+def _to_2(connection: apsw.Connection) -> None:
+    connection.execute(statements.text("to_2.sql"))
+    audit.adopt(connection)
 
 
-MIGRATIONS: dict[int, Migration] = {1: _run_sql("to_2.sql")}
+MIGRATIONS: dict[int, Migration] = {1: _to_2}
 """From version n to n + 1, by n. Each runs in one transaction with the version it leads to."""
 
 NETWORK_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "afs", "ceph"})
@@ -125,7 +121,8 @@ def _copy(connection: apsw.Connection, folder: Path, found: int) -> None:
 
 def _make_folder(folder: Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        # Tasks may hold headers that nobody else should see.
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise StoreUnavailable(
             f"the data folder {folder} cannot be made: {error.strerror or error}",

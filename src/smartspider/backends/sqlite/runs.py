@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import apsw
 
-from smartspider.backends.sqlite import children, queue, recrawl, statements
+from smartspider.backends.sqlite import audit, children, queue, recrawl, statements, tasks
 from smartspider.backends.sqlite import gate as gates
 from smartspider.backends.sqlite.database import row, rows
 from smartspider.backends.sqlite.ids import end_id, first_id
 from smartspider.backends.sqlite.policies import encode_policies
-from smartspider.core.errors import NotAllowed, NotFound
+from smartspider.core import failpoints
+from smartspider.core.errors import Conflict, NotAllowed, NotFound
 from smartspider.core.plan import Plan
-from smartspider.core.runs import LIMIT, Counters, Run, RunState, may_become
+from smartspider.core.runs import LIMIT, UNFINISHED, Counters, Run, RunState, may_become
+from smartspider.core.tasks import TaskSpec, TaskVersion
 
 SQL = statements.load("store.sql")
 
@@ -19,16 +21,19 @@ OVER: frozenset[RunState] = frozenset({"completed", "failed", "cancelled"})
 """States of a run that has no open row."""
 
 
-def create_run(connection: apsw.Connection, plan: Plan, now: float) -> int:
-    """A run with its entries as open rows, queued."""
+def create_run(
+    connection: apsw.Connection, plan: Plan, now: float, actor: str, version: int | None = None
+) -> int:
+    """A run with its entries as open rows, queued; told in the audit, with the rules its task turns off."""
     if not plan.entries:
         raise NotAllowed("a run needs at least one entry URL", hint="add one to entry_urls")
     polite, limits, guards = plan.politeness, plan.limits, plan.guards
-    connection.execute(SQL.add_task, (plan.name,))
+    pinned = _pin(tasks.Author(connection, now, actor), plan, version)
     ((run_id,),) = rows(
         connection,
         SQL.add_run,
         (
+            *(pinned.task_id, pinned.number),
             *(plan.name, plan.spec, plan.spec_hash, now, plan.weight, plan.concurrency, polite.spacing_s),
             *(polite.per_host, polite.per_domain, polite.adaptive, limits.max_pages, limits.max_items),
             *(limits.max_duration_s, limits.max_errors, plan.traps.max_urls_per_host),
@@ -50,7 +55,24 @@ def create_run(connection: apsw.Connection, plan: Plan, now: float) -> int:
                 memory.sift([(url_id, request)])
     queue.enqueue(connection, run_id, places)
     connection.execute(SQL.seeds_added, (len(places), number, run_id))
+    failpoints.reach("run.created")
+    subject, of = f"run:{run_id}", {"task": f"task:{pinned.task_id}", "version": pinned.number}
+    audit.write(connection, now, actor, "run.created", subject, **of)
+    for what in plan.overrides:
+        audit.write(connection, now, actor, "politeness.overridden", subject, what=what)
     return int(run_id)
+
+
+def _pin(author: tasks.Author, plan: Plan, number: int | None) -> TaskVersion:
+    """The version that a run of the plan is of: the one named, or the newest, which the plan becomes."""
+    spec = TaskSpec(plan.name, plan.spec, plan.spec_hash)
+    if number is None:
+        task = author.apply(spec)
+        return tasks.get_version(author.connection, task.id, task.version)
+    version = tasks.get_version(author.connection, tasks.get(author.connection, plan.name).id, number)
+    if not version.holds(spec):
+        raise Conflict(f"version {number} of the task {plan.name!r} is another one than that to be run")
+    return version
 
 
 def read_run(connection: apsw.Connection, run_id: int) -> Run:
@@ -58,7 +80,8 @@ def read_run(connection: apsw.Connection, run_id: int) -> Run:
     found = row(connection, SQL.get_run, (run_id,))
     if found is None:
         raise NotFound(f"there is no run {run_id}", hint="`smartspider run list` shows the runs there are")
-    number, name, spec, spec_hash, state, reason, created, started, finished, in_flight, *counts = found
+    number, name, spec, spec_hash, state, reason, created, started, finished, *rest = found
+    task_id, task_version, in_flight, *counts = rest
     return Run(
         id=number,
         task_name=name,
@@ -71,17 +94,25 @@ def read_run(connection: apsw.Connection, run_id: int) -> Run:
         created_at=created,
         started_at=started,
         finished_at=finished,
+        task_id=task_id,
+        task_version=task_version,
     )
 
 
-def set_state(connection: apsw.Connection, run_id: int, state: RunState, reason: str, now: float) -> None:
-    """Move a run to another state, if that may be."""
+def set_state(
+    connection: apsw.Connection, run_id: int, state: RunState, reason: str, now: float, *, actor: str
+) -> None:
+    """Move a run to another state, if that may be; told in the audit."""
     run = read_run(connection, run_id)
     if run.state == state:
         return
     if not may_become(run.state, state):
         raise NotAllowed(f"run {run_id} is {run.state} and cannot become {state}")
+    if state in UNFINISHED and run.state not in UNFINISHED and tasks.get(connection, run.task_id).is_deleted:
+        raise NotAllowed(f"the task of run {run_id} is deleted", hint="crawl its task file to begin anew")
     _move(connection, run_id, state, reason, now)
+    change = {"from": run.state, "to": state, "reason": reason}
+    audit.write(connection, now, actor, "run.state", f"run:{run_id}", **change)
 
 
 def _move(connection: apsw.Connection, run_id: int, state: RunState, reason: str, now: float) -> None:
@@ -140,12 +171,14 @@ def drop_frontier(connection: apsw.Connection, run_id: int) -> None:
     connection.execute("DELETE FROM later WHERE run_id = ?", (run_id,))
 
 
-def begin_delete(connection: apsw.Connection, run_id: int) -> None:
+def begin_delete(connection: apsw.Connection, run_id: int, now: float, actor: str) -> None:
     """Put a run that nobody works on beyond resuming, so that a half deleted one is never worked on."""
     run = read_run(connection, run_id)
     if run.in_flight or run.state in ("running", "stopping"):
         raise NotAllowed(f"run {run_id} is {run.state}", hint="stop it first")
     connection.execute("UPDATE run SET state = 'cancelled', reason = 'deleted' WHERE id = ?", (run_id,))
+    of = {"task": f"task:{run.task_id}", "version": run.task_version, "items": run.counters.items}
+    audit.write(connection, now, actor, "run.deleted", f"run:{run_id}", **of)
 
 
 def delete_step(connection: apsw.Connection, run_id: int) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 import apsw
 
-from smartspider.backends.sqlite import fsck, reading, runs
+from smartspider.backends.sqlite import audit, fsck, reading, runs
 from smartspider.backends.sqlite import gate as gates
 from smartspider.backends.sqlite.database import FILE, Database, row, rows
 from smartspider.backends.sqlite.ids import end_id, first_id
@@ -14,6 +14,7 @@ from smartspider.core.errors import StoreUnavailable
 from smartspider.core.extraction import StepCount
 from smartspider.core.plan import Plan
 from smartspider.core.runs import Run, RunState
+from smartspider.core.tasks import SYSTEM
 from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider.interfaces.store import (
     Failure,
@@ -48,11 +49,12 @@ class SqliteStore:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    async def create_run(self, plan: Plan) -> Run:
-        """A run and its entries, in one transaction."""
+    async def create_run(self, plan: Plan, *, actor: str = SYSTEM, version: int | None = None) -> Run:
+        """A run, its entries, the version of its task and the audit of it, in one transaction."""
 
         def work(connection: apsw.Connection) -> Run:
-            return runs.read_run(connection, runs.create_run(connection, plan, self._db.now()))
+            run_id = runs.create_run(connection, plan, self._db.now(), actor, version)
+            return runs.read_run(connection, run_id)
 
         return await self._db.write(work)
 
@@ -69,11 +71,11 @@ class SqliteStore:
 
         return await self._db.read(work)
 
-    async def set_state(self, run_id: int, state: RunState, reason: str = "") -> Run:
+    async def set_state(self, run_id: int, state: RunState, reason: str = "", *, actor: str = SYSTEM) -> Run:
         """Move a run to another state; ending it closes what is open, also what a worker still holds."""
 
         def work(connection: apsw.Connection) -> Run:
-            runs.set_state(connection, run_id, state, reason, self._db.now())
+            runs.set_state(connection, run_id, state, reason, self._db.now(), actor=actor)
             return runs.read_run(connection, run_id)
 
         run = await self._db.write(work)
@@ -91,9 +93,9 @@ class SqliteStore:
         await self._until_done(lambda connection: runs.finish_step(connection, run_id, self._db.now()))
         return await self.get_run(run_id)
 
-    async def delete_run(self, run_id: int) -> None:
+    async def delete_run(self, run_id: int, *, actor: str = SYSTEM) -> None:
         """Forget a run that nobody works on."""
-        await self._db.write(lambda connection: runs.begin_delete(connection, run_id))
+        await self._db.write(lambda connection: runs.begin_delete(connection, run_id, self._db.now(), actor))
         await self._until_done(lambda connection: runs.delete_step(connection, run_id))
 
     async def _until_done(self, step: Callable[[apsw.Connection], bool]) -> None:
@@ -163,10 +165,13 @@ class SqliteStore:
         """How hosts were treated."""
         return await self._db.read(lambda connection: reading.receipt(connection, run_id))
 
-    async def note_override(self, run_id: int, what: str) -> None:
+    async def note_override(self, run_id: int, what: str, *, actor: str = SYSTEM) -> None:
         """Keep who turned off what."""
+        subject = f"run:{run_id}"
         await self._db.write(
-            lambda connection: connection.execute(SQL.add_audit, (self._db.now(), run_id, what))
+            lambda connection: audit.write(
+                connection, self._db.now(), actor, "politeness.overridden", subject, what=what
+            )
         )
 
     async def fsck(self, *, repair: bool = False) -> list[Finding]:

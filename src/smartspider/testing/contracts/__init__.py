@@ -19,13 +19,25 @@ pytest.register_assert_rewrite(
             "notes",
             "revisits",
             "unchanged",
+            "tasks",
+            "audit",
+            "pinning",
         )
     )
 )
 
-from smartspider.testing.contracts.frontier import FrontierContract  # noqa: E402 - rewritten only when registered first
+from smartspider.testing.contracts.audit import AuditLogContract  # noqa: E402 - rewritten only when registered first
+from smartspider.testing.contracts.frontier import FrontierContract  # noqa: E402 - as above
 from smartspider.testing.contracts.ground import Ground  # noqa: E402 - as above
 from smartspider.testing.contracts.ledger import LedgerContract  # noqa: E402 - as above
 from smartspider.testing.contracts.store import StoreContract  # noqa: E402 - as above
+from smartspider.testing.contracts.tasks import TaskStoreContract  # noqa: E402 - as above
 
-__all__ = ["FrontierContract", "Ground", "LedgerContract", "StoreContract"]
+__all__ = [
+    "AuditLogContract",
+    "FrontierContract",
+    "Ground",
+    "LedgerContract",
+    "StoreContract",
+    "TaskStoreContract",
+]

@@ -7,20 +7,24 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from smartspider.interfaces.audit_log import AuditLog
 from smartspider.interfaces.frontier import Frontier
 from smartspider.interfaces.ledger import Ledger
 from smartspider.interfaces.robots_cache import RobotsCache
 from smartspider.interfaces.store import Store
+from smartspider.interfaces.task_store import TaskStore
 from smartspider.testing.clock import ManualClock
 
 
 class Ground(ABC):
-    """Store, frontier and ledger as one process sees them."""
+    """Store, frontier, ledger, tasks and audit as one process sees them."""
 
     store: Store
     robots: RobotsCache
     frontier: Frontier
     ledger: Ledger
+    tasks: TaskStore
+    audit: AuditLog
     clock: ManualClock
 
     @abstractmethod
@@ -45,6 +49,7 @@ class OnGround:
 
     @pytest.fixture(autouse=True)
     async def everything_agrees(self, ground: Ground) -> AsyncIterator[None]:
-        """Store 6: fsck finds nothing, whatever a test did through the interfaces."""
+        """Store 6, audit log 3: nothing is found wrong, whatever a test did through the interfaces."""
         yield
         assert await ground.store.fsck() == []
+        assert (await ground.audit.verify()).broken is None

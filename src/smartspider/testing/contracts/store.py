@@ -24,6 +24,7 @@ from smartspider.testing.contracts.acts import (
     url,
 )
 from smartspider.testing.contracts.ground import Ground
+from smartspider.testing.contracts.pinning import PinningContract
 from smartspider.testing.contracts.telling import TellingContract
 
 WAYS: dict[RunState, tuple[RunState, ...]] = {
@@ -50,7 +51,7 @@ async def run_in(ground: Ground, state: RunState) -> Run:
     return run
 
 
-class StoreContract(TellingContract):
+class StoreContract(TellingContract, PinningContract):
     """A store keeps the truth."""
 
     async def test_a_run_comes_with_its_entries(self, ground: Ground) -> None:

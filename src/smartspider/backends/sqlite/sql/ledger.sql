@@ -1,7 +1,7 @@
 -- run: what settling needs to know of a run
 SELECT id, state, next_url, next_item, failures_row, done, items, dead, broken, missing, max_pages, max_items,
        max_errors, max_host_urls, guard_row, guard_rate, guard_after, guard_pauses, adaptive, active_s, resumed_at, policies,
-       CASE WHEN policies IS NOT NULL THEN (SELECT task.id FROM task WHERE task.name = task_name) END
+       CASE WHEN policies IS NOT NULL THEN task_id END
 FROM run WHERE id = ?
 
 -- row_state: whether a row is still open

@@ -1,5 +1,5 @@
 -- task: the task of a run, and what tells its version apart from others
-SELECT task.id, run.spec_hash FROM run JOIN task ON task.name = run.task_name WHERE run.id = ?
+SELECT task_id, spec_hash FROM run WHERE id = ?
 
 -- visit: the last look at a page; a run that was thrown away holds nothing back
 SELECT v.run_id, v.fetched_at, v.interval_s, v.etag, v.last_modified, v.context, run.state IS NOT 'cancelled'

@@ -9,12 +9,31 @@ CREATE TABLE meta (
 INSERT INTO meta VALUES ('epoch', 1), ('token', 0), ('shift', 0);
 
 CREATE TABLE task (
-    id   INTEGER PRIMARY KEY,
-    name TEXT NOT NULL UNIQUE
+    id         INTEGER PRIMARY KEY,
+    name       TEXT NOT NULL,
+    owner      TEXT NOT NULL,                           -- who created it
+    created_at REAL NOT NULL,
+    updated_at REAL NOT NULL,
+    version    INTEGER NOT NULL,                        -- the newest
+    deleted_at REAL                                     -- then only its versions are left, for its runs
+);
+CREATE UNIQUE INDEX task_name ON task (name) WHERE deleted_at IS NULL;
+
+CREATE TABLE task_version (                             -- never changed
+    task_id    INTEGER NOT NULL,
+    number     INTEGER NOT NULL,
+    spec       BLOB NOT NULL,
+    spec_hash  TEXT NOT NULL,
+    author     TEXT NOT NULL,
+    created_at REAL NOT NULL,
+    note       TEXT NOT NULL,
+    PRIMARY KEY (task_id, number)
 );
 
 CREATE TABLE run (
     id             INTEGER PRIMARY KEY AUTOINCREMENT,   -- never used twice
+    task_id        INTEGER NOT NULL DEFAULT 0,
+    task_version   INTEGER NOT NULL DEFAULT 0,
     task_name      TEXT NOT NULL,
     spec           BLOB NOT NULL,
     spec_hash      TEXT NOT NULL,
@@ -65,6 +84,7 @@ CREATE TABLE run (
     bytes_read     INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX run_task ON run (task_name, id);
+CREATE INDEX run_unfinished ON run (task_id, id) WHERE state NOT IN ('completed', 'failed', 'cancelled');
 
 CREATE TABLE host (
     id          INTEGER PRIMARY KEY,
@@ -212,12 +232,26 @@ CREATE TABLE send (                                     -- moments requests left
 );
 CREATE UNIQUE INDEX send_host ON send (host_id, at, token);
 
-CREATE TABLE audit (
-    id     INTEGER PRIMARY KEY,
-    at     REAL NOT NULL,
-    run_id INTEGER,
-    what   TEXT NOT NULL
-);
+CREATE TABLE audit (                                    -- a chain: only added to, never changed
+    id       INTEGER PRIMARY KEY,                       -- 1, 2, 3, ...
+    at       REAL NOT NULL,
+    actor    TEXT NOT NULL,
+    action   TEXT NOT NULL,
+    subject  TEXT NOT NULL,
+    detail   TEXT NOT NULL,                             -- JSON
+    previous TEXT NOT NULL,                             -- hash of the entry before
+    hash     TEXT NOT NULL                              -- of all of this
+) STRICT;
+CREATE INDEX audit_at ON audit (at);
+CREATE INDEX audit_actor ON audit (actor, id);
+CREATE INDEX audit_action ON audit (action, id);
+CREATE INDEX audit_subject ON audit (subject, id);
+
+CREATE TABLE audit_head (                               -- where the chain ends
+    last INTEGER NOT NULL,
+    hash TEXT NOT NULL
+) STRICT;
+INSERT INTO audit_head VALUES (0, '0000000000000000000000000000000000000000000000000000000000000000');
 
 -- ---------------------------------------------------------------- the frontier: an index of the open rows
 

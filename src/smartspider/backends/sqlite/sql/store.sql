@@ -1,19 +1,16 @@
 -- add_run: a new run
-INSERT INTO run (task_name, spec, spec_hash, state, created_at, weight, concurrency, delay_s, per_host, per_domain,
+INSERT INTO run (task_id, task_version, task_name, spec, spec_hash, state, created_at, weight, concurrency, delay_s, per_host, per_domain,
     adaptive, max_pages, max_items, max_duration_s, max_errors, max_host_urls, guard_row, guard_rate, guard_after,
     guard_pauses, policies)
-VALUES (?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 RETURNING id
-
--- add_task: a name that runs have
-INSERT INTO task (name) VALUES (?) ON CONFLICT DO NOTHING
 
 -- seeds_added: the entries are in
 UPDATE run SET total = ?, next_url = ? WHERE id = ?
 
 -- get_run: a run with its counters
 SELECT id, task_name, spec, spec_hash, state, reason, created_at, started_at, finished_at,
-       (SELECT count(*) FROM lease WHERE run_id = run.id),
+       task_id, task_version, (SELECT count(*) FROM lease WHERE run_id = run.id),
        total, done, redirect, missing, skipped, dead, broken, items, rejected, duplicates, updated, duplicate_urls,
        retries, returns, late, bytes_read
 FROM run WHERE id = ?
@@ -118,9 +115,6 @@ FROM (
            min(delay_s, lag(delay_s) OVER (ORDER BY at)) AS delay_s
     FROM send WHERE host_id = ?1
 ) WHERE gap IS NOT NULL AND run_id = ?2
-
--- add_audit: what was overridden
-INSERT INTO audit (at, run_id, what) VALUES (?, ?, ?)
 
 -- get_robots: what a host said about robots
 SELECT origin, status, body, fetched_at, expires_at FROM robots WHERE origin = ?

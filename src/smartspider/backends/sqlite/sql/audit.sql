@@ -1,0 +1,21 @@
+-- head: the newest entry
+SELECT last, hash FROM audit_head
+
+-- set_head: from now on this is the newest entry
+UPDATE audit_head SET last = ?, hash = ?
+
+-- add: an entry
+INSERT INTO audit (id, at, actor, action, subject, detail, previous, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+
+-- after: entries in their order; as bytes, for who changed them may have put in what is no text
+SELECT id, at, CAST(actor AS BLOB), CAST(action AS BLOB), CAST(subject AS BLOB), CAST(detail AS BLOB),
+       CAST(previous AS BLOB), CAST(hash AS BLOB)
+FROM audit WHERE id > ? ORDER BY id LIMIT ?
+
+-- before: entries from the newest on; more conditions may follow
+SELECT id, at, CAST(actor AS BLOB), CAST(action AS BLOB), CAST(subject AS BLOB), CAST(detail AS BLOB),
+       CAST(previous AS BLOB), CAST(hash AS BLOB)
+FROM audit WHERE id < ?
+
+-- since: the first entry from a moment on
+SELECT id FROM audit WHERE at >= ? ORDER BY at, id LIMIT 1

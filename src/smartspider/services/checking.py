@@ -1,0 +1,28 @@
+"""Everything that can be checked about a task without fetching anything."""
+
+from __future__ import annotations
+
+import msgspec
+
+from smartspider.core.errors import Problem
+from smartspider.core.tasks import TaskSpec
+from smartspider.services.compiled import compile_plan
+from smartspider.taskfile.capabilities import missing_capabilities
+from smartspider.taskfile.compile import compile_task
+from smartspider.taskfile.model import Task
+from smartspider.taskfile.spec import spec_of
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """A task that is valid. `missing` is what it asks for and this version cannot do yet."""
+
+    spec: TaskSpec
+    missing: list[Problem]
+
+
+def check_task(task: Task) -> Checked:
+    """Compile all rules and steps of a task; raises `TaskInvalid` naming each that cannot work."""
+    missing = missing_capabilities(task)
+    if not missing:
+        compile_plan(compile_task(task))
+    return Checked(spec_of(task), missing)
