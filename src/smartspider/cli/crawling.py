@@ -146,7 +146,11 @@ async def _failures(folder: DataFolder, run: Run) -> list[str]:
         failures = await folder.store.failures(run.id, SHOWN_FAILURES)
     except StoreUnavailable as error:
         return [f"note: the failures cannot be read: {error.message}"]
-    lines = [f"  failed: {failure.url}: {failure.reason}" for failure in failures]
+    lines = [
+        f"  failed: {failure.url}: {failure.reason}"
+        for failure in failures
+        if f"{failure.url}: {failure.reason}" not in run.reason
+    ]
     more = run.counters.failed - len(failures)
     lines += [f"  and {more} more"] if more > 0 else []
     return [*lines, f"  all failures are in {folder.path / LOGS}; `smartspider why URL` explains one"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 
 import aiohttp
@@ -73,4 +74,7 @@ def _detail(error: BaseException) -> str:
     elif isinstance(error, aiohttp.ClientResponseError):
         # Its text has a status that no server sent.
         text = error.message
+    elif isinstance(error, aiohttp.ClientConnectorError) and error.errno:
+        # Its text tells of TLS where there is none, and repeats the address.
+        text = os.strerror(error.errno)
     return " ".join(text.split())[:300] or type(error).__name__
