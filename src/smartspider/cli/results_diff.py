@@ -56,11 +56,13 @@ async def _diff(
     *,
     as_json: bool,
 ) -> None:
-    from smartspider.services.difference import difference
+    from smartspider.services.difference import difference, key_fields
     from smartspider.wiring.plans import plan_of
 
     before, after = await _runs(store, *runs)
-    async with difference(store, before, after, plan_of(after), fields) as found:
+    plan = plan_of(after)
+    fields = key_fields(plan, fields)
+    async with difference(store, before, after, plan, fields) as found:
         if as_json:
             _print_lines(found, limit)
         else:
