@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ def crawl(
     from smartspider.core.errors import TaskInvalid
     from smartspider.taskfile.load import load_task
 
-    if any(path.resolve() == task.resolve() for path in outputs):
+    if any(os.path.realpath(path) == os.path.realpath(task) for path in outputs):
         raise TaskInvalid(f"the output {task} is the task itself", hint="choose another name")
     order = Order(
         *(outputs, data, workers),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from smartspider.services.preview import PageSeen, Preview
+    from smartspider.services.preview import Coverage, PageSeen, Preview
 
 ROWS_SHOWN = 10
 LOW = 0.5
@@ -89,6 +89,12 @@ def _show_page(page: PageSeen) -> None:
             tell(f"  step       {name}: {said}")
 
 
+def _note(line: Coverage) -> str:
+    if line.filled > line.items * LOW:
+        return ""
+    return "rarely found" if line.filled else "never found"
+
+
 def _show_coverage(preview: Preview) -> None:
     from smartspider.cli.tables import cell, show_rows
 
@@ -96,11 +102,7 @@ def _show_coverage(preview: Preview) -> None:
         {
             "field": line.field if line.page == "default" else f"{line.page}.{line.field}",
             "filled": f"{line.filled}/{line.items}",
-            "": ""
-            if line.filled > line.items * LOW
-            else "never found"
-            if not line.filled
-            else "rarely found",
+            "note": _note(line),
             "for example": cell(line.sample),
         }
         for line in preview.coverage
