@@ -7,9 +7,8 @@ from typing import Any
 import msgspec
 
 from smartspider.core.errors import TaskInvalid
-from smartspider.core.extraction import Extraction, Item
+from smartspider.core.extraction import Item
 from smartspider.core.page import Page
-from smartspider.core.plan import Plan
 from smartspider.core.request import DEFAULT_PAGE
 from smartspider.services.compiled import compile_plan
 from smartspider.services.preview import told_rejects
@@ -28,7 +27,6 @@ class Tried(msgspec.Struct, frozen=True):
     engine: str
     items: list[Item]
     rejected: list[dict[str, Any]]
-    columns: list[str]
 
 
 def task_from(url: str, rules: Any, page_type: str = DEFAULT_PAGE) -> dict[str, Any]:
@@ -63,9 +61,4 @@ def try_rules(task: dict[str, Any], page: Page) -> Tried:
         compiled.extractor.engine_of(request.page),
         extraction.items,
         told_rejects(extraction.rejected),
-        _columns(extraction, plan, request.page),
     )
-
-
-def _columns(extraction: Extraction, plan: Plan, page_type: str) -> list[str]:
-    return list(extraction.items[0] if extraction.items else plan.pages[page_type].fields)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from smartspider.core.extraction import Link
+from smartspider.core.extraction import Extraction, Link
 from smartspider.core.page import Page
 from smartspider.core.plan import Plan
 from smartspider.core.request import Request
@@ -82,9 +82,9 @@ class Watch:
         if self._left == 0:
             self.on_enough()
 
-    def over(self, reader: PageReader, extractor: Extractor, links: LinkFilter) -> WatchedReader:
-        """The reader, watched."""
-        return WatchedReader(reader, extractor, links, self)
+    def over(self, extractor: Extractor) -> WatchedExtractor:
+        """The extractor, watched."""
+        return WatchedExtractor(extractor, self)
 
     def is_new(self, page: str) -> bool:
         """Whether this is the first request for a page type that anybody saw."""
@@ -94,10 +94,35 @@ class Watch:
         return True
 
 
+class WatchedExtractor:
+    """An extractor that remembers the page it read last: reading it twice would count its steps twice."""
+
+    def __init__(self, extractor: Extractor, watch: Watch) -> None:
+        self._extractor = extractor
+        self._watch = watch
+        self.last: Extraction | None = None
+
+    def engine_of(self, page: str) -> str:
+        """As the extractor says."""
+        return self._extractor.engine_of(page)
+
+    def extract(self, page: Page, request: Request) -> Extraction:
+        """As the extractor does."""
+        self.last = None
+        self.last = self._extractor.extract(page, request)
+        return self.last
+
+    def reads(self, reader: PageReader, links: LinkFilter) -> WatchedReader:
+        """The reader that uses this extractor, watched as well."""
+        return WatchedReader(reader, self, links, self._watch)
+
+
 class WatchedReader:
     """A page reader that tells what it read."""
 
-    def __init__(self, reader: PageReader, extractor: Extractor, links: LinkFilter, watch: Watch) -> None:
+    def __init__(
+        self, reader: PageReader, extractor: WatchedExtractor, links: LinkFilter, watch: Watch
+    ) -> None:
         self._reader = reader
         self._extractor = extractor
         self._links = links
@@ -118,7 +143,7 @@ class WatchedReader:
         return msgspec.structs.replace(reading, children=children), found
 
     def _seen(self, page: Page, request: Request, reading: Reading) -> PageSeen:
-        extraction = self._extractor.extract(page, request)
+        extraction = self._extractor.last or Extraction([], [], page.url)
         refused: dict[str, Refusals] = {}
         next_pages: list[str] = []
         followed: list[str] = []

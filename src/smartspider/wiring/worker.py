@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Protocol
 
 from smartspider.core.lease import Lease
 from smartspider.core.plan import Plan
@@ -37,8 +38,14 @@ def choose_proxy(settings: Settings) -> ChooseProxy | None:
     return (lambda _request: settings.proxy) if settings.proxy else None
 
 
-Watch = Callable[[PageReader, Extractor, LinkFilter], Reads]
-"""Puts somebody between the processor and its reader who sees what is read."""
+class Watched(Extractor, Protocol):
+    """An extractor whose reader is watched, too."""
+
+    def reads(self, reader: PageReader, links: LinkFilter) -> Reads:
+        """Somebody between the processor and its reader who sees what is read."""
+
+
+Watch = Callable[[Extractor], Watched]
 
 
 @asynccontextmanager
@@ -80,8 +87,10 @@ async def open_worker(
         def permit_for(lease: Lease) -> GatePermit:
             return GatePermit(folder.frontier, clock, lease.request.host, lease.window)
 
-        reader = PageReader(run.id, plan, compiled.extractor, compiled.pipeline, links, bus=bus)
-        reads = reader if watch is None else watch(reader, compiled.extractor, links)
+        watched = None if watch is None else watch(compiled.extractor)
+        extractor = watched or compiled.extractor
+        reader = PageReader(run.id, plan, extractor, compiled.pipeline, links, bus=bus)
+        reads = reader if watched is None else watched.reads(reader, links)
         processor = Processor(plan, fetcher, InTime(reads), permit_for, clock)
         ground = Ground(folder.store, folder.frontier, folder.ledger, clock, bus)
         name = f"worker {number} (pid {os.getpid()})"
