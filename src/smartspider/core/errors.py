@@ -5,7 +5,11 @@ SmartSpiderError
 ├── NotBuilt               the task asks for a capability this version does not have
 ├── NotFound               a task, run or URL that is not there
 ├── NotAllowed             refused by a rule of the product (state, lock, edited task)
-│   └── Conflict           somebody else was there first (a name that is taken, a newer version)
+│   ├── Conflict           somebody else was there first (a name that is taken, a newer version)
+│   └── Forbidden          refused to this principal (role, scope, owner)
+├── NotSignedIn            nobody, or nobody we know
+├── TooMany                too many requests for now
+├── ServerUnreachable      the server a command or program talks to does not answer
 ├── StoreUnavailable       the data folder cannot be used (locked, full, corrupt, too new)
 ├── SettingInvalid         a SMARTSPIDER_* setting does not mean anything
 └── FetchFailed            one request failed; `judge` turns it into a verdict
@@ -75,6 +79,34 @@ class Conflict(NotAllowed):
     """What is there already, or has changed meanwhile, forbids this."""
 
     code = "conflict"
+
+
+class Forbidden(NotAllowed):
+    """Not for this principal."""
+
+    code = "forbidden"
+
+
+class NotSignedIn(SmartSpiderError):
+    """No token, or one that is forged, expired or revoked."""
+
+    code = "not_signed_in"
+
+
+class TooMany(SmartSpiderError):
+    """Too many requests for now; `retry_after_s` says for how long."""
+
+    code = "too_many"
+
+    def __init__(self, message: str, *, retry_after_s: float, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after_s = retry_after_s
+
+
+class ServerUnreachable(SmartSpiderError):
+    """The server does not answer, or not as one of ours does."""
+
+    code = "server_unreachable"
 
 
 class StoreUnavailable(SmartSpiderError):

@@ -99,3 +99,8 @@ class Run(msgspec.Struct, frozen=True):
     finished_at: float | None = None
     task_id: int = 0
     task_version: int = 0
+    started_by: str = ""
+    tuning: bytes | None = None
+    """Knobs turned since it was made (`core.tuning`, JSON); None: none."""
+    revision: int = 0
+    """How often they were."""

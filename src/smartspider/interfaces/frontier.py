@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from smartspider.core.lease import Lease, LeaseBatch, Window
+from smartspider.core.workers import WorkerCard
 
 
 class Frontier(Protocol):
@@ -23,9 +24,11 @@ class Frontier(Protocol):
     8. Reclaiming returns the leases that are past their deadline and those of dead workers, and counts it.
     9. A held host hands out nothing before its time, a resumed one goes on at once.
     10. A request that came back too often is handed out alone.
+    11. Runs asked for together share what is handed out by their weights: none starves, and what one cannot
+        use the others get.
     """
 
-    async def join(self, worker: str) -> int:
+    async def join(self, worker: WorkerCard) -> int:
         """Register a worker; its id. It counts as alive as long as its process lives."""
 
     async def leave(self, worker_id: int) -> None:

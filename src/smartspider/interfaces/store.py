@@ -11,6 +11,7 @@ from smartspider.core.extraction import StepCount
 from smartspider.core.plan import Plan
 from smartspider.core.runs import Run, RunState
 from smartspider.core.tasks import SYSTEM
+from smartspider.core.tuning import Tuning
 from smartspider.core.verdict import UrlState
 
 
@@ -84,12 +85,29 @@ class UrlRecord(msgspec.Struct, frozen=True):
     failures: list[Attempt] = []
 
 
+class UrlRow(msgspec.Struct, frozen=True):
+    """A request in a list of them."""
+
+    id: int
+    url: str
+    state: UrlState
+    reason: str
+    status: int | None
+    page: str
+    depth: int
+    attempts: int
+    items: int
+    found_at: float
+    closed_at: float | None
+
+
 class Failure(msgspec.Struct, frozen=True):
     """A request that ended in failure."""
 
     url: str
     state: UrlState
     reason: str
+    id: int = 0
 
 
 class HostReceipt(msgspec.Struct, frozen=True):
@@ -135,13 +153,22 @@ class Store(Protocol):
     5. A deleted run is gone with everything of it, and its id is never used again.
     6. fsck finds what does not agree, and with `repair` mends what can be mended from the rows.
     7. Rejects and the cleaning log are read in the order they were committed, by a cursor like that of items.
-    8. A run has a version of its task, whatever becomes of the task. Creating and deleting a run, moving it
+    8. Runs, pages and failures are listed by cursors that never skip or repeat one, found by keys.
+    9. Turned knobs hold at once for everybody: the next lease, settle and limit check use them. What they
+       replaced is in the audit and in the run's events.
+    10. A retry opens the rows of a run that ended in failure (dead, broken, left with an abandoned host) once
+       more, each as another visit, and queues the run, in one transaction; counters agree afterwards.
+    11. A run has a version of its task, whatever becomes of the task. Creating and deleting a run, moving it
        to another state, and every rule of politeness it turns off are in the audit, in the same transaction
        and with who did it. What a crawl does by itself is not.
     """
 
-    async def create_run(self, plan: Plan, *, actor: str = SYSTEM, version: int | None = None) -> Run:
+    async def create_run(
+        self, plan: Plan, *, actor: str = SYSTEM, version: int | None = None, is_only: bool = False
+    ) -> Run:
         """A new run with its entries as open rows, in state `queued`.
+
+        With `is_only` it is a `Conflict` when another run of the task is not over.
 
         `version` is the version of the task that the plan was made from; without it, the plan's spec becomes
         the newest version of the task with its name, if it is not that already.
@@ -152,6 +179,30 @@ class Store(Protocol):
 
     async def find_runs(self, task_name: str | None = None) -> list[Run]:
         """Runs, newest first."""
+
+    async def list_runs(
+        self,
+        *,
+        task_id: int | None = None,
+        states: Sequence[RunState] = (),
+        before: int | None = None,
+        limit: int = 100,
+    ) -> list[Run]:
+        """Runs, newest first, those with a smaller id than `before`; of one task, or in some states."""
+
+    async def live_runs(self) -> list[Run]:
+        """Runs that are queued, running or stopping, oldest first."""
+
+    async def tune(self, run_id: int, tuning: Tuning, *, actor: str = SYSTEM) -> Run:
+        """Turn knobs of a run that is not over."""
+
+    async def retry(self, run_id: int, *, actor: str = SYSTEM) -> int:
+        """Open the failed rows of a run again and queue it, also one that is over; how many rows."""
+
+    async def pages(
+        self, run_id: int, *, state: UrlState | None = None, after: int = 0, limit: int = 100
+    ) -> list[UrlRow]:
+        """Requests of a run in the order they were found, those with a greater id than `after`."""
 
     async def set_state(self, run_id: int, state: RunState, reason: str = "", *, actor: str = SYSTEM) -> Run:
         """Put a run into another state; one whose task is deleted is not opened again."""
@@ -188,8 +239,8 @@ class Store(Protocol):
     async def find_urls(self, fingerprint: bytes, run_id: int | None = None) -> list[UrlRecord]:
         """What is known about a URL, newest run first."""
 
-    async def failures(self, run_id: int, limit: int = 100) -> list[Failure]:
-        """Requests of a run that ended in failure, in the order they were found."""
+    async def failures(self, run_id: int, limit: int = 100, *, after: int = 0) -> list[Failure]:
+        """Requests of a run that ended in failure, in the order they were found, ids greater than `after`."""
 
     async def hosts(self, run_id: int, limit: int = 20) -> list[HostStatus]:
         """The gates a run stands at, slowest first."""

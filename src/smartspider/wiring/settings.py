@@ -28,6 +28,10 @@ class Settings(msgspec.Struct, frozen=True):
     proxy: str = ""
     store_url: str = ""
     frontier_url: str = ""
+    admin_token: str = ""
+    """Accepted as it is as the bearer token of an admin."""
+    master_key: str = ""
+    """What all keys of the installation are derived from; without it one is made in the data folder."""
 
     @property
     def data_folder(self) -> Path | None:

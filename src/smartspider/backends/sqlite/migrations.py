@@ -14,7 +14,7 @@ from smartspider.backends.sqlite.presence import FileLock
 from smartspider.core.errors import StoreUnavailable
 
 APPLICATION_ID = 0x53535044
-VERSION = 2
+VERSION = 3
 
 Migration = Callable[[apsw.Connection], None]
 
@@ -24,7 +24,11 @@ def _to_2(connection: apsw.Connection) -> None:
     audit.adopt(connection)
 
 
-MIGRATIONS: dict[int, Migration] = {1: _to_2}
+def _to_3(connection: apsw.Connection) -> None:
+    connection.execute(statements.text("to_3.sql"))
+
+
+MIGRATIONS: dict[int, Migration] = {1: _to_2, 2: _to_3}
 """From version n to n + 1, by n. Each runs in one transaction with the version it leads to."""
 
 NETWORK_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "afs", "ceph"})

@@ -1,4 +1,4 @@
--- The data folder, version 2. Ids of url, item, reject and cleaning rows carry their run: run_id << 40 | number.
+-- The data folder, version 3. Ids of url, item, reject and cleaning rows carry their run: run_id << 40 | number.
 
 -- ---------------------------------------------------------------- the store: the truth
 
@@ -62,6 +62,9 @@ CREATE TABLE run (
     guard_after    INTEGER NOT NULL,
     guard_pauses   INTEGER NOT NULL,
     policies       BLOB,                                -- how items are compared and pages revisited; NULL: not
+    started_by     TEXT NOT NULL DEFAULT '',            -- what made it: an actor, `schedule:3`, `retry:7`
+    tuning         BLOB,                                -- knobs turned since it was made, as JSON; NULL: none
+    revision       INTEGER NOT NULL DEFAULT 0,          -- how often they were
     -- what happened so far
     next_url       INTEGER NOT NULL DEFAULT 1,
     next_item      INTEGER NOT NULL DEFAULT 1,
@@ -81,8 +84,12 @@ CREATE TABLE run (
     retries        INTEGER NOT NULL DEFAULT 0,
     returns        INTEGER NOT NULL DEFAULT 0,
     late           INTEGER NOT NULL DEFAULT 0,
-    bytes_read     INTEGER NOT NULL DEFAULT 0
+    bytes_read     INTEGER NOT NULL DEFAULT 0,
+    next_event     INTEGER NOT NULL DEFAULT 1,
+    told_at        REAL NOT NULL DEFAULT 0              -- when its progress was last put into its events
 );
+CREATE INDEX run_of_task ON run (task_id, id);
+CREATE INDEX run_live ON run (id) WHERE state IN ('queued', 'running', 'stopping');
 CREATE INDEX run_task ON run (task_name, id);
 CREATE INDEX run_unfinished ON run (task_id, id) WHERE state NOT IN ('completed', 'failed', 'cancelled');
 
@@ -253,12 +260,169 @@ CREATE TABLE audit_head (                               -- where the chain ends
 ) STRICT;
 INSERT INTO audit_head VALUES (0, '0000000000000000000000000000000000000000000000000000000000000000');
 
+CREATE TABLE event (                                    -- what watchers of a run are told
+    id     INTEGER PRIMARY KEY AUTOINCREMENT,           -- over all runs, never used twice
+    run_id INTEGER NOT NULL,
+    number INTEGER NOT NULL,                            -- 1, 2, 3, ... within the run
+    at     REAL NOT NULL,
+    name   TEXT NOT NULL,
+    data   TEXT NOT NULL                                -- JSON
+);
+CREATE UNIQUE INDEX event_run ON event (run_id, number);
+
+CREATE TABLE log (
+    id      INTEGER PRIMARY KEY AUTOINCREMENT,
+    at      REAL NOT NULL,
+    level   INTEGER NOT NULL,                           -- 10 debug, 20 info, 30 warning, 40 error
+    event   TEXT NOT NULL,
+    task_id INTEGER,
+    run_id  INTEGER,
+    worker  TEXT NOT NULL,
+    host    TEXT,
+    url     TEXT,
+    error   TEXT,                                       -- its type
+    text    TEXT NOT NULL,                              -- for people
+    fields  TEXT NOT NULL                               -- JSON of the rest
+);
+
+CREATE TABLE log_size (bytes INTEGER NOT NULL);
+INSERT INTO log_size VALUES (0);
+
+CREATE TABLE user (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    name       TEXT NOT NULL UNIQUE,
+    password   TEXT NOT NULL,                           -- argon2id; empty: cannot sign in
+    role       TEXT NOT NULL,
+    created_at REAL NOT NULL,
+    disabled_at REAL,
+    session    INTEGER NOT NULL DEFAULT 1               -- raised to end all sessions
+);
+
+CREATE TABLE token (                                    -- of programs; only the hash is kept
+    id           INTEGER PRIMARY KEY AUTOINCREMENT,
+    name         TEXT NOT NULL,
+    hash         BLOB NOT NULL UNIQUE,
+    actor        TEXT NOT NULL,                         -- whom it acts for
+    role         TEXT NOT NULL,
+    scopes       TEXT NOT NULL,                         -- JSON list; empty: all of its role
+    created_by   TEXT NOT NULL,
+    created_at   REAL NOT NULL,
+    expires_at   REAL,
+    used_at      REAL,
+    revoked_at   REAL
+);
+
+CREATE TABLE refresh (                                  -- what a session is prolonged with, once each
+    hash       BLOB PRIMARY KEY,
+    user_id    INTEGER NOT NULL,
+    family     TEXT NOT NULL,                           -- of one sign-in; a second use ends all of it
+    expires_at REAL NOT NULL,
+    used_at    REAL
+) WITHOUT ROWID;
+CREATE INDEX refresh_family ON refresh (family);
+CREATE INDEX refresh_expiry ON refresh (expires_at);
+
+CREATE TABLE ticket (                                   -- opens one WebSocket, once
+    hash       BLOB PRIMARY KEY,
+    principal  TEXT NOT NULL,                           -- JSON
+    expires_at REAL NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX ticket_expiry ON ticket (expires_at);
+
+CREATE TABLE answer (                                   -- what was answered to a request with an Idempotency-Key
+    actor      TEXT NOT NULL,
+    key        TEXT NOT NULL,
+    asked      BLOB NOT NULL,                           -- fingerprint of the request
+    created_at REAL NOT NULL,
+    status     INTEGER,                                 -- NULL while it is worked on
+    headers    TEXT,
+    body       BLOB,
+    PRIMARY KEY (actor, key)
+) WITHOUT ROWID;
+CREATE INDEX answer_age ON answer (created_at);
+
+CREATE TABLE schedule (
+    id           INTEGER PRIMARY KEY AUTOINCREMENT,
+    task_id      INTEGER NOT NULL,
+    rule         TEXT NOT NULL,                         -- JSON: when, and what to do when that cannot be
+    is_enabled   INTEGER NOT NULL,
+    is_of_task   INTEGER NOT NULL DEFAULT 0,            -- made by the task's own `schedule`, and follows it
+    created_by   TEXT NOT NULL,
+    created_at   REAL NOT NULL,
+    updated_at   REAL NOT NULL,
+    next_fire_at REAL,                                  -- when it is due by its rule; NULL: never again
+    run_at       REAL                                   -- the same with jitter
+);
+CREATE INDEX schedule_task ON schedule (task_id, id);
+CREATE UNIQUE INDEX schedule_of_task ON schedule (task_id) WHERE is_of_task;
+CREATE INDEX schedule_due ON schedule (run_at) WHERE is_enabled AND run_at IS NOT NULL;
+
+CREATE TABLE firing (                                   -- once for each time a schedule was due
+    schedule_id INTEGER NOT NULL,
+    fire_at     REAL NOT NULL,
+    at          REAL NOT NULL,
+    outcome     TEXT NOT NULL,                          -- started, skipped, missed, failed
+    reason      TEXT NOT NULL,
+    run_id      INTEGER,
+    PRIMARY KEY (schedule_id, fire_at)
+) WITHOUT ROWID;
+CREATE INDEX firing_run ON firing (run_id) WHERE run_id IS NOT NULL;
+
+CREATE TABLE leader (                                   -- one row; who keeps house
+    owner TEXT NOT NULL,
+    epoch INTEGER NOT NULL,
+    until REAL NOT NULL
+);
+INSERT INTO leader VALUES ('', 0, 0);
+
+CREATE TABLE notice_target (                            -- where notices about runs go
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind       TEXT NOT NULL,                           -- webhook, email
+    address    TEXT NOT NULL,
+    task_id    INTEGER,                                 -- NULL: all tasks
+    events     TEXT NOT NULL,                           -- JSON list
+    is_enabled INTEGER NOT NULL,
+    created_by TEXT NOT NULL,
+    created_at REAL NOT NULL
+);
+
+CREATE TABLE notice (                                   -- an outbox: kept until it is delivered or given up
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    target_id  INTEGER NOT NULL,
+    event_id   INTEGER NOT NULL,                        -- what it tells of
+    name       TEXT NOT NULL,
+    run_id     INTEGER NOT NULL,
+    data       TEXT NOT NULL,                           -- JSON
+    created_at REAL NOT NULL,
+    tries      INTEGER NOT NULL DEFAULT 0,
+    due_at     REAL,                                    -- NULL: over
+    ended_at   REAL,
+    error      TEXT NOT NULL DEFAULT ''
+);
+CREATE UNIQUE INDEX notice_once ON notice (target_id, event_id, name);
+CREATE INDEX notice_due ON notice (due_at) WHERE due_at IS NOT NULL;
+
+CREATE TABLE metric (                                   -- sums over all workers
+    name   TEXT NOT NULL,
+    labels TEXT NOT NULL,                               -- JSON, keys sorted
+    value  REAL NOT NULL,
+    PRIMARY KEY (name, labels)
+) WITHOUT ROWID;
+
 -- ---------------------------------------------------------------- the frontier: an index of the open rows
 
 CREATE TABLE worker (
     id        INTEGER PRIMARY KEY AUTOINCREMENT,
     name      TEXT NOT NULL,
-    joined_at REAL NOT NULL
+    joined_at REAL NOT NULL,
+    node      TEXT NOT NULL DEFAULT '',                 -- the machine
+    pid       INTEGER NOT NULL DEFAULT 0,
+    version   TEXT NOT NULL DEFAULT '',
+    slots     INTEGER NOT NULL DEFAULT 0,
+    is_draining INTEGER NOT NULL DEFAULT 0,             -- asked to finish what it holds and leave
+    seen_at   REAL NOT NULL DEFAULT 0,
+    cpu_s     REAL NOT NULL DEFAULT 0,
+    memory    INTEGER NOT NULL DEFAULT 0                -- bytes
 );
 
 CREATE TABLE lane (                                     -- the queue of one run for one host

@@ -1,0 +1,1 @@
+"""The routes, one file per noun. `ROUTERS` is the table that `app.create_app` reads."""

@@ -1,0 +1,7 @@
+"""Runs."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+router = APIRouter(prefix="/api/runs", tags=["runs"])

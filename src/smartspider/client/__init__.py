@@ -1,0 +1,1 @@
+"""The Python SDK: `Client` for programs that speak to a server, and `SyncClient` for scripts."""

@@ -1,0 +1,39 @@
+"""Notices: telling somebody outside what became of a run."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import msgspec
+
+NoticeName = Literal["run.finished", "run.failed", "run.paused", "run.few_rows"]
+NOTICES: tuple[NoticeName, ...] = get_args(NoticeName)
+NoticeKind = Literal["webhook", "email"]
+
+
+class NoticeTarget(msgspec.Struct, frozen=True):
+    """Where notices go. `task_id` None: those of all tasks."""
+
+    id: int
+    kind: NoticeKind
+    address: str
+    events: tuple[NoticeName, ...]
+    task_id: int | None
+    is_enabled: bool
+    created_by: str
+    created_at: float
+
+
+class Notice(msgspec.Struct, frozen=True):
+    """A notice on its way. `due_at` None: delivered, or given up with an error."""
+
+    id: int
+    target_id: int
+    name: NoticeName
+    run_id: int
+    data: bytes
+    created_at: float
+    tries: int
+    due_at: float | None
+    ended_at: float | None
+    error: str

@@ -1,0 +1,53 @@
+"""Where notices go, and an outbox of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from smartspider.core.notices import Notice, NoticeKind, NoticeName, NoticeTarget
+
+
+class NoticeStore(Protocol):
+    """1. A notice is put in once for each target, event and name, also with several keepers, in one
+       transaction with how far the events have been looked at.
+    2. Writes of a keeper that is not the leader any more are refused.
+    3. Changes to targets and their audit entries are one transaction.
+    4. A target that is deleted gets nothing more.
+    """
+
+    async def add_target(
+        self, kind: NoticeKind, address: str, events: Sequence[NoticeName], *, task_id: int | None, actor: str
+    ) -> NoticeTarget:
+        """A new target."""
+
+    async def get_target(self, target_id: int) -> NoticeTarget:
+        """A target."""
+
+    async def find_targets(self, *, after: int = 0, limit: int = 100) -> list[NoticeTarget]:
+        """Targets in the order they were added."""
+
+    async def delete_target(self, target_id: int, *, actor: str) -> None:
+        """Forget a target and what waits for it."""
+
+    async def looked_at(self) -> int:
+        """The id of the last event that notices were made of."""
+
+    async def put(
+        self, notices: Sequence[tuple[int, int, NoticeName, int, bytes]], *, up_to: int, epoch: int
+    ) -> int:
+        """Put notices (target, event, name, run, data) into the outbox; how many are new."""
+
+    async def due(self, *, limit: int = 100) -> list[Notice]:
+        """Notices to be delivered now."""
+
+    async def delivered(self, notice_id: int) -> None:
+        """It arrived."""
+
+    async def failed(self, notice_id: int, error: str, *, retry_at: float | None) -> None:
+        """It did not; tried again then, or given up."""
+
+    async def find(
+        self, *, target_id: int | None = None, before: int | None = None, limit: int = 100
+    ) -> list[Notice]:
+        """Notices, newest first."""

@@ -1,0 +1,1 @@
+"""The leader's duties, one file each; `keeper.Keeper` does them in turn."""

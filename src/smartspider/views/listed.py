@@ -1,0 +1,16 @@
+"""Lists, a page at a time."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+
+class Listed(msgspec.Struct, Generic[T], frozen=True):
+    """A page of a list. `next` is the cursor of the page after it; null: this is the last."""
+
+    items: list[T]
+    next: str | None

@@ -1,0 +1,20 @@
+"""Moments as they are told."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import overload
+
+
+@overload
+def told_at(at: float) -> str: ...
+@overload
+def told_at(at: float | None) -> str | None: ...
+def told_at(at: float | None) -> str | None:
+    """A moment as ISO 8601 in UTC, to the millisecond; one that no calendar has, as the number it is."""
+    if at is None:
+        return None
+    try:
+        return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    except (ValueError, OverflowError, OSError):
+        return repr(at)

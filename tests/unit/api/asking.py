@@ -1,0 +1,73 @@
+"""The API as a server on a free port, and somebody who asks it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+import msgspec
+import uvicorn
+
+from smartspider.api.app import create_app
+from smartspider.wiring.house import House
+from smartspider.wiring.settings import Settings
+
+ADMIN_TOKEN = "token-of-the-admin"
+SETTINGS = Settings(admin_token=ADMIN_TOKEN, allow_private="127.0.0.1")
+
+
+class Caller:
+    """Asks the API with a token."""
+
+    def __init__(self, session: aiohttp.ClientSession, base: str, token: str | None) -> None:
+        self.session, self.base, self.token = session, base, token
+
+    def with_token(self, token: str | None) -> Caller:
+        return Caller(self.session, self.base, token)
+
+    async def __call__(self, method: str, path: str, **more: Any) -> Answer:
+        headers = {
+            **({"Authorization": f"Bearer {self.token}"} if self.token else {}),
+            **more.pop("headers", {}),
+        }
+        async with self.session.request(method, self.base + path, headers=headers, **more) as answer:
+            return Answer(answer.status, dict(answer.headers), await answer.read())
+
+    async def get(self, path: str, **more: Any) -> Answer:
+        return await self("GET", path, **more)
+
+    async def post(self, path: str, json: Any = None, **more: Any) -> Answer:
+        return await self("POST", path, json=json, **more)
+
+
+class Answer(msgspec.Struct, frozen=True):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return msgspec.json.decode(self.body)
+
+    def expect(self, status: int) -> Answer:
+        assert self.status == status, f"{self.status} instead of {status}: {self.body[:2000]!r}"
+        return self
+
+
+@asynccontextmanager
+async def serving(house: House) -> AsyncIterator[str]:
+    """The API on a free port; its address."""
+    config = uvicorn.Config(create_app(house), port=0, log_config=None, lifespan="on", ws="websockets-sansio")
+    server = uvicorn.Server(config)
+    task = asyncio.create_task(server.serve())
+    while not server.started:
+        assert not task.done(), "the server did not start"
+        await asyncio.sleep(0.001)
+    try:
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        await task

@@ -1,0 +1,25 @@
+"""The API as a server on a free port, and its admin."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+from tests.unit.api.asking import ADMIN_TOKEN, SETTINGS, Caller, serving
+
+from smartspider.wiring.house import House, open_house
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    async with open_house(tmp_path / "data", SETTINGS) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def api(house: House) -> AsyncIterator[Caller]:
+    """The admin, at a running API."""
+    async with serving(house) as base, aiohttp.ClientSession() as session:
+        yield Caller(session, base, ADMIN_TOKEN)
