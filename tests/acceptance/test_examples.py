@@ -32,7 +32,7 @@ pytestmark = pytest.mark.acceptance
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-ADDRESS = "127.0.0.1:8000"
+ADDRESS = "127.0.0.1:8800"
 SESSIONS = [
     ROOT / "README.md",
     *(DOCS / f"{name}.md" for name in ("cli", "operations", "outputs", "cookbook")),

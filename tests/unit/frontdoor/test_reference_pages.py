@@ -34,7 +34,7 @@ OUTPUTS = (DOCS / "outputs.md").read_text()
 
 FETCHED_AT = 1773570600.0
 """What steps.md says: 2026-03-15 at 10:30 UTC."""
-LIST_URL = "http://127.0.0.1:8000/shop/list"
+LIST_URL = "http://127.0.0.1:8800/shop/list"
 REJECTED = "rejected"
 
 

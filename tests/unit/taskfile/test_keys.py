@@ -24,7 +24,7 @@ CASES: list[tuple[str, list[Any], list[Any]]] = [
         [["http://a/"], ["HTTPS://A.b/x?y#z"]],
         [[], "http://a/", None, [None], ["//a/"], ["http://"]],
     ),
-    ("entry_urls[].url", ["http://127.0.0.1:8000/"], ["a.com", "javascript:1", "ftp://a/", 1]),
+    ("entry_urls[].url", ["http://127.0.0.1:8800/"], ["a.com", "javascript:1", "ftp://a/", 1]),
     ("entry_urls[].method", ["POST", "GET", None], ["post", "FETCH", 1]),
     (
         "entry_urls[].headers",

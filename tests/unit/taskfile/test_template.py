@@ -22,7 +22,7 @@ def test_every_template_is_a_file_and_every_file_is_listed() -> None:
 def test_every_template_validates_compiles_and_is_polite(name: str) -> None:
     plan = compile_task(parse_task(json.loads(render_template(name, url=None, task_name=None))))
     assert plan.name == name
-    assert plan.entries[0].url.startswith("http://127.0.0.1:8000/")
+    assert plan.entries[0].url.startswith("http://127.0.0.1:8800/")
     assert plan.politeness.delay_s == 0.5
     assert plan.limits.max_pages == 100
     assert plan.overrides == ()
