@@ -10,16 +10,20 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from smartspider.core.dedup import ItemDedup
+from smartspider.core.errors import NotAllowed
+from smartspider.core.events import LeasesReturned
 from smartspider.core.extraction import Item
 from smartspider.core.lease import Lease
 from smartspider.core.request import Request
 from smartspider.core.runs import TRANSITIONS
 from smartspider.core.verdict import Close, Retry, Settlement
+from smartspider.core.workers import WorkerCard
 from smartspider.interfaces.store import Finding
 from smartspider.testing.clock import ManualClock
 from smartspider.testing.contracts.acts import items, plan_of, url
@@ -113,7 +117,7 @@ class LedgerMachine(RuleBasedStateMachine):
     @precondition(lambda self: len(self.workers) < 3)
     @rule()
     def join(self) -> None:
-        self.workers.append(self.wait(self.ground.frontier.join("w")))
+        self.workers.append(self.wait(self.ground.frontier.join(WorkerCard("w"))))
 
     @rule(which=pick, want=st.integers(1, 4))
     def lease(self, which: int, want: int) -> None:
@@ -226,6 +230,16 @@ class LedgerMachine(RuleBasedStateMachine):
         elif state in TRANSITIONS[self.model.runs[run_id].state]:
             self.set_state(run_id, state)
 
+    @rule(run=pick)
+    def retry(self, run: int) -> None:
+        run_id = list(self.model.runs)[run % len(self.model.runs)]
+        opened = self.model.retry(run_id)
+        if opened:
+            assert self.wait(self.ground.store.retry(run_id)) == opened
+        else:
+            with pytest.raises(NotAllowed):
+                self.wait(self.ground.store.retry(run_id))
+
     def set_state(self, run_id: int, state: Any) -> None:
         self.wait(self.ground.store.set_state(run_id, state))
         self.model.set_state(run_id, state)
@@ -283,7 +297,7 @@ class LedgerMachine(RuleBasedStateMachine):
             self.resume_host(host)
         for run_id, run in self.model.runs.items():
             self.finish(list(self.model.runs).index(run_id))
-            if run.state in ("paused", "stopped"):
+            if run.state in ("queued", "paused", "stopped"):
                 self.set_state(run_id, "running")
         self.reopen()
         self.join()
@@ -298,7 +312,7 @@ class LedgerMachine(RuleBasedStateMachine):
             self.finish(list(self.model.runs).index(run_id))
             assert self.model.runs[run_id].state in ("completed", "failed"), "the run is stuck"
 
-    def _lost(self, counts: dict[str, int], leases: list[Lease]) -> None:
+    def _lost(self, returned: list[LeasesReturned], leases: list[Lease]) -> None:
         """Leases went back to the queue; a request that lost too many workers may be buried by that."""
         for lease in leases:
             row = self._row(lease)
@@ -310,7 +324,7 @@ class LedgerMachine(RuleBasedStateMachine):
                 assert record.returns >= 6
                 row.state = "dead"
             self._drop(lease)
-        assert sum(counts.values()) <= len(leases)
+        assert sum(event.count for event in returned) <= len(leases)
 
     def _row(self, lease: Lease) -> Any:
         return self.model.runs[lease.run_id].urls[lease.request.url]

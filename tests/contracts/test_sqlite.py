@@ -9,11 +9,22 @@ import pytest
 
 from smartspider.testing.clock import ManualClock
 from smartspider.testing.contracts import (
+    AnswerStoreContract,
     AuditLogContract,
+    EventFeedContract,
     FrontierContract,
+    InsightContract,
+    LeadershipContract,
     LedgerContract,
+    LogStoreContract,
+    MetricStoreContract,
+    NoticeStoreContract,
+    ResultStoreContract,
+    ScheduleStoreContract,
     StoreContract,
     TaskStoreContract,
+    UserStoreContract,
+    WorkerRegistryContract,
 )
 from smartspider.testing.sqlite import SqliteGround
 
@@ -41,5 +52,49 @@ class TestSqliteTaskStore(TaskStoreContract):
     pass
 
 
+class TestSqliteResultStore(ResultStoreContract):
+    pass
+
+
+class TestSqliteUserStore(UserStoreContract):
+    pass
+
+
+class TestSqliteInsight(InsightContract):
+    pass
+
+
 class TestSqliteAuditLog(AuditLogContract):
+    pass
+
+
+class TestSqliteEventFeed(EventFeedContract):
+    pass
+
+
+class TestSqliteLogStore(LogStoreContract):
+    pass
+
+
+class TestSqliteMetricStore(MetricStoreContract):
+    pass
+
+
+class TestSqliteAnswerStore(AnswerStoreContract):
+    pass
+
+
+class TestSqliteLeadership(LeadershipContract):
+    pass
+
+
+class TestSqliteScheduleStore(ScheduleStoreContract):
+    pass
+
+
+class TestSqliteNoticeStore(NoticeStoreContract):
+    pass
+
+
+class TestSqliteWorkerRegistry(WorkerRegistryContract):
     pass

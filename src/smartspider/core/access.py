@@ -32,6 +32,9 @@ GRANTS: dict[Role, frozenset[str]] = {
 }
 """What each role may do. An operator changes what it owns; an admin everything."""
 
+AS_ITSELF = "token:"
+"""What the names of tokens that act for nobody but themselves begin with; no user's name has a colon."""
+
 
 class Principal(msgspec.Struct, frozen=True):
     """Somebody who acts. `name` is what the audit and owners are told by."""
@@ -41,6 +44,18 @@ class Principal(msgspec.Struct, frozen=True):
     scopes: tuple[str, ...] = ()
     """Limits of a token; none: all that the role may."""
     token_id: int | None = None
+    """The token of a program that they came with."""
+    user_id: int | None = None
+    """The user who signed in, when it is one."""
+    family: str = ""
+    """Of their sign-in."""
+
+    @property
+    def kind(self) -> Literal["user", "token", "installation"]:
+        """How they came: signed in, with a token, or with what the settings of the installation say."""
+        if self.user_id is not None:
+            return "user"
+        return "installation" if self.token_id is None else "token"
 
     def may(self, area: Area, verb: Verb) -> bool:
         """Whether the role allows it and no scope stands against it."""
@@ -50,6 +65,11 @@ class Principal(msgspec.Struct, frozen=True):
     def owns(self, owner: str) -> bool:
         """Whether what belongs to `owner` is this principal's to change."""
         return self.role == "admin" or owner == self.name
+
+
+def is_within(role: Role, other: Role) -> bool:
+    """Whether a role may do nothing that the other may not."""
+    return GRANTS[role] <= GRANTS[other]
 
 
 def require(principal: Principal, area: Area, verb: Verb, *, owner: str | None = None) -> None:

@@ -6,6 +6,8 @@ SmartSpiderError
 ├── NotFound               a task, run or URL that is not there
 ├── NotAllowed             refused by a rule of the product (state, lock, edited task)
 │   ├── Conflict           somebody else was there first (a name that is taken, a newer version)
+│   │   ├── Outdated       what was to be changed has changed meanwhile
+│   │   └── TermOver       somebody else leads, or did since
 │   └── Forbidden          refused to this principal (role, scope, owner)
 ├── NotSignedIn            nobody, or nobody we know
 ├── TooMany                too many requests for now
@@ -81,6 +83,18 @@ class Conflict(NotAllowed):
     code = "conflict"
 
 
+class Outdated(Conflict):
+    """What was to be changed is not what it was when it was looked at."""
+
+    code = "outdated"
+
+
+class TermOver(Conflict):
+    """Somebody else leads, or did since."""
+
+    code = "term_over"
+
+
 class Forbidden(NotAllowed):
     """Not for this principal."""
 
@@ -98,7 +112,7 @@ class TooMany(SmartSpiderError):
 
     code = "too_many"
 
-    def __init__(self, message: str, *, retry_after_s: float, hint: str = "") -> None:
+    def __init__(self, message: str, *, retry_after_s: float = 1.0, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.retry_after_s = retry_after_s
 

@@ -43,6 +43,9 @@ class PageClosed(Event, frozen=True):
     status: int | None
     items: int
     elapsed_s: float
+    duplicates: int = 0
+    """Items of it that are not stored because equal ones are."""
+    bytes_read: int = 0
 
 
 class FetchRetried(Event, frozen=True):

@@ -23,6 +23,9 @@ NAMES = (
 WRITES = ("task.versioned", "audit.added", "audit.headed", "run.created")
 """The same between the steps of writing tasks, runs and the audit."""
 
+KEEPS = ("schedule.fired", "notices.put")
+"""The same between the steps of the keeper's writes."""
+
 _on_reach: Callable[[str], None] | None = None
 
 

@@ -12,7 +12,7 @@ RunState = Literal[
 
 TRANSITIONS: dict[RunState, frozenset[RunState]] = {
     "created": frozenset({"queued", "running", "cancelled"}),
-    "queued": frozenset({"running", "paused", "cancelled", "completed", "failed"}),
+    "queued": frozenset({"running", "paused", "stopped", "cancelled", "completed", "failed"}),
     "running": frozenset({"paused", "stopping", "stopped", "cancelled", "completed", "failed"}),
     "paused": frozenset({"queued", "running", "stopped", "cancelled"}),
     "stopping": frozenset({"stopped", "cancelled", "completed", "failed"}),
@@ -31,6 +31,9 @@ ACCEPTS_PAGES: frozenset[RunState] = frozenset({"running", "paused", "stopping"}
 
 UNFINISHED: frozenset[RunState] = frozenset({"created", "queued", "running", "paused", "stopping", "stopped"})
 """States from which the same command goes on with the run."""
+
+OVER: frozenset[RunState] = frozenset({"completed", "failed", "cancelled"})
+"""States of a run that has no open row."""
 
 
 LIMIT = "limit: "
@@ -74,6 +77,11 @@ class Counters(msgspec.Struct, frozen=True):
         """Requests still to be fetched."""
         closed = self.done + self.redirect + self.missing + self.skipped + self.dead + self.broken
         return self.total - closed
+
+    @property
+    def ended(self) -> int:
+        """Requests that something came of: fetched, missing, redirected or given up, but not skipped."""
+        return self.total - self.open - self.skipped
 
     @property
     def failed(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Literal
 
 import msgspec
@@ -27,7 +28,7 @@ class ScheduleRule(msgspec.Struct, frozen=True, omit_defaults=True):
     """Of several times that were missed, only the last is made up for."""
     overlap: Overlap = "skip"
     jitter_s: float = 0.0
-    """Started up to this much later, by chance."""
+    """Started up to this much later, by chance that is the same for everybody who asks."""
     retries: int = 0
     """How often a run that failed is tried again."""
     retry_delay_s: float = 300.0
@@ -57,3 +58,16 @@ class Firing(msgspec.Struct, frozen=True):
     outcome: Outcome
     reason: str
     run_id: int | None
+    """The run it made; the newest one when it was tried again."""
+    tries: int = 0
+    """How often a run of it that failed was tried again."""
+
+
+def starts_at(schedule_id: int, fire_at: float, jitter_s: float) -> float:
+    """When a run that is due at a time is really started: later by a part of the jitter that is always the
+    same for this schedule and time.
+    """
+    if jitter_s <= 0:
+        return fire_at
+    mark = hashlib.blake2b(f"{schedule_id}:{fire_at!r}".encode(), digest_size=8).digest()
+    return fire_at + round(jitter_s * int.from_bytes(mark) / 2**64, 3)

@@ -6,6 +6,10 @@ from typing import Protocol
 
 import msgspec
 
+KEPT_S = 86_400.0
+WORKED_ON_S = 60.0
+"""After this a request that has no answer counts as given up: its process died."""
+
 
 class KeptAnswer(msgspec.Struct, frozen=True):
     """An answer as it was given."""
@@ -32,4 +36,4 @@ class AnswerStore(Protocol):
         """Nothing was done; somebody may try again."""
 
     async def sweep(self) -> int:
-        """Forget answers that are older than a day."""
+        """Forget some answers that are older than a day; how many, 0 when there are no more."""

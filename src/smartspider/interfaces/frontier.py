@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from smartspider.core.events import LeasesReturned
 from smartspider.core.lease import Lease, LeaseBatch, Window
 from smartspider.core.workers import WorkerCard
 
@@ -46,8 +47,8 @@ class Frontier(Protocol):
     async def release(self, leases: Sequence[Lease]) -> None:
         """Give leases back unused."""
 
-    async def reclaim(self) -> dict[str, int]:
-        """Take back what dead or silent workers hold; how many from whom."""
+    async def reclaim(self) -> list[LeasesReturned]:
+        """Take back what dead or silent workers hold; how many of each run from whom."""
 
     async def permit(self, host: str) -> Window:
         """Reserve one more slot of a host, for a hop, robots.txt or a window that was missed."""

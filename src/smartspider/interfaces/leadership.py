@@ -19,7 +19,7 @@ class Leadership(Protocol):
     """1. At most one owner has a term that is not over, in store time.
     2. Taking over raises the epoch; prolonging does not.
     3. A term that is over, or was given up, can be taken at once by anybody.
-    4. `check` refuses (`Conflict`) an epoch that is not that of the newest term, also when nobody leads.
+    4. `check` refuses (`TermOver`) an epoch that is not that of the newest term, also when nobody leads.
     """
 
     async def take(self, owner: str, term_s: float) -> Term | None:
@@ -32,4 +32,4 @@ class Leadership(Protocol):
         """The term that is not over, if there is one."""
 
     async def check(self, epoch: int) -> None:
-        """Raise `Conflict` unless this is the newest epoch."""
+        """Raise `TermOver` unless this is the newest epoch."""

@@ -39,7 +39,9 @@ class LogStore(Protocol):
        nor repeats a line.
     4. Over the budget the oldest lines go, some more than needed, so that this is rare.
     5. Writing lines is one transaction; lines that cannot be written never disturb what they tell of.
-    6. Lines of a run that is deleted are gone with it.
+    6. Lines of a run that is deleted are gone with it, also those that come late.
+    7. A line of a run belongs to the task of that run. Moments are kept, those of lines that waited for more
+       than minutes aside; they are then told as later than they were.
     """
 
     async def add(self, lines: Sequence[LogLine]) -> None:
@@ -51,8 +53,14 @@ class LogStore(Protocol):
     async def after(self, only: LogFilter, *, after: int, limit: int = 100) -> LogPage:
         """Lines, oldest first, those with a greater number than `after`; `next` is where a tail goes on."""
 
+    async def last_id(self) -> int:
+        """The number of the newest line; 0 before the first."""
+
     async def trim(self, budget: int) -> int:
         """Forget the oldest lines beyond so many bytes; how many lines."""
+
+    async def forget_before(self, moment: float) -> int:
+        """Forget lines from before a moment, the oldest first; how many lines."""
 
     async def size(self) -> int:
         """Bytes of all lines."""

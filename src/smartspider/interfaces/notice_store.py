@@ -7,13 +7,16 @@ from typing import Protocol
 
 from smartspider.core.notices import Notice, NoticeKind, NoticeName, NoticeTarget
 
+MOST_TARGETS = 1000
+
 
 class NoticeStore(Protocol):
     """1. A notice is put in once for each target, event and name, also with several keepers, in one
        transaction with how far the events have been looked at.
     2. Writes of a keeper that is not the leader any more are refused.
     3. Changes to targets and their audit entries are one transaction.
-    4. A target that is deleted gets nothing more.
+    4. A target that is deleted gets nothing more, and one of a task goes with the task.
+    5. There are at most `MOST_TARGETS`; every list is found by a key.
     """
 
     async def add_target(
@@ -41,13 +44,16 @@ class NoticeStore(Protocol):
     async def due(self, *, limit: int = 100) -> list[Notice]:
         """Notices to be delivered now."""
 
-    async def delivered(self, notice_id: int) -> None:
+    async def delivered(self, notice_id: int, *, epoch: int) -> None:
         """It arrived."""
 
-    async def failed(self, notice_id: int, error: str, *, retry_at: float | None) -> None:
+    async def failed(self, notice_id: int, error: str, *, retry_at: float | None, epoch: int) -> None:
         """It did not; tried again then, or given up."""
 
     async def find(
         self, *, target_id: int | None = None, before: int | None = None, limit: int = 100
     ) -> list[Notice]:
         """Notices, newest first."""
+
+    async def sweep(self, before: float) -> int:
+        """Forget some notices that ended before a moment; how many, 0 when there are no more."""

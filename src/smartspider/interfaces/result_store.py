@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import msgspec
 
+from smartspider.core.conditions import Condition
 from smartspider.interfaces.store import StoredItem
-
-Operator = Literal["eq", "ne", "lt", "le", "gt", "ge", "contains", "exists"]
-
-
-class Condition(msgspec.Struct, frozen=True):
-    """What a value must be. `path` is a field, or a JSON path into it: `price`, `tags[0]`, `seller.name`."""
-
-    path: str
-    operator: Operator
-    value: Any = None
 
 
 class RowQuery(msgspec.Struct, frozen=True):
-    """Which rows of a run, and in which order; without `sort` the order they were committed in."""
+    """Which rows of a run, and in which order: that they were committed in, or that of the values at the path
+    `sort`, rows without a value last. `is_descending` turns either around.
+    """
 
     run_id: int
     where: tuple[Condition, ...] = ()
@@ -29,7 +22,7 @@ class RowQuery(msgspec.Struct, frozen=True):
 
 
 class RowPage(msgspec.Struct, frozen=True):
-    """Rows, and where to go on; None: there are no more. A filtered page may be short and still go on."""
+    """Rows, and where to go on; None: there are no more. A page may be short, or empty, and still go on."""
 
     rows: list[StoredItem]
     next: str | None
@@ -46,16 +39,18 @@ class Coverage(msgspec.Struct, frozen=True):
 
 class ResultStore(Protocol):
     """1. Pages neither skip nor repeat a row, also while rows are added.
-    2. A page in the order of committing looks at a bounded number of rows, whatever the filter.
-    3. Paths and values are values, never SQL.
-    4. `count` says whether it counted all rows or stopped at its bound.
+    2. A page in the order of committing looks at a bounded number of rows, whatever the filter. Rows are
+       sorted by their values as long as there are not too many of them; else that is `TaskInvalid`.
+    3. Paths and values are values, never SQL. A path or a cursor that means nothing is `TaskInvalid`.
+    4. `count` looks at no more rows than its bound, and says whether those were all.
+    5. No call holds up others for long, however many rows there are and however large they are.
     """
 
     async def rows(self, query: RowQuery, *, cursor: str | None = None, limit: int = 100) -> RowPage:
         """A page of rows."""
 
     async def count(self, query: RowQuery, *, at_most: int = 100_000) -> tuple[int, bool]:
-        """How many rows there are, and whether that is all of them."""
+        """How many rows there are, and whether all were looked at. Without a condition that costs nothing."""
 
     async def coverage(self, run_id: int, fields: list[str], *, sample: int = 10_000) -> list[Coverage]:
-        """How full the fields are, over the newest rows."""
+        """How full the fields are, over the newest rows. Empty texts, lists and objects are no values."""

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
 
 from smartspider.core.plan import Plan
+from smartspider.core.runs import RunState
 from smartspider.core.schedules import Firing, Outcome, Schedule, ScheduleRule
+
+ACTIVE: tuple[RunState, ...] = ("created", "queued", "running", "paused", "stopping")
+"""States of a run that another one would overlap with; a stopped one is waited for by nobody."""
+
+MOST_PER_TASK = 100
+"""Schedules of one task."""
+KEPT_FIRINGS = 1000
+"""Firings of a schedule that are kept, the newest ones."""
 
 
 class Due(msgspec.Struct, frozen=True):
     """What is to be made of a schedule that is due: the firing, and when it is due the next time.
 
-    With a `plan` a run is created in the same transaction; `cancels` is a run that ends for it.
+    With a `plan` a run of that version is created in the same transaction; `cancels` are runs that end for
+    it. With `is_only` it is a `Conflict` when another run of the task is active.
     """
 
     schedule_id: int
@@ -22,9 +33,9 @@ class Due(msgspec.Struct, frozen=True):
     reason: str = ""
     plan: Plan | None = None
     version: int | None = None
-    cancels: int | None = None
+    cancels: Sequence[int] = ()
+    is_only: bool = False
     next_fire_at: float | None = None
-    run_at: float | None = None
 
 
 class ScheduleStore(Protocol):
@@ -34,6 +45,8 @@ class ScheduleStore(Protocol):
     3. Every change by a person and its audit entry are one transaction; so are a firing and its run.
     4. Due schedules are found by a key, however many there are.
     5. A deleted task takes its schedules with it.
+    6. A run is started later than it is due by a part of the jitter that is always the same for one time.
+    7. A firing whose rule has retries is watched until its run ended well or was tried again often enough.
     """
 
     async def add(
@@ -42,9 +55,8 @@ class ScheduleStore(Protocol):
         rule: ScheduleRule,
         *,
         actor: str,
-        is_enabled: bool = True,
         next_fire_at: float | None,
-        run_at: float | None,
+        is_enabled: bool = True,
         is_of_task: bool = False,
     ) -> Schedule:
         """A new schedule."""
@@ -57,12 +69,14 @@ class ScheduleStore(Protocol):
         actor: str,
         is_enabled: bool,
         next_fire_at: float | None,
-        run_at: float | None,
     ) -> Schedule:
         """Another rule, or switched on or off."""
 
     async def get(self, schedule_id: int) -> Schedule:
         """A schedule."""
+
+    async def of_task(self, task_id: int) -> Schedule | None:
+        """The schedule that stands in the task itself."""
 
     async def find(self, *, task_id: int | None = None, after: int = 0, limit: int = 100) -> list[Schedule]:
         """Schedules in the order they were made."""
@@ -76,10 +90,29 @@ class ScheduleStore(Protocol):
     async def fire(self, due: Due, *, epoch: int) -> Firing | None:
         """Carry it out; None when that time was fired before."""
 
+    async def fire_by_hand(
+        self, schedule_id: int, plan: Plan, *, version: int, actor: str, is_only: bool
+    ) -> Firing:
+        """A run beside the times of the schedule, which stay as they are."""
+
+    async def postpone(self, schedule_id: int, until: float, *, epoch: int) -> None:
+        """What is due is looked at again then."""
+
     async def firings(
         self, schedule_id: int, *, before: float | None = None, limit: int = 100
     ) -> list[Firing]:
         """What came of it so far, newest first."""
 
     async def firing_of_run(self, run_id: int) -> Firing | None:
-        """Which firing made a run."""
+        """Which firing a run belongs to."""
+
+    async def watched(self, *, limit: int = 100) -> list[Firing]:
+        """Watched firings whose run is over or gone."""
+
+    async def try_again(
+        self, firing: Firing, *, epoch: int, reason: str, plan: Plan | None = None, version: int | None = None
+    ) -> Firing | None:
+        """Count another try, with a new run when there is a plan; None when that was done before."""
+
+    async def let_be(self, firing: Firing, *, epoch: int) -> None:
+        """Watch a firing no longer."""

@@ -157,18 +157,27 @@ class Store(Protocol):
     9. Turned knobs hold at once for everybody: the next lease, settle and limit check use them. What they
        replaced is in the audit and in the run's events.
     10. A retry opens the rows of a run that ended in failure (dead, broken, left with an abandoned host) once
-       more, each as another visit, and queues the run, in one transaction; counters agree afterwards.
+       more, each as another visit, and queues the run. Some thousand rows are one transaction, after each of
+       which everything agrees; what an interrupted retry leaves is opened by the next one. Failures that an
+       earlier visit brings late change nothing.
     11. A run has a version of its task, whatever becomes of the task. Creating and deleting a run, moving it
        to another state, and every rule of politeness it turns off are in the audit, in the same transaction
        and with who did it. What a crawl does by itself is not.
     """
 
     async def create_run(
-        self, plan: Plan, *, actor: str = SYSTEM, version: int | None = None, is_only: bool = False
+        self,
+        plan: Plan,
+        *,
+        actor: str = SYSTEM,
+        version: int | None = None,
+        is_only: bool = False,
+        started_by: str = "",
     ) -> Run:
         """A new run with its entries as open rows, in state `queued`.
 
-        With `is_only` it is a `Conflict` when another run of the task is not over.
+        With `is_only` it is a `Conflict` when another run of the task is not over. `started_by` says what
+        made it, where that is not the actor (`schedule:3`, `retry:7`).
 
         `version` is the version of the task that the plan was made from; without it, the plan's spec becomes
         the newest version of the task with its name, if it is not that already.
@@ -177,8 +186,8 @@ class Store(Protocol):
     async def get_run(self, run_id: int) -> Run:
         """A run as it stands."""
 
-    async def find_runs(self, task_name: str | None = None) -> list[Run]:
-        """Runs, newest first."""
+    async def find_runs(self, task_name: str | None = None, *, limit: int | None = None) -> list[Run]:
+        """Runs, newest first; all of them unless there is a limit."""
 
     async def list_runs(
         self,
@@ -194,18 +203,32 @@ class Store(Protocol):
         """Runs that are queued, running or stopping, oldest first."""
 
     async def tune(self, run_id: int, tuning: Tuning, *, actor: str = SYSTEM) -> Run:
-        """Turn knobs of a run that is not over."""
+        """Turn knobs of a run that is not over. One that stands at a value already is not turned."""
 
     async def retry(self, run_id: int, *, actor: str = SYSTEM) -> int:
-        """Open the failed rows of a run again and queue it, also one that is over; how many rows."""
+        """Open the failed rows of a run again and queue it, also one that is over; how many rows.
+
+        One that is running goes on running. Without any such row it is refused, and for a cancelled run.
+        """
 
     async def pages(
         self, run_id: int, *, state: UrlState | None = None, after: int = 0, limit: int = 100
     ) -> list[UrlRow]:
         """Requests of a run in the order they were found, those with a greater id than `after`."""
 
-    async def set_state(self, run_id: int, state: RunState, reason: str = "", *, actor: str = SYSTEM) -> Run:
-        """Put a run into another state; one whose task is deleted is not opened again."""
+    async def set_state(
+        self,
+        run_id: int,
+        state: RunState,
+        reason: str = "",
+        *,
+        actor: str = SYSTEM,
+        was: RunState | None = None,
+    ) -> Run:
+        """Put a run into another state; one whose task is deleted is not opened again.
+
+        With `was` it is a `Conflict` when the run is in any other state by now.
+        """
 
     async def finish(self, run_id: int) -> Run:
         """End a run that has nothing left to do, or has reached a limit; the run as it then stands."""

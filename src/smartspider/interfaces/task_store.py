@@ -14,8 +14,9 @@ class TaskStore(Protocol):
     4. A task with an unfinished run is not deleted. A deleted one is found by its id alone and never
        changed, and its name is free; its versions stay for its runs.
     5. Every write and its audit entry are one transaction; what changes nothing has no entry.
-    6. Tasks are listed in the order they were created, by a cursor that never skips or repeats one;
-       versions newest first. No call looks at more rows than it gives, tombstones aside.
+    6. Tasks are listed in the order they were created, those whose names begin alike in the order of their
+       names, by a cursor that never skips or repeats one; versions newest first. No call looks at more rows
+       than it gives, tombstones aside.
     """
 
     async def create(self, spec: TaskSpec, *, actor: str, note: str = "") -> TaskRecord:
@@ -31,6 +32,9 @@ class TaskStore(Protocol):
 
     async def find(self, *, after: int = 0, limit: int = 100) -> list[TaskRecord]:
         """Tasks that are not deleted, those with a greater id than `after`."""
+
+    async def find_named(self, prefix: str, *, after: str = "", limit: int = 100) -> list[TaskRecord]:
+        """Tasks that are not deleted and whose names begin so, those with a greater name than `after`."""
 
     async def versions(
         self, task_id: int, *, before: int | None = None, limit: int = 100

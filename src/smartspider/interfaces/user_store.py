@@ -51,18 +51,23 @@ class UserStore(Protocol):
     """1. Names of users are unique; a second is a `Conflict`.
     2. Every write and its audit entry are one transaction; no secret and no hash is in the audit.
     3. The last enabled admin is neither disabled, deleted nor given another role.
-    4. Changing a password or a role, and disabling, ends all sessions of the user; deleting or disabling a
-       user revokes their tokens.
+    4. Changing a password or a role, disabling and deleting ends all sessions of the user; deleting or
+       disabling a user revokes their tokens, and another role those that go beyond it.
     5. A refresh is good once. A second use of it ends its whole family.
-    6. A ticket is good once and not after its time.
+    6. A ticket is good once and not after its time, nor when its token or user is good no more.
     7. `used_at` of a token is written at most once a minute.
+    8. Names of tokens that are good are unique; a second is a `Conflict`. A token that acts for a user needs
+       one who is enabled, and goes not beyond their role. With a token that acts for itself all that act for
+       it are revoked.
     """
 
     async def add_user(self, name: str, password: str, role: Role, *, actor: str) -> UserRecord:
         """A new user."""
 
-    async def add_first_admin(self, name: str, password: str) -> UserRecord | None:
-        """The first admin, when there is no user at all; None when there is."""
+    async def add_first_admin(
+        self, name: str, password: str, token: NewToken | None = None
+    ) -> UserRecord | None:
+        """The first admin and a token for them, when there is no user at all; None when there is."""
 
     async def get_user(self, user: int | str) -> UserRecord:
         """A user by id or name."""
@@ -104,11 +109,16 @@ class UserStore(Protocol):
     async def token_used(self, token_id: int) -> None:
         """Somebody came with it."""
 
-    async def add_refresh(self, hash_: bytes, user_id: int, family: str, expires_at: float) -> None:
-        """Keep what a session can be prolonged with."""
+    async def add_refresh(self, hash_: bytes, user: UserRecord, family: str, expires_at: float) -> bool:
+        """Keep what a session can be prolonged with; not if the user's sessions were ended since."""
 
-    async def use_refresh(self, hash_: bytes) -> tuple[UserRecord, str] | None:
-        """The user and family of a refresh that is good, which it then is no more."""
+    async def use_refresh(
+        self, hash_: bytes, next_hash: bytes, expires_at: float
+    ) -> tuple[UserRecord, str] | None:
+        """The user and family of a refresh that is good; from then on the next one is, in its place."""
+
+    async def find_session(self, user_id: int, session: int, family: str) -> UserRecord | None:
+        """The user of a session that nobody has ended."""
 
     async def end_family(self, family: str) -> None:
         """Sign out."""
@@ -120,4 +130,4 @@ class UserStore(Protocol):
         """Whose ticket it is, if it is good; it then is no more."""
 
     async def sweep(self) -> int:
-        """Forget refreshes and tickets whose time is over."""
+        """Forget some refreshes and tickets whose time is over; how many, 0 when there are no more."""

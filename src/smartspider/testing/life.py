@@ -10,6 +10,7 @@ from pathlib import Path
 
 from smartspider.core.dedup import ItemDedup
 from smartspider.core.runs import may_become
+from smartspider.core.workers import WorkerCard
 from smartspider.testing.clock import ManualClock
 from smartspider.testing.contracts.acts import plan_of
 from smartspider.testing.crew import Killed, SimulatedSite, SimulatedWorker, Tally
@@ -84,7 +85,7 @@ class Life:
 
     async def _hire(self) -> None:
         process = self.draw.choice(self.processes)
-        worker_id = await process.frontier.join(f"worker {len(self.crew)}")
+        worker_id = await process.frontier.join(WorkerCard(f"worker {len(self.crew)}"))
         self.crew.append(SimulatedWorker(process, worker_id, self.sites, self.tally))
 
     async def _keep_house(self) -> None:

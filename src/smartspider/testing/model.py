@@ -23,7 +23,9 @@ OVER: frozenset[RunState] = frozenset({"completed", "failed", "cancelled"})
 
 @dataclass
 class ModelUrl:
-    """One row. `token` is that of the lease that holds it, `due_at` when it may be leased."""
+    """One row. `token` is that of the lease that holds it, `due_at` when it may be leased; `visit` counts how
+    often it was opened again.
+    """
 
     request: Request
     state: UrlState = "open"
@@ -31,6 +33,7 @@ class ModelUrl:
     attempts: int = 0
     due_at: float = 0.0
     token: object = None
+    visit: int = 0
 
 
 @dataclass
@@ -111,6 +114,10 @@ class Model:
                 row.due_at = now + verdict.delay_s
                 row.attempts += verdict.counts
             return
+        self.in_flight.pop(token, None)
+        is_old_news = row.visit > 0 and row.state == "open" and row.token != token
+        if is_old_news and verdict.state not in ("done", "redirect"):
+            return
         self._free(row)
         if not replaces(verdict.state, row.state):
             return
@@ -134,6 +141,18 @@ class Model:
         for row in run.urls.values():
             if state in OVER and row.state == "open":
                 row.state, row.token = "skipped", None
+
+    def retry(self, run_id: int) -> int:
+        """What failed is open again, if the run may be; how many rows."""
+        run = self.runs[run_id]
+        failed = [row for row in run.urls.values() if row.state in ("dead", "broken")]
+        if run.state in ("cancelled", "stopping"):
+            return 0
+        for row in failed:
+            row.state, row.attempts, row.due_at, row.visit = "open", 0, 0.0, row.visit + 1
+        if failed and run.state != "running":
+            run.state = "queued"
+        return len(failed)
 
     def is_complete(self, run_id: int) -> bool:
         """Whether a run has nothing left to do."""

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from smartspider.backends.sqlite.answers import SqliteAnswerStore
 from smartspider.backends.sqlite.audit import SqliteAuditLog
 from smartspider.backends.sqlite.database import Database
+from smartspider.backends.sqlite.events import SqliteEventFeed
 from smartspider.backends.sqlite.frontier import SqliteFrontier
+from smartspider.backends.sqlite.insight import SqliteInsight
+from smartspider.backends.sqlite.leadership import SqliteLeadership
 from smartspider.backends.sqlite.ledger import SqliteLedger
+from smartspider.backends.sqlite.logs import SqliteLogStore
+from smartspider.backends.sqlite.metrics import SqliteMetricStore
 from smartspider.backends.sqlite.migrations import prepare
+from smartspider.backends.sqlite.notices import SqliteNoticeStore
+from smartspider.backends.sqlite.results import SqliteResultStore
+from smartspider.backends.sqlite.schedules import SqliteScheduleStore
 from smartspider.backends.sqlite.store import SqliteStore
 from smartspider.backends.sqlite.tasks import SqliteTaskStore
+from smartspider.backends.sqlite.users import SqliteUserStore
+from smartspider.backends.sqlite.workers import SqliteWorkerRegistry
 from smartspider.testing.clock import ManualClock
 from smartspider.testing.contracts.ground import Ground
 
@@ -44,7 +55,18 @@ class SqliteGround(Ground):
         self.frontier: MortalFrontier = MortalFrontier(self.database)
         self.ledger = SqliteLedger(self.database)
         self.tasks = SqliteTaskStore(self.database)
+        self.results = SqliteResultStore(self.database)
         self.audit = SqliteAuditLog(self.database)
+        self.workers = SqliteWorkerRegistry(self.database)
+        self.events = SqliteEventFeed(self.database)
+        self.schedules = SqliteScheduleStore(self.database)
+        self.leadership = SqliteLeadership(self.database)
+        self.notices = SqliteNoticeStore(self.database)
+        self.logs = SqliteLogStore(self.database)
+        self.metrics = SqliteMetricStore(self.database)
+        self.insight = SqliteInsight(self.database)
+        self.users = SqliteUserStore(self.database)
+        self.answers = SqliteAnswerStore(self.database)
 
     async def another(self) -> SqliteGround:
         """A second connection with presence locks of its own."""

@@ -9,6 +9,7 @@ import pytest
 from smartspider.backends.sqlite.database import FILE, LOCKED_PATIENCE_S
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.runs import Run
+from smartspider.core.workers import WorkerCard
 from smartspider.testing.clock import ManualClock
 from smartspider.testing.contracts.acts import (
     begin,
@@ -16,6 +17,7 @@ from smartspider.testing.contracts.acts import (
     failed,
     items,
     plan_of,
+    reclaim,
     settle,
     take,
     take_one,
@@ -53,7 +55,7 @@ async def test_a_lock_that_is_let_go_in_time_is_not_noticed(ground: SqliteGround
 async def test_a_full_disk_loses_nothing(ground: SqliteGround) -> None:
     """The page is settled again when there is room, with everything it had."""
     run = await begin(ground, *urls(5))
-    worker = await ground.frontier.join("w")
+    worker = await ground.frontier.join(WorkerCard("w"))
     first, second = await take(ground, worker, run, want=2)
     await settle(ground, done(first, items=[{"n": 1}]))
     connection = ground.database._connection
@@ -77,7 +79,7 @@ async def _work_again(ground: SqliteGround, worker: int, run: Run) -> None:
 
 async def test_a_corrupt_file_is_told_and_not_worked_on(ground: SqliteGround) -> None:
     run = await begin(ground, *urls(3000))
-    worker = await ground.frontier.join("w")
+    worker = await ground.frontier.join(WorkerCard("w"))
     ground.frontier.lose_all()
     ground.database.close()
     path = ground.folder / FILE
@@ -122,28 +124,28 @@ async def test_store_time_never_goes_back_while_the_process_lives(ground: Sqlite
 async def test_store_time_does_not_go_back_for_a_process_that_comes_later(ground: SqliteGround) -> None:
     """It sees the same moments, so it neither waits for gates of the future nor has its leases taken."""
     run = await begin(ground, *urls(3), delay_s=1.0)
-    worker = await ground.frontier.join("old")
+    worker = await ground.frontier.join(WorkerCard("old"))
     await take_one(ground, worker, run)
     ground.clock.wind(-7200.0)
     later = await ground.another()
-    newcomer = await later.frontier.join("new")
+    newcomer = await later.frontier.join(WorkerCard("new"))
     assert await take(later, newcomer, run) == []
     await ground.clock.advance(1.1)
     lease = await take_one(later, newcomer, run)
     assert later.database.now() == ground.database.now()
-    assert await ground.frontier.reclaim() == {}
+    assert await reclaim(ground) == {}
     assert await later.frontier.renew([lease]) == []
 
 
 async def test_a_wall_clock_set_forward_shortens_nothing(ground: SqliteGround) -> None:
     """Leases, slots, holds and retries keep the time they had left."""
     run = await begin(ground, *urls(4), url("x", host="b.example"), delay_s=10.0)
-    worker = await ground.frontier.join("w")
+    worker = await ground.frontier.join(WorkerCard("w"))
     leases = await take(ground, worker, run)
     await settle(ground, failed(leases[0], delay_s=100.0))
     await ground.frontier.hold_host("b.example", 50.0, "Retry-After")
     ground.clock.wind(86_400.0)
-    assert await ground.frontier.reclaim() == {}
+    assert await reclaim(ground) == {}
     assert await take(ground, worker, run) == []
     assert ground.database.now() == ground.clock.now()
     await ground.clock.advance(9.9)
@@ -156,11 +158,11 @@ async def test_after_a_restart_of_the_machine_store_time_is_wall_time(tmp_path: 
     """The monotonic clock begins anew; what was held is held until the moment it was, not longer."""
     before = SqliteGround(tmp_path, ManualClock(monotonic=500_000.0))
     run = await begin(before, "one")
-    await before.frontier.join("w")
+    await before.frontier.join(WorkerCard("w"))
     await before.frontier.hold_host("a.example", 3600.0, "Retry-After")
     await before.close()
     after = SqliteGround(tmp_path, ManualClock(now=before.clock.now() + 3000.0, monotonic=10.0))
-    worker = await after.frontier.join("w")
+    worker = await after.frontier.join(WorkerCard("w"))
     assert after.database.now() == after.clock.now()
     await after.clock.advance(599.0)
     assert await take(after, worker, run) == []
@@ -174,7 +176,7 @@ async def test_the_log_is_moved_into_the_file_while_work_goes_on(
 ) -> None:
     """A long crawl does not grow the log without end, and reading it back is complete."""
     run = await begin(ground, "seed")
-    worker = await ground.frontier.join("w")
+    worker = await ground.frontier.join(WorkerCard("w"))
     log = ground.folder / f"{FILE}-wal"
     sizes = []
     for number in range(12):

@@ -11,6 +11,7 @@ import pytest
 from smartspider.core.dedup import ItemDedup
 from smartspider.core.extraction import Rejected
 from smartspider.core.runs import Run
+from smartspider.core.workers import WorkerCard
 from smartspider.testing.contracts.acts import begin, done, failed, record, settle, take, take_one, url, urls
 from smartspider.testing.contracts.dedup import gave
 from smartspider.testing.sqlite import SqliteGround
@@ -60,6 +61,12 @@ DAMAGE = {
     "a lane counts too many": ("lanes", ["UPDATE lane SET queued = queued + 5"]),
     "a lane counts none": ("lanes", ["UPDATE lane SET queued = 0"]),
     "a lane has a wrong rank": ("lanes", ["UPDATE lane SET rank = 5"]),
+    "an event is lost": ("events", ["DELETE FROM event WHERE number = 2"]),
+    "the newest event is lost": ("events", ["DELETE FROM event WHERE number = 3"]),
+    "an event would be numbered twice": ("events", ["UPDATE run SET next_event = 1"]),
+    "events belong to no run": ("events", ["INSERT INTO event VALUES (99, 77, 1, 0, 'run.state', '{}')"]),
+    "turned knobs cannot be read": ("tuning", ["UPDATE run SET tuning = x'7b', revision = 1"]),
+    "the knobs of the task cannot be read": ("tuning", ['UPDATE run SET knobs = \'{"delay_s": "x"}\'']),
     "the whole frontier is lost": (
         "lost",
         ["DELETE FROM queue", "DELETE FROM lane", "DELETE FROM later", "DELETE FROM lease"],
@@ -71,7 +78,7 @@ async def _half_done(ground: SqliteGround) -> tuple[Run, int]:
     """A run with one page done, one leased, one waiting and three queued."""
     dedup = ItemDedup(keys=(("n",),))
     run = await begin(ground, *urls(5), dedup=dedup)
-    worker = await ground.frontier.join("w")
+    worker = await ground.frontier.join(WorkerCard("w"))
     first, second, _ = await take(ground, worker, run, want=3)
     page = gave(first, dedup, {"n": 1}, children=[url("child")], rejected=[Rejected("why", {})])
     await settle(ground, page, failed(second, delay_s=5.0))
@@ -87,7 +94,7 @@ async def _finish(ground: SqliteGround, run: Run) -> Run:
     """Everything is taken back and crawled to the end."""
     await ground.reopen()
     await ground.frontier.reclaim()
-    worker = await ground.frontier.join("next")
+    worker = await ground.frontier.join(WorkerCard("next"))
     for _ in range(20):
         await ground.clock.advance(100.0)
         await settle(ground, *(done(lease) for lease in await take(ground, worker, run)))
@@ -122,7 +129,7 @@ async def test_damage_is_found_and_mended(ground: SqliteGround, name: str) -> No
 
 async def test_a_finished_run_with_an_open_row_goes_back_to_paused(ground: SqliteGround) -> None:
     run = await begin(ground, "one")
-    worker = await ground.frontier.join("w")
+    worker = await ground.frontier.join(WorkerCard("w"))
     await settle(ground, done(await take_one(ground, worker, run)))
     await ground.store.finish(run.id)
     await _damage(ground, ["UPDATE url SET state = 'open'", "UPDATE run SET done = 0"])
@@ -135,7 +142,7 @@ async def test_a_finished_run_with_an_open_row_goes_back_to_paused(ground: Sqlit
 
 async def test_a_cancelled_run_with_open_rows_stays_cancelled(ground: SqliteGround) -> None:
     run = await begin(ground, *urls(3))
-    worker = await ground.frontier.join("w")
+    worker = await ground.frontier.join(WorkerCard("w"))
     await take_one(ground, worker, run)
     await _damage(ground, ["UPDATE run SET state = 'cancelled'"])
     assert [finding.code for finding in await ground.store.fsck(repair=True)] == ["ended"]
@@ -182,7 +189,7 @@ async def test_a_run_half_deleted_is_never_worked_on_and_can_be_deleted_again(
     ground: SqliteGround, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = await begin(ground, *urls(3))
-    worker = await ground.frontier.join("w")
+    worker = await ground.frontier.join(WorkerCard("w"))
     await settle(ground, done(await take_one(ground, worker, run), items=[{"n": 1}]))
     await ground.store.set_state(run.id, "paused")
     with monkeypatch.context() as patch:

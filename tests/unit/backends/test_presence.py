@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import fcntl
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -31,6 +34,30 @@ def test_a_lock_is_held_by_one_until_it_is_released(tmp_path: Path) -> None:
     second.release()
     assert not path.exists()
     assert not is_alive(path)
+
+
+def test_asking_makes_no_file_and_keeps_no_one_from_asking(tmp_path: Path) -> None:
+    path = tmp_path / "1.lock"
+    assert not is_alive(path)
+    assert not path.exists()
+    path.touch()
+    with path.open("rb") as another:
+        fcntl.flock(another, fcntl.LOCK_SH)  # somebody else asks at the same moment
+        assert not is_alive(path)
+
+
+def test_somebody_who_only_asks_does_not_keep_the_lock_from_its_owner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "1.lock"
+    path.touch()
+    asker = os.open(path, os.O_RDONLY)
+    fcntl.flock(asker, fcntl.LOCK_SH)
+    monkeypatch.setattr(time, "sleep", lambda _seconds: fcntl.flock(asker, fcntl.LOCK_UN))
+    lock = FileLock(path)
+    assert lock.acquire()
+    lock.release()
+    os.close(asker)
 
 
 def test_a_killed_process_lets_go(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smartspider.backends.sqlite import audit, tasks
+from smartspider.backends.sqlite import answers, audit, tasks
 from smartspider.backends.sqlite.database import FILE, rows
 from smartspider.core.audit import Break
 from smartspider.interfaces.audit_log import AuditCheck, AuditFilter
@@ -129,7 +129,10 @@ def test_a_break_far_from_the_beginning_is_found(tmp_path: Path) -> None:
 STATEMENTS = {
     **{f"tasks {name}": (getattr(tasks.SQL, name), values) for name, values in {
         "by_id": (1,), "by_name": ("x",), "after": (0, 10), "version": (1, 1), "versions": (1, 9, 10),
-        "unfinished": (1,), "changed": (1, 1.0, 1), "deleted": (1.0, 1),
+        "named": ("a", "b", 10), "unfinished": (1,), "changed": (1, 1.0, 1), "deleted": (1.0, 1),
+    }.items()},
+    **{f"answers {name}": (getattr(answers.SQL, name), values) for name, values in {
+        "find": ("x", "x"), "old": (1.0, 10), "give_up": ("x", "x"), "keep": (1, "", b"", "x", "x"),
     }.items()},
     **{f"audit {name}": (getattr(audit.SQL, name), values) for name, values in {
         "after": (0, 10), "since": (1.0,),

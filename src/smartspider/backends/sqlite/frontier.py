@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from pathlib import Path
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 import apsw
 
+from smartspider.backends.sqlite import events, queue
 from smartspider.backends.sqlite import gate as gates
-from smartspider.backends.sqlite import queue
 from smartspider.backends.sqlite.database import Database, row, rows
-from smartspider.backends.sqlite.presence import FileLock, is_alive
+from smartspider.backends.sqlite.presence import FileLock, is_alive, worker_lock
+from smartspider.backends.sqlite.sharing import Claim, Turns, share_out
+from smartspider.core.events import LeasesReturned
 from smartspider.core.lease import Lease, LeaseBatch, Window
 from smartspider.core.runs import LEASES_IN
+from smartspider.core.workers import WorkerCard
 
 SQL = queue.SQL
-WORKERS = "workers"
 
 
 class SqliteFrontier:
@@ -25,13 +27,15 @@ class SqliteFrontier:
     def __init__(self, database: Database) -> None:
         self._db = database
         self._locks: dict[int, FileLock] = {}
+        self._turns = Turns()
 
-    async def join(self, worker: str) -> int:
+    async def join(self, worker: WorkerCard) -> int:
         """Register a worker and take the lock that says it lives."""
 
         def work(connection: apsw.Connection) -> int:
-            ((worker_id,),) = rows(connection, SQL.add_worker, (worker, self._db.now()))
-            lock = FileLock(self._lock_path(worker_id))
+            card = (worker.name, worker.node, worker.pid, worker.version, worker.slots)
+            ((worker_id,),) = rows(connection, SQL.add_worker, (*card, self._db.now()))
+            lock = FileLock(worker_lock(self._db.folder, worker_id))
             lock.acquire()
             self._locks[worker_id] = lock
             return int(worker_id)
@@ -62,27 +66,20 @@ class SqliteFrontier:
             hand = queue.Hand(worker_id, want, now, self._db.clock_shift())
             if row(connection, SQL.holds_suspect, (worker_id,)):
                 return LeaseBatch([], now)
-            next_at = None
-            for run_id in runs:
-                if hand.free > 0 and not self._lease_run(connection, hand, run_id):
-                    break
-                next_at = _earlier(next_at, _next_at(connection, run_id, now))
-            return LeaseBatch(hand.leases, now, next_at)
+            claims = _claims(connection, runs)
+            asked = json.dumps([claim.run_id for claim in claims])
+            connection.execute(SQL.asked, (now, asked))
+            suspicious = {run_id for (run_id,) in rows(connection, SQL.with_suspects, (asked,))}
+            for claim in claims:
+                if claim.run_id in suspicious and queue.take_suspect(
+                    connection, hand, claim.run_id, claim.room
+                ):
+                    return LeaseBatch(hand.leases, now)
+            queue.wake(connection, asked, now)
+            share_out(connection, hand, claims, self._turns)
+            return LeaseBatch(hand.leases, now, _next_at(connection, asked, suspicious, now))
 
         return await self._db.write(work)
-
-    def _lease_run(self, connection: apsw.Connection, hand: queue.Hand, run_id: int) -> bool:
-        """Fill the hand from one run; False when a suspect wants the worker for itself."""
-        found = row(connection, SQL.runnable, (run_id,))
-        if found is None or found[0] not in LEASES_IN:
-            return True
-        _, concurrency, weight, in_flight = found
-        connection.execute(SQL.asked, (hand.now, run_id))
-        if queue.take_suspect(connection, hand, run_id, concurrency - in_flight):
-            return False
-        queue.wake(connection, run_id, hand.now)
-        queue.take(connection, hand, run_id, concurrency - in_flight, weight)
-        return True
 
     async def renew(self, leases: Sequence[Lease]) -> list[Lease]:
         """Move the deadlines of leases that are still held."""
@@ -104,24 +101,35 @@ class SqliteFrontier:
 
         await self._db.write(work)
 
-    async def reclaim(self) -> dict[str, int]:
-        """Take back what dead or silent workers hold."""
+    async def reclaim(self) -> list[LeasesReturned]:
+        """Take back what dead or silent workers hold. When there is nothing to do, nothing is written."""
+        if not await self._db.read(self._has_lost):
+            return []
 
-        def work(connection: apsw.Connection) -> dict[str, int]:
+        def work(connection: apsw.Connection) -> list[LeasesReturned]:
             names = dict(rows(connection, SQL.workers))
             dead = [worker_id for worker_id in names if not self._lives(worker_id)]
             lost = rows(connection, SQL.lost_leases, (self._db.now(), json.dumps(dead)))
-            returned: dict[str, int] = {}
+            returned: Counter[tuple[int, str]] = Counter()
             for url_id, token, run_id, worker_id, is_alone in lost:
-                name = names.get(worker_id, f"worker {worker_id}")
-                returned[name] = returned.get(name, 0) + 1
+                returned[run_id, names.get(worker_id, f"worker {worker_id}")] += 1
                 self._return(connection, (url_id, token), run_id, is_alone=bool(is_alone))
             connection.executemany(SQL.remove_worker, [(worker_id,) for worker_id in dead])
             for worker_id in dead:
-                self._lock_path(worker_id).unlink(missing_ok=True)
-            return returned
+                worker_lock(self._db.folder, worker_id).unlink(missing_ok=True)
+            told = [LeasesReturned(run_id, count, name) for (run_id, name), count in returned.items()]
+            for event in told:
+                data = {"count": event.count, "worker": event.worker}
+                events.write(connection, event.run_id, event.name, data, self._db.now())
+            return told
 
         return await self._db.write(work)
+
+    def _has_lost(self, connection: apsw.Connection) -> bool:
+        """Whether a worker is dead or a lease is past its deadline."""
+        if row(connection, SQL.has_late, (self._db.now(),)) is not None:
+            return True
+        return not all(self._lives(worker_id) for worker_id, _ in rows(connection, SQL.workers))
 
     def _return(
         self, connection: apsw.Connection, lease: tuple[int, int], run_id: int, *, is_alone: bool
@@ -182,18 +190,23 @@ class SqliteFrontier:
         await self._db.write(work)
 
     def _lives(self, worker_id: int) -> bool:
-        return worker_id in self._locks or is_alive(self._lock_path(worker_id))
-
-    def _lock_path(self, worker_id: int) -> Path:
-        return self._db.folder / WORKERS / f"{worker_id}.lock"
+        return worker_id in self._locks or is_alive(worker_lock(self._db.folder, worker_id))
 
 
-def _next_at(connection: apsw.Connection, run_id: int, now: float) -> float | None:
-    wake = row(connection, SQL.next_wake, (run_id,))
-    due = row(connection, SQL.next_due, (run_id, now))
+def _claims(connection: apsw.Connection, runs: Sequence[int]) -> list[Claim]:
+    """Those of the runs that lease."""
+    found = rows(connection, SQL.runnable, (json.dumps(list(runs)),))
+    return [Claim(run_id, weight, room) for run_id, state, weight, room in found if state in LEASES_IN]
+
+
+def _next_at(connection: apsw.Connection, runs: str, suspicious: Iterable[int], now: float) -> float | None:
+    """When one of the runs (a JSON list) may have something to hand out again."""
+    wake = row(connection, SQL.next_wake, (runs,))
+    due = row(connection, SQL.next_due, (runs, now))
     next_at = _earlier(wake[0] if wake else None, due[0] if due else None)
-    for _, host_id in rows(connection, SQL.due_suspects, (run_id, now)):
-        next_at = _earlier(next_at, gates.read_gate(connection, host_id).opens_at)
+    for run_id in suspicious:
+        for _, host_id in rows(connection, SQL.due_suspects, (run_id, now)):
+            next_at = _earlier(next_at, gates.read_gate(connection, host_id).opens_at)
     return next_at
 
 

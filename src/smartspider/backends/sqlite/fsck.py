@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import apsw
 
-from smartspider.backends.sqlite import queue
+from smartspider.backends.sqlite import events, fsck_events, queue
 from smartspider.backends.sqlite.database import rows
 from smartspider.backends.sqlite.runs import close_rest, drop_frontier
-from smartspider.core.runs import UNFINISHED
+from smartspider.core.runs import UNFINISHED, RunState
 from smartspider.interfaces.store import Finding
 
 STATES = ("done", "redirect", "missing", "skipped", "dead", "broken")
@@ -28,12 +28,15 @@ def damage(connection: apsw.Connection) -> list[Finding]:
     return [Finding("damaged", f"SQLite finds damage: {text}", is_repaired=False) for text in found]
 
 
-def check(connection: apsw.Connection, *, repair: bool) -> list[Finding]:
+def check(connection: apsw.Connection, now: float, *, repair: bool) -> list[Finding]:
     """All checks on a file that is not damaged, those that others rest on first."""
     findings = []
-    for look in (_counters, _numbers, _items, _keys, _rejects, _stale, _doubled, _lost, _lanes, _ended):
+    for look in (
+        *(_counters, _numbers, _items, _keys, _rejects, _stale, _doubled, _lost, _lanes),
+        *(fsck_events.numbers, fsck_events.tunings),
+    ):
         findings += look(connection, repair)
-    return findings
+    return findings + _ended(connection, repair, now)
 
 
 def _counters(connection: apsw.Connection, repair: bool) -> list[Finding]:
@@ -112,11 +115,13 @@ def _rejects(connection: apsw.Connection, repair: bool) -> list[Finding]:
 
 def _stale(connection: apsw.Connection, repair: bool) -> list[Finding]:
     """Nothing in the frontier is closed or unknown."""
-    # A worker may still hold a lease of a run that was ended: it counts at its host's gate until it is over.
+    # A worker may still hold a lease of a run that was ended, or of a request that was closed without it:
+    # it counts at its host's gate until it is over.
     sql = (
         f"SELECT url_id FROM ({_LIVE}) LEFT JOIN url ON url.id = url_id WHERE url.state IS NOT 'open'"  # noqa: S608 - fixed text
-        " AND url_id NOT IN (SELECT url_id FROM lease JOIN run ON run.id = run_id"
-        " WHERE run.state IN ('completed', 'failed', 'cancelled'))"
+        " AND url_id NOT IN (SELECT lease.url_id FROM lease JOIN run ON run.id = lease.run_id"
+        " JOIN url ON url.id = lease.url_id"
+        " WHERE run.state IN ('completed', 'failed', 'cancelled') OR url.state IN ('skipped', 'dead'))"
     )
     found = rows(connection, sql)
     if not found:
@@ -174,7 +179,7 @@ def _lanes(connection: apsw.Connection, repair: bool) -> list[Finding]:
     return [Finding("lanes", f"{len(wrong)} lanes do not agree with their queues", is_repaired=repair)]
 
 
-def _ended(connection: apsw.Connection, repair: bool) -> list[Finding]:
+def _ended(connection: apsw.Connection, repair: bool, now: float) -> list[Finding]:
     """A run that is over has no open row and nothing in the frontier."""
     over = rows(
         connection,
@@ -184,21 +189,22 @@ def _ended(connection: apsw.Connection, repair: bool) -> list[Finding]:
     findings = []
     for run_id, state in over:
         if repair:
-            _end(connection, run_id, state)
+            _end(connection, run_id, state, now)
         findings.append(Finding("ended", f"run {run_id} is over but has open requests", is_repaired=repair))
     return findings
 
 
-def _end(connection: apsw.Connection, run_id: int, state: str) -> None:
+def _end(connection: apsw.Connection, run_id: int, state: RunState, now: float) -> None:
     """A cancelled run stays so and its rows close; any other has work left and waits for someone to go on."""
     if state == "cancelled":
         while close_rest(connection, run_id, "cancelled", _last_moment(connection, run_id), also_leased=True):
             pass
         return
+    reason = "fsck: open rows"
     connection.execute(
-        "UPDATE run SET state = 'paused', reason = 'fsck: open rows', finished_at = NULL WHERE id = ?",
-        (run_id,),
+        "UPDATE run SET state = 'paused', reason = ?, finished_at = NULL WHERE id = ?", (reason, run_id)
     )
+    events.tell_state(connection, run_id, (state, "paused", reason), now)
     drop_frontier(connection, run_id)
     open_rows = rows(connection, "SELECT id FROM url WHERE run_id = ? AND state = 'open'", (run_id,))
     queue.offer(connection, run_id, [url_id for (url_id,) in open_rows])

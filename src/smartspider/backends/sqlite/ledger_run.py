@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import apsw
 import msgspec
 
+from smartspider.backends.sqlite import statements
+from smartspider.backends.sqlite.database import row
 from smartspider.backends.sqlite.policies import Policies, decode_policies
 from smartspider.backends.sqlite.sums import Sums
 from smartspider.core.runs import GUARD, LIMIT
 from smartspider.core.verdict import Close
+
+SQL = statements.load("ledger.sql")
+
+
+NOTHING = Sums()
 
 
 class LedgerRun(msgspec.Struct):
@@ -37,6 +45,7 @@ class LedgerRun(msgspec.Struct):
     stored_policies: bytes | None
     task_id: int | None
     """Known where there are policies."""
+    told_at: float
 
     @property
     def policies(self) -> Policies:
@@ -57,7 +66,7 @@ class LedgerRun(msgspec.Struct):
         """How many more items may be stored; None: any number."""
         return None if self.max_items is None else self.max_items - self.items - sums.items
 
-    def limit_reason(self, sums: Sums) -> str:
+    def limit_reason(self, sums: Sums = NOTHING) -> str:
         """Which limit is reached with these sums, in words; empty when none is."""
         reached = (
             ("max_pages", self.max_pages, self.done + sums.done),
@@ -82,3 +91,9 @@ class LedgerRun(msgspec.Struct):
 
     def _failed(self, sums: Sums) -> int:
         return self.dead + self.broken + sums.dead + sums.broken
+
+
+def read(connection: apsw.Connection, run_id: int) -> LedgerRun | None:
+    """A run by its id; None when it is gone."""
+    found = row(connection, SQL.run, (run_id,))
+    return LedgerRun(*found) if found else None

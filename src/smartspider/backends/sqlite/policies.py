@@ -1,4 +1,4 @@
-"""What a run keeps of its plan for settling: how items are compared and pages revisited."""
+"""What a run keeps of its plan: how items are compared and pages revisited, and how its knobs are set."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import msgspec
 from smartspider.core.dedup import ItemDedup
 from smartspider.core.plan import Plan
 from smartspider.core.recrawl import Recrawl
+from smartspider.core.tuning import LimitTuning, Tuning
 
 
 class Policies(msgspec.Struct, frozen=True):
@@ -31,3 +32,23 @@ def encode_policies(plan: Plan) -> bytes | None:
 def decode_policies(stored: bytes | None) -> Policies:
     """The policies of a run."""
     return NO_POLICIES if stored is None else _decoder.decode(stored)
+
+
+def encode_knobs(plan: Plan) -> bytes:
+    """The knobs of a plan, all of them."""
+    polite, limits = plan.politeness, plan.limits
+    knobs = Tuning(
+        concurrency=plan.concurrency,
+        delay_s=polite.delay_s,
+        rate_per_s=polite.rate_per_s,
+        per_host=polite.per_host,
+        priority=plan.weight - 1,
+        limits=LimitTuning(
+            max_pages=limits.max_pages,
+            max_items=limits.max_items,
+            max_depth=limits.max_depth,
+            max_duration_s=limits.max_duration_s,
+            max_errors=limits.max_errors,
+        ),
+    )
+    return msgspec.json.encode(knobs)

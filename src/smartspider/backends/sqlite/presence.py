@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from pathlib import Path
 
 from smartspider.core.errors import StoreUnavailable
+
+WORKERS = "workers"
+ASKERS_S = 0.002
+"""Somebody who only asks whether a lock is held has it for a moment; a second look tells them apart."""
 
 
 class FileLock:
@@ -26,13 +31,16 @@ class FileLock:
                 f"{self.path} cannot be written: {error.strerror or error}",
                 hint="check the data folder's permissions and free space",
             ) from error
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(handle)
-            return False
-        self._handle = handle
-        return True
+        for wait_s in (ASKERS_S, 4 * ASKERS_S, 0.0):
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(wait_s)
+            else:
+                self._handle = handle
+                return True
+        os.close(handle)
+        return False
 
     def release(self, *, remove: bool = False) -> None:
         """Let go; with `remove` the file goes too."""
@@ -44,12 +52,25 @@ class FileLock:
         self._handle = None
 
 
+def worker_lock(folder: Path, worker_id: int) -> Path:
+    """The file a worker holds a lock on while it lives."""
+    return folder / WORKERS / f"{worker_id}.lock"
+
+
 def is_alive(path: Path) -> bool:
-    """Whether a process holds the lock on a file."""
-    lock = FileLock(path)
-    if not path.exists():
+    """Whether a process holds the lock on a file. Asking makes no file, and keeps nobody else from asking."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
         return False
-    if lock.acquire():
-        lock.release()
-        return False
-    return True
+    except OSError as error:
+        raise StoreUnavailable(
+            f"{path} cannot be read: {error.strerror or error}", hint="check the data folder's permissions"
+        ) from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False

@@ -71,13 +71,15 @@ def offer(connection: apsw.Connection, run_id: int, url_ids: Iterable[int]) -> i
     return len(places)
 
 
-def wake(connection: apsw.Connection, run_id: int, now: float) -> None:
-    """Open the lanes and bring back the requests whose time has come."""
-    connection.execute(SQL.wake_lanes, (run_id, now))
-    due = [Place(*found) for found in rows(connection, SQL.due_later, (run_id, now))]
-    if due:
-        connection.executemany(SQL.drop_later, [(place.url_id,) for place in due])
-        enqueue(connection, run_id, due)
+def wake(connection: apsw.Connection, runs: str, now: float) -> None:
+    """Open the lanes and bring back the requests of runs (a JSON list) whose time has come."""
+    connection.execute(SQL.wake_lanes, (runs, now))
+    due: dict[int, list[Place]] = {}
+    for run_id, *place in rows(connection, SQL.due_later, (runs, now)):
+        due.setdefault(run_id, []).append(Place(*place))
+    for run_id, places in due.items():
+        connection.executemany(SQL.drop_later, [(place.url_id,) for place in places])
+        enqueue(connection, run_id, places)
 
 
 class Hand(msgspec.Struct):
@@ -114,8 +116,9 @@ def take_suspect(connection: apsw.Connection, hand: Hand, run_id: int, room: int
     return False
 
 
-def take(connection: apsw.Connection, hand: Hand, run_id: int, room: int, weight: int) -> None:
-    """Fill the hand from the open lanes of a run, best first."""
+def take(connection: apsw.Connection, hand: Hand, run_id: int, room: int, weight: int) -> int:
+    """Fill the hand from the open lanes of a run, best first; how many it got."""
+    before = len(hand.leases)
     limit = min(hand.free, room)
     lanes = rows(connection, SQL.open_lanes, (run_id, limit + SPARE_LANES)) if limit > 0 else []
     for lane_id, host_id, queued, served in lanes:
@@ -134,7 +137,8 @@ def take(connection: apsw.Connection, hand: Hand, run_id: int, room: int, weight
         if count >= slots or gate.delay_s > 0.0:
             gates.close_lanes(connection, gate, hand.now, is_full=gate.opens_at <= hand.now)
         if limit <= 0:
-            return
+            break
+    return len(hand.leases) - before
 
 
 def _take_from(

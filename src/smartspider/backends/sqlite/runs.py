@@ -4,31 +4,50 @@ from __future__ import annotations
 
 import apsw
 
-from smartspider.backends.sqlite import audit, children, queue, recrawl, statements, tasks
+from smartspider.backends.sqlite import (
+    audit,
+    children,
+    events,
+    ledger_run,
+    logs,
+    queue,
+    recrawl,
+    statements,
+    tasks,
+)
 from smartspider.backends.sqlite import gate as gates
 from smartspider.backends.sqlite.database import row, rows
 from smartspider.backends.sqlite.ids import end_id, first_id
-from smartspider.backends.sqlite.policies import encode_policies
+from smartspider.backends.sqlite.policies import encode_knobs, encode_policies
 from smartspider.core import failpoints
 from smartspider.core.errors import Conflict, NotAllowed, NotFound
 from smartspider.core.plan import Plan
-from smartspider.core.runs import LIMIT, UNFINISHED, Counters, Run, RunState, may_become
+from smartspider.core.runs import LIMIT, OVER, UNFINISHED, Counters, Run, RunState, may_become
 from smartspider.core.tasks import TaskSpec, TaskVersion
 
 SQL = statements.load("store.sql")
 
-OVER: frozenset[RunState] = frozenset({"completed", "failed", "cancelled"})
-"""States of a run that has no open row."""
+DELETED = "deleted"
+"""Why a run is cancelled that is being forgotten."""
 
 
 def create_run(
-    connection: apsw.Connection, plan: Plan, now: float, actor: str, version: int | None = None
+    connection: apsw.Connection,
+    plan: Plan,
+    now: float,
+    actor: str,
+    version: int | None = None,
+    *,
+    is_only: bool = False,
+    started_by: str = "",
 ) -> int:
     """A run with its entries as open rows, queued; told in the audit, with the rules its task turns off."""
     if not plan.entries:
         raise NotAllowed("a run needs at least one entry URL", hint="add one to entry_urls")
     polite, limits, guards = plan.politeness, plan.limits, plan.guards
     pinned = _pin(tasks.Author(connection, now, actor), plan, version)
+    if is_only:
+        _refuse_second(connection, plan.name, pinned.task_id)
     ((run_id,),) = rows(
         connection,
         SQL.add_run,
@@ -38,7 +57,7 @@ def create_run(
             *(polite.per_host, polite.per_domain, polite.adaptive, limits.max_pages, limits.max_items),
             *(limits.max_duration_s, limits.max_errors, plan.traps.max_urls_per_host),
             *(guards.consecutive_failures, guards.failure_rate, guards.failure_rate_after, guards.pauses),
-            encode_policies(plan),
+            *(encode_policies(plan), encode_knobs(plan), started_by or actor),
         ),
     )
     memory = recrawl.open_memory(connection, run_id, plan, now)
@@ -60,7 +79,19 @@ def create_run(
     audit.write(connection, now, actor, "run.created", subject, **of)
     for what in plan.overrides:
         audit.write(connection, now, actor, "politeness.overridden", subject, what=what)
+    told = {"task_id": pinned.task_id, "task": plan.name, "version": pinned.number, "total": len(places)}
+    events.write(connection, run_id, "run.created", told, now)
     return int(run_id)
+
+
+def _refuse_second(connection: apsw.Connection, name: str, task_id: int) -> None:
+    """Raises `Conflict` when a run of the task is not over."""
+    active = row(connection, SQL.unfinished, (task_id,))
+    if active is not None:
+        raise Conflict(
+            f"run {active[0]} of the task {name!r} is {active[1]}",
+            hint="wait for its end, cancel it, or allow several runs of the task at a time",
+        )
 
 
 def _pin(author: tasks.Author, plan: Plan, number: int | None) -> TaskVersion:
@@ -81,7 +112,7 @@ def read_run(connection: apsw.Connection, run_id: int) -> Run:
     if found is None:
         raise NotFound(f"there is no run {run_id}", hint="`smartspider run list` shows the runs there are")
     number, name, spec, spec_hash, state, reason, created, started, finished, *rest = found
-    task_id, task_version, in_flight, *counts = rest
+    task_id, task_version, started_by, tuning, revision, in_flight, *counts = rest
     return Run(
         id=number,
         task_name=name,
@@ -96,6 +127,9 @@ def read_run(connection: apsw.Connection, run_id: int) -> Run:
         finished_at=finished,
         task_id=task_id,
         task_version=task_version,
+        started_by=started_by,
+        tuning=tuning,
+        revision=revision,
     )
 
 
@@ -108,30 +142,34 @@ def set_state(
         return
     if not may_become(run.state, state):
         raise NotAllowed(f"run {run_id} is {run.state} and cannot become {state}")
-    if state in UNFINISHED and run.state not in UNFINISHED and tasks.get(connection, run.task_id).is_deleted:
-        raise NotAllowed(f"the task of run {run_id} is deleted", hint="crawl its task file to begin anew")
-    _move(connection, run_id, state, reason, now)
+    if state in UNFINISHED and run.state not in UNFINISHED:
+        require_task(connection, run)
+    move(connection, run, state, reason, now)
     change = {"from": run.state, "to": state, "reason": reason}
     audit.write(connection, now, actor, "run.state", f"run:{run_id}", **change)
 
 
-def _move(connection: apsw.Connection, run_id: int, state: RunState, reason: str, now: float) -> None:
+def require_task(connection: apsw.Connection, run: Run) -> None:
+    """Raises `NotAllowed` when the task of a run that is to be opened again is deleted."""
+    if tasks.get(connection, run.task_id).is_deleted:
+        raise NotAllowed(f"the task of run {run.id} is deleted", hint="crawl its task file to begin anew")
+
+
+def move(connection: apsw.Connection, run: Run, state: RunState, reason: str, now: float) -> None:
     """Change the state; the gates the run stands at are asked again, for its knobs count there or no more."""
-    connection.execute(SQL.set_state, (run_id, state, reason, now))
-    connection.execute(SQL.open_gates, (run_id,))
+    connection.execute(SQL.set_state, (run.id, state, reason, now))
+    connection.execute(SQL.open_gates, (run.id,))
+    events.tell_state(connection, run.id, (run.state, state, reason), now)
     if state in ("completed", "failed"):
-        drop_frontier(connection, run_id)
+        drop_frontier(connection, run.id)
 
 
 def finish_step(connection: apsw.Connection, run_id: int, now: float) -> bool:
     """One bounded step towards the end of a run; True when another one is needed at once."""
     run = read_run(connection, run_id)
-    if run.state == "running":
-        overtime = row(connection, SQL.overtime, (run_id, now))
-        if overtime and overtime[0]:
-            reason = f"{LIMIT}max_duration_s {overtime[1]:g} reached"
-            _move(connection, run_id, "stopping", reason, now)
-            return True
+    if run.state == "running" and (limit := limit_reached(connection, run_id, now)):
+        move(connection, run, "stopping", limit, now)
+        return True
     if (
         run.state == "stopping"
         and run.reason.startswith(LIMIT)
@@ -143,10 +181,21 @@ def finish_step(connection: apsw.Connection, run_id: int, now: float) -> bool:
     has_open = row(connection, SQL.has_open, (run_id,))
     if has_open and not has_open[0]:
         state, reason = _ending(connection, run)
-        _move(connection, run_id, state, reason, now)
+        move(connection, run, state, reason, now)
     elif run.state == "stopping" and not run.reason.startswith(LIMIT) and run.in_flight == 0:
-        _move(connection, run_id, "stopped", run.reason, now)
+        move(connection, run, "stopped", run.reason, now)
+    else:
+        events.tell_progress(connection, run_id, now)
     return False
+
+
+def limit_reached(connection: apsw.Connection, run_id: int, now: float) -> str:
+    """Which limit a run has reached, in words; empty when none."""
+    overtime = row(connection, SQL.overtime, (run_id, now))
+    if overtime and overtime[0]:
+        return f"{LIMIT}max_duration_s {overtime[1]:g} reached"
+    run = ledger_run.read(connection, run_id)
+    return run.limit_reason() if run is not None else ""
 
 
 def close_rest(
@@ -164,6 +213,15 @@ def close_rest(
     return closed > 0
 
 
+def close_ended(connection: apsw.Connection, run_id: int, now: float) -> bool:
+    """Close what a run that is over leaves open, also what a worker still holds; True while there is more.
+
+    A run that somebody opened again meanwhile is left alone.
+    """
+    run = read_run(connection, run_id)
+    return run.state in OVER and close_rest(connection, run_id, run.state, now, also_leased=True)
+
+
 def drop_frontier(connection: apsw.Connection, run_id: int) -> None:
     """Forget the queues of a run; what is leased stays in its hosts' gates."""
     connection.execute(SQL.empty_lanes, (run_id,))
@@ -176,7 +234,9 @@ def begin_delete(connection: apsw.Connection, run_id: int, now: float, actor: st
     run = read_run(connection, run_id)
     if run.in_flight or run.state in ("running", "stopping"):
         raise NotAllowed(f"run {run_id} is {run.state}", hint="stop it first")
-    connection.execute("UPDATE run SET state = 'cancelled', reason = 'deleted' WHERE id = ?", (run_id,))
+    connection.execute("UPDATE run SET state = 'cancelled', reason = ? WHERE id = ?", (DELETED, run_id))
+    if run.state != "cancelled":
+        events.tell_state(connection, run_id, (run.state, "cancelled", DELETED), now)
     of = {"task": f"task:{run.task_id}", "version": run.task_version, "items": run.counters.items}
     audit.write(connection, now, actor, "run.deleted", f"run:{run_id}", **of)
 
@@ -184,7 +244,10 @@ def begin_delete(connection: apsw.Connection, run_id: int, now: float, actor: st
 def delete_step(connection: apsw.Connection, run_id: int) -> bool:
     """Delete some rows of a run; True while there are more. The run itself goes last."""
     drop_frontier(connection, run_id)
-    if recrawl.forget(connection, run_id):
+    if recrawl.forget(connection, run_id) or logs.forget_run(connection, run_id):
+        return True
+    connection.execute(events.SQL.forget, (run_id,))
+    if connection.changes():
         return True
     low, high = first_id(run_id), end_id(run_id)
     for sql in (

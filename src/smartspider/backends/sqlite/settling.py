@@ -8,20 +8,23 @@ from typing import assert_never
 import apsw
 import msgspec
 
+from smartspider.backends.sqlite import events, queue, statements
 from smartspider.backends.sqlite import gate as gates
-from smartspider.backends.sqlite import queue, statements
 from smartspider.backends.sqlite.children import ChildRows
+from smartspider.backends.sqlite.closing import closed_event, replaces
 from smartspider.backends.sqlite.database import row, rows
 from smartspider.backends.sqlite.items import item_storing
-from smartspider.backends.sqlite.ledger_run import LedgerRun
+from smartspider.backends.sqlite.ledger_run import LedgerRun, read
 from smartspider.backends.sqlite.notes import StepNotes
 from smartspider.backends.sqlite.recrawl import FORGOTTEN, REMEMBERED, Memory
 from smartspider.backends.sqlite.sums import Sums
 from smartspider.backends.sqlite.trouble import HostTrouble
-from smartspider.core.events import Event, FetchRetried, GuardTripped, PageBuried, PageClosed
+from smartspider.core.events import Event, FetchRetried, GuardTripped
 from smartspider.core.failpoints import reach
+from smartspider.core.lease import Lease
+from smartspider.core.live import PROGRESS_EVERY_S
 from smartspider.core.request import Request
-from smartspider.core.runs import ACCEPTS_PAGES
+from smartspider.core.runs import ACCEPTS_PAGES, RunState
 from smartspider.core.verdict import Close, Retry, Settlement, UrlState
 from smartspider.interfaces.ledger import SettleReport
 
@@ -37,8 +40,7 @@ def settle_run(
     clock_shift: float,
 ) -> SettleReport:
     """Carry out the verdicts on one run's leases."""
-    found = row(connection, SQL.run, (run_id,))
-    run = LedgerRun(*found) if found else None
+    run = read(connection, run_id)
     if run is None or run.state not in ACCEPTS_PAGES:
         return _refuse(connection, run, settlements, now)
     return RunSettling(connection, run, now, clock_shift).settle(settlements)
@@ -58,6 +60,7 @@ class RunSettling:
         self._stored: list[int] = []
         self._continued: list[int] = []
         self._states: dict[int, UrlState] = {}
+        self._opened_again: set[int] = set()
         self._freed: set[int] = set()
         self._closes: list[tuple[object, ...]] = []
         self._notes = StepNotes(connection, run.run_id)
@@ -71,9 +74,11 @@ class RunSettling:
         connection = self._connection
         hosts: dict[int, int] = {}
         keys = [(settlement.lease.url_id,) for settlement in settlements]
-        for url_id, state, host_id in connection.executemany(SQL.row_state, keys):
+        for url_id, state, host_id, visit in connection.executemany(SQL.row_state, keys):
             self._states[url_id] = state
             hosts[url_id] = host_id
+            if visit:
+                self._opened_again.add(url_id)
         trouble = HostTrouble(connection, self._run_id, self._now, is_adaptive=bool(self._run.adaptive))
         for settlement in settlements:
             host_id = hosts[settlement.lease.url_id]
@@ -117,7 +122,10 @@ class RunSettling:
     def _close(self, settlement: Settlement, verdict: Close) -> None:
         """Close a row, unless someone was first."""
         url_id = settlement.lease.url_id
-        is_first = _replaces(verdict.state, self._states[url_id])
+        if self._is_of_earlier_visit(settlement.lease, verdict):
+            self._sums.late += 1
+            return
+        is_first = replaces(verdict.state, self._states[url_id])
         if is_first and verdict.is_unchanged:
             recalled = self._memory.recall(settlement.lease.request, verdict) if self._memory else None
             if recalled is None:
@@ -134,6 +142,15 @@ class RunSettling:
             is_stored = self._land(settlement, verdict, verdict.landed)
         if is_stored:
             self._stored.append(url_id)
+
+    def _is_of_earlier_visit(self, lease: Lease, verdict: Close) -> bool:
+        """Whether a failure is old news about a row that was opened again: only who holds it now may fail it.
+
+        A page that came is welcome from everybody.
+        """
+        if lease.url_id not in self._opened_again or verdict.state in ("done", "redirect"):
+            return False
+        return row(self._connection, SQL.holds, (lease.url_id, lease.token.counter)) is None
 
     def _ask_in_full(self, settlement: Settlement) -> None:
         """The page did not change, but what it held is not known any more: it is asked for again, whole."""
@@ -154,7 +171,7 @@ class RunSettling:
         self._write_close(source_id, source, settlement, target_id=target_id)
         if self._memory is not None:
             self._memory.remember(settlement.lease.request, source)
-        if not _replaces("done", self._states[target_id]):
+        if not replaces("done", self._states[target_id]):
             return False
         is_stored = self._store_page(target_id, page, settlement, landed=landed)
         self._forget(target_id)
@@ -207,7 +224,7 @@ class RunSettling:
             self._add_attempt(settlement, verdict.status, verdict.reason)
         elif verdict.state != "skipped":
             self._run.failures_row = 0
-        self._events.append(_closed_event(landed or settlement.lease.request, verdict, settlement, items))
+        self._events.append(closed_event(landed or settlement.lease.request, verdict, settlement, items))
 
     def _retry(self, settlement: Settlement, verdict: Retry) -> None:
         lease = settlement.lease
@@ -280,12 +297,17 @@ class RunSettling:
                 *(sums.bytes_read, self._run_id),
             ),
         )
-        state, reason = "stopping", run.limit_reason(sums)
+        state: RunState = "stopping"
+        reason = run.limit_reason(sums)
         if not reason:
             state, reason = "paused", self._guard()
+        events.tell(self._connection, self._events, self._now)
         if reason and run.state == "running":
             active_s = run.active_s + (self._now - (run.resumed_at or self._now))
             self._connection.execute(SQL.set_run_state, (state, reason, active_s, None, self._run_id))
+            events.tell_state(self._connection, self._run_id, ("running", state, reason), self._now)
+        elif self._now - run.told_at >= PROGRESS_EVERY_S:
+            events.tell_progress(self._connection, self._run_id, self._now)
 
     def _guard(self) -> str:
         """Why a guard pauses the run; that it would is told once, also where it only tells."""
@@ -305,22 +327,3 @@ def _refuse(
     if run is not None:
         connection.execute("UPDATE run SET late = late + ? WHERE id = ?", (len(settlements), run.run_id))
     return SettleReport(late=len(settlements))
-
-
-def _closed_event(request: Request, verdict: Close, settlement: Settlement, items: int) -> Event:
-    """What became of a request, for those who listen."""
-    run_id = settlement.lease.run_id
-    if verdict.state in ("dead", "broken"):
-        return PageBuried(run_id, request.host, request.url, verdict.reason)
-    return PageClosed(
-        *(run_id, request.host, request.url, verdict.state, verdict.reason, verdict.status),
-        items,
-        settlement.elapsed_s,
-    )
-
-
-def _replaces(new: UrlState, old: UrlState) -> bool:
-    """Done and redirect beat open, dead and skipped; everything else only beats open."""
-    if old == "open":
-        return True
-    return new in ("done", "redirect") and old in ("dead", "skipped")

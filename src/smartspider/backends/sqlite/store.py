@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 
 import apsw
 
-from smartspider.backends.sqlite import audit, fsck, reading, runs
+from smartspider.backends.sqlite import audit, fsck, knobs, listing, reading, retrying, runs
 from smartspider.backends.sqlite import gate as gates
 from smartspider.backends.sqlite.database import FILE, Database, row, rows
 from smartspider.backends.sqlite.ids import end_id, first_id
-from smartspider.core.errors import StoreUnavailable
+from smartspider.core.errors import Conflict, NotAllowed, StoreUnavailable
 from smartspider.core.extraction import StepCount
 from smartspider.core.plan import Plan
-from smartspider.core.runs import Run, RunState
+from smartspider.core.runs import OVER, Run, RunState
 from smartspider.core.tasks import SYSTEM
+from smartspider.core.tuning import Tuning
+from smartspider.core.verdict import UrlState
 from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider.interfaces.store import (
     Failure,
@@ -25,6 +28,7 @@ from smartspider.interfaces.store import (
     StoredItem,
     StoredReject,
     UrlRecord,
+    UrlRow,
 )
 
 SQL = runs.SQL
@@ -35,6 +39,7 @@ PURPOSES = {
     "reject": "rejects",
     "cleaning": "cleaning log",
     "visited": "revisits",
+    "event": "events",
     "queue": "queue",
     "lane": "queue",
     "later": "queue",
@@ -49,11 +54,21 @@ class SqliteStore:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    async def create_run(self, plan: Plan, *, actor: str = SYSTEM, version: int | None = None) -> Run:
+    async def create_run(
+        self,
+        plan: Plan,
+        *,
+        actor: str = SYSTEM,
+        version: int | None = None,
+        is_only: bool = False,
+        started_by: str = "",
+    ) -> Run:
         """A run, its entries, the version of its task and the audit of it, in one transaction."""
 
         def work(connection: apsw.Connection) -> Run:
-            run_id = runs.create_run(connection, plan, self._db.now(), actor, version)
+            run_id = runs.create_run(
+                connection, plan, self._db.now(), actor, version, is_only=is_only, started_by=started_by
+            )
             return runs.read_run(connection, run_id)
 
         return await self._db.write(work)
@@ -62,29 +77,79 @@ class SqliteStore:
         """A run as it stands."""
         return await self._db.read(lambda connection: runs.read_run(connection, run_id))
 
-    async def find_runs(self, task_name: str | None = None) -> list[Run]:
+    async def find_runs(self, task_name: str | None = None, *, limit: int | None = None) -> list[Run]:
         """Runs, newest first."""
 
         def work(connection: apsw.Connection) -> list[Run]:
-            found = rows(connection, SQL.run_ids, (task_name,))
-            return [runs.read_run(connection, run_id) for (run_id,) in found]
+            return listing.read(connection, listing.named_run_ids(connection, task_name, limit))
 
         return await self._db.read(work)
 
-    async def set_state(self, run_id: int, state: RunState, reason: str = "", *, actor: str = SYSTEM) -> Run:
+    async def list_runs(
+        self,
+        *,
+        task_id: int | None = None,
+        states: Sequence[RunState] = (),
+        before: int | None = None,
+        limit: int = 100,
+    ) -> list[Run]:
+        """Runs, newest first, a page at a time."""
+
+        def work(connection: apsw.Connection) -> list[Run]:
+            return listing.read(connection, listing.run_ids(connection, task_id, states, before, limit))
+
+        return await self._db.read(work)
+
+    async def live_runs(self) -> list[Run]:
+        """Runs that workers have something to do for, oldest first."""
+        return await self._db.read(listing.live_runs)
+
+    async def tune(self, run_id: int, tuning: Tuning, *, actor: str = SYSTEM) -> Run:
+        """Turn knobs; the run as it then stands."""
+
+        def work(connection: apsw.Connection) -> Run:
+            knobs.turn(connection, run_id, tuning, self._db.now(), actor)
+            return runs.read_run(connection, run_id)
+
+        return await self._db.write(work)
+
+    async def retry(self, run_id: int, *, actor: str = SYSTEM) -> int:
+        """Open what failed once more, some thousand rows in a transaction; how many."""
+        sweep = retrying.Sweep(run_id, actor)
+        await self._until_done(lambda connection: retrying.step(connection, sweep, self._db.now()))
+        if not sweep.opened:
+            raise NotAllowed(
+                f"no request of run {run_id} failed, so there is nothing to retry",
+                hint="start another run of its task to fetch everything anew",
+            )
+        return sweep.opened
+
+    async def pages(
+        self, run_id: int, *, state: UrlState | None = None, after: int = 0, limit: int = 100
+    ) -> list[UrlRow]:
+        """Requests of a run, a page at a time."""
+        return await self._db.read(lambda connection: listing.pages(connection, run_id, state, after, limit))
+
+    async def set_state(
+        self,
+        run_id: int,
+        state: RunState,
+        reason: str = "",
+        *,
+        actor: str = SYSTEM,
+        was: RunState | None = None,
+    ) -> Run:
         """Move a run to another state; ending it closes what is open, also what a worker still holds."""
 
         def work(connection: apsw.Connection) -> Run:
+            if was is not None and (found := runs.read_run(connection, run_id).state) != was:
+                raise Conflict(f"run {run_id} is {found} and not {was} any more")
             runs.set_state(connection, run_id, state, reason, self._db.now(), actor=actor)
             return runs.read_run(connection, run_id)
 
         run = await self._db.write(work)
-        if state in runs.OVER:
-            await self._until_done(
-                lambda connection: runs.close_rest(
-                    connection, run_id, state, self._db.now(), also_leased=True
-                )
-            )
+        if state in OVER:
+            await self._until_done(lambda connection: runs.close_ended(connection, run_id, self._db.now()))
             run = await self.get_run(run_id)
         return run
 
@@ -100,8 +165,8 @@ class SqliteStore:
 
     async def _until_done(self, step: Callable[[apsw.Connection], bool]) -> None:
         """Long work in short transactions, so that nobody waits for the whole of it."""
-        while await self._db.write(step):
-            pass
+        while await self._db.write(step):  # noqa: ASYNC110 - nothing is waited for
+            await asyncio.sleep(0)  # a loop that serves others goes on in between
 
     async def items(self, run_id: int, after: int = 0) -> AsyncIterator[Sequence[StoredItem]]:
         """Committed items in batches."""
@@ -145,17 +210,14 @@ class SqliteStore:
         """What is known about a request, newest run first."""
 
         def work(connection: apsw.Connection) -> list[UrlRecord]:
-            found = [(run_id,)] if run_id is not None else rows(connection, SQL.run_ids, (None,))
-            return reading.find_urls(connection, fingerprint, [number for (number,) in found])
+            among = [run_id] if run_id is not None else listing.named_run_ids(connection, None, None)
+            return reading.find_urls(connection, fingerprint, among)
 
         return await self._db.read(work)
 
-    async def failures(self, run_id: int, limit: int = 100) -> list[Failure]:
+    async def failures(self, run_id: int, limit: int = 100, *, after: int = 0) -> list[Failure]:
         """Requests that ended in failure."""
-        bounds = (first_id(run_id), end_id(run_id), limit)
-        return await self._db.read(
-            lambda connection: [Failure(*found) for found in rows(connection, SQL.failures, bounds)]
-        )
+        return await self._db.read(lambda connection: listing.failures(connection, run_id, after, limit))
 
     async def hosts(self, run_id: int, limit: int = 20) -> list[HostStatus]:
         """The gates a run stands at."""
@@ -179,9 +241,8 @@ class SqliteStore:
         damage = await self._db.read(fsck.damage)
         if damage:
             return damage
-        if repair:
-            return await self._db.write(lambda connection: fsck.check(connection, repair=True))
-        return await self._db.read(lambda connection: fsck.check(connection, repair=False))
+        ask = self._db.write if repair else self._db.read
+        return await ask(lambda connection: fsck.check(connection, self._db.now(), repair=repair))
 
     async def sizes(self) -> dict[str, int]:
         """Bytes of the data folder by what they hold."""

@@ -66,6 +66,8 @@ class Author(msgspec.Struct, frozen=True):
                 hint="cancel it or let it finish first",
             )
         self.connection.execute(SQL.deleted, (self.now, task.id))
+        for forget in (SQL.delete_firings, SQL.delete_schedules, SQL.delete_notices, SQL.delete_targets):
+            self.connection.execute(forget, (task.id,))
         self._tell("task.deleted", task.id, name=task.name, version=task.version)
         return get(self.connection, task.id)
 
@@ -156,6 +158,14 @@ class SqliteTaskStore:
         """Tasks that are not deleted, in the order they were created."""
         return await self._db.read(
             lambda connection: [TaskRecord(*found) for found in rows(connection, SQL.after, (after, limit))]
+        )
+
+    async def find_named(self, prefix: str, *, after: str = "", limit: int = 100) -> list[TaskRecord]:
+        """Tasks whose names begin so, in the order of their names."""
+        first = max(prefix, after + "\0" if after else "")  # the next name there could be
+        values = (first, prefix + chr(0x10FFFF), limit)
+        return await self._db.read(
+            lambda connection: [TaskRecord(*found) for found in rows(connection, SQL.named, values)]
         )
 
     async def versions(

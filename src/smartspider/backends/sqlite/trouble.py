@@ -15,6 +15,9 @@ from smartspider.core.verdict import Close, ClosedState, Settlement
 
 SQL = statements.load("ledger.sql")
 
+HELD = "host held: "
+"""How the reason of a request begins that was skipped because its host is to be left alone for too long."""
+
 
 class Standing(msgspec.Struct):
     """How a host stands, and what is new."""
@@ -110,7 +113,7 @@ class HostTrouble:
         if standing.openings >= patience:
             events += self._give_up(host_id, "dead", f"host down: {standing.reason}", sums)
         elif standing.hold_s > politeness.MAX_HOLD_S:
-            reason = f"host held: asks to be left alone for {standing.hold_s:.0f} s"
+            reason = f"{HELD}asks to be left alone for {standing.hold_s:.0f} s"
             events += self._give_up(host_id, "skipped", reason, sums)
         if standing.hold_s > 0.0:
             connection.execute(gates.SQL.hold, (self._now + standing.hold_s, standing.reason, host_id))

@@ -10,6 +10,8 @@ pytest.register_assert_rewrite(
             "telling",
             "gates",
             "sharing",
+            "shares",
+            "workers",
             "suspects",
             "late",
             "landing",
@@ -22,22 +24,58 @@ pytest.register_assert_rewrite(
             "tasks",
             "audit",
             "pinning",
+            "turning",
+            "retries",
+            "listing",
+            "feed",
+            "insight",
+            "results",
+            "logs",
+            "metrics",
+            "users",
+            "sessions",
+            "answers",
+            "leadership",
+            "notices",
+            "schedules",
         )
     )
 )
 
+from smartspider.testing.contracts.answers import AnswerStoreContract  # noqa: E402 - as below
 from smartspider.testing.contracts.audit import AuditLogContract  # noqa: E402 - rewritten only when registered first
+from smartspider.testing.contracts.feed import EventFeedContract  # noqa: E402 - as above
 from smartspider.testing.contracts.frontier import FrontierContract  # noqa: E402 - as above
 from smartspider.testing.contracts.ground import Ground  # noqa: E402 - as above
+from smartspider.testing.contracts.insight import InsightContract  # noqa: E402 - as above
+from smartspider.testing.contracts.leadership import LeadershipContract  # noqa: E402 - as above
 from smartspider.testing.contracts.ledger import LedgerContract  # noqa: E402 - as above
+from smartspider.testing.contracts.logs import LogStoreContract  # noqa: E402 - as above
+from smartspider.testing.contracts.metrics import MetricStoreContract  # noqa: E402 - as above
+from smartspider.testing.contracts.notices import NoticeStoreContract  # noqa: E402 - as above
+from smartspider.testing.contracts.results import ResultStoreContract  # noqa: E402 - as above
+from smartspider.testing.contracts.schedules import ScheduleStoreContract  # noqa: E402 - as above
 from smartspider.testing.contracts.store import StoreContract  # noqa: E402 - as above
 from smartspider.testing.contracts.tasks import TaskStoreContract  # noqa: E402 - as above
+from smartspider.testing.contracts.users import UserStoreContract  # noqa: E402 - as above
+from smartspider.testing.contracts.workers import WorkerRegistryContract  # noqa: E402 - as above
 
 __all__ = [
+    "AnswerStoreContract",
     "AuditLogContract",
+    "EventFeedContract",
     "FrontierContract",
     "Ground",
+    "InsightContract",
+    "LeadershipContract",
     "LedgerContract",
+    "LogStoreContract",
+    "MetricStoreContract",
+    "NoticeStoreContract",
+    "ResultStoreContract",
+    "ScheduleStoreContract",
     "StoreContract",
     "TaskStoreContract",
+    "UserStoreContract",
+    "WorkerRegistryContract",
 ]

@@ -84,6 +84,14 @@ async def take_one(ground: Ground, worker_id: int, *runs: Run) -> Lease:
     return lease
 
 
+async def reclaim(ground: Ground) -> dict[str, int]:
+    """Take back what dead or silent workers hold; how many from whom."""
+    counts: Counter[str] = Counter()
+    for event in await ground.frontier.reclaim():
+        counts[event.worker] += event.count
+    return dict(counts)
+
+
 def done(lease: Lease, *children: Request, items: Sequence[Item] = (), **more: Any) -> Settlement:
     """The page came and is stored."""
     verdict = Close("done", status=200, items=list(items), children=list(children))

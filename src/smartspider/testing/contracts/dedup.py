@@ -14,6 +14,7 @@ from smartspider.core.limits import Limits
 from smartspider.core.request import Request
 from smartspider.core.runs import Run
 from smartspider.core.verdict import Close, Settlement
+from smartspider.core.workers import WorkerCard
 from smartspider.testing.contracts.acts import (
     begin,
     done,
@@ -49,7 +50,7 @@ def gave(
 async def pages(ground: Ground, dedup: ItemDedup, count: int, **knobs: Any) -> tuple[Run, list[Lease]]:
     """A run with so many pages in a worker's hands."""
     run = await begin(ground, *urls(count), dedup=dedup, **knobs)
-    return run, await take(ground, await ground.frontier.join("w"), run)
+    return run, await take(ground, await ground.frontier.join(WorkerCard("w")), run)
 
 
 class DedupContract(OnGround):
@@ -304,7 +305,7 @@ class DedupContract(OnGround):
     async def test_next_pages_are_added_where_nothing_is_compared(self, ground: Ground) -> None:
         """Ledger 13: by the run, or by the page; not beyond a limit."""
         plain = await begin(ground, "a", "b", limits=Limits(max_pages=1))
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         a, b = await take(ground, worker, plain)
         pages_of_plain = [gave(lease, ItemDedup(), then=(url(f"n{lease.url_id}"),)) for lease in (a, b)]
         report = await settle(ground, *pages_of_plain)

@@ -6,6 +6,8 @@ from itertools import pairwise
 
 import pytest
 
+from smartspider.core.tuning import Tuning
+from smartspider.core.workers import WorkerCard
 from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider.testing.contracts.acts import (
     HOST,
@@ -31,7 +33,7 @@ class GateContract(OnGround):
         easy = await begin(ground, *urls(9), per_host=5)
         strict = await begin(ground, *urls(9), per_host=3)
         other = await ground.another()
-        one, two = await ground.frontier.join("one"), await other.frontier.join("two")
+        one, two = await ground.frontier.join(WorkerCard("one")), await other.frontier.join(WorkerCard("two"))
         held = await take(ground, one, easy, want=2) + await take(other, two, strict)
         assert len(held) == 3
         assert await take(ground, one, easy, strict) == []
@@ -45,7 +47,7 @@ class GateContract(OnGround):
     ) -> None:
         """Rule 17: in flight survives the end of a run; the place is free when the worker is heard of."""
         run, other = await begin(ground, "one", per_host=1), await begin(ground, "one", per_host=1)
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         lease = await take_one(ground, worker, run)
         await ground.store.set_state(run.id, "cancelled")
         assert await take(ground, worker, other) == []
@@ -56,7 +58,7 @@ class GateContract(OnGround):
     async def test_a_full_host_opens_as_soon_as_a_lease_ends(self, ground: Ground, how: str) -> None:
         """Rule 20: nobody waits for a gate that is open."""
         run, gone = await begin(ground, *urls(3), per_host=1), await begin(ground, "gone", per_host=1)
-        holder, asker = [await ground.frontier.join(name) for name in ("holder", "asker")]
+        holder, asker = [await ground.frontier.join(WorkerCard(name)) for name in ("holder", "asker")]
         lease = await take_one(ground, holder, gone)
         assert await take(ground, asker, run) == []
         if how == "release":
@@ -75,7 +77,7 @@ class GateContract(OnGround):
         """Frontier 4, rule 16: the strictest delay wins, over runs, workers and processes."""
         runs = [await begin(ground, *urls(30), delay_s=delay_s) for delay_s in (0.2, 1.0)]
         views = [ground, await ground.another()]
-        workers = [await view.frontier.join("w") for view in views]
+        workers = [await view.frontier.join(WorkerCard("w")) for view in views]
         windows = []
         for _ in range(400):
             for view, worker, run in zip(views, workers, runs, strict=True):
@@ -91,7 +93,7 @@ class GateContract(OnGround):
     async def test_a_strict_delay_counts_from_the_moment_its_run_starts(self, ground: Ground) -> None:
         """Frontier 4: the slot before it may have been an easy run's, without any delay."""
         easy = await begin(ground, *urls(3), delay_s=0.0, per_host=1)
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         await settle(ground, done(await take_one(ground, worker, easy)))
         strict = await begin(ground, *urls(3), delay_s=10.0)
         assert await take(ground, worker, easy, strict) == []
@@ -104,7 +106,7 @@ class GateContract(OnGround):
         """Frontier 4: the gate relaxes at once."""
         easy = await begin(ground, *urls(9), delay_s=1.0)
         strict = await begin(ground, "slow", delay_s=500.0)
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         await settle(ground, done(await take_one(ground, worker, strict)))
         await ground.clock.advance(5.0)
         assert await take(ground, worker, easy) == []
@@ -115,7 +117,7 @@ class GateContract(OnGround):
         """Frontier 4: what it has in flight is still there, and it may go on at any moment."""
         easy, strict = await begin(ground, *urls(3), delay_s=1.0), await begin(ground, "slow", delay_s=50.0)
         await ground.store.set_state(strict.id, "paused")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         assert (await take_one(ground, worker, easy)).window.delay_s == 50.0
 
     async def test_other_hosts_do_not_wait(self, ground: Ground) -> None:
@@ -125,7 +127,7 @@ class GateContract(OnGround):
         run = await begin(ground, *entries, *free)
         for request in entries:
             await ground.frontier.hold_host(request.host, 100.0, "test")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         got = {(await take_one(ground, worker, run)).request.host for _ in range(30)}
         assert got == {request.host for request in free}
 
@@ -135,7 +137,7 @@ class GateContract(OnGround):
         answer = RobotsAnswer(f"http://{HOST}", 200, b"", 1.0, 2.0)
         await ground.robots.put_robots(answer, host=HOST, crawl_delay_s=20.0)
         await ground.reopen()
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         assert (await take_one(ground, worker, run)).window.delay_s == 20.0
         await ground.clock.advance(19.0)
         assert await take(ground, worker, run) == []
@@ -145,7 +147,7 @@ class GateContract(OnGround):
     async def test_a_permit_takes_a_slot_of_the_host(self, ground: Ground) -> None:
         """Rule 15: hops and robots.txt are spaced with the leases, one after the other."""
         run = await begin(ground, *urls(2), delay_s=1.0)
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         windows = [(await take_one(ground, worker, run)).window]
         windows += [await ground.frontier.permit(HOST) for _ in range(3)]
         gaps = [new.not_before - old.not_after for old, new in pairwise(windows)]
@@ -174,7 +176,7 @@ class GateContract(OnGround):
     async def test_windows_are_of_the_workers_clock(self, ground: Ground) -> None:
         """Rule 16: a change of the machine's time does not move a window."""
         run = await begin(ground, *urls(2), delay_s=1.0)
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         ground.clock.wind(-86_400.0)
         lease = await take_one(ground, worker, run)
         assert lease.window.not_before == pytest.approx(ground.clock.monotonic())
@@ -188,7 +190,7 @@ class GateContract(OnGround):
             ground, *(request for host in hosts for request in urls(3, host=host)), per_domain=2
         )
         other = await begin(ground, url("x", host="other.co.uk"))
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         held = await take(ground, worker, run)
         assert len(held) == 2
         assert await take(ground, worker, run) == []
@@ -206,7 +208,7 @@ class GateContract(OnGround):
         runs = [await begin(ground, *urls(2)), await begin(ground, *urls(2))]
         await ground.frontier.hold_host(HOST, 60.0, "Retry-After")
         await ground.reopen()
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         await ground.clock.advance(59.9)
         batch = await ground.frontier.lease(worker, 9, [run.id for run in runs])
         assert batch.leases == []
@@ -217,7 +219,7 @@ class GateContract(OnGround):
     async def test_a_hold_is_never_shortened(self, ground: Ground) -> None:
         """Frontier 9: neither by hand nor by an answer."""
         run = await begin(ground, *urls(3))
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         lease = await take_one(ground, worker, run)
         await ground.frontier.hold_host(HOST, 60.0, "long")
         await ground.frontier.hold_host(HOST, 1.0, "short")
@@ -230,7 +232,7 @@ class GateContract(OnGround):
     async def test_a_resumed_host_goes_on_at_once(self, ground: Ground) -> None:
         """Frontier 9: hold, circuit and slowness are forgotten."""
         run = await begin(ground, *urls(3))
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         await settle(ground, refused(await take_one(ground, worker, run), hold_s=600.0))
         assert await take(ground, worker, run) == []
         await ground.frontier.resume_host(HOST)
@@ -239,4 +241,39 @@ class GateContract(OnGround):
     async def test_a_host_is_its_name_without_the_port(self, ground: Ground) -> None:
         """Rule 19: two ports of one host share its gate."""
         run = await begin(ground, url("x", host=f"{HOST}:8001"), url("x", host=f"{HOST}:8002"), per_host=1)
-        assert len(await take(ground, await ground.frontier.join("w"), run)) == 1
+        assert len(await take(ground, await ground.frontier.join(WorkerCard("w")), run)) == 1
+
+    async def test_turned_knobs_hold_at_the_gate_at_once(self, ground: Ground) -> None:
+        """Frontier 4, store 9: a delay that is gone keeps nobody waiting, a new one is kept by all."""
+        run, other = await begin(ground, *urls(9), delay_s=600.0), await begin(ground, *urls(9))
+        worker = await ground.frontier.join(WorkerCard("w"))
+        await settle(ground, done(await take_one(ground, worker, run)))
+        await ground.clock.advance(1.0)
+        assert await take(ground, worker, other, run) == []
+        await ground.store.tune(run.id, Tuning(delay_s=0.0, per_host=2))
+        held = await take(ground, worker, other, run)
+        assert len(held) == 2
+        await ground.store.tune(run.id, Tuning(per_host=3))
+        held += await take(ground, worker, other, run)
+        assert len(held) == 3
+        await ground.store.tune(run.id, Tuning(delay_s=10.0))
+        await settle(ground, *(done(lease) for lease in held))
+        assert await take(ground, worker, other, run) == []
+        await ground.clock.advance(10.1)
+        assert (await take_one(ground, worker, other, run)).window.delay_s == 10.0
+
+    async def test_turned_knobs_hold_at_the_next_lease(self, ground: Ground) -> None:
+        """Store 9: concurrency upwards and downwards, and the weight among runs."""
+        run, other = await begin(ground, *urls(90), concurrency=4), await begin(ground, *urls(90, host="b.c"))
+        worker = await ground.frontier.join(WorkerCard("w"))
+        held = await take(ground, worker, run)
+        await ground.store.tune(run.id, Tuning(concurrency=6))
+        held += await take(ground, worker, run)
+        assert len(held) == 6
+        await ground.store.tune(run.id, Tuning(concurrency=2))
+        await settle(ground, *(done(lease) for lease in held[:4]))
+        assert await take(ground, worker, run) == []
+        await settle(ground, *(done(lease) for lease in held[4:]))
+        await ground.store.tune(run.id, Tuning(concurrency=64, priority=2))
+        leases = await take(ground, worker, other, run, want=8)
+        assert sum(lease.run_id == run.id for lease in leases) == 6

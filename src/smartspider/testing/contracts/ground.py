@@ -7,12 +7,23 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from smartspider.interfaces.answer_store import AnswerStore
 from smartspider.interfaces.audit_log import AuditLog
+from smartspider.interfaces.event_feed import EventFeed
 from smartspider.interfaces.frontier import Frontier
+from smartspider.interfaces.insight import Insight
+from smartspider.interfaces.leadership import Leadership
 from smartspider.interfaces.ledger import Ledger
+from smartspider.interfaces.log_store import LogStore
+from smartspider.interfaces.metric_store import MetricStore
+from smartspider.interfaces.notice_store import NoticeStore
+from smartspider.interfaces.result_store import ResultStore
 from smartspider.interfaces.robots_cache import RobotsCache
+from smartspider.interfaces.schedule_store import ScheduleStore
 from smartspider.interfaces.store import Store
 from smartspider.interfaces.task_store import TaskStore
+from smartspider.interfaces.user_store import UserStore
+from smartspider.interfaces.worker_registry import WorkerRegistry
 from smartspider.testing.clock import ManualClock
 
 
@@ -24,7 +35,18 @@ class Ground(ABC):
     frontier: Frontier
     ledger: Ledger
     tasks: TaskStore
+    results: ResultStore
     audit: AuditLog
+    events: EventFeed
+    logs: LogStore
+    metrics: MetricStore
+    insight: Insight
+    users: UserStore
+    answers: AnswerStore
+    schedules: ScheduleStore
+    leadership: Leadership
+    notices: NoticeStore
+    workers: WorkerRegistry
     clock: ManualClock
 
     @abstractmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from smartspider.core.workers import WorkerCard
 from smartspider.testing.contracts.acts import (
     HOST,
     begin,
@@ -32,7 +33,7 @@ class LandingContract(OnGround):
     async def test_a_landing_nobody_knew_is_stored_with_its_source(self, ground: Ground) -> None:
         """Ledger 7: items and children belong to the landing page."""
         run = await begin(ground, "a")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         report = await settle(
             ground, landed(await take_one(ground, worker, run), url("b"), url("c"), items=ONE)
         )
@@ -49,7 +50,7 @@ class LandingContract(OnGround):
     async def test_a_landing_that_is_live_is_closed_where_it_is(self, ground: Ground, place: str) -> None:
         """Ledger 7: it is handed out no more, and its holder adds nothing."""
         run = await begin(ground, "a", "b", per_host=2)
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         a, b = await take(ground, worker, run)
         if place == "waiting":
             await settle(ground, failed(b, delay_s=5.0))
@@ -67,7 +68,7 @@ class LandingContract(OnGround):
     async def test_a_landing_that_was_settled_already_gets_nothing_more(self, ground: Ground) -> None:
         """Ledger 7: if B was settled, nothing is added."""
         run = await begin(ground, "a", "b")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         a, b = await take(ground, worker, run)
         await settle(ground, done(b, items=ONE))
         report = await settle(ground, landed(a, url("b"), url("child"), items=TWO))
@@ -81,7 +82,7 @@ class LandingContract(OnGround):
     ) -> None:
         """Ledger 7: whichever comes first in it wins."""
         run = await begin(ground, "a", "b")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         a, b = await take(ground, worker, run)
         batch = [done(b, items=ONE), landed(a, url("b"), items=TWO)]
         await settle(ground, *(batch if target_first else batch[::-1]))
@@ -92,7 +93,7 @@ class LandingContract(OnGround):
     async def test_many_sources_of_one_landing_store_it_once(self, ground: Ground) -> None:
         """Ledger 7: in one batch and over batches, also when a page of the batch has just found it."""
         run = await begin(ground, *urls(4), "finder")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         *sources, finder = await take(ground, worker, run)
         await settle(
             ground, done(finder, url("x")), *(landed(lease, url("x"), items=ONE) for lease in sources[:2])
@@ -105,7 +106,7 @@ class LandingContract(OnGround):
     async def test_a_landing_on_itself_is_the_page(self, ground: Ground) -> None:
         """Ledger 7: a redirect that only adds a tracking parameter, or sets a cookie and comes back."""
         run = await begin(ground, "a?id=1")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         await settle(
             ground,
             landed(await take_one(ground, worker, run), url("a?id=1&utm_source=x"), url("b"), items=ONE),
@@ -117,7 +118,7 @@ class LandingContract(OnGround):
     async def test_a_landing_replaces_a_dead_target_but_not_a_done_one(self, ground: Ground) -> None:
         """Ledger 4 and 7."""
         run = await begin(ground, "a", "b")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         a, b = await take(ground, worker, run)
         await settle(ground, closed(b, "dead", "timeout"))
         await settle(ground, landed(a, url("b"), items=ONE))
@@ -128,7 +129,7 @@ class LandingContract(OnGround):
     async def test_a_late_landing_adds_nothing(self, ground: Ground) -> None:
         """Ledger 2 and 7: the source was closed by someone else."""
         run = await begin(ground, "a")
-        slow, fast = [await ground.frontier.join(name) for name in ("slow", "fast")]
+        slow, fast = [await ground.frontier.join(WorkerCard(name)) for name in ("slow", "fast")]
         old = await take_one(ground, slow, run)
         await ground.clock.advance(3600.0)
         await ground.frontier.reclaim()
@@ -140,14 +141,14 @@ class LandingContract(OnGround):
     async def test_an_entry_that_landed_was_fetched(self, ground: Ground) -> None:
         """Store 3: although the landing page is no entry itself."""
         run = await begin(ground, "a")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         await settle(ground, landed(await take_one(ground, worker, run), url("b")))
         assert (await ground.store.finish(run.id)).state == "completed"
 
     async def test_an_entry_that_landed_on_a_dead_end_was_not(self, ground: Ground) -> None:
         """Store 3."""
         run = await begin(ground, "a")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         moved = closed(await take_one(ground, worker, run), "redirect")
         await settle(ground, moved)
         assert (await ground.store.finish(run.id)).state == "failed"

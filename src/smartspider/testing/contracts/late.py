@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from smartspider.core.workers import WorkerCard
 from smartspider.testing.contracts.acts import (
     HOST,
     begin,
@@ -31,7 +32,7 @@ class LateContract(OnGround):
     async def test_the_first_commit_of_a_page_wins(self, ground: Ground) -> None:
         """Ledger 2, rule 2: a late worker adds neither its items nor its links, which differ."""
         run = await begin(ground, "one")
-        slow, fast = [await ground.frontier.join(name) for name in ("slow", "fast")]
+        slow, fast = [await ground.frontier.join(WorkerCard(name)) for name in ("slow", "fast")]
         old = await take_one(ground, slow, run)
         await ground.clock.advance(LONG_S)
         await ground.frontier.reclaim()
@@ -48,7 +49,7 @@ class LateContract(OnGround):
     async def test_a_late_worker_that_is_first_wins(self, ground: Ground, place: str) -> None:
         """Ledger 2: whoever has the lease by then adds nothing, and it is handed out no more."""
         run = await begin(ground, "one")
-        slow, fast = [await ground.frontier.join(name) for name in ("slow", "fast")]
+        slow, fast = [await ground.frontier.join(WorkerCard(name)) for name in ("slow", "fast")]
         old = await take_one(ground, slow, run)
         await ground.clock.advance(LONG_S)
         await ground.frontier.reclaim()
@@ -68,7 +69,7 @@ class LateContract(OnGround):
     async def test_the_same_page_twice_in_a_batch_is_stored_once(self, ground: Ground) -> None:
         """Ledger 2."""
         run = await begin(ground, "one")
-        lease = await take_one(ground, await ground.frontier.join("w"), run)
+        lease = await take_one(ground, await ground.frontier.join(WorkerCard("w")), run)
         report = await settle(ground, done(lease, items=[{"n": 1}]), done(lease, items=[{"n": 2}]))
         assert (report.closed, report.late, report.items) == (1, 1, 1)
         assert await items(ground, run) == [{"n": 1}]
@@ -77,7 +78,7 @@ class LateContract(OnGround):
     async def test_done_replaces_dead_and_skipped(self, ground: Ground, first: str) -> None:
         """Ledger 4, rule 3."""
         run = await begin(ground, "one")
-        slow, fast = [await ground.frontier.join(name) for name in ("slow", "fast")]
+        slow, fast = [await ground.frontier.join(WorkerCard(name)) for name in ("slow", "fast")]
         old = await take_one(ground, slow, run)
         await ground.clock.advance(LONG_S)
         await ground.frontier.reclaim()
@@ -95,7 +96,7 @@ class LateContract(OnGround):
     ) -> None:
         """Ledger 4, rule 3: dead never replaces done."""
         run = await begin(ground, "one")
-        slow, fast = [await ground.frontier.join(name) for name in ("slow", "fast")]
+        slow, fast = [await ground.frontier.join(WorkerCard(name)) for name in ("slow", "fast")]
         old = await take_one(ground, slow, run)
         await ground.clock.advance(LONG_S)
         await ground.frontier.reclaim()
@@ -106,7 +107,7 @@ class LateContract(OnGround):
     async def test_a_late_retry_changes_nothing(self, ground: Ground) -> None:
         """Ledger 2 and 5: neither for a request someone else holds, nor for a closed one."""
         run = await begin(ground, "one")
-        slow, fast = [await ground.frontier.join(name) for name in ("slow", "fast")]
+        slow, fast = [await ground.frontier.join(WorkerCard(name)) for name in ("slow", "fast")]
         old = await take_one(ground, slow, run)
         await ground.clock.advance(LONG_S)
         await ground.frontier.reclaim()

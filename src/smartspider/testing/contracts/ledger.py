@@ -13,6 +13,7 @@ from smartspider.core.extraction import Rejected
 from smartspider.core.limits import Limits
 from smartspider.core.runs import RunState
 from smartspider.core.verdict import Close, HostNews, Retry, Settlement
+from smartspider.core.workers import WorkerCard
 from smartspider.testing.contracts.acts import (
     HOST,
     begin,
@@ -97,7 +98,7 @@ class LedgerContract(
     async def test_a_settled_page_is_there_with_items_and_children(self, ground: Ground) -> None:
         """Ledger 1 and 3, rule 2."""
         run = await begin(ground, "one")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         report = await settle(
             ground,
             done(
@@ -118,7 +119,7 @@ class LedgerContract(
     async def test_a_report_names_the_rows_whose_children_are_in(self, ground: Ground) -> None:
         """Ledger 3: only their links may be taken for known; not those of a late page, a limit, a refusal."""
         run = await begin(ground, "a", "b", "c", "d", limits=Limits(max_pages=2))
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         a, b, c, d = await take(ground, worker, run)
         report = await settle(
             ground, done(a, url("x")), done(a, url("y")), landed(b, url("a"), url("z")), failed(d)
@@ -137,7 +138,7 @@ class LedgerContract(
     async def test_a_process_killed_inside_a_settle_changed_nothing(self, ground: Ground, name: str) -> None:
         """Ledger 1: at every place inside; the same settle then works."""
         run = await begin(ground, "a", "b", "c", "d", "known")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         a, b, c, d = await take(ground, worker, run, want=4)
         batch = [
             done(a, url("known"), url("new"), items=[{"n": 1}]),
@@ -167,7 +168,7 @@ class LedgerContract(
     async def test_a_commit_without_an_answer_is_repeated_safely(self, ground: Ground) -> None:
         """Ledger 2, rule 12: what was committed stays once, and nothing of it is lost."""
         run = await begin(ground, "one")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         page = done(await take_one(ground, worker, run), url("child"), items=[{"n": 1}])
         kill_at("settle.committed")
         with pytest.raises(Killed):
@@ -179,7 +180,7 @@ class LedgerContract(
     async def test_children_are_queued_once(self, ground: Ground) -> None:
         """Ledger 3, rule 1: found twice by one page, by two of one batch, by a later one, or known before."""
         run = await begin(ground, "one", "two", "known")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         one, two = await take(ground, worker, run, want=2)
         report = await settle(
             ground,
@@ -195,7 +196,7 @@ class LedgerContract(
     async def test_a_child_is_known_to_its_own_run_only(self, ground: Ground) -> None:
         """Rule 1: the key is (run, fingerprint)."""
         runs = [await begin(ground, "one"), await begin(ground, "one")]
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         pages = [done(await take_one(ground, worker, run), url("child")) for run in runs]
         report = await settle(ground, *pages)
         assert (report.closed, report.new_urls) == (2, 2)
@@ -204,19 +205,19 @@ class LedgerContract(
     async def test_a_retry_comes_back_after_its_delay_and_not_before(self, ground: Ground) -> None:
         """Ledger 5."""
         run = await begin(ground, "one")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         await settle(ground, failed(await take_one(ground, worker, run), delay_s=30.0))
         await ground.clock.advance(29.9)
         assert await take(ground, worker, run) == []
         await ground.reopen()
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         await ground.clock.advance(0.2)
         assert (await take_one(ground, worker, run)).attempts == 1
 
     async def test_only_counted_failures_use_up_attempts(self, ground: Ground) -> None:
         """Ledger 5, rule 7."""
         run = await begin(ground, "one")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         seen = []
         for counts in (True, False, True, False, True):
             lease = await take_one(ground, worker, run)
@@ -230,7 +231,7 @@ class LedgerContract(
     async def test_one_bad_row_is_buried_alone(self, ground: Ground, name: str, place: int) -> None:
         """Ledger 9, rule 12: the rest of its batch is stored."""
         run = await begin(ground, *urls(7))
-        leases = await take(ground, await ground.frontier.join("w"), run)
+        leases = await take(ground, await ground.frontier.join(WorkerCard("w")), run)
         batch = [done(lease, url(f"child{lease.url_id}"), items=[{"n": 1}]) for lease in leases]
         batch[place] = Settlement(leases[place], **BAD[name])
         report = await settle(ground, *batch)
@@ -250,7 +251,7 @@ class LedgerContract(
             "nested": {"a": [None, 1.5]},
             "": True,
         }
-        lease = await take_one(ground, await ground.frontier.join("w"), run)
+        lease = await take_one(ground, await ground.frontier.join(WorkerCard("w")), run)
         await settle(ground, done(lease, url("päth?q=\0"), items=[strange]))
         assert await items(ground, run) == [strange]
 
@@ -260,7 +261,7 @@ class LedgerContract(
     ) -> None:
         """Ledger 10, rule 4."""
         run = await begin(ground, "one")
-        lease = await take_one(ground, await ground.frontier.join("w"), run)
+        lease = await take_one(ground, await ground.frontier.join(WorkerCard("w")), run)
         await ground.store.set_state(run.id, state)
         report = await settle(ground, done(lease, url("child"), items=[{"n": 1}]))
         assert (report.closed, report.items, report.new_urls) == (1, 1, 1)
@@ -271,7 +272,7 @@ class LedgerContract(
     ) -> None:
         """Ledger 3 and 10: it is not added, and it is not lost."""
         run = await begin(ground, "one")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         lease = await take_one(ground, worker, run)
         await ground.store.set_state(run.id, "paused")
         await ground.store.set_state(run.id, state)
@@ -286,7 +287,7 @@ class LedgerContract(
     async def test_a_batch_over_several_runs_is_settled_run_by_run(self, ground: Ground) -> None:
         """Ledger 1 and 10: one of them may be over."""
         runs = [await begin(ground, *urls(3)) for _ in range(3)]
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         leases = await take(ground, worker, *runs)
         await ground.store.set_state(runs[1].id, "cancelled")
         report = await settle(ground, *(done(lease, items=[{"n": 1}]) for lease in leases))
@@ -296,7 +297,7 @@ class LedgerContract(
     async def test_counters_are_what_happened(self, ground: Ground) -> None:
         """Ledger 1: each kind of end has its sum."""
         run = await begin(ground, *urls(7))
-        leases = await take(ground, await ground.frontier.join("w"), run)
+        leases = await take(ground, await ground.frontier.join(WorkerCard("w")), run)
         ends: tuple[Any, ...] = ("done", "redirect", "missing", "skipped", "dead", "broken")
         pages = [
             Settlement(lease, Close(end, rejected=[Rejected("why", {})]), duplicate_urls=2, bytes_read=10)

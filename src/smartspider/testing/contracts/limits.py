@@ -7,6 +7,7 @@ import pytest
 from smartspider.core.events import FetchRetried, GuardTripped
 from smartspider.core.limits import Guards, Limits
 from smartspider.core.traps import TrapGuards
+from smartspider.core.workers import WorkerCard
 from smartspider.testing.contracts.acts import (
     HOST,
     begin,
@@ -34,7 +35,7 @@ class LimitContract(OnGround):
     async def test_max_pages_is_exact_whatever_the_batches(self, ground: Ground, batch: int) -> None:
         """Ledger 6: what is beyond, in the same batch or later, closes as skipped."""
         run = await begin(ground, *urls(10), limits=Limits(max_pages=4))
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         leases = await take(ground, worker, run)
         for start in range(0, 10, batch):
             await settle(ground, *(done(lease, items=[{"n": 1}]) for lease in leases[start : start + batch]))
@@ -48,7 +49,7 @@ class LimitContract(OnGround):
     async def test_max_items_is_exact_whatever_the_batches(self, ground: Ground, batch: int) -> None:
         """Ledger 6: the page that crosses it keeps the items up to it."""
         run = await begin(ground, *urls(5), limits=Limits(max_items=7))
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         leases = await take(ground, worker, run)
         for start in range(0, 5, batch):
             await settle(
@@ -64,7 +65,7 @@ class LimitContract(OnGround):
         """Ledger 6: over processes."""
         run = await begin(ground, *urls(10), limits=Limits(max_pages=5))
         views = [ground, await ground.another()]
-        held = [await take(view, await view.frontier.join("w"), run, want=5) for view in views]
+        held = [await take(view, await view.frontier.join(WorkerCard("w")), run, want=5) for view in views]
         for pair in zip(*held, strict=True):
             for view, lease in zip(views, pair, strict=True):
                 await settle(view, done(lease))
@@ -73,7 +74,7 @@ class LimitContract(OnGround):
     async def test_nothing_is_handed_out_after_a_limit(self, ground: Ground) -> None:
         """Ledger 6: what is left closes as skipped, with the limit as its reason, and what waits as well."""
         run = await begin(ground, "one", "two", "waits", limits=Limits(max_pages=1))
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         one, two, waits = await take(ground, worker, run)
         await settle(ground, failed(waits, delay_s=60.0), done(one, *urls(3)))
         assert await take(ground, worker, run) == []
@@ -86,7 +87,7 @@ class LimitContract(OnGround):
     async def test_a_landing_page_counts_towards_the_limit(self, ground: Ground) -> None:
         """Ledger 6 and 7."""
         run = await begin(ground, "a", "b", limits=Limits(max_pages=1))
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         a, b = await take(ground, worker, run)
         await settle(ground, landed(a, url("x"), items=[{"n": 1}]), landed(b, url("y"), items=[{"n": 2}]))
         run = await ground.store.finish(run.id)
@@ -96,7 +97,7 @@ class LimitContract(OnGround):
     async def test_max_errors_ends_a_run(self, ground: Ground) -> None:
         """Ledger 6: dead and broken count, missing and skipped do not."""
         run = await begin(ground, *urls(9), limits=Limits(max_errors=2))
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         leases = await take(ground, worker, run, want=6)
         ends = ("missing", "skipped", "dead", "missing")
         await settle(ground, *(closed(lease, end) for lease, end in zip(leases, ends, strict=False)))
@@ -108,7 +109,7 @@ class LimitContract(OnGround):
     async def test_max_duration_counts_only_the_time_a_run_ran(self, ground: Ground) -> None:
         """Ledger 6: a pause is not counted."""
         run = await begin(ground, *urls(2), limits=Limits(max_duration_s=100.0))
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         await settle(ground, done(await take_one(ground, worker, run)))
         await ground.clock.advance(60.0)
         await ground.store.set_state(run.id, "paused")
@@ -124,7 +125,7 @@ class LimitContract(OnGround):
     async def test_a_failure_guard_pauses_a_run(self, ground: Ground) -> None:
         """Alerts: consecutive failures; one good page between them starts the count anew."""
         run = await begin(ground, *urls(9), guards=Guards(consecutive_failures=3))
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         leases = await take(ground, worker, run)
         for lease in leases[:2]:
             await settle(ground, closed(lease, "dead"))
@@ -144,7 +145,7 @@ class LimitContract(OnGround):
         """Alerts: the share of failures, after enough requests; it may only tell."""
         guards = Guards(failure_rate=0.5, failure_rate_after=4, pauses=False)
         run = await begin(ground, *urls(9), guards=guards)
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         leases = await take(ground, worker, run)
         quiet = await settle(ground, *(closed(lease, "dead") for lease in leases[:3]))
         assert not any(isinstance(event, GuardTripped) for event in quiet.events)
@@ -157,7 +158,7 @@ class LimitContract(OnGround):
     async def test_a_host_budget_bounds_what_is_queued(self, ground: Ground) -> None:
         """Traps: a site that never ends gives no more rows than the budget, page by page and within one."""
         run = await begin(ground, "seed", traps=TrapGuards(max_urls_per_host=10))
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         await settle(ground, done(await take_one(ground, worker, run), *urls(4, "a")))
         leases = await take(ground, worker, run)
         await settle(ground, *(done(lease, *urls(8, f"{lease.url_id}-")) for lease in leases))

@@ -11,6 +11,7 @@ from smartspider.core.extraction import Change, Rejected, StepCount
 from smartspider.core.limits import Limits
 from smartspider.core.runs import Run
 from smartspider.core.verdict import Close, Settlement
+from smartspider.core.workers import WorkerCard
 from smartspider.testing.contracts.acts import HOST, begin, items, landed, settle, take, take_one, url, urls
 from smartspider.testing.contracts.ground import Ground, OnGround
 
@@ -23,7 +24,7 @@ for _ in range(5000):
 async def one_page(ground: Ground, **close: Any) -> Run:
     """A run whose only page came like this."""
     run = await begin(ground, "one")
-    lease = await take_one(ground, await ground.frontier.join("w"), run)
+    lease = await take_one(ground, await ground.frontier.join(WorkerCard("w")), run)
     await settle(ground, Settlement(lease, Close("done", **close)))
     return run
 
@@ -53,7 +54,7 @@ class NotesContract(OnGround):
     async def test_rejects_are_read_by_a_cursor(self, ground: Ground) -> None:
         """Store 7: of one run, in their order, none twice and none left out."""
         run, other = await begin(ground, *urls(3)), await begin(ground, "one")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         for lease in [*await take(ground, worker, run), await take_one(ground, worker, other)]:
             rejected = [Rejected(f"{lease.url_id} {number}", {}) for number in range(3)]
             await settle(ground, Settlement(lease, Close("done", rejected=rejected)))
@@ -70,7 +71,7 @@ class NotesContract(OnGround):
     async def test_the_first_ten_thousand_rejects_are_kept_and_all_counted(self, ground: Ground) -> None:
         """Ledger 14: within a settle and over settles."""
         run = await begin(ground, *urls(3))
-        leases = await take(ground, await ground.frontier.join("w"), run)
+        leases = await take(ground, await ground.frontier.join(WorkerCard("w")), run)
         for lease, count in zip(leases, (KEPT - 1, 5, KEPT + 5), strict=True):
             rejected = [Rejected("why", {})] * count
             await settle(ground, Settlement(lease, Close("done", rejected=rejected)))
@@ -141,7 +142,7 @@ class NotesContract(OnGround):
     async def test_what_steps_did_is_summed(self, ground: Ground) -> None:
         """Ledger 14: over pages and settles, of stored pages only, by run."""
         run, other = await begin(ground, *urls(4)), await begin(ground, "one")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         leases = await take(ground, worker, run)
         counts = [
             {"a": StepCount(1, 2, 3, 4), "b": StepCount(5)},
@@ -170,7 +171,7 @@ class NotesContract(OnGround):
     async def test_notes_of_a_page_that_is_not_stored_are_not_kept(self, ground: Ground) -> None:
         """Ledger 2 and 6: late ones and those beyond a limit; a landing page has its own."""
         run = await begin(ground, "a", "b", limits=Limits(max_pages=1))
-        a, b = await take(ground, await ground.frontier.join("w"), run)
+        a, b = await take(ground, await ground.frontier.join(WorkerCard("w")), run)
         notes: dict[str, Any] = {
             "rejected": [Rejected("why", {})],
             "changes": [Change(0, "s", "f", 1, 2)],

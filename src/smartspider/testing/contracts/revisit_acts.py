@@ -13,6 +13,7 @@ from smartspider.core.recrawl import Recrawl, Version
 from smartspider.core.request import Request
 from smartspider.core.runs import Run
 from smartspider.core.verdict import Close, Settlement, Validators
+from smartspider.core.workers import WorkerCard
 from smartspider.testing.contracts.acts import plan_of, settle, take, take_one
 from smartspider.testing.contracts.ground import Ground
 
@@ -26,7 +27,7 @@ async def start(ground: Ground, recrawl: Recrawl, *entries: str | Request, **mor
     plan_keys = {name: more.pop(name) for name in ("items", "spec_hash") if name in more}
     plan = msgspec.structs.replace(plan_of(*entries, **more), recrawl=recrawl, **plan_keys)
     run = await ground.store.create_run(plan)
-    return await ground.store.set_state(run.id, "running"), await ground.frontier.join("w")
+    return await ground.store.set_state(run.id, "running"), await ground.frontier.join(WorkerCard("w"))
 
 
 def read(

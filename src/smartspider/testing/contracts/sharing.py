@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from smartspider.core.runs import Run
+from smartspider.core.workers import WorkerCard
 from smartspider.testing.contracts.acts import begin, done, settle, take, take_one, url, urls
 from smartspider.testing.contracts.ground import Ground, OnGround
 
@@ -25,7 +26,7 @@ async def share(
 ) -> Counter[int]:
     """Let a worker per run ask in any order until so many requests were served; how many each run got."""
     draw = random.Random(3)  # noqa: S311 - repeatable, no secret
-    workers = {run.id: await ground.frontier.join(run.task_name) for run in runs}
+    workers = {run.id: await ground.frontier.join(WorkerCard(run.task_name)) for run in runs}
     got: Counter[int] = Counter()
     while got.total() < slots:
         for run in draw.sample(runs, len(runs)):
@@ -51,7 +52,7 @@ class SharingContract(OnGround):
     async def test_equal_runs_stay_equal_when_one_takes_more_at_a_time(self, ground: Ground) -> None:
         """Rule 20: a worker with a large hand does not get more."""
         greedy, modest = [await begin(ground, *urls(600)) for _ in range(2)]
-        workers = [await ground.frontier.join(name) for name in ("greedy", "modest")]
+        workers = [await ground.frontier.join(WorkerCard(name)) for name in ("greedy", "modest")]
         got = [0, 0]
         for _ in range(60):
             for number, (run, want) in enumerate([(greedy, 20), (modest, 5)]):
@@ -79,7 +80,7 @@ class SharingContract(OnGround):
     async def test_a_run_that_comes_between_two_pages_of_another_takes_not_all(self, ground: Ground) -> None:
         """Rule 20: a chain of pages has an empty queue while its one page is fetched."""
         chain = await begin(ground, "start", per_host=1)
-        worker = await ground.frontier.join("chain")
+        worker = await ground.frontier.join(WorkerCard("chain"))
         for number in range(100):
             await settle(ground, done(await take_one(ground, worker, chain), url(f"c{number}")))
         last = await take_one(ground, worker, chain)
@@ -110,7 +111,7 @@ class SharingContract(OnGround):
         """Rule 20: its share of other hosts is out, and it goes on asking."""
         capped = await begin(ground, url("slow", host="b.example"), *urls(50), concurrency=1)
         other = await begin(ground, *urls(50), per_host=1)
-        workers = [await ground.frontier.join(name) for name in ("capped", "other")]
+        workers = [await ground.frontier.join(WorkerCard(name)) for name in ("capped", "other")]
         assert len(await take(ground, workers[0], capped)) == 1
         served = 0
         for _ in range(20):

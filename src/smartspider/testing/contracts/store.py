@@ -9,6 +9,7 @@ import pytest
 
 from smartspider.core.errors import NotAllowed, NotFound
 from smartspider.core.runs import TRANSITIONS, Run, RunState
+from smartspider.core.workers import WorkerCard
 from smartspider.testing.contracts.acts import (
     HOST,
     begin,
@@ -24,8 +25,11 @@ from smartspider.testing.contracts.acts import (
     url,
 )
 from smartspider.testing.contracts.ground import Ground
+from smartspider.testing.contracts.listing import ListingContract
 from smartspider.testing.contracts.pinning import PinningContract
+from smartspider.testing.contracts.retries import RetryContract
 from smartspider.testing.contracts.telling import TellingContract
+from smartspider.testing.contracts.turning import TurningContract
 
 WAYS: dict[RunState, tuple[RunState, ...]] = {
     "queued": (),
@@ -51,7 +55,7 @@ async def run_in(ground: Ground, state: RunState) -> Run:
     return run
 
 
-class StoreContract(TellingContract, PinningContract):
+class StoreContract(TellingContract, PinningContract, ListingContract, TurningContract, RetryContract):
     """A store keeps the truth."""
 
     async def test_a_run_comes_with_its_entries(self, ground: Ground) -> None:
@@ -106,7 +110,7 @@ class StoreContract(TellingContract, PinningContract):
     async def test_a_run_that_was_ended_has_no_open_row(self, ground: Ground, state: RunState) -> None:
         """Store 3: what nobody holds and what a worker holds, both get a reason."""
         run = await begin(ground, "queued", "leased", "waiting")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         leases = {lease.request.url[-6:]: lease for lease in await take(ground, worker, run, want=3)}
         await settle(ground, failed(leases["aiting"], delay_s=60.0))
         await ground.frontier.release([leases["queued"]])
@@ -123,7 +127,7 @@ class StoreContract(TellingContract, PinningContract):
     async def test_a_run_completes_exactly_when_none_is_open(self, ground: Ground) -> None:
         """Store 3, ledger 8, rule 4."""
         run = await begin(ground, "one", "two")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         assert (await ground.store.finish(run.id)).state == "running"
         first, second = await take(ground, worker, run)
         await settle(ground, done(first))
@@ -140,7 +144,7 @@ class StoreContract(TellingContract, PinningContract):
     async def test_a_run_none_of_whose_entries_came_has_failed(self, ground: Ground, end: str) -> None:
         """Store 3: with the first reason; children that came do not help."""
         run = await begin(ground, "one", "two")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         leases = await take(ground, worker, run)
         await settle(ground, *(closed(lease, end, "no luck") for lease in leases))
         run = await ground.store.finish(run.id)
@@ -152,7 +156,7 @@ class StoreContract(TellingContract, PinningContract):
     async def test_one_entry_that_answered_is_enough(self, ground: Ground, end: str) -> None:
         """Store 3."""
         run = await begin(ground, "one", "two")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         one, two = await take(ground, worker, run)
         await settle(ground, closed(one, "dead"), closed(two, end))
         assert (await ground.store.finish(run.id)).state == "completed"
@@ -160,7 +164,7 @@ class StoreContract(TellingContract, PinningContract):
     async def test_stopping_waits_for_what_is_in_flight_and_can_be_resumed(self, ground: Ground) -> None:
         """Store 3, rule 4."""
         run = await begin(ground, "one", "two")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         lease = await take_one(ground, worker, run)
         await ground.store.set_state(run.id, "stopping", "by hand")
         assert (await ground.store.finish(run.id)).state == "stopping"
@@ -173,7 +177,7 @@ class StoreContract(TellingContract, PinningContract):
     async def test_items_come_in_order_by_a_cursor(self, ground: Ground) -> None:
         """Store 4, rule 14: a cursor never skips or repeats, also while pages are settled."""
         run, other = await begin(ground, "one", "two"), await begin(ground, "one")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         one, two = await take(ground, worker, run)
         await settle(ground, done(one, items=[{"n": 1}, {"n": 2}]))
         await settle(ground, done(await take_one(ground, worker, other), items=[{"n": 99}]))
@@ -193,7 +197,7 @@ class StoreContract(TellingContract, PinningContract):
     async def test_more_items_than_a_batch_are_read_whole(self, ground: Ground) -> None:
         """Store 4."""
         run = await begin(ground, "one")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         lease = await take_one(ground, worker, run)
         await settle(ground, done(lease, items=[{"n": number} for number in range(5000)]))
         assert [item["n"] for item in await items(ground, run)] == list(range(5000))
@@ -201,14 +205,14 @@ class StoreContract(TellingContract, PinningContract):
     async def test_fields_keep_their_order(self, ground: Ground) -> None:
         """Store 4: as the task has them."""
         run = await begin(ground, "one")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         await settle(ground, done(await take_one(ground, worker, run), items=[{"z": 1, "a": None, "m": [1]}]))
         assert list((await items(ground, run))[0]) == ["z", "a", "m"]
 
     async def test_a_deleted_run_is_gone_for_good(self, ground: Ground) -> None:
         """Store 5, rule 9: nothing of it is left, a late page adds nothing, its id is never used again."""
         run, other = await begin(ground, "one"), await begin(ground, "one")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         lease = await take_one(ground, worker, run)
         await ground.clock.advance(3600.0)
         await ground.frontier.reclaim()
@@ -238,7 +242,7 @@ class StoreContract(TellingContract, PinningContract):
     async def test_a_run_with_a_lease_out_is_not_deleted(self, ground: Ground) -> None:
         """Store 5."""
         run = await begin(ground, "one")
-        await take_one(ground, await ground.frontier.join("w"), run)
+        await take_one(ground, await ground.frontier.join(WorkerCard("w")), run)
         await ground.store.set_state(run.id, "paused")
         with pytest.raises(NotAllowed):
             await ground.store.delete_run(run.id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from smartspider.core.lease import Lease
 from smartspider.core.runs import Run
+from smartspider.core.workers import WorkerCard
 from smartspider.testing.contracts.acts import (
     HOST,
     begin,
@@ -26,7 +27,7 @@ OFTEN = 10
 async def lose_until_alone(ground: Ground, run: Run) -> Lease:
     """Lose workers with everything they hold until a lease is handed out alone; its worker lives."""
     for number in range(OFTEN):
-        worker = await ground.frontier.join(f"victim {number}")
+        worker = await ground.frontier.join(WorkerCard(f"victim {number}"))
         leases = await take(ground, worker, run)
         if leases[0].is_alone:
             assert len(leases) == 1
@@ -52,20 +53,20 @@ class SuspectContract(OnGround):
         """Frontier 10: although it asks."""
         run = await begin(ground, "killer")
         for number in range(OFTEN):
-            worker = await ground.frontier.join(f"w{number}")
+            worker = await ground.frontier.join(WorkerCard(f"w{number}"))
             if (await take_one(ground, worker, run)).is_alone:
                 break
             await ground.lose(worker)
             await ground.frontier.reclaim()
         other = await begin(ground, *urls(5))
         assert await take(ground, worker, run, other) == []
-        assert len(await take(ground, await ground.frontier.join("free"), run, other)) == 5
+        assert len(await take(ground, await ground.frontier.join(WorkerCard("free")), run, other)) == 5
 
     async def test_a_busy_worker_does_not_get_a_suspect(self, ground: Ground) -> None:
         """Frontier 10: and gets nothing else of that run until its hands are empty."""
         run = await begin(ground, "killer")
         other = await begin(ground, url("long", host="b.example"))
-        busy = await ground.frontier.join("busy")
+        busy = await ground.frontier.join(WorkerCard("busy"))
         long = await take_one(ground, busy, other)
         lease = await lose_until_alone(ground, run)
         await ground.frontier.release([lease])
@@ -78,7 +79,7 @@ class SuspectContract(OnGround):
         run = await begin(ground, "killer")
         lease = await lose_until_alone(ground, run)
         await ground.frontier.release([lease])
-        worker = await ground.frontier.join("next")
+        worker = await ground.frontier.join(WorkerCard("next"))
         assert (await take_one(ground, worker, run)).is_alone
 
     async def test_a_suspect_that_loses_every_worker_is_buried(self, ground: Ground) -> None:
@@ -86,7 +87,7 @@ class SuspectContract(OnGround):
         run = await begin(ground, "killer", "good")
         alone = 0
         for number in range(5 * OFTEN):
-            worker = await ground.frontier.join(f"w{number}")
+            worker = await ground.frontier.join(WorkerCard(f"w{number}"))
             leases = await take(ground, worker, run)
             if not leases:
                 break
@@ -117,7 +118,7 @@ class SuspectContract(OnGround):
         await settle(ground, failed(lease, delay_s=1.0))
         await ground.clock.advance(1.0)
         assert (await record(ground, run, lease.request)).attempts == 1
-        worker = await ground.frontier.join("next")
+        worker = await ground.frontier.join(WorkerCard("next"))
         for _ in range(OFTEN):
             leases = await take(ground, worker, run)
             await settle(ground, *(done(lease) for lease in leases))
@@ -130,7 +131,7 @@ class SuspectContract(OnGround):
         await ground.frontier.release([lease])
         await ground.frontier.hold_host(HOST, 600.0, "Retry-After")
         other = await begin(ground, url("x", host="b.example"))
-        worker = await ground.frontier.join("next")
+        worker = await ground.frontier.join(WorkerCard("next"))
         batch = await ground.frontier.lease(worker, 5, [run.id, other.id])
         assert [lease.request.host for lease in batch.leases] == ["b.example"]
         assert batch.next_at is not None
@@ -144,7 +145,10 @@ class SuspectContract(OnGround):
         run = await begin(ground, "killer", concurrency=1)
         lease = await lose_until_alone(ground, run)
         await ground.frontier.release([lease])
-        worker, other = await ground.frontier.join("one"), await ground.frontier.join("other")
+        worker, other = (
+            await ground.frontier.join(WorkerCard("one")),
+            await ground.frontier.join(WorkerCard("other")),
+        )
         alone = await take_one(ground, worker, run)
         await settle(ground, done(alone, *urls(2)))
         assert len(await take(ground, worker, run)) == 1

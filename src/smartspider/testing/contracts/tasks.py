@@ -188,6 +188,18 @@ class TaskStoreContract(OnGround):
         assert [one.name for one in (*first, *rest)] == ["t0", "t1", "t2", "t4", "t5", "t6", "new"]
         assert await ground.tasks.find(after=new.id) == []
 
+    async def test_tasks_whose_names_begin_alike_are_listed_by_name(self, ground: Ground) -> None:
+        """Task store 6: capitals are other letters, and no letter of a prefix stands for another."""
+        for name in ("shop_b", "shop_a", "shöp", "Shop_c", "sho", "shop%", "shop_aa", "other", "shop_gone"):
+            task = await ground.tasks.create(spec_of(name), actor="ann")
+        await ground.tasks.delete(task.id, actor="ann")
+        first = await ground.tasks.find_named("shop", limit=2)
+        rest = await ground.tasks.find_named("shop", after=first[-1].name)
+        assert [one.name for one in (*first, *rest)] == ["shop%", "shop_a", "shop_aa", "shop_b"]
+        assert [one.name for one in await ground.tasks.find_named("shop_")] == ["shop_a", "shop_aa", "shop_b"]
+        assert await ground.tasks.find_named("x") == []
+        assert await ground.tasks.find_named("shop", after="shop_b") == []
+
     async def test_versions_are_listed_newest_first_by_a_cursor(self, ground: Ground) -> None:
         """Task store 6."""
         task = await changed(ground, 5)

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from smartspider.core.verdict import Send
+from smartspider.core.workers import WorkerCard
 from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider.testing.contracts.acts import (
     HOST,
@@ -29,7 +30,7 @@ class TellingContract(OnGround):
         """What `why` tells: where it was found, where it is, what went wrong; newest run first."""
         old = await begin(ground, "one")
         run = await begin(ground, "one")
-        worker = await ground.frontier.join("alice")
+        worker = await ground.frontier.join(WorkerCard("alice"))
         child = msgspec.structs.replace(url("child"), depth=1, page="detail")
         await settle(ground, done(await take_one(ground, worker, run), child))
         lease = await take_one(ground, worker, run)
@@ -50,7 +51,7 @@ class TellingContract(OnGround):
     async def test_only_the_last_few_failures_are_kept(self, ground: Ground) -> None:
         """A URL that fails for ever does not fill the store."""
         run = await begin(ground, "one")
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         for _ in range(30):
             await settle(ground, failed(await take_one(ground, worker, run), delay_s=0.0))
         assert 0 < len((await record(ground, run, "one")).failures) <= 10
@@ -93,7 +94,7 @@ class TellingContract(OnGround):
         """
         run = await begin(ground, *urls(3), delay_s=1.0)
         other = await begin(ground, *urls(3), delay_s=1.0)
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         start = ground.clock.monotonic()
         for number, (which, at) in enumerate([(run, 0.0), (other, 1.5), (run, 3.0), (run, 3.4)]):
             lease = await take_one(ground, worker, which)

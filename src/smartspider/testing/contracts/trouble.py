@@ -16,6 +16,7 @@ from smartspider.core.politeness import (
 )
 from smartspider.core.runs import Run
 from smartspider.core.verdict import HostNews, Retry, Settlement
+from smartspider.core.workers import WorkerCard
 from smartspider.testing.contracts.acts import (
     HOST,
     begin,
@@ -47,7 +48,7 @@ class TroubleContract(OnGround):
         """Rule 16: by twice what it was, at least; for every run."""
         run = await begin(ground, *urls(9), delay_s=0.0)
         other = await begin(ground, *urls(9), delay_s=0.0)
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         await settle(ground, refused(await take_one(ground, worker, run)))
         assert await take(ground, worker, other) == []
         await ground.clock.advance(ADAPTIVE_FIRST_S + 0.1)
@@ -56,7 +57,7 @@ class TroubleContract(OnGround):
     async def test_a_refusal_slows_a_slow_run_down_as_well(self, ground: Ground) -> None:
         """Rule 16: a delay of its own is doubled, not left as it is."""
         run = await begin(ground, *urls(9), delay_s=5.0)
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         await settle(ground, refused(await take_one(ground, worker, run)))
         await ground.clock.advance(6.0)
         assert await take(ground, worker, run) == []
@@ -66,7 +67,7 @@ class TroubleContract(OnGround):
     async def test_good_answers_bring_the_speed_back(self, ground: Ground) -> None:
         """Rule 16: slowly, and then wholly."""
         run = await begin(ground, *urls(90), delay_s=0.0)
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         await settle(ground, refused(await take_one(ground, worker, run)))
         delays = []
         for _ in range(40):
@@ -81,7 +82,7 @@ class TroubleContract(OnGround):
     async def test_a_run_that_does_not_adapt_does_not_slow_down(self, ground: Ground) -> None:
         """Politeness: `adaptive: false`; a hold is kept all the same."""
         run = await begin(ground, *urls(3), adaptive=False)
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         await settle(ground, refused(await take_one(ground, worker, run)))
         lease = await take_one(ground, worker, run)
         assert lease.window.is_free
@@ -94,11 +95,11 @@ class TroubleContract(OnGround):
             await begin(ground, *urls(3), adaptive=False),
             await begin(ground, *urls(3), adaptive=False),
         )
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         report = await settle(ground, refused(await take_one(ground, worker, run), hold_s=120.0))
         assert report.events[-1] == HostHeld(run.id, HOST, 120.0, "429")
         await ground.reopen()
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         await ground.clock.advance(119.0)
         assert await take(ground, worker, run, other) == []
         await ground.clock.advance(2.0)
@@ -109,7 +110,7 @@ class TroubleContract(OnGround):
     async def test_a_circuit_opens_and_tries_with_one_request(self, ground: Ground) -> None:
         """A host that keeps failing is left alone, then asked once, then trusted again."""
         run = await begin(ground, *urls(20))
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         leases = await take(ground, worker, run, want=CIRCUIT_FAILURES - 1)
         report = await settle(ground, *(down(lease) for lease in leases))
         assert not any(isinstance(event, HostHeld) for event in report.events)
@@ -127,7 +128,7 @@ class TroubleContract(OnGround):
     async def test_a_good_answer_between_failures_keeps_the_circuit_closed(self, ground: Ground) -> None:
         """Failures in a row, not in total."""
         run = await begin(ground, *urls(40))
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         for _ in range(3):
             leases = await take(ground, worker, run, want=CIRCUIT_FAILURES)
             await settle(ground, *(down(lease) for lease in leases[1:]))
@@ -139,7 +140,7 @@ class TroubleContract(OnGround):
     ) -> None:
         """One short outage with much in flight is one opening, not the end of the host."""
         run = await begin(ground, *urls(40))
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         leases = await take(ground, worker, run, want=30)
         for lease in leases[:20]:
             await settle(ground, down(lease))
@@ -154,7 +155,7 @@ class TroubleContract(OnGround):
     async def test_a_host_that_stays_down_is_given_up(self, ground: Ground) -> None:
         """After so many openings in a row what is left of it is buried with the reason; other hosts go on."""
         run = await begin(ground, "well", *urls(20), url("x", host="b.example"))
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         await settle(ground, done(await take_one(ground, worker, run)))
         holds = []
         for _ in range(CIRCUIT_GIVE_UP):
@@ -178,7 +179,7 @@ class TroubleContract(OnGround):
     async def test_a_host_that_never_answered_is_given_up_sooner(self, ground: Ground) -> None:
         """It is more likely wrong than down; one answer of any kind and it is a host like others."""
         run = await begin(ground, *urls(20))
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         for _ in range(CIRCUIT_GIVE_UP_UNSEEN):
             assert (await ground.store.get_run(run.id)).counters.dead == 0
             leases = await take(ground, worker, run, want=CIRCUIT_FAILURES)
@@ -197,7 +198,7 @@ class TroubleContract(OnGround):
     async def test_a_host_that_asks_for_too_long_a_rest_is_not_waited_for(self, ground: Ground) -> None:
         """Rule 4: what is left of it is skipped with the reason, so that the run can end."""
         run = await begin(ground, *urls(3), url("x", host="b.example"))
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         first, *_ = leases = await take(ground, worker, run)
         other = next(lease for lease in leases if lease.request.host == "b.example")
         news = HostNews(slow_down=True, hold_s=MAX_HOLD_S + 1.0, reason="429")
@@ -214,7 +215,10 @@ class TroubleContract(OnGround):
     async def test_a_page_of_a_given_up_host_that_comes_after_all_is_stored(self, ground: Ground) -> None:
         """Ledger 4: done replaces dead."""
         run = await begin(ground, "well", *urls(CIRCUIT_FAILURES + 1))
-        worker, slow = await ground.frontier.join("w"), await ground.frontier.join("slow")
+        worker, slow = (
+            await ground.frontier.join(WorkerCard("w")),
+            await ground.frontier.join(WorkerCard("slow")),
+        )
         await settle(ground, done(await take_one(ground, worker, run)))
         late = await take_one(ground, slow, run)
         for _ in range(CIRCUIT_GIVE_UP):
@@ -234,7 +238,7 @@ class TroubleContract(OnGround):
     async def test_trouble_of_one_host_is_not_anothers(self, ground: Ground, hold_s: float) -> None:
         """Rule 19."""
         run = await begin(ground, "one", url("x", host="b.example"), url("y", host="b.example"))
-        worker = await ground.frontier.join("w")
+        worker = await ground.frontier.join(WorkerCard("w"))
         lease = next(lease for lease in await take(ground, worker, run, want=1))
         await settle(ground, refused(lease, hold_s=hold_s or None))
         assert {lease.request.host for lease in await take(ground, worker, run)} == {"b.example"}

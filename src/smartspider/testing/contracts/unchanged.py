@@ -10,6 +10,7 @@ from smartspider.core.extraction import Item
 from smartspider.core.limits import Limits
 from smartspider.core.recrawl import Recrawl
 from smartspider.core.request import Extras
+from smartspider.core.workers import WorkerCard
 from smartspider.testing.contracts.acts import (
     items,
     record,
@@ -195,7 +196,7 @@ class UnchangedContract(OnGround):
         lost = await take_one(ground, worker, run)
         await ground.lose(worker)
         await ground.frontier.reclaim()
-        worker = await ground.frontier.join("w2")
+        worker = await ground.frontier.join(WorkerCard("w2"))
         lease = await take_one(ground, worker, run)
         assert (lease.url_id, lease.request.extras.version) == (lost.url_id, V1)
         await settle(ground, unchanged(lease))

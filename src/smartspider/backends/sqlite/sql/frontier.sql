@@ -1,5 +1,5 @@
 -- add_worker: a worker comes
-INSERT INTO worker (name, joined_at) VALUES (?, ?) RETURNING id
+INSERT INTO worker (name, node, pid, version, slots, joined_at, seen_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) RETURNING id
 
 -- remove_worker: a worker leaves
 DELETE FROM worker WHERE id = ?
@@ -28,11 +28,12 @@ WHERE id = ?2
 UPDATE lane SET served = ? WHERE id = ?
 
 -- wake_lanes: lanes whose host may be open again
-UPDATE lane SET wake_at = NULL WHERE run_id = ? AND queued > 0 AND wake_at <= ?
+UPDATE lane SET wake_at = NULL
+WHERE run_id IN (SELECT value FROM json_each(?)) AND queued > 0 AND wake_at <= ?
 
 -- due_later: requests whose time has come
-SELECT later.url_id, url.host_id, -url.priority FROM later JOIN url ON url.id = later.url_id
-WHERE later.run_id = ? AND later.due_at <= ? AND NOT later.is_alone LIMIT 500
+SELECT later.run_id, later.url_id, url.host_id, -url.priority FROM later JOIN url ON url.id = later.url_id
+WHERE later.run_id IN (SELECT value FROM json_each(?)) AND later.due_at <= ? AND NOT later.is_alone LIMIT 500
 
 -- drop_later: a request waits no more
 DELETE FROM later WHERE url_id = ?
@@ -40,6 +41,9 @@ DELETE FROM later WHERE url_id = ?
 -- put_later: a request comes back at a time
 INSERT INTO later (url_id, run_id, due_at, is_alone) VALUES (?, ?, ?, ?)
 ON CONFLICT (url_id) DO UPDATE SET due_at = excluded.due_at, is_alone = excluded.is_alone
+
+-- with_suspects: runs with requests that must be tried alone
+SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM later WHERE run_id = value AND is_alone)
 
 -- due_suspects: requests that must be tried alone, one per host
 SELECT min(later.url_id), url.host_id FROM later JOIN url ON url.id = later.url_id
@@ -55,11 +59,19 @@ WHERE l.host_id = ?1 AND l.run_id <> ?2 AND l.queued > 0 AND r.state = 'running'
   AND max(l.served, ?5) + 0.999 < ?3 AND r.asked_at > ?4
   AND (SELECT count(*) FROM lease WHERE run_id = r.id) < r.concurrency LIMIT 1
 
--- asked: a worker asks for work of a run
-UPDATE run SET asked_at = ?1 WHERE id = ?2 AND asked_at < ?1 - 0.05
+-- asked: a worker asks for work of runs
+UPDATE run SET asked_at = ?1 WHERE id IN (SELECT value FROM json_each(?2)) AND asked_at < ?1 - 0.05
 
--- runnable: what leasing needs to know of a run
-SELECT state, concurrency, weight, (SELECT count(*) FROM lease WHERE run_id = run.id) FROM run WHERE id = ?
+-- runnable: what leasing needs to know of runs
+SELECT id, state, weight, concurrency - (SELECT count(*) FROM lease WHERE run_id = run.id) FROM run
+WHERE id IN (SELECT value FROM json_each(?))
+
+-- held_by: what a worker holds of each run
+SELECT run_id, count(*) FROM lease WHERE worker_id = ? GROUP BY run_id
+
+-- with_open_lanes: runs that have work and, as far as known, an open gate for it
+SELECT value FROM json_each(?)
+WHERE EXISTS (SELECT 1 FROM lane WHERE run_id = value AND queued > 0 AND wake_at IS NULL)
 
 -- head: the best requests of a lane
 SELECT q.url_id, q.rank, u.host_id, u.attempts, u.returns, u.url, u.fingerprint, u.page, u.priority, u.depth,
@@ -104,6 +116,9 @@ SELECT count(*) FROM lease WHERE worker_id = ?
 -- leases_of_all: what a worker holds, one by one
 SELECT url_id, token FROM lease WHERE worker_id = ?
 
+-- has_late: whether a lease is past its deadline
+SELECT 1 FROM lease WHERE deadline_at <= ? LIMIT 1
+
 -- lost_leases: past their deadline, or in the hands of the dead
 SELECT url_id, token, run_id, worker_id, is_alone FROM lease
 WHERE deadline_at <= ?1 OR worker_id IN (SELECT value FROM json_each(?2))
@@ -121,8 +136,9 @@ SELECT EXISTS (SELECT 1 FROM lease WHERE url_id = ?1) OR EXISTS (SELECT 1 FROM l
 -- open_row: an open row as offering needs it
 SELECT id, host_id, -priority FROM url WHERE id = ? AND state = 'open'
 
--- next_wake: when a closed lane may open
-SELECT min(wake_at) FROM lane WHERE run_id = ? AND queued > 0 AND wake_at IS NOT NULL
+-- next_wake: when a closed lane of runs may open
+SELECT min((SELECT min(wake_at) FROM lane WHERE run_id = value AND queued > 0 AND wake_at IS NOT NULL))
+FROM json_each(?)
 
--- next_due: when a waiting request comes back
-SELECT min(due_at) FROM later WHERE run_id = ?1 AND due_at > ?2
+-- next_due: when a waiting request of runs comes back
+SELECT min((SELECT min(due_at) FROM later WHERE run_id = value AND due_at > ?2)) FROM json_each(?1)

@@ -1,11 +1,14 @@
 -- run: what settling needs to know of a run
 SELECT id, state, next_url, next_item, failures_row, done, items, dead, broken, missing, max_pages, max_items,
        max_errors, max_host_urls, guard_row, guard_rate, guard_after, guard_pauses, adaptive, active_s, resumed_at, policies,
-       CASE WHEN policies IS NOT NULL THEN task_id END
+       CASE WHEN policies IS NOT NULL THEN task_id END, told_at
 FROM run WHERE id = ?
 
--- row_state: whether a row is still open
-SELECT id, state, host_id FROM url WHERE id = ?
+-- row_state: whether a row is still open, and how often it was opened again
+SELECT id, state, host_id, visit FROM url WHERE id = ?
+
+-- holds: whether a lease is the one that holds its row
+SELECT 1 FROM lease WHERE url_id = ? AND token = ?
 
 -- close: a request is over
 UPDATE url SET state = ?, reason = ?, status = ?, items = ?, target_id = ?, closed_at = ?, attempts = attempts + ?
@@ -13,10 +16,10 @@ WHERE id = ?
 
 -- add_url: a request nobody knew; known ones are left alone
 INSERT INTO url (id, run_id, fingerprint, host_id, url, page, priority, depth, is_entry, parent_id, extras, found_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run_id, fingerprint, visit) DO NOTHING RETURNING id
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run_id, fingerprint) DO NOTHING RETURNING id
 
 -- find_url: the row of a request
-SELECT id, state, host_id FROM url WHERE run_id = ? AND fingerprint = ? ORDER BY visit DESC LIMIT 1
+SELECT id, state, host_id FROM url WHERE run_id = ? AND fingerprint = ?
 
 -- add_item: a record of a page
 INSERT INTO item (id, url_id, data) VALUES (?, ?, ?)
@@ -83,7 +86,7 @@ SELECT count(*) FROM url WHERE run_id = ? AND host_id = ?
 UPDATE run SET next_url = ?, next_item = ?, failures_row = ?, total = total + ?, done = done + ?,
     redirect = redirect + ?, missing = missing + ?, skipped = skipped + ?, dead = dead + ?, broken = broken + ?,
     items = items + ?, rejected = rejected + ?, duplicates = duplicates + ?, updated = updated + ?,
-    duplicate_urls = duplicate_urls + ?, retries = retries + ?, late = late + ?, bytes_read = bytes_read + ?
+    duplicate_urls = duplicate_urls + ?, retries = retries + ?, late = late + ?, bytes_read = bytes_read + ?, untold = 1
 WHERE id = ?
 
 -- set_run_state: a limit was reached or a guard tripped

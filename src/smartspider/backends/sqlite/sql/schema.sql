@@ -65,6 +65,7 @@ CREATE TABLE run (
     started_by     TEXT NOT NULL DEFAULT '',            -- what made it: an actor, `schedule:3`, `retry:7`
     tuning         BLOB,                                -- knobs turned since it was made, as JSON; NULL: none
     revision       INTEGER NOT NULL DEFAULT 0,          -- how often they were
+    knobs          BLOB,                                -- as its task has them, as JSON
     -- what happened so far
     next_url       INTEGER NOT NULL DEFAULT 1,
     next_item      INTEGER NOT NULL DEFAULT 1,
@@ -86,10 +87,13 @@ CREATE TABLE run (
     late           INTEGER NOT NULL DEFAULT 0,
     bytes_read     INTEGER NOT NULL DEFAULT 0,
     next_event     INTEGER NOT NULL DEFAULT 1,
-    told_at        REAL NOT NULL DEFAULT 0              -- when its progress was last put into its events
+    told_at        REAL NOT NULL DEFAULT 0,             -- when its progress was last put into its events
+    untold         INTEGER NOT NULL DEFAULT 0           -- whether anything changed since
 );
 CREATE INDEX run_of_task ON run (task_id, id);
 CREATE INDEX run_live ON run (id) WHERE state IN ('queued', 'running', 'stopping');
+CREATE INDEX run_state ON run (state, id);
+CREATE INDEX run_task_state ON run (task_id, state, id);
 CREATE INDEX run_task ON run (task_name, id);
 CREATE INDEX run_unfinished ON run (task_id, id) WHERE state NOT IN ('completed', 'failed', 'cancelled');
 
@@ -110,12 +114,13 @@ CREATE TABLE host (
     openings    INTEGER NOT NULL DEFAULT 0              -- of its circuit, in a row
 );
 CREATE INDEX host_domain ON host (domain);
+CREATE INDEX host_held ON host (held_until) WHERE held_until > 0;
 
 CREATE TABLE url (
     id           INTEGER PRIMARY KEY,
     run_id       INTEGER NOT NULL,
     fingerprint  BLOB NOT NULL,
-    visit        INTEGER NOT NULL DEFAULT 0,
+    visit        INTEGER NOT NULL DEFAULT 0,            -- raised when it is opened once more
     host_id      INTEGER NOT NULL,
     url          TEXT NOT NULL,
     page         TEXT NOT NULL,
@@ -135,8 +140,10 @@ CREATE TABLE url (
     found_at     REAL NOT NULL,
     closed_at    REAL
 );
-CREATE UNIQUE INDEX url_identity ON url (run_id, fingerprint, visit);
+CREATE UNIQUE INDEX url_identity ON url (run_id, fingerprint);
 CREATE INDEX url_open ON url (run_id) WHERE state = 'open';
+CREATE INDEX url_special ON url (run_id, url) WHERE extras IS NOT NULL;
+CREATE INDEX url_closed ON url (run_id, state) WHERE state <> 'open';
 
 CREATE TABLE item (
     id     INTEGER PRIMARY KEY,
@@ -285,6 +292,10 @@ CREATE TABLE log (
     fields  TEXT NOT NULL                               -- JSON of the rest
 );
 
+CREATE VIRTUAL TABLE log_words USING fts5 (             -- by what lines are found: marks and words, see logs.py
+    words, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii'
+);
+
 CREATE TABLE log_size (bytes INTEGER NOT NULL);
 INSERT INTO log_size VALUES (0);
 
@@ -297,6 +308,7 @@ CREATE TABLE user (
     disabled_at REAL,
     session    INTEGER NOT NULL DEFAULT 1               -- raised to end all sessions
 );
+CREATE INDEX user_admin ON user (id) WHERE role = 'admin' AND disabled_at IS NULL;
 
 CREATE TABLE token (                                    -- of programs; only the hash is kept
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -311,6 +323,8 @@ CREATE TABLE token (                                    -- of programs; only the
     used_at      REAL,
     revoked_at   REAL
 );
+CREATE INDEX token_actor ON token (actor, id);
+CREATE INDEX token_name ON token (name, expires_at) WHERE revoked_at IS NULL;
 
 CREATE TABLE refresh (                                  -- what a session is prolonged with, once each
     hash       BLOB PRIMARY KEY,
@@ -320,6 +334,7 @@ CREATE TABLE refresh (                                  -- what a session is pro
     used_at    REAL
 ) WITHOUT ROWID;
 CREATE INDEX refresh_family ON refresh (family);
+CREATE INDEX refresh_user ON refresh (user_id);
 CREATE INDEX refresh_expiry ON refresh (expires_at);
 
 CREATE TABLE ticket (                                   -- opens one WebSocket, once
@@ -364,9 +379,12 @@ CREATE TABLE firing (                                   -- once for each time a 
     outcome     TEXT NOT NULL,                          -- started, skipped, missed, failed
     reason      TEXT NOT NULL,
     run_id      INTEGER,
+    tries       INTEGER NOT NULL DEFAULT 0,             -- how often a run of it that failed was tried again
+    is_watched  INTEGER NOT NULL DEFAULT 0,             -- whether its run may have to be
     PRIMARY KEY (schedule_id, fire_at)
 ) WITHOUT ROWID;
 CREATE INDEX firing_run ON firing (run_id) WHERE run_id IS NOT NULL;
+CREATE INDEX firing_watched ON firing (schedule_id, fire_at) WHERE is_watched;
 
 CREATE TABLE leader (                                   -- one row; who keeps house
     owner TEXT NOT NULL,
@@ -401,6 +419,7 @@ CREATE TABLE notice (                                   -- an outbox: kept until
 );
 CREATE UNIQUE INDEX notice_once ON notice (target_id, event_id, name);
 CREATE INDEX notice_due ON notice (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX notice_target_id ON notice (target_id, id);
 
 CREATE TABLE metric (                                   -- sums over all workers
     name   TEXT NOT NULL,

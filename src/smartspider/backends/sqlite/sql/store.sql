@@ -1,8 +1,8 @@
 -- add_run: a new run
 INSERT INTO run (task_id, task_version, task_name, spec, spec_hash, state, created_at, weight, concurrency, delay_s, per_host, per_domain,
     adaptive, max_pages, max_items, max_duration_s, max_errors, max_host_urls, guard_row, guard_rate, guard_after,
-    guard_pauses, policies)
-VALUES (?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    guard_pauses, policies, knobs, started_by)
+VALUES (?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 RETURNING id
 
 -- seeds_added: the entries are in
@@ -10,13 +10,58 @@ UPDATE run SET total = ?, next_url = ? WHERE id = ?
 
 -- get_run: a run with its counters
 SELECT id, task_name, spec, spec_hash, state, reason, created_at, started_at, finished_at,
-       task_id, task_version, (SELECT count(*) FROM lease WHERE run_id = run.id),
+       task_id, task_version, started_by, tuning, revision, (SELECT count(*) FROM lease WHERE run_id = run.id),
        total, done, redirect, missing, skipped, dead, broken, items, rejected, duplicates, updated, duplicate_urls,
        retries, returns, late, bytes_read
 FROM run WHERE id = ?
 
--- run_ids: runs, newest first
-SELECT id FROM run WHERE ?1 IS NULL OR task_name = ?1 ORDER BY id DESC
+-- unfinished: the oldest run of a task that is not over
+SELECT id, state FROM run WHERE task_id = ? AND state NOT IN ('completed', 'failed', 'cancelled') ORDER BY id LIMIT 1
+
+-- runs: all, newest first
+SELECT id FROM run WHERE id < ? ORDER BY id DESC LIMIT ?
+
+-- runs_named: of the tasks with a name, newest first
+SELECT id FROM run WHERE task_name = ? AND id < ? ORDER BY id DESC LIMIT ?
+
+-- runs_of_task: of a task, newest first
+SELECT id FROM run WHERE task_id = ? AND id < ? ORDER BY id DESC LIMIT ?
+
+-- runs_in: in a state, newest first
+SELECT id FROM run WHERE state = ? AND id < ? ORDER BY id DESC LIMIT ?
+
+-- runs_of_task_in: of a task, in a state, newest first
+SELECT id FROM run WHERE task_id = ? AND state = ? AND id < ? ORDER BY id DESC LIMIT ?
+
+-- live_runs: those that workers have something to do for, oldest first
+SELECT id FROM run INDEXED BY run_live WHERE state IN ('queued', 'running', 'stopping') ORDER BY id
+
+-- knobs: as the task has them, as they were turned, and as they were before both were kept
+SELECT knobs, tuning, concurrency, weight, delay_s, per_host, max_pages, max_items, max_duration_s, max_errors
+FROM run WHERE id = ?
+
+-- turn: knobs as they are turned now
+UPDATE run SET tuning = ?, revision = revision + 1, concurrency = ?, weight = ?, delay_s = ?, per_host = ?, max_pages = ?,
+    max_items = ?, max_duration_s = ?, max_errors = ?
+WHERE id = ?
+
+-- failed: requests in a state, in the order they were found, as a retry looks at them
+SELECT id, host_id, -priority, returns, coalesce(reason, '') FROM url
+WHERE run_id = ? AND state = ? AND state <> 'open' AND id > ? ORDER BY id LIMIT ?
+
+-- open_again: a request gets another visit
+UPDATE url SET state = 'open', visit = visit + 1, reason = NULL, status = NULL, target_id = NULL, attempts = 0,
+    lone_returns = 0, closed_at = NULL
+WHERE id = ?
+
+-- opened: what ended in a state, and has not now
+UPDATE run SET dead = dead - ?, broken = broken - ?, skipped = skipped - ?, untold = 1 WHERE id = ?
+
+-- leased: requests of a run that are in a worker's hands
+SELECT url_id FROM lease WHERE run_id = ?
+
+-- fence: whoever holds a lease holds it no more, though it counts at its host until it is over
+UPDATE lease SET token = ? WHERE url_id = ?
 
 -- set_state: a run changes its state; the time it ran is kept
 UPDATE run SET
@@ -75,7 +120,7 @@ ORDER BY c.id LIMIT ?5
 SELECT step, seen, changed, emptied, rejected FROM step_count WHERE run_id = ?
 
 -- urls_by_print: what is known about a request
-SELECT id FROM url WHERE fingerprint = ?1 AND run_id = ?2 ORDER BY visit DESC
+SELECT id FROM url WHERE fingerprint = ?1 AND run_id = ?2
 
 -- url_record: everything about a row
 SELECT u.id, u.run_id, u.url, u.state, coalesce(u.reason, ''), u.status, u.page, u.depth, u.priority, u.attempts,
@@ -84,9 +129,17 @@ SELECT u.id, u.run_id, u.url, u.state, coalesce(u.reason, ''), u.status, u.page,
        u.found_at, u.closed_at
 FROM url u WHERE u.id = ?1
 
--- failures: what was given up or could not be read
-SELECT url, state, coalesce(reason, '') FROM url
-WHERE id >= ? AND id < ? AND state IN ('dead', 'broken') ORDER BY id LIMIT ?
+-- pages: requests of a run, in the order they were found
+SELECT id, url, state, coalesce(reason, ''), status, page, depth, attempts, items, found_at, closed_at FROM url
+WHERE id > ? AND id < ? ORDER BY id LIMIT ?
+
+-- pages_open: of these, what is still to be fetched
+SELECT id, url, state, coalesce(reason, ''), status, page, depth, attempts, items, found_at, closed_at FROM url
+WHERE run_id = ? AND state = 'open' AND id > ? ORDER BY id LIMIT ?
+
+-- pages_closed: of these, what ended in a state
+SELECT id, url, state, coalesce(reason, ''), status, page, depth, attempts, items, found_at, closed_at FROM url
+WHERE run_id = ? AND state = ? AND state <> 'open' AND id > ? ORDER BY id LIMIT ?
 
 -- lease_place: who has it
 SELECT worker.name, lease.deadline_at FROM lease LEFT JOIN worker ON worker.id = lease.worker_id WHERE url_id = ?

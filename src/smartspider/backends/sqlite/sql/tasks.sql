@@ -11,11 +11,27 @@ SELECT id, name, owner, created_at, updated_at, version, deleted_at FROM task WH
 SELECT id, name, owner, created_at, updated_at, version, deleted_at FROM task
 WHERE id > ? AND deleted_at IS NULL ORDER BY id LIMIT ?
 
+-- named: tasks whose names begin alike, in the order of their names
+SELECT id, name, owner, created_at, updated_at, version, deleted_at FROM task
+WHERE deleted_at IS NULL AND name >= ? AND name < ? ORDER BY name LIMIT ?
+
 -- changed: a task has a new version
 UPDATE task SET version = ?, updated_at = ? WHERE id = ?
 
 -- deleted: only its versions are left
 UPDATE task SET deleted_at = ?1, updated_at = ?1 WHERE id = ?2
+
+-- delete_firings: what came of the schedules of a task
+DELETE FROM firing WHERE schedule_id IN (SELECT id FROM schedule WHERE task_id = ?)
+
+-- delete_schedules: a deleted task is run no more
+DELETE FROM schedule WHERE task_id = ?
+
+-- delete_notices: what waits for those who were told of a task
+DELETE FROM notice WHERE target_id IN (SELECT id FROM notice_target WHERE task_id = ?)
+
+-- delete_targets: who was told of a task alone
+DELETE FROM notice_target WHERE task_id = ?
 
 -- add_version: a task as it was written
 INSERT INTO task_version (task_id, number, spec, spec_hash, author, created_at, note) VALUES (?, ?, ?, ?, ?, ?, ?)

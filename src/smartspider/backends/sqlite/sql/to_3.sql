@@ -3,10 +3,21 @@
 ALTER TABLE run ADD COLUMN started_by TEXT NOT NULL DEFAULT '';
 ALTER TABLE run ADD COLUMN tuning BLOB;
 ALTER TABLE run ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE run ADD COLUMN knobs BLOB;
 ALTER TABLE run ADD COLUMN next_event INTEGER NOT NULL DEFAULT 1;
 ALTER TABLE run ADD COLUMN told_at REAL NOT NULL DEFAULT 0;
+ALTER TABLE run ADD COLUMN untold INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX run_of_task ON run (task_id, id);
+CREATE INDEX run_state ON run (state, id);
+CREATE INDEX run_task_state ON run (task_id, state, id);
 CREATE INDEX run_live ON run (id) WHERE state IN ('queued', 'running', 'stopping');
+CREATE INDEX url_special ON url (run_id, url) WHERE extras IS NOT NULL;
+
+CREATE INDEX host_held ON host (held_until) WHERE held_until > 0;
+
+DROP INDEX url_identity;
+CREATE UNIQUE INDEX url_identity ON url (run_id, fingerprint);
+CREATE INDEX url_closed ON url (run_id, state) WHERE state <> 'open';
 
 ALTER TABLE worker ADD COLUMN node TEXT NOT NULL DEFAULT '';
 ALTER TABLE worker ADD COLUMN pid INTEGER NOT NULL DEFAULT 0;
@@ -42,6 +53,10 @@ CREATE TABLE log (
     fields  TEXT NOT NULL
 );
 
+CREATE VIRTUAL TABLE log_words USING fts5 (
+    words, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii'
+);
+
 CREATE TABLE log_size (bytes INTEGER NOT NULL);
 INSERT INTO log_size VALUES (0);
 
@@ -54,6 +69,7 @@ CREATE TABLE user (
     disabled_at REAL,
     session    INTEGER NOT NULL DEFAULT 1
 );
+CREATE INDEX user_admin ON user (id) WHERE role = 'admin' AND disabled_at IS NULL;
 
 CREATE TABLE token (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -68,6 +84,8 @@ CREATE TABLE token (
     used_at      REAL,
     revoked_at   REAL
 );
+CREATE INDEX token_actor ON token (actor, id);
+CREATE INDEX token_name ON token (name, expires_at) WHERE revoked_at IS NULL;
 
 CREATE TABLE refresh (
     hash       BLOB PRIMARY KEY,
@@ -77,6 +95,7 @@ CREATE TABLE refresh (
     used_at    REAL
 ) WITHOUT ROWID;
 CREATE INDEX refresh_family ON refresh (family);
+CREATE INDEX refresh_user ON refresh (user_id);
 CREATE INDEX refresh_expiry ON refresh (expires_at);
 
 CREATE TABLE ticket (
@@ -121,9 +140,12 @@ CREATE TABLE firing (
     outcome     TEXT NOT NULL,
     reason      TEXT NOT NULL,
     run_id      INTEGER,
+    tries       INTEGER NOT NULL DEFAULT 0,
+    is_watched  INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (schedule_id, fire_at)
 ) WITHOUT ROWID;
 CREATE INDEX firing_run ON firing (run_id) WHERE run_id IS NOT NULL;
+CREATE INDEX firing_watched ON firing (schedule_id, fire_at) WHERE is_watched;
 
 CREATE TABLE leader (
     owner TEXT NOT NULL,
@@ -158,6 +180,7 @@ CREATE TABLE notice (
 );
 CREATE UNIQUE INDEX notice_once ON notice (target_id, event_id, name);
 CREATE INDEX notice_due ON notice (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX notice_target_id ON notice (target_id, id);
 
 CREATE TABLE metric (
     name   TEXT NOT NULL,

@@ -1,0 +1,92 @@
+"""What log lines are found by: their words, and a mark for each thing a filter can name.
+
+Words and marks stand in one full-text index, so any combination of them is found by key. A mark begins with a
+character that no word has.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from smartspider.core.logs import LEVELS, LogLine
+from smartspider.interfaces.log_store import LogFilter
+
+MAX_WORD = 64
+MAX_WORDS = 300
+MAX_ASKED = 20
+"""Words of a question that are looked at."""
+MAX_MARK = 120
+
+_MARK = "\ue000"
+_PUNCTUATION = {code: "\ue001" for code in range(128) if not chr(code).isalnum()}
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
+_WORD = re.compile(
+    r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"  # written without spaces: each is a word
+    r"|[^\W_\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+"
+)
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, each once: letters and digits, however they are written."""
+    if text.isascii():
+        found = _ASCII_WORD.findall(text.lower())
+    else:
+        found = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    return list(dict.fromkeys(word[:MAX_WORD] for word in found))
+
+
+def marks_of(line: LogLine) -> str:
+    """All that a line is found by."""
+    marks = [mark("l", number) for number in LEVELS.values() if LEVELS["info"] <= number <= line.level]
+    if line.run_id is not None:
+        marks.append(mark("r", line.run_id))
+        marks += [
+            mark(f"r{line.run_id}l", number)
+            for number in LEVELS.values()
+            if LEVELS["warning"] <= number <= line.level
+        ]
+    if line.task_id is not None:
+        marks.append(mark("t", line.task_id))
+    if line.host:
+        marks.append(mark("h", line.host))
+    if line.error:
+        marks.append(mark("e", line.error))
+    if line.worker:
+        marks.append(mark("w", line.worker))
+    marks += words(f"{line.text} {line.url or ''}")[:MAX_WORDS]
+    return " ".join(marks)
+
+
+def marks_asked(only: LogFilter) -> list[str]:
+    """What a line must have to be wanted; it must be looked at all the same."""
+    marks = []
+    if only.run_id is not None and only.level is not None and only.level >= LEVELS["warning"]:
+        marks.append(mark(f"r{only.run_id}l", _level_mark(only.level)))
+    else:
+        if only.run_id is not None:
+            marks.append(mark("r", only.run_id))
+        if only.level is not None and only.level > LEVELS["debug"]:
+            marks.append(mark("l", _level_mark(only.level)))
+    if only.task_id is not None:
+        marks.append(mark("t", only.task_id))
+    for kind, value in (("h", only.host), ("e", only.error), ("w", only.worker)):
+        if value:
+            marks.append(mark(kind, value))
+    return marks + words(only.text or "")[:MAX_ASKED]
+
+
+def _level_mark(level: int) -> int:
+    """The highest level that has a mark and is not above this one."""
+    return max(number for number in LEVELS.values() if number <= max(level, LEVELS["info"]))
+
+
+def mark(kind: str, value: object) -> str:
+    """A mark. Two values may have the same one."""
+    return f"{_MARK}{kind}{str(value)[:MAX_MARK].translate(_PUNCTUATION)}"
+
+
+def question(marks: Iterable[str]) -> str:
+    """Marks and words as the full-text index is asked for them: all of them."""
+    return " AND ".join(f'"{one}"' for one in marks)

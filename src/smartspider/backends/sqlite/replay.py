@@ -1,0 +1,34 @@
+"""What the frontier should hold, on SQLite."""
+
+from __future__ import annotations
+
+import apsw
+
+from smartspider.backends.sqlite import statements
+from smartspider.backends.sqlite.database import Database, row, rows
+
+SQL = statements.load("replay.sql")
+
+
+class SqliteReplay:
+    """See `interfaces/replay.py`."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def is_whole(self, run_id: int) -> bool:
+        """Whether as many requests are queued, waiting or leased as are open."""
+
+        def work(connection: apsw.Connection) -> bool:
+            is_open = row(connection, SQL.open, (run_id,))
+            return is_open is None or row(connection, SQL.live, (run_id,)) == is_open
+
+        return await self._db.read(work)
+
+    async def open_rows(self, run_id: int, *, after: int = 0, limit: int = 500) -> list[int]:
+        """Ids of open rows of a run, greater than `after`."""
+        return await self._db.read(
+            lambda connection: [
+                url_id for (url_id,) in rows(connection, SQL.open_rows, (run_id, after, limit))
+            ]
+        )

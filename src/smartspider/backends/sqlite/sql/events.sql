@@ -1,0 +1,35 @@
+-- next_number: the number of the next event of a run
+UPDATE run SET next_event = next_event + 1 WHERE id = ? RETURNING next_event - 1
+
+-- add: something happened
+INSERT INTO event (run_id, number, at, name, data) VALUES (?, ?, ?, ?, ?)
+
+-- progress: how far a run is, where anything changed since that was last told, and not too soon after that
+UPDATE run SET told_at = ?2, untold = 0, next_event = next_event + 1 WHERE id = ?1 AND untold AND told_at <= ?3
+RETURNING next_event - 1, state, (SELECT count(*) FROM lease WHERE run_id = ?1),
+          total, done, redirect, missing, skipped, dead, broken, items, rejected, duplicates, updated, duplicate_urls,
+          retries, returns, late, bytes_read
+
+-- changed: there is something to tell
+UPDATE run SET untold = 1 WHERE id = ?
+
+-- of_run: events of a run from a number on
+SELECT id, run_id, number, at, name, data FROM event WHERE run_id = ? AND number > ? ORDER BY number LIMIT ?
+
+-- since: events of all runs from an id on
+SELECT id, run_id, number, at, name, data FROM event WHERE id > ? ORDER BY id LIMIT ?
+
+-- last_id: the newest event
+SELECT coalesce(max(id), 0) FROM event
+
+-- first_number: the oldest event of a run that is kept; the next one when none is
+SELECT coalesce((SELECT number FROM event WHERE run_id = ?1 ORDER BY number LIMIT 1),
+                (SELECT next_event FROM run WHERE id = ?1), 1)
+
+-- trim: the oldest events of a run, some thousand at a time, all but so many of the newest
+DELETE FROM event WHERE id IN (
+    SELECT id FROM event WHERE run_id = ?1 AND number < (SELECT next_event FROM run WHERE id = ?1) - ?2
+    ORDER BY number LIMIT 5000)
+
+-- forget: events of a run, some thousand at a time
+DELETE FROM event WHERE id IN (SELECT id FROM event WHERE run_id = ? LIMIT 9999)

@@ -1,0 +1,11 @@
+-- current: the newest term
+SELECT owner, epoch, until FROM leader
+
+-- take: a new term
+UPDATE leader SET owner = ?, epoch = epoch + 1, until = ? RETURNING epoch
+
+-- prolong: the same term, for longer
+UPDATE leader SET until = ? RETURNING epoch
+
+-- resign: the term of an owner is over
+UPDATE leader SET owner = '', until = 0 WHERE owner = ?

@@ -1,0 +1,39 @@
+"""Questions about runs and requests are answered by keys: no table that grows is scanned or sorted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+from smartspider.backends.sqlite import statements
+from smartspider.backends.sqlite.database import FILE, connect
+from smartspider.backends.sqlite.migrations import prepare
+
+SQL = vars(statements.load("insight.sql"))
+
+SMALL = {"worker"}
+"""Tables that have a row for each process."""
+BOUNDED = {"leases", "shares", "leased_hosts", "prints_of_url", "holders", "later_hosts"}
+"""Statements that group or sort what a LIMIT inside them has bounded."""
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> apsw.Connection:
+    prepare(tmp_path)
+    return connect(tmp_path / FILE)
+
+
+@pytest.mark.parametrize("name", sorted(SQL))
+def test_nothing_that_grows_is_scanned(connection: apsw.Connection, name: str) -> None:
+    sql = SQL[name]
+    count = max((int(digit) for digit in "123456789" if f"?{digit}" in sql), default=sql.count("?"))
+    plan = connection.execute(f"EXPLAIN QUERY PLAN {sql}", (1,) * count).fetchall()
+    for step in (str(line[-1]) for line in plan):
+        if step.startswith("SCAN") and name in BOUNDED:
+            assert step.startswith("SCAN (subquery"), step
+        elif step.startswith("SCAN"):
+            assert step.split()[1] in SMALL or "(subquery" in step or step == "SCAN CONSTANT ROW", step
+        if "TEMP B-TREE" in step:
+            assert name in BOUNDED, step

@@ -1,0 +1,166 @@
+"""Searching log lines costs what is found, however many there are."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from smartspider.backends.sqlite import logs, metrics
+from smartspider.backends.sqlite.database import rows
+from smartspider.backends.sqlite.log_marks import marks_asked, question, words
+from smartspider.backends.sqlite.logs import SqliteLogStore
+from smartspider.core.logs import LEVELS, LogLine
+from smartspider.interfaces.log_store import LogFilter
+from smartspider.testing.clock import ManualClock
+from smartspider.testing.sqlite import SqliteGround
+
+FILTERS = [
+    LogFilter(),
+    LogFilter(run_id=1),
+    LogFilter(run_id=1, level=30),
+    LogFilter(task_id=1, level=40),
+    LogFilter(host="h", error="e", worker="w"),
+    LogFilter(text="some words"),
+    LogFilter(since=1.0, until=2.0),
+    LogFilter(task_id=1, run_id=1, level=20, since=1.0, until=2.0, host="h", error="e", worker="w", text="x"),
+]
+
+
+@pytest.fixture
+async def ground(tmp_path: Path) -> AsyncIterator[SqliteGround]:
+    ground = SqliteGround(tmp_path, ManualClock())
+    yield ground
+    await ground.close()
+
+
+async def plan(ground: SqliteGround, sql: str, values: tuple[object, ...]) -> list[str]:
+    return await ground.database.read(
+        lambda connection: [str(found[-1]) for found in rows(connection, f"EXPLAIN QUERY PLAN {sql}", values)]
+    )
+
+
+@pytest.mark.parametrize("only", FILTERS)
+@pytest.mark.parametrize("order", ["DESC LIMIT 100", "ASC LIMIT 100"])
+async def test_lines_are_found_by_their_numbers_and_marks(
+    ground: SqliteGround, only: LogFilter, order: str
+) -> None:
+    sql, values = logs.search_sql(only, order)
+    marks = marks_asked(only)
+    bound = (0, 99, question(marks)) if marks else (0, 99)
+    steps = await plan(ground, sql, (*bound, *values))
+    assert not any(
+        "TEMP B-TREE" in step or step.startswith("SCAN log ") or step == "SCAN log" for step in steps
+    )
+    if marks:
+        assert steps[0].startswith("SCAN log_words VIRTUAL TABLE INDEX")
+        assert "M" in steps[0].rpartition(":")[2]  # it is asked for the marks
+        assert steps[1].startswith("SEARCH log USING INTEGER PRIMARY KEY")
+    else:
+        assert steps == ["SEARCH log USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"]
+
+
+@pytest.mark.parametrize("name", ["ends", "last", "line_from", "oldest", "of_run", "task_of"])
+async def test_what_else_is_read_is_found_by_key(ground: SqliteGround, name: str) -> None:
+    values = {"line_from": (1,), "oldest": (9,), "of_run": (question(["x"]), 1, 9), "task_of": (1,)}
+    steps = await plan(ground, getattr(logs.SQL, name), values.get(name, ()))
+    small = (
+        "SCAN sqlite_sequence",
+        "SCAN CONSTANT ROW",
+        "SCALAR SUBQUERY",
+        "SCAN log_words VIRTUAL TABLE INDEX",
+    )
+    for step in steps:
+        assert step.startswith(("SEARCH", *small)) or (name == "oldest" and step == "SCAN log"), step
+        assert "TEMP" not in step
+
+
+@pytest.mark.parametrize("name", ["live_runs", "held", "is_known", "add"])
+async def test_gauges_and_sums_look_at_no_table_that_grows(ground: SqliteGround, name: str) -> None:
+    values = {"live_runs": (9,), "held": (1.0, 9), "is_known": ("a", "b"), "add": ("a", "b", 1.0)}
+    for step in await plan(ground, getattr(metrics.SQL, name), values[name]):
+        is_index = "USING INDEX run_live" in step or "INDEX host_held" in step
+        assert is_index or not step.startswith(("SCAN run", "SCAN host", "SCAN metric")), step
+
+
+async def test_a_search_without_marks_looks_at_so_many_lines(
+    ground: SqliteGround, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logs, "LOOKED_AT", 10)
+    store = SqliteLogStore(ground.database)
+    now = ground.clock.now()
+    await store.add([LogLine(now - 100.0 + number, 20, "a.b", str(number)) for number in range(100)])
+    only = LogFilter(until=now - 95.0)
+    page = await store.before(only, limit=5)
+    assert (page.lines, page.next) == ([], 91)
+    seen = []
+    while page.next is not None:
+        page = await store.before(only, before=page.next, limit=5)
+        seen += [one.line.text for one in page.lines]
+    assert seen == ["5", "4", "3", "2", "1", "0"]
+    page = await store.after(LogFilter(since=now - 3.0), after=0, limit=5)
+    assert (page.lines, page.next) == ([], 10)
+
+
+async def test_a_search_for_several_marks_looks_at_so_many_numbers(
+    ground: SqliteGround, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logs, "MARKS_LOOKED_AT", 10)
+    store = SqliteLogStore(ground.database)
+    now = ground.clock.now()
+    lines = [
+        LogLine(now, 20, "a.b", f"{number}", host=f"h{number % 2}", error=f"e{number % 3}")
+        for number in range(60)
+    ]
+    await store.add(lines)
+    for ascending in (False, True):
+        seen, at, calls = [], 0 if ascending else None, 0
+        while True:
+            only = LogFilter(host="h1", error="e2")
+            page = (
+                await store.after(only, after=at or 0, limit=9)
+                if ascending
+                else await store.before(only, before=at, limit=9)
+            )
+            seen += [int(one.line.text) for one in page.lines]
+            calls += 1
+            if page.next is None or page.next == at:
+                break
+            at = page.next
+        assert calls >= 6
+        assert sorted(seen) == [number for number in range(60) if number % 2 == 1 and number % 3 == 2]
+        assert seen == sorted(seen, reverse=not ascending)
+
+
+async def test_lines_a_little_out_of_order_are_found_by_time(ground: SqliteGround) -> None:
+    """Two processes write at different times what happened at the same."""
+    store = SqliteLogStore(ground.database)
+    start = ground.clock.now()
+    moments = []
+    for number in range(40):
+        await ground.clock.advance(60.0)
+        delay = 200.0 if number % 2 else 0.0
+        moments.append(ground.clock.now() - delay)
+        await store.add([LogLine(moments[-1], 20, "a.b", str(number))])
+    for since in range(0, 2600, 130):
+        wanted = [str(number) for number, at in enumerate(moments) if at >= start + since]
+        page = await store.after(LogFilter(since=start + since), after=0, limit=100)
+        assert [one.line.text for one in page.lines] == wanted
+        wanted = [str(number) for number, at in enumerate(moments) if at <= start + since]
+        page = await store.before(LogFilter(until=start + since), limit=100)
+        assert [one.line.text for one in page.lines] == wanted[::-1]
+
+
+def test_words_are_what_people_call_words() -> None:
+    assert words("Timeout: GET http://a.example/p_q/15?x=1 timeout") == [
+        *("timeout", "get", "http", "a", "example", "p", "q", "15", "x", "1"),
+    ]
+    assert words("Straße 银行 \uff26\uff55\uff4c\uff4c") == ["strasse", "银", "行", "full"]
+    assert words("\ue000r1") == ["r1"]
+    assert len(words("x" * 1000)[0]) < 100
+
+
+def test_levels_that_nobody_defined_are_found_by_those_below() -> None:
+    assert marks_asked(LogFilter(level=35)) == marks_asked(LogFilter(level=LEVELS["warning"]))
+    assert marks_asked(LogFilter(level=10)) == []

@@ -1,0 +1,121 @@
+"""Every look at rows goes by a key, and pages that follow each other look only once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from smartspider.backends.sqlite import looking, sorted_rows
+from smartspider.backends.sqlite.database import rows
+from smartspider.backends.sqlite.looking import SQL
+from smartspider.backends.sqlite.results import SqliteResultStore
+from smartspider.core.conditions import Condition
+from smartspider.interfaces.result_store import RowQuery
+from smartspider.testing.contracts.results import growing
+from smartspider.testing.sqlite import SqliteGround
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("after", (1, 2, 3)),
+        ("before", (1, 2, 3)),
+        ("one", (1,)),
+        ("origin", (1,)),
+        ("standing", (1,)),
+    ],
+)
+async def test_rows_are_found_by_their_key(ground: SqliteGround, name: str, values: tuple[Any, ...]) -> None:
+    sql = f"EXPLAIN QUERY PLAN {getattr(SQL, name)}"
+    plan = await ground.database.read(lambda connection: rows(connection, sql, values))
+    steps = [step for *_, step in plan]
+    assert len(steps) == 1
+    assert "USING INTEGER PRIMARY KEY" in steps[0]
+    assert steps[0].startswith("SEARCH")
+
+
+class Looks:
+    """Counts the rows that are looked at."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.rows = 0
+        read = looking.read_piece
+
+        def counted(*asked: Any, **more: Any) -> looking.Piece:
+            piece = read(*asked, **more)
+            self.rows += len(piece.rows)
+            return piece
+
+        monkeypatch.setattr(looking, "read_piece", counted)
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> Looks:
+    return Looks(monkeypatch)
+
+
+async def test_a_page_reads_no_more_than_it_gives(ground: SqliteGround, looks: Looks) -> None:
+    run = await growing(ground)
+    await run.add(*({"n": number} for number in range(5000)))
+    for query in (RowQuery(run.id), RowQuery(run.id, is_descending=True)):
+        looks.rows = 0
+        page = await ground.results.rows(query, limit=10)
+        page = await ground.results.rows(query, cursor=page.next, limit=10)
+        assert (len(page.rows), looks.rows) == (10, 22)
+    looks.rows = 0
+    assert await ground.results.count(RowQuery(run.id)) == (5000, True)
+    assert looks.rows == 0
+
+
+async def test_a_filter_stops_looking_when_the_page_is_full(ground: SqliteGround, looks: Looks) -> None:
+    run = await growing(ground)
+    await run.add(*({"n": number} for number in range(5000)))
+    query = RowQuery(run.id, (Condition("n", "lt", 20),))
+    page = await ground.results.rows(query, limit=10)
+    assert (len(page.rows), looks.rows) == (10, looking.PIECE_ROWS)
+
+
+async def test_sorted_pages_that_follow_each_other_look_once(ground: SqliteGround, looks: Looks) -> None:
+    run = await growing(ground)
+    await run.add(*({"n": number * 7919 % 3001} for number in range(3000)))
+    query = RowQuery(run.id, sort="n")
+    page = await ground.results.rows(query, limit=10)
+    assert looks.rows == 3000
+    for _ in range(20):
+        page = await ground.results.rows(query, cursor=page.next, limit=10)
+    assert looks.rows == 3000
+    await run.add({"n": -1})
+    assert (await ground.results.rows(query, limit=1)).rows[0].data == b'{"n":-1}'
+    assert looks.rows == 6001
+
+
+async def test_a_window_goes_on_where_it_ended(
+    ground: SqliteGround, looks: Looks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sorted_rows, "WINDOW", 25)
+    run = await growing(ground)
+    await run.add(*({"n": number % 7, "id": number} for number in range(100)))
+    for is_descending in (False, True):
+        query = RowQuery(run.id, sort="n", is_descending=is_descending)
+        looks.rows = 0
+        seen: list[bytes] = []
+        cursor: str | None = None
+        while True:
+            page = await ground.results.rows(query, cursor=cursor, limit=10)
+            seen += [row.data for row in page.rows]
+            if page.next is None:
+                break
+            cursor = page.next
+        assert len(seen) == len(set(seen)) == 100
+        assert 400 <= looks.rows <= 600
+
+
+async def test_only_a_few_orders_are_kept(ground: SqliteGround) -> None:
+    run = await growing(ground)
+    await run.add(*({"n": number} for number in range(10)))
+    for number in range(10):
+        await ground.results.rows(RowQuery(run.id, (Condition("n", "ne", number),), sort="n"))
+    store = ground.results
+    assert isinstance(store, SqliteResultStore)
+    assert len(store._sorted._windows) == sorted_rows.MAX_WINDOWS

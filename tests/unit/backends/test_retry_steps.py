@@ -1,0 +1,132 @@
+"""A retry that is interrupted or met by others, and knobs of a run that is older than they are."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import apsw
+import msgspec
+import pytest
+
+from smartspider.backends.sqlite import retrying
+from smartspider.core.errors import NotAllowed
+from smartspider.core.limits import Limits
+from smartspider.core.runs import Run
+from smartspider.core.tuning import LimitTuning, Tuning
+from smartspider.core.workers import WorkerCard
+from smartspider.testing.contracts.acts import begin, closed, done, settle, take, take_one, urls
+from smartspider.testing.sqlite import SqliteGround
+
+
+@pytest.fixture(autouse=True)
+def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retrying, "AT_ONCE", 3)
+
+
+async def _failed(ground: SqliteGround, count: int) -> tuple[Run, int]:
+    run = await begin(ground, *urls(count))
+    worker = await ground.frontier.join(WorkerCard("w"))
+    for number, lease in enumerate(await take(ground, worker, run)):
+        await settle(ground, closed(lease, "broken" if number % 3 == 0 else "dead"))
+    return await ground.store.finish(run.id), worker
+
+
+async def _write(ground: SqliteGround, statement: str) -> None:
+    await ground.database.write(partial(apsw.Connection.execute, statements=statement))
+
+
+class Killed(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("times", [1, 2, 4])
+async def test_a_retry_that_was_interrupted_leaves_a_run_that_goes_on(
+    ground: SqliteGround, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    run, _ = await _failed(ground, 20)
+    left, opens = [times], retrying._open
+
+    def die(*values: Any) -> None:
+        opens(*values)
+        left[0] -= 1
+        if left[0] == 0:
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(retrying, "_open", die)
+        with pytest.raises(Killed):
+            await ground.store.retry(run.id, actor="ann")
+    await ground.reopen()
+    assert await ground.store.fsck() == []
+    found = await ground.store.get_run(run.id)
+    assert (found.state, found.counters.open) == ("queued" if times > 1 else "failed", 3 * (times - 1))
+    assert await ground.store.retry(run.id) == 20 - found.counters.open
+    await ground.store.set_state(run.id, "running")
+    worker = await ground.frontier.join(WorkerCard("w"))
+    assert len(await take(ground, worker, run)) == 20
+
+
+async def test_a_run_that_ends_while_it_is_retried_is_queued_again(ground: SqliteGround) -> None:
+    run, worker = await _failed(ground, 9)
+    sweep = retrying.Sweep(run.id, "ann")
+
+    def step(connection: apsw.Connection) -> bool:
+        return retrying.step(connection, sweep, ground.database.now())
+
+    while await ground.database.write(step):
+        if (await ground.store.get_run(run.id)).state == "queued":
+            await ground.store.set_state(run.id, "running")
+        await settle(ground, *(done(lease) for lease in await take(ground, worker, run)))
+        await ground.store.finish(run.id)
+        assert await ground.store.fsck() == []
+    assert sweep.opened == 9
+    assert (await ground.store.get_run(run.id)).counters.failed == 0
+
+
+async def test_a_run_that_is_cancelled_while_it_is_retried_stays_so(ground: SqliteGround) -> None:
+    run, _ = await _failed(ground, 9)
+    sweep = retrying.Sweep(run.id, "ann")
+
+    def step(connection: apsw.Connection) -> bool:
+        return retrying.step(connection, sweep, ground.database.now())
+
+    await ground.database.write(step)
+    await ground.store.set_state(run.id, "cancelled")
+    with pytest.raises(NotAllowed):
+        await ground.database.write(step)
+    assert await ground.store.fsck() == []
+
+
+async def test_an_end_that_was_interrupted_comes_first(ground: SqliteGround) -> None:
+    run = await begin(ground, *urls(3))
+    worker = await ground.frontier.join(WorkerCard("w"))
+    await settle(ground, closed(await take_one(ground, worker, run), "dead"))
+    await _write(ground, "UPDATE run SET state = 'completed'")
+    assert await ground.store.retry(run.id) == 1
+    counters = (await ground.store.get_run(run.id)).counters
+    assert (counters.open, counters.skipped) == (1, 2)
+    assert await ground.store.fsck() == []
+
+
+async def test_what_lost_workers_is_retried_alone(ground: SqliteGround) -> None:
+    run, worker = await _failed(ground, 3)
+    await _write(ground, "UPDATE url SET returns = 6, lone_returns = 3 WHERE url LIKE '%p1'")
+    await ground.store.retry(run.id)
+    await ground.store.set_state(run.id, "running")
+    lease = await take_one(ground, worker, run)
+    assert (lease.is_alone, lease.request.url[-2:]) == (True, "p1")
+    await settle(ground, done(lease))
+    assert len(await take(ground, worker, run)) == 2
+
+
+async def test_a_run_from_before_knobs_were_kept_is_tuned_by_what_it_has(ground: SqliteGround) -> None:
+    run = await begin(ground, *urls(3), delay_s=2.0, concurrency=5, limits=Limits(max_items=9))
+    await _write(ground, "UPDATE run SET knobs = NULL")
+    await ground.store.tune(run.id, Tuning(delay_s=1.0, concurrency=6, limits=LimitTuning(max_items=8)))
+    (event,) = [one for one in await ground.events.of_run(run.id) if one.name == "run.tuned"]
+    assert msgspec.json.decode(event.data)["changed"] == {
+        "concurrency": {"from": 5, "to": 6},
+        "delay_s": {"from": 2.0, "to": 1.0},
+        "max_items": {"from": 9, "to": 8},
+    }

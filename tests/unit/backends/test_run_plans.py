@@ -1,0 +1,56 @@
+"""Lists of runs, pages and events are found by keys: no call looks at all there is, or sorts it."""
+
+from __future__ import annotations
+
+import re
+
+import apsw
+import pytest
+
+from smartspider.backends.sqlite import events, runs
+from smartspider.backends.sqlite.database import rows
+from smartspider.testing.sqlite import SqliteGround
+
+FOUND_BY_KEY = [
+    *(f"store.{name}" for name in ("runs", "runs_named", "runs_of_task", "runs_in", "runs_of_task_in")),
+    *(
+        f"store.{name}"
+        for name in ("live_runs", "unfinished", "pages", "pages_open", "pages_closed", "failed")
+    ),
+    *(f"store.{name}" for name in ("leased", "knobs", "has_open", "get_run")),
+    *(
+        f"events.{name}"
+        for name in ("of_run", "since", "last_id", "first_number", "trim", "forget", "progress")
+    ),
+]
+INDEX = {
+    "store.runs_named": "run_task",
+    "store.runs_of_task": "run_of_task",
+    "store.runs_in": "run_state",
+    "store.runs_of_task_in": "run_task_state",
+    "store.live_runs": "run_live",
+    "store.unfinished": "run_unfinished",
+    "store.pages_open": "url_open",
+    "store.pages_closed": "url_closed",
+    "store.failed": "url_closed",
+    "events.of_run": "event_run",
+}
+SMALL = ("SCAN run USING INDEX run_live", "SCAN run USING COVERING INDEX run_live", "SCAN CONSTANT ROW")
+"""What is read whole: runs that are worked on."""
+
+
+@pytest.mark.parametrize("name", FOUND_BY_KEY)
+async def test_a_list_is_found_by_its_key(ground: SqliteGround, name: str) -> None:
+    file, _, block = name.partition(".")
+    sql = getattr(runs.SQL if file == "store" else events.SQL, block)
+    marks = re.findall(r"[?](\d*)", sql)
+    values = (1,) * max([len(set(marks)) if "1" in marks else len(marks), 0])
+
+    def plan(connection: apsw.Connection) -> list[str]:
+        return [step for *_, step in rows(connection, f"EXPLAIN QUERY PLAN {sql}", values)]
+
+    steps = await ground.database.read(plan)
+    assert not [step for step in steps if "TEMP B-TREE" in step]
+    assert not [step for step in steps if step.startswith("SCAN") and not step.startswith(SMALL)]
+    if name in INDEX:
+        assert any(f"INDEX {INDEX[name]}" in step for step in steps)

@@ -1,0 +1,41 @@
+"""What keepers and lists ask about schedules, notices and leaders is found by keys."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from smartspider.backends.sqlite import notices, replay, schedules, tasks
+from smartspider.backends.sqlite.database import rows
+from smartspider.testing.clock import ManualClock
+from smartspider.testing.sqlite import SqliteGround
+
+TASKS = ("delete_firings", "delete_schedules", "delete_notices", "delete_targets")
+
+
+def statements() -> list[tuple[str, str]]:
+    found = []
+    for loaded in (schedules.SQL, notices.SQL, replay.SQL):
+        found += list(vars(loaded).items())
+    return [*found, *((name, getattr(tasks.SQL, name)) for name in TASKS)]
+
+
+@pytest.mark.parametrize(("name", "sql"), statements(), ids=lambda part: part[:30])
+async def test_nothing_is_scanned_and_nothing_sorted(tmp_path: Path, name: str, sql: str) -> None:
+    ground = SqliteGround(tmp_path, ManualClock())
+    numbered = [int(one) for one in re.findall(r"\?(\d+)", sql)]
+    values = (1,) * (max(numbered) if numbered else sql.count("?"))
+    steps = await ground.database.read(
+        lambda connection: [str(step) for *_, step in rows(connection, f"EXPLAIN QUERY PLAN {sql}", values)]
+    )
+    await ground.close()
+    scans = [step for step in steps if step.startswith("SCAN") and "CONSTANT ROW" not in step]
+    walks = [step for step in scans if not re.search(r"USING (COVERING )?INDEX firing_watched", step)]
+    if name == "sweep":  # the first few by id
+        walks = [step for step in walks if step != "SCAN notice"]
+    if name in ("count_targets", "delete_notices", "delete_targets"):  # there are at most a thousand targets
+        walks = [step for step in walks if not re.match(r"SCAN notice_target", step)]
+    assert walks == [], steps
+    assert not [step for step in steps if "TEMP B-TREE" in step], steps
