@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from types import FrameType
+from typing import ClassVar
 
 from smartspider.core.errors import NotReadable
 from smartspider.core.page import Page
@@ -24,27 +25,29 @@ class _TookTooLong(BaseException):
 class InTime:
     """Another reader, cut off after a while. Regular expressions, the only part that can take for ever, look
     for signals while they search. Outside the main thread, where no signal arrives, nothing is cut off.
+    A process has one alarm, so all readers of a process share it: only one reads at a time.
     """
+
+    _is_reading: ClassVar[bool] = False
 
     def __init__(self, reader: Reads, longest_s: float = LONGEST_S) -> None:
         self._reader = reader
         self._longest_s = longest_s
-        self._is_reading = False
         self._can_end = threading.current_thread() is threading.main_thread()
         if self._can_end:
-            signal.signal(signal.SIGALRM, self._end)
+            signal.signal(signal.SIGALRM, InTime._end)
 
     def read(self, page: Page, request: Request) -> tuple[Reading, Found | None]:
         """What a page holds; raises `NotReadable` when that takes too long."""
         if not self._can_end:
             return self._reader.read(page, request)
         try:
-            self._is_reading = True
+            InTime._is_reading = True
             signal.setitimer(signal.ITIMER_REAL, self._longest_s)
             try:
                 return self._reader.read(page, request)
             finally:
-                self._is_reading = False
+                InTime._is_reading = False
                 signal.setitimer(signal.ITIMER_REAL, 0)
         except _TookTooLong:
             what = (
@@ -52,6 +55,7 @@ class InTime:
             )
             raise NotReadable(what) from None
 
-    def _end(self, _number: int, _frame: FrameType | None) -> None:
-        if self._is_reading:
+    @staticmethod
+    def _end(_number: int, _frame: FrameType | None) -> None:
+        if InTime._is_reading:
             raise _TookTooLong

@@ -14,8 +14,10 @@ from smartspider.core.runs import UNFINISHED, Run
 from smartspider.engine.supervisor import Supervisor
 from smartspider.telemetry.logs import EventLog
 from smartspider.wiring.folder import DataFolder
+from smartspider.wiring.redaction import redactor_of
 from smartspider.wiring.settings import Settings
-from smartspider.wiring.worker import open_worker
+from smartspider.wiring.worker import Workplace, address_policy, bus_of, run_worker
+from smartspider.wiring.worker_process import run_command
 
 LOOK_S = 0.1
 """How often to look whether the workers of a crawl that was killed have let go of a run that is stopping."""
@@ -67,9 +69,16 @@ async def _paused(folder: DataFolder, run_id: int) -> Run:
 
 
 async def _work_here(folder: DataFolder, run: Run, plan: Plan, settings: Settings, on_ready: OnReady) -> Run:
-    async with open_worker(folder, run, plan, settings) as worker:
+    redactor = redactor_of(settings)
+    log = EventLog(folder.path, f"run-{run.id}-worker-0", settings.log_level, redactor)
+    try:
+        place = Workplace(folder, settings, bus_of(log), redactor=redactor)
+        worker = run_worker(place, run, plan, address_policy(plan, settings))
         on_ready(worker.stop)
-        return await worker.run()
+        await worker.run()
+    finally:
+        log.close()
+    return await folder.store.finish(run.id)
 
 
 async def _work_beside(folder: DataFolder, run: Run, workers: int, on_ready: OnReady) -> Run:
@@ -86,8 +95,7 @@ async def _processes(folder: DataFolder, run: Run, workers: int) -> AsyncIterato
 
     async def spawn(number: int) -> Process:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "smartspider.wiring.worker_process"),
-            *(str(folder.path), str(run.id), str(number)),
+            *run_command(folder.path, run.id, number),
             stdin=asyncio.subprocess.PIPE,
             start_new_session=True,  # Ctrl-C is for the process that started them, which then stops them
         )

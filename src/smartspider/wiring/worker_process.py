@@ -1,59 +1,94 @@
-"""A worker as a process of its own: `python -m smartspider.wiring.worker_process DATA RUN NUMBER`.
+"""A worker as a process of its own.
 
-It stops in good order on SIGTERM and SIGINT, and when its standard input closes, because then the process
-that started it is gone.
+`python -m smartspider.wiring.worker_process DATA NUMBER --run RUN` works on one run and leaves when that is
+over; with `--slots N` instead it is one of a server's workers and takes up whatever there is. It stops in
+good order on SIGTERM and SIGINT, and when its standard input closes, because then the process that started
+it is gone.
 """
 
 from __future__ import annotations
 
-import asyncio
+import argparse
 import contextlib
-import os
-import signal
 import sys
 from pathlib import Path
 
 from smartspider.core.errors import SmartSpiderError, StoreUnavailable
 from smartspider.engine.memory import tune_process
 from smartspider.engine.supervisor import STORE_UNAVAILABLE
-from smartspider.engine.worker import Worker
+from smartspider.telemetry.logs import EventLog
+from smartspider.telemetry.subscribers import Places, worker_subscribers
 from smartspider.wiring import faults
 from smartspider.wiring.folder import open_folder
 from smartspider.wiring.loop import run_loop
+from smartspider.wiring.parent import stop_on_signals
 from smartspider.wiring.plans import plan_of
+from smartspider.wiring.redaction import redactor_of
 from smartspider.wiring.settings import read_settings
-from smartspider.wiring.worker import open_worker
+from smartspider.wiring.worker import Workplace, address_policy, bus_of, fleet_worker, run_worker
 
 
-async def work(data: Path, run_id: int, number: int) -> None:
+def run_command(data: Path, run_id: int, number: int) -> list[str]:
+    """The command line of a worker that works on one run."""
+    return [*_command(data, number), "--run", str(run_id)]
+
+
+def fleet_command(data: Path, number: int, slots: int) -> list[str]:
+    """The command line of a worker that works on all runs, with so many requests in flight at most."""
+    return [*_command(data, number), "--slots", str(slots)]
+
+
+def _command(data: Path, number: int) -> list[str]:
+    return [sys.executable, "-m", "smartspider.wiring.worker_process", str(data), str(number)]
+
+
+async def work_on(data: Path, run_id: int, number: int) -> None:
     """Work on a run until it is over or this process is asked to stop."""
-    with open_folder(data) as folder:
+    settings = read_settings()
+    redactor = redactor_of(settings)
+    with (
+        open_folder(data) as folder,
+        contextlib.closing(
+            EventLog(folder.path, f"run-{run_id}-worker-{number}", settings.log_level, redactor)
+        ) as log,
+    ):
         run = await folder.store.get_run(run_id)
-        async with open_worker(folder, run, plan_of(run), read_settings(), number=number) as worker:
-            _stop_on_signals(worker)
+        plan = plan_of(run)
+        place = Workplace(folder, settings, bus_of(log), redactor=redactor)
+        worker = run_worker(place, run, plan, address_policy(plan, settings), number=number)
+        stop_on_signals(worker.stop, with_parent=True)
+        await worker.run()
+
+
+async def work_on_all(data: Path, number: int, slots: int, *, with_parent: bool = True) -> None:
+    """Work on whatever there is until this process is asked to stop."""
+    settings = read_settings()
+    redactor = redactor_of(settings)
+    with open_folder(data) as folder:
+        places = Places(folder.path, folder.logs, folder.metrics, settings.log_level)
+        async with worker_subscribers(places, f"worker-{number}", redactor) as subscribers:
+            place = Workplace(folder, settings, bus_of(*subscribers), redactor=redactor)
+            worker = fleet_worker(place, number=number, slots=slots)
+            stop_on_signals(worker.stop, with_parent=with_parent)
             await worker.run()
-
-
-def _stop_on_signals(worker: Worker) -> None:
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, worker.stop)
-
-    def on_input() -> None:
-        if not os.read(sys.stdin.fileno(), 1024):
-            loop.remove_reader(sys.stdin.fileno())
-            worker.stop()
-
-    loop.add_reader(sys.stdin.fileno(), on_input)
 
 
 def main() -> int:
     """The command line of a worker process."""
-    data, run_id, number = sys.argv[1:4]
+    parser = argparse.ArgumentParser(prog="python -m smartspider.wiring.worker_process", description=__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("number", type=int)
+    kind = parser.add_mutually_exclusive_group(required=True)
+    kind.add_argument("--run", type=int, metavar="RUN")
+    kind.add_argument("--slots", type=int, metavar="N")
+    asked = parser.parse_args()
     faults.arm_from_environment()
     tune_process()
     try:
-        run_loop(work(Path(data), int(run_id), int(number)))
+        if asked.slots is None:
+            run_loop(work_on(asked.data, asked.run, asked.number))
+        else:
+            run_loop(work_on_all(asked.data, asked.number, asked.slots))
     except SmartSpiderError as error:
         with contextlib.suppress(OSError):  # nobody may be there to read it
             sys.stderr.write(f"{error.message}\n")

@@ -37,6 +37,14 @@ def test_a_search_without_end_is_cut_off_and_the_next_page_is_read() -> None:
     assert reading.page.body == b"aaa"
 
 
+def test_each_of_several_readers_is_cut_off() -> None:
+    """A worker has one for each of its runs."""
+    readers = [InTime(Searches(), longest_s=0.2) for _ in range(2)]
+    for reader in readers:
+        with pytest.raises(NotReadable, match="regular expression"):
+            reader.read(page(b"a" * 60 + b"!"), make_request(URL))
+
+
 def test_an_alarm_between_two_pages_harms_nobody() -> None:
     import os
     import signal

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.engine.dictionary_site import HOST, Lines, Site
 
 from smartspider.core.errors import ConnectionDropped, FetchFailed, StoreUnavailable
 from smartspider.core.events import Event, FetchRetried, LeasesReturned, PageBuried, PageClosed
-from smartspider.core.extraction import Extraction, Link
 from smartspider.core.lease import Lease
 from smartspider.core.limits import Limits
 from smartspider.core.page import Page
@@ -23,8 +24,11 @@ from smartspider.core.retry import RetryPolicy
 from smartspider.core.runs import Run
 from smartspider.core.scope import Scope
 from smartspider.core.verdict import Close, Settlement
+from smartspider.core.workers import WorkerCard
 from smartspider.engine import worker as worker_module
 from smartspider.engine.bus import LocalBus
+from smartspider.engine.duty import GivenRuns
+from smartspider.engine.jobs import Job
 from smartspider.engine.links import LinkFilter
 from smartspider.engine.permits import GatePermit
 from smartspider.engine.processor import Processor
@@ -34,53 +38,8 @@ from smartspider.interfaces.fetcher import Permit
 from smartspider.interfaces.ledger import SettleReport
 from smartspider.wiring.folder import DataFolder, open_folder
 
-HOST = "http://h.example"
 TREE = {"/": ["/1", "/2"], "/1": ["/3", "/4", "/"], "/2": ["/4", "/5"], "/4": ["/6", "/6#x"]}
 PAGES = {"/", "/1", "/2", "/3", "/4", "/5", "/6"}
-
-
-class Site:
-    """Answers with the links of the page; a path in `doors` is answered when its door is opened."""
-
-    def __init__(self, pages: dict[str, list[str]]) -> None:
-        self._pages = pages
-        self.errors: dict[str, list[Exception]] = {}
-        self.doors: dict[str, asyncio.Event] = {}
-        self.fetched: Counter[str] = Counter()
-        self._knock = asyncio.Event()
-
-    async def fetch(self, request: Request, permit: Permit) -> Page:
-        await permit.enter()
-        permit.sent()
-        path = request.url.removeprefix(HOST)
-        self.fetched[path] += 1
-        self._knock.set()
-        if path in self.doors:
-            await self.doors[path].wait()
-        if waiting := self.errors.get(path):
-            raise waiting.pop()
-        body = "\n".join(self._pages.get(path, [])).encode()
-        return Page(request.url, 200, {}, body, "utf-8", 0.0)
-
-    def close(self, *paths: str) -> None:
-        self.doors.update({path: asyncio.Event() for path in paths})
-
-    async def until(self, is_so: Callable[[], bool]) -> None:
-        """Wait until fetches have made something true."""
-        while not is_so():
-            self._knock.clear()
-            await self._knock.wait()
-
-
-class Lines:
-    """An extractor: a line is a link, a page is an item."""
-
-    def engine_of(self, page: str) -> str:
-        raise NotImplementedError(page)
-
-    def extract(self, page: Page, _request: Request) -> Extraction:
-        links = [Link(href, "default") for href in page.text.split("\n") if href]
-        return Extraction([{"url": page.url}], links, page.url)
 
 
 class Book:
@@ -121,8 +80,15 @@ class Crew:
         links = LinkFilter(self.plan, lambda _: None)
         reader = PageReader(run.id, self.plan, Lines(), None, links, bus=bus)
         processor = Processor(self.plan, self.site, reader, self._permit, self.folder.clock)
-        ground = Ground(self.folder.store, self.folder.frontier, self.book, self.folder.clock, bus)
-        self.worker = Worker(ground, run.id, processor, links, name="one", slots=slots)
+        folder = self.folder
+        ground = Ground(folder.store, folder.frontier, self.book, folder.workers, folder.clock, bus)
+
+        @asynccontextmanager
+        async def open_job(_run: Run) -> AsyncIterator[Job]:
+            yield Job(self.plan, processor, links)
+
+        duty = GivenRuns(folder.store, [run.id])
+        self.worker = Worker(ground, duty, open_job, WorkerCard("one"), slots=slots)
         return self.run
 
     def _permit(self, lease: Lease) -> GatePermit:
@@ -131,7 +97,12 @@ class Crew:
 
     async def work(self, slots: int = 4) -> Run:
         await self.start(slots)
-        return await self.worker.run()
+        return await self.finish()
+
+    async def finish(self) -> Run:
+        """The run as it stands when the worker has left it."""
+        await self.worker.run()
+        return await self.folder.store.finish(self.run.id)
 
     async def items(self) -> int:
         return sum([len(batch) async for batch in self.folder.store.items(self.run.id)])
@@ -174,7 +145,7 @@ async def test_a_page_waits_a_moment_for_others_while_most_slots_are_busy(
     crew = Crew(folder, {}, *paths)
     crew.site.close(*paths)
     await crew.start(slots=10)
-    working = asyncio.create_task(crew.worker.run())
+    working = asyncio.create_task(crew.finish())
     await crew.site.until(lambda: len(crew.site.fetched) == 10)
     for path in paths[:5]:
         assert crew.book.groups == []
@@ -192,7 +163,7 @@ async def test_a_worker_has_no_more_in_its_hands_than_it_has_slots(folder: DataF
     crew = Crew(folder, {}, *(f"/{number}" for number in range(9)))
     crew.site.close(*(f"/{number}" for number in range(9)))
     await crew.start(slots=3)
-    working = asyncio.create_task(crew.worker.run())
+    working = asyncio.create_task(crew.finish())
     await crew.site.until(lambda: len(crew.site.fetched) == 3)
     crew.site.doors["/0"].set()
     await crew.site.until(lambda: len(crew.site.fetched) == 4)
@@ -206,7 +177,7 @@ async def test_stopping_finishes_what_is_in_flight_and_takes_no_more(folder: Dat
     crew = Crew(folder, {}, "/a", "/b", "/c", "/d")
     crew.site.close("/a", "/b", "/c", "/d")
     await crew.start(slots=2)
-    working = asyncio.create_task(crew.worker.run())
+    working = asyncio.create_task(crew.finish())
     await crew.site.until(lambda: len(crew.site.fetched) == 2)
     crew.worker.stop()
     for door in crew.site.doors.values():
@@ -223,7 +194,7 @@ async def test_a_fetch_that_hangs_is_given_back_when_the_worker_stops(
     crew = Crew(folder, {}, "/hangs")
     crew.site.close("/hangs")
     await crew.start()
-    working = asyncio.create_task(crew.worker.run())
+    working = asyncio.create_task(crew.finish())
     await crew.site.until(lambda: bool(crew.site.fetched))
     crew.worker.stop()
     run = await working
@@ -236,7 +207,7 @@ async def test_leases_nobody_began_are_given_back_at_once(folder: DataFolder) ->
     crew = Crew(folder, {}, "/a", "/b")
     await crew.start(slots=2)
     crew.worker.stop()
-    run = await crew.worker.run()
+    run = await crew.finish()
     assert (run.counters.open, run.in_flight) == (2, 0)
     assert not crew.site.fetched
 
@@ -245,7 +216,7 @@ async def test_a_run_paused_from_outside_keeps_what_was_in_flight(folder: DataFo
     crew = Crew(folder, {}, "/a", "/b")
     crew.site.close("/a", "/b")
     await crew.start(slots=1)
-    working = asyncio.create_task(crew.worker.run())
+    working = asyncio.create_task(crew.finish())
     await crew.site.until(lambda: bool(crew.site.fetched))
     await folder.store.set_state(crew.run.id, "paused", "by hand")
     for door in crew.site.doors.values():
@@ -258,7 +229,7 @@ async def test_a_cancelled_run_is_left_without_waiting_for_what_can_not_be_store
     crew = Crew(folder, {}, "/hangs")
     crew.site.close("/hangs")
     await crew.start()
-    working = asyncio.create_task(crew.worker.run())
+    working = asyncio.create_task(crew.finish())
     await crew.site.until(lambda: bool(crew.site.fetched))
     await folder.store.set_state(crew.run.id, "cancelled", "by hand")
     async with asyncio.timeout(5.0):
@@ -280,7 +251,7 @@ async def test_no_slot_waits_for_a_closed_gate(folder: DataFolder) -> None:
     crew = Crew(folder, {}, *held, "/1", "/2", "/3", "/4")
     await crew.start(slots=2)
     await folder.frontier.hold_host("held.example", 3_600.0, "asked to")
-    working = asyncio.create_task(crew.worker.run())
+    working = asyncio.create_task(crew.finish())
     await crew.site.until(lambda: len(crew.site.fetched) == 4)
     crew.worker.stop()
     run = await working
@@ -326,10 +297,10 @@ async def test_a_store_that_is_away_ends_the_worker_and_gives_everything_back(fo
 async def test_what_a_dead_worker_held_is_taken_back_and_told(folder: DataFolder) -> None:
     crew = Crew(folder, {}, "/a", "/b")
     await crew.start()
-    gone = await folder.frontier.join("gone")
+    gone = await folder.frontier.join(WorkerCard("gone"))
     await folder.frontier.lease(gone, 2, [crew.run.id])
     folder.frontier._locks.pop(gone).release()
-    run = await crew.worker.run()
+    run = await crew.finish()
     assert (run.state, run.counters.done, run.counters.returns) == ("completed", 2, 2)
     assert LeasesReturned(run.id, 2, "gone") in crew.events
 
@@ -338,7 +309,7 @@ async def test_links_of_a_page_that_came_too_late_are_not_taken_for_known(folder
     crew = Crew(folder, {"/a": ["/x"], "/b": ["/x"]}, "/a", "/b")
     crew.site.close("/a", "/b")
     await crew.start(slots=2)
-    working = asyncio.create_task(crew.worker.run())
+    working = asyncio.create_task(crew.finish())
     await crew.site.until(lambda: len(crew.site.fetched) == 2)
     await folder.ledger.settle([Settlement(crew.leases["/a"], Close("done", status=200))])
     crew.site.doors["/a"].set()

@@ -1,0 +1,80 @@
+"""What a worker has opened for the runs it works on: one job each, closed when nobody needs it any more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+
+import msgspec
+
+from smartspider.core.plan import Plan
+from smartspider.core.runs import Run
+from smartspider.engine.links import LinkFilter
+from smartspider.engine.processor import Processor
+
+
+class Job(msgspec.Struct, frozen=True):
+    """A run as one worker works on it: its plan when the job was opened, and what carries it out."""
+
+    plan: Plan
+    processor: Processor
+    links: LinkFilter
+
+
+OpenJob = Callable[[Run], AbstractAsyncContextManager[Job]]
+
+
+class OpenedJob:
+    """A job, and how many requests in the worker's hands it is needed for."""
+
+    def __init__(self, job: Job, revision: int, stack: AsyncExitStack) -> None:
+        self.job = job
+        self.revision = revision
+        self.users = 0
+        self._stack = stack
+
+    async def close(self) -> None:
+        """Let go of what the job stands on."""
+        await self._stack.aclose()
+
+
+class Jobs:
+    """The open jobs of a worker. One that was replaced or is over stays open while it has users."""
+
+    def __init__(self, open_job: OpenJob) -> None:
+        self._open = open_job
+        self._current: dict[int, OpenedJob] = {}
+        self._retired: list[OpenedJob] = []
+
+    async def of(self, run: Run) -> OpenedJob:
+        """The job of a run with its knobs as they are turned now."""
+        opened = self._current.get(run.id)
+        if opened is None or opened.revision != run.revision:
+            stack = AsyncExitStack()
+            job = await stack.enter_async_context(self._open(run))
+            self._retire(run.id)
+            opened = self._current[run.id] = OpenedJob(job, run.revision, stack)
+        return opened
+
+    async def keep(self, runs: Iterable[int]) -> None:
+        """Close the jobs of all other runs, and those that were replaced, as soon as they have no users."""
+        for run_id in self._current.keys() - set(runs):
+            self._retire(run_id)
+        free = [opened for opened in self._retired if not opened.users]
+        self._retired = [opened for opened in self._retired if opened.users]
+        for opened in free:
+            await opened.close()
+
+    async def close(self) -> None:
+        """Close all jobs."""
+        for run_id in list(self._current):
+            self._retire(run_id)
+        retired, self._retired = self._retired, []
+        async with AsyncExitStack() as stack:
+            for opened in retired:
+                stack.push_async_callback(opened.close)
+
+    def _retire(self, run_id: int) -> None:
+        opened = self._current.pop(run_id, None)
+        if opened is not None:
+            self._retired.append(opened)
