@@ -1,0 +1,84 @@
+"""Events as log lines: a sentence for people, and what it is found by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from smartspider.core import events
+from smartspider.core.events import Event
+from smartspider.core.logs import LEVELS, LogLine
+from smartspider.core.redaction import Redactor
+
+LONGEST_ERROR = 60
+_HEAD = ("run_id", "host", "url")
+_FAILED = ("dead", "broken")
+
+
+def line_of(event: Event, at: float, worker: str, redactor: Redactor) -> LogLine:
+    """An event as a line, without secrets."""
+    fields: dict[str, Any] = redactor.fields(msgspec.structs.asdict(event))
+    run_id, host, url = (fields.pop(name, None) for name in _HEAD)
+    return LogLine(
+        at,
+        LEVELS[event.level],
+        event.name,
+        redactor.text(sentence(event)),
+        worker,
+        run_id=run_id or None,
+        host=host,
+        url=url,
+        error=error_of(event),
+        fields=fields,
+    )
+
+
+def error_of(event: Event) -> str | None:
+    """The type of what went wrong: the first part of a reason such as `connect: refused`."""
+    if event.level not in ("warning", "error") and getattr(event, "state", None) not in _FAILED:
+        return None
+    reason = getattr(event, "reason", "")
+    return reason.partition(":")[0].strip()[:LONGEST_ERROR] or None
+
+
+def sentence(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912 - one line for each event there is
+    """What happened, for people."""
+    match event:
+        case events.RunStarted(task=task, is_resumed=is_resumed):
+            return f"the run of task {task} {'goes on' if is_resumed else 'has started'}"
+        case events.RunEnded(state=state, reason=reason):
+            return f"the run is {state}{_because(reason)}"
+        case events.PageClosed(state=state, reason=reason, status=status, items=items, elapsed_s=elapsed_s):
+            answer = f"HTTP {status}, " if status else ""
+            return f"{state} with {_many(items, 'item')} ({answer}{elapsed_s:.2f} s){_because(reason)}"
+        case events.FetchRetried(reason=reason, attempts=attempts, delay_s=delay_s):
+            return f"{reason}; attempt {attempts} failed, the next is in {delay_s:.1f} s or later"
+        case events.PageBuried(reason=reason):
+            return f"given up{_because(reason)}"
+        case events.ValuesCleaned(count=count):
+            return f"{_many(count, 'value')} had characters taken out that no store can hold"
+        case events.ItemsRejected(count=count, reason=reason):
+            return f"{_many(count, 'item')} not kept{_because(reason)}"
+        case events.LinksDropped(count=count):
+            return f"{_many(count, 'link')} beyond the most that are kept of a page were left out"
+        case events.FieldsDropped(count=count):
+            return f"{_many(count, 'link')} lost the fields they should carry: these were too large"
+        case events.HostHeld(host=host, hold_s=hold_s, reason=reason):
+            return f"{host} is left alone for {hold_s:.0f} s{_because(reason)}"
+        case events.HostAbandoned(host=host, count=count, reason=reason):
+            return f"{host} is given up with {_many(count, 'request')}{_because(reason)}"
+        case events.LeasesReturned(count=count, worker=worker):
+            return f"{_many(count, 'request')} went back to the queue: {worker} is gone or silent"
+        case events.GuardTripped(reason=reason):
+            return f"a guard saw that something is wrong{_because(reason)}"
+        case _:
+            return event.name.replace(".", " ")
+
+
+def _because(reason: str) -> str:
+    return f": {reason}" if reason else ""
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

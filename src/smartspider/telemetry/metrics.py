@@ -1,0 +1,118 @@
+"""Events as sums for monitoring. Labels are bounded: never a URL, a host or a task."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+
+from smartspider.core import errors, events
+from smartspider.core.errors import SmartSpiderError
+from smartspider.core.events import Event
+from smartspider.interfaces.metric_store import Key
+
+LATENCY_BUCKETS_S = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+
+PAGES = "smartspider_pages_total"
+FETCH_S = "smartspider_fetch_seconds"
+BURIED = "smartspider_pages_buried_total"
+RETRIES = "smartspider_fetch_retries_total"
+ITEMS = "smartspider_items_total"
+DUPLICATES = "smartspider_items_duplicate_total"
+REJECTED = "smartspider_items_rejected_total"
+BYTES = "smartspider_fetched_bytes_total"
+HOLDS = "smartspider_host_holds_total"
+ABANDONED = "smartspider_hosts_abandoned_total"
+RETURNED = "smartspider_leases_returned_total"
+GUARDS = "smartspider_guards_tripped_total"
+CLEANED = "smartspider_values_cleaned_total"
+
+OTHER = "other"
+_OUTCOMES = frozenset(("done", "redirect", "missing", "skipped", "failed"))
+_ERRORS = frozenset(
+    kind.code
+    for kind in vars(errors).values()
+    if isinstance(kind, type) and issubclass(kind, SmartSpiderError)
+)
+
+Add = Callable[[Mapping[Key, float]], Awaitable[None]]
+
+
+class EventCounter:
+    """Counts events; `flush` adds what was counted since the last time to the sums of the installation."""
+
+    def __init__(self, add: Add) -> None:
+        self._add = add
+        self._counts: Counter[Key] = Counter()
+
+    def __call__(self, event: Event) -> None:
+        """Count an event."""
+        match event:
+            case events.PageClosed():
+                self._closed(event)
+            case events.PageBuried(reason=reason):
+                self._page("failed", "none")
+                self._count(BURIED, error=error_class(reason))
+            case events.FetchRetried(reason=reason):
+                self._count(RETRIES, error=error_class(reason))
+            case events.ItemsRejected(count=count):
+                self._count(REJECTED, count)
+            case events.HostHeld():
+                self._count(HOLDS)
+            case events.HostAbandoned():
+                self._count(ABANDONED)
+            case events.LeasesReturned(count=count):
+                self._count(RETURNED, count)
+            case events.GuardTripped():
+                self._count(GUARDS)
+            case events.ValuesCleaned(count=count):
+                self._count(CLEANED, count)
+
+    def _closed(self, page: events.PageClosed) -> None:
+        self._page(page.state, status_class(page.status))
+        self._fetched(page.elapsed_s)
+        self._count(ITEMS, page.items)
+        self._count(DUPLICATES, page.duplicates)
+        self._count(BYTES, page.bytes_read)
+
+    def _page(self, state: str, status: str) -> None:
+        self._count(PAGES, outcome=state if state in _OUTCOMES else OTHER, status=status)
+
+    def _fetched(self, elapsed_s: float) -> None:
+        """A histogram as sums: how many took up to each bound, how many in all, and how long together."""
+        if elapsed_s <= 0.0:
+            return
+        for bound in LATENCY_BUCKETS_S:
+            if elapsed_s <= bound:
+                self._count(f"{FETCH_S}_bucket", le=str(bound))
+        self._count(f"{FETCH_S}_count")
+        self._count(f"{FETCH_S}_sum", elapsed_s)
+
+    def _count(self, name: str, by: float = 1.0, **labels: str) -> None:
+        if by:
+            self._counts[name, tuple(sorted(labels.items()))] += by  # type: ignore[assignment]  # sums of floats
+
+    async def flush(self) -> None:
+        """Add what was counted; what the store does not take now is added the next time."""
+        counts, self._counts = self._counts, Counter()
+        if not counts:
+            return
+        try:
+            await self._add(counts)
+        except SmartSpiderError:
+            self._counts.update(counts)
+
+
+def status_class(status: int | None) -> str:
+    """`2xx` and so on; `none` where nothing was answered."""
+    return f"{status // 100}xx" if status and 100 <= status < 600 else "none"
+
+
+def error_class(reason: str) -> str:
+    """The kind of an error, one of a known list: `timeout`, `http_5xx`."""
+    kind = reason.partition(":")[0].strip().lower()
+    if kind in _ERRORS:
+        return kind
+    number = kind.removeprefix("http").strip()
+    if number.isascii() and number.isdecimal() and len(number) == 3:
+        return f"http_{number[0]}xx"
+    return OTHER

@@ -1,0 +1,162 @@
+"""The log of a server process: what its code and its libraries say, to standard output, a file and the store.
+
+`structlog.get_logger()` and the standard library's loggers end in the same place; what is bound to the
+context (task_id, run_id, worker) is on every line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import traceback
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import structlog
+
+from smartspider.core.errors import SmartSpiderError
+from smartspider.core.logs import LEVELS, LogLine
+from smartspider.core.redaction import Redactor
+from smartspider.interfaces.log_store import LogStore
+from smartspider.telemetry import logs as files
+from smartspider.telemetry.buffer import LogBuffer
+from smartspider.telemetry.outputs import as_json, open_file, print_line
+from smartspider.telemetry.subscribers import end
+
+QUIET = {"uvicorn.access": logging.WARNING, "uvicorn.error": logging.WARNING, "asyncio": logging.WARNING}
+"""Libraries that say more than is worth keeping."""
+LONGEST_TRACE = 8_000
+_OWN = ("exc_info", "run_id", "task_id", "worker", "host", "url", "error", "level", "event", "text")
+
+
+class ProcessPlaces(msgspec.Struct, frozen=True):
+    """Where a process tells, and from which level on; without a store only there where there is a file."""
+
+    folder: Path
+    logs: LogStore | None = None
+    level: str = "info"
+    is_printed: bool = True
+
+
+@asynccontextmanager
+async def process_log(
+    places: ProcessPlaces, name: str, redactor: Redactor | None = None
+) -> AsyncIterator[Redactor]:
+    """Have everything this process says in its log until the end; what secrets it is handed, add to the
+    redactor.
+    """
+    redactor = redactor or Redactor()
+    file = open_file(places.folder / files.FOLDER / f"{name}.jsonl", files.MAX_BYTES, files.KEPT_FILES)
+    outputs: list[Callable[[LogLine], None]] = [lambda line: file.put(as_json(line))]
+    if places.is_printed:
+        outputs.append(print_line)
+    tasks, flushes = [], []
+    if places.logs is not None:
+        buffer = LogBuffer(places.logs.add, name)
+        outputs.append(buffer.add)
+        tasks.append(asyncio.create_task(buffer.keep_flushing(), name="log lines"))
+        flushes.append(buffer.flush)
+    handler = LineHandler(name, redactor, outputs)
+    restore = _install(handler, logging.getLevelNamesMapping()[places.level.upper()])
+    try:
+        yield redactor
+    finally:
+        restore()
+        await end(tasks, *flushes)
+        file.close()
+
+
+class LineHandler(logging.Handler):
+    """Makes lines of log records and hands them on; never raises."""
+
+    def __init__(self, name: str, redactor: Redactor, outputs: list[Callable[[LogLine], None]]) -> None:
+        super().__init__()
+        self._worker = name
+        self._redactor = redactor
+        self._outputs = outputs
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Hand on a record."""
+        try:
+            line = self._line(record)
+        except Exception:  # noqa: BLE001 - a log must not disturb what it tells
+            return
+        for output in self._outputs:
+            output(line)
+
+    def _line(self, record: logging.LogRecord) -> LogLine:
+        bound = structlog.contextvars.get_contextvars()
+        if isinstance(record.msg, dict):
+            said: dict[str, Any] = {**bound, **record.msg}
+            event = str(said.pop("event", record.name))
+            text = str(said.pop("text", "")) or event
+        else:
+            said, event, text = {**bound}, record.name, record.getMessage()
+        fields = {name: value for name, value in said.items() if name not in _OWN}
+        error = said.get("error")
+        if record.exc_info and record.exc_info[1] is not None:
+            error = error or _kind(record.exc_info[1])
+            fields["traceback"] = "".join(traceback.format_exception(record.exc_info[1]))[-LONGEST_TRACE:]
+        return LogLine(
+            record.created or time.time(),
+            _level(record.levelno),
+            event,
+            self._redactor.text(text),
+            str(said.get("worker") or self._worker),
+            task_id=_number(said.get("task_id")),
+            run_id=_number(said.get("run_id")),
+            host=self._told(said.get("host")),
+            url=self._told(said.get("url")),
+            error=self._told(error),
+            fields=self._redactor.fields(fields),
+        )
+
+    def _told(self, value: object) -> str | None:
+        return None if value is None else self._redactor.text(str(value))
+
+
+def _install(handler: logging.Handler, level: int) -> Callable[[], None]:
+    """Put the handler under everything; the function returned puts things back as they were."""
+    root = logging.getLogger()
+    before = (root.handlers[:], root.level, {name: logging.getLogger(name).level for name in QUIET})
+    root.handlers = [handler]
+    root.setLevel(level)
+    for name, quiet in QUIET.items():
+        logging.getLogger(name).setLevel(max(quiet, level))
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            structlog.stdlib.PositionalArgumentsFormatter(),
+            structlog.processors.StackInfoRenderer(),
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=False,
+    )
+
+    def restore() -> None:
+        root.handlers, level_before, quiet_before = before
+        root.setLevel(level_before)
+        for name, own in quiet_before.items():
+            logging.getLogger(name).setLevel(own)
+        structlog.reset_defaults()
+
+    return restore
+
+
+def _kind(error: BaseException) -> str:
+    return error.code if isinstance(error, SmartSpiderError) else type(error).__name__
+
+
+def _level(number: int) -> int:
+    return max((level for level in LEVELS.values() if level <= number), default=LEVELS["debug"])
+
+
+def _number(value: object) -> int | None:
+    text = str(value)
+    return int(text) if value is not None and text.isascii() and text.isdecimal() and len(text) < 19 else None

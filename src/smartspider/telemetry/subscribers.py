@@ -1,0 +1,99 @@
+"""What a worker of a server tells: to a file, to the store, to standard output, and as sums."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from smartspider.core.events import Event
+from smartspider.core.logs import LEVELS, LogLine
+from smartspider.core.redaction import Redactor
+from smartspider.interfaces.event_bus import Subscriber
+from smartspider.interfaces.log_store import LogStore
+from smartspider.interfaces.metric_store import MetricStore
+from smartspider.telemetry.buffer import LogBuffer
+from smartspider.telemetry.lines import line_of
+from smartspider.telemetry.logs import EventLog
+from smartspider.telemetry.metrics import EventCounter
+from smartspider.telemetry.outputs import print_line
+
+COUNT_EVERY_S = 2.0
+LAST_FLUSH_S = 5.0
+"""How long the end waits for a store that is busy."""
+
+
+class Places(msgspec.Struct, frozen=True):
+    """Where to tell, and from which level on."""
+
+    folder: Path
+    logs: LogStore
+    metrics: MetricStore
+    level: str = "info"
+    is_printed: bool = False
+    """Also as JSON on standard output."""
+
+
+class LineSubscriber:
+    """Makes lines of events of a level or above and hands them on."""
+
+    def __init__(
+        self, worker: str, level: str, redactor: Redactor, *outputs: Callable[[LogLine], None]
+    ) -> None:
+        self._worker = worker
+        self._level = LEVELS[level]
+        self._redactor = redactor
+        self._outputs = outputs
+
+    def __call__(self, event: Event) -> None:
+        """Tell of an event."""
+        if LEVELS[event.level] < self._level:
+            return
+        line = line_of(event, time.time(), self._worker, self._redactor)
+        for output in self._outputs:
+            output(line)
+
+
+@asynccontextmanager
+async def worker_subscribers(
+    places: Places, worker: str, redactor: Redactor | None = None
+) -> AsyncIterator[list[Subscriber]]:
+    """Subscribers for a worker's bus. They write by themselves, about every second; the rest at the end."""
+    redactor = redactor or Redactor()
+    buffer = LogBuffer(places.logs.add, worker)
+    counter = EventCounter(places.metrics.add)
+    file = EventLog(places.folder, worker, places.level, redactor)
+    outputs = (buffer.add, print_line) if places.is_printed else (buffer.add,)
+    tasks = [
+        asyncio.create_task(buffer.keep_flushing(), name="log lines"),
+        asyncio.create_task(_keep_counting(counter), name="sums"),
+    ]
+    try:
+        yield [file, LineSubscriber(worker, places.level, redactor, *outputs), counter]
+    finally:
+        await end(tasks, buffer.flush, counter.flush)
+        file.close()
+
+
+async def end(tasks: list[asyncio.Task[None]], *flushes: Callable[[], object]) -> None:
+    """End background tasks, then write what is left, if the store takes it soon."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LAST_FLUSH_S):
+            for flush in flushes:
+                written = flush()
+                if asyncio.iscoroutine(written):
+                    await written
+
+
+async def _keep_counting(counter: EventCounter) -> None:
+    while True:
+        await asyncio.sleep(COUNT_EVERY_S)
+        await counter.flush()
