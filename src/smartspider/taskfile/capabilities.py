@@ -70,5 +70,4 @@ NOT_BUILT: tuple[tuple[str, Finder], ...] = (
     ("cookies from the vault are", _given("use_cookie")),
     ("cookies from the vault are", _given("cookie_id")),
     ("account pools are", _given("account_pool")),
-    ("schedules are", _given("schedule")),
 )

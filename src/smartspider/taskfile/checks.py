@@ -13,6 +13,7 @@ from smartspider.taskfile.keys import did_you_mean, nearest
 from smartspider.taskfile.model import Task
 from smartspider.taskfile.pages import Follow, PageType, Selectors
 from smartspider.taskfile.rules import Rule
+from smartspider.taskfile.scheduling import Schedule, schedule_problems
 from smartspider.taskfile.sections import Adaptive
 from smartspider.taskfile.values import duration_s
 
@@ -28,6 +29,7 @@ def cross_problems(task: Task) -> list[Problem]:
         *_field_names(task),
         *_item_dedup(task),
         *_intervals(task),
+        *_schedule(task),
     ]
 
 
@@ -165,3 +167,8 @@ def _unknown(path: str, what: str, name: str, known: list[str]) -> Problem:
     near = nearest(name, known)
     hint = did_you_mean(near) if near else f"known: {', '.join(known)}" if known else ""
     return Problem(path, f"there is no {what} {name!r}", hint)
+
+
+def _schedule(task: Task) -> Iterator[Problem]:
+    if isinstance(task.schedule, Schedule):
+        yield from schedule_problems(task.schedule, "schedule.")

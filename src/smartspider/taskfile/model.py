@@ -10,6 +10,7 @@ from smartspider.core.request import DEFAULT_PAGE
 from smartspider.taskfile.forms import LIST, MARK, NUMBER, OBJECT, SWITCH, TEXT, Part, by_form
 from smartspider.taskfile.pages import Body, Follow, PageType, Pagination, Selectors
 from smartspider.taskfile.rules import StepForm
+from smartspider.taskfile.scheduling import Schedule
 from smartspider.taskfile.sections import (
     Alerts,
     Archive,
@@ -19,7 +20,6 @@ from smartspider.taskfile.sections import (
     Politeness,
     Recrawl,
     Retry,
-    Schedule,
     Scope,
     Sink,
     Traps,

@@ -1,4 +1,4 @@
-"""The sections of a task that say how it runs, from `scope` to `schedule`."""
+"""The sections of a task that say how it runs, from `scope` to `archive`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from smartspider.core.retry import DEFAULT_ON_STATUS
 from smartspider.taskfile.forms import LIST, MARK, NUMBER, OBJECT, SWITCH, TEXT, Part, by_form
 from smartspider.taskfile.values import (
     Count,
-    Cron,
     Depth,
     Domain,
     Duration,
@@ -20,7 +19,6 @@ from smartspider.taskfile.values import (
     Pattern,
     Share,
     Text,
-    Timezone,
     UserAgent,
 )
 
@@ -197,14 +195,3 @@ class Archive(Part):
     """What is kept of the pages themselves."""
 
     warc: bool = Field(default=False, description="Write the answers to WARC files.")
-
-
-class Schedule(Part):
-    """When runs start by themselves."""
-
-    cron: Cron = Field(description="Cron expression with 5 or 6 fields.", examples=["0 6 * * *"])
-    timezone: Timezone = Field(default="UTC", description="IANA name of the time zone.")
-    misfire: Literal["skip", "once", "all"] = Field(
-        default="once", description="What happens to starts that were missed."
-    )
-    overlap: bool = Field(default=False, description="A run may start while one is active.")

@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from smartspider.core.moments import iso_moment
 from smartspider.core.urls import host_of, normal_url
+from smartspider.taskfile.timing import cron_trouble, zone_trouble
 
 WRONG_VALUE = "wrong_value"
 
@@ -18,8 +19,6 @@ _FOLDER_NAME_BYTES = 255
 _HTTP = re.compile(r"\s*https?://", re.IGNORECASE)
 _DURATION = re.compile(r"[1-9][0-9]*[smhdw]")
 _UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_CRON_FIELD = re.compile(r"[0-9A-Za-z*/,?#\-]+")
-_TIMEZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+\-]*(/[A-Za-z0-9_+\-]+)*")
 _TEMPLATE = re.compile(r"\{[^{}]+\}")
 _HEADER_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _FRAMING = frozenset({"content-length", "transfer-encoding"})
@@ -121,18 +120,14 @@ def age_or_moment(value: str) -> tuple[float | None, float | None]:
 
 
 def _cron(value: str) -> str:
-    fields = value.split()
-    if len(fields) not in (5, 6):
-        raise wrong(f"has {len(fields)} fields", "cron takes 5 (or 6 with seconds), like '0 6 * * *'")
-    for field in fields:
-        if _CRON_FIELD.fullmatch(field) is None:
-            raise wrong(f"holds {field!r}, which is not a cron field", "like '*/15', '1-5', 'MON'")
+    if trouble := cron_trouble(value):
+        raise wrong(*trouble)
     return value
 
 
 def _timezone(value: str) -> str:
-    if _TIMEZONE.fullmatch(value) is None:
-        raise wrong("is not a time zone", "an IANA name, like 'UTC' or 'Europe/Berlin'")
+    if trouble := zone_trouble(value):
+        raise wrong(*trouble)
     return value
 
 
@@ -200,7 +195,9 @@ Duration = Annotated[
     str, AfterValidator(_duration), WithJsonSchema({"type": "string", "pattern": "^[1-9][0-9]*[smhdw]$"})
 ]
 Cron = Annotated[
-    str, AfterValidator(_cron), WithJsonSchema({"type": "string", "pattern": r"^\s*\S+(\s+\S+){4,5}\s*$"})
+    str,
+    AfterValidator(_cron),
+    WithJsonSchema({"type": "string", "pattern": r"^\s*(@[A-Za-z]+|\S+(\s+\S+){4,5})\s*$"}),
 ]
 Timezone = Annotated[str, AfterValidator(_timezone)]
 HeaderName = Annotated[str, AfterValidator(_header_name)]

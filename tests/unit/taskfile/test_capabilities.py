@@ -44,7 +44,6 @@ def test_a_task_that_needs_too_much_is_refused_with_one_line(seed: dict[str, Any
         ({"use_cookie": True}, "use_cookie"),
         ({"cookie_id": 3}, "cookie_id"),
         ({"account_pool": "a"}, "account_pool"),
-        ({"schedule": "0 6 * * *"}, "schedule"),
     ],
 )
 def test_what_is_not_built_is_named_by_its_path(

@@ -1,0 +1,202 @@
+"""When a schedule is due: cron in a time zone, an interval, or one moment. Pure: no clock, no chance.
+
+Cron is read as Debian's cron reads it. On the day clocks go forward, a time that does not exist is made up
+for as soon as the gap is over; on the day they go back, a time that comes twice is due the first time. A
+rule whose minute or hour begins with a star, and one with seconds, goes by real time instead: it is due in
+both hours and never in the gap.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import islice
+
+from smartspider.core.schedules import ScheduleRule, starts_at
+
+NICKNAMES = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+}
+LONGEST_CRON = 200
+LONGEST_ZONE = 64
+LONGEST_BACKLOG = 100
+"""Times that are made up for one by one at most; of more, the older ones are left out."""
+_COUNTED = 1000
+
+
+def cron_trouble(text: str) -> tuple[str, str] | None:
+    """What is wrong with a cron expression and what to try, or None."""
+    if text.strip().startswith("@"):
+        known = ", ".join(NICKNAMES)
+        return None if text.strip().lower() in NICKNAMES else ("is not a nickname of cron", f"one of {known}")
+    count = len(text.split())
+    if count not in (5, 6):
+        return f"has {count} fields", "cron takes 5 (or 6 with seconds), like '0 6 * * *'"
+    if len(text) > LONGEST_CRON:
+        return f"is longer than {LONGEST_CRON} characters", "make several schedules of it"
+    try:
+        has_time = next(_cron(text, datetime(2024, 1, 1, tzinfo=UTC)), None) is not None
+    except ValueError as error:
+        return f"is not a cron expression: {error}", "like '*/15 * * * *' or '0 6 * * MON-FRI'"
+    return None if has_time else ("never comes", "no month has that day")
+
+
+def zone_trouble(name: str) -> tuple[str, str] | None:
+    """What is wrong with the name of a time zone and what to try, or None."""
+    from zoneinfo import ZoneInfo
+
+    try:
+        if len(name) <= LONGEST_ZONE and name not in ("", "localtime"):
+            ZoneInfo(name)
+            return None
+    except (KeyError, ValueError, OSError):  # OSError: a folder of the time zone files
+        pass
+    return "is not a time zone", "an IANA name, like 'UTC' or 'Europe/Berlin'"
+
+
+def moment_of(text: str, timezone: str) -> float:
+    """The moment of an ISO 8601 text, in the time zone where it names none; raises `ValueError`."""
+    from zoneinfo import ZoneInfo
+
+    moment = datetime.fromisoformat(text)
+    try:
+        at = (moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(timezone))).timestamp()
+    except OverflowError as error:
+        raise ValueError(str(error)) from error
+    if not 0 <= at < 253_370_764_800:  # the year 9999
+        raise ValueError("before 1970 or after 9998")
+    return at
+
+
+def next_time(rule: ScheduleRule, after: float, last: float | None = None) -> float | None:
+    """When the rule is due the first time after a moment; None: never again.
+
+    `last` is a time an interval was due before: it goes on from there. Without, it begins now.
+    """
+    return next(_times(rule, after, last), None)
+
+
+def next_times(rule: ScheduleRule, after: float, last: float | None = None, *, count: int = 5) -> list[float]:
+    """The next times the rule is due, as far as there are so many."""
+    return list(islice(_times(rule, after, last), count))
+
+
+class Backlog:
+    """Times of a schedule that have come: `fire_at` is the one to deal with now, `passed` how many before it
+    are left out for it, and `next_at` what comes then.
+    """
+
+    def __init__(self, rule: ScheduleRule, fire_at: float, passed: int) -> None:
+        self.fire_at = fire_at
+        self.passed = passed
+        self.next_at = next_time(rule, fire_at, fire_at)
+
+
+def backlog(schedule_id: int, rule: ScheduleRule, first: float, now: float) -> Backlog:
+    """What to deal with of all the times from `first`, which has come, until now.
+
+    With `coalesce` the last of them; without, the first that is not too late, at most the
+    `LONGEST_BACKLOG` newest. When all are too late, the last of these.
+    """
+    newest = _newest(schedule_id, rule, first, now)
+    if rule.coalesce:
+        return Backlog(rule, newest, _count(rule, first, newest))
+    in_time = now - rule.misfire_s - rule.jitter_s
+    oldest = max(first, in_time)
+    candidates = [first] if first >= oldest else []
+    candidates += [at for at in _until(rule, max(oldest - 1e-3, first), newest, first) if at >= oldest]
+    fire_at = candidates[-LONGEST_BACKLOG:][0] if candidates else newest
+    return Backlog(rule, fire_at, _count(rule, first, fire_at))
+
+
+def _newest(schedule_id: int, rule: ScheduleRule, first: float, now: float) -> float:
+    """The last time whose start, jitter included, has come."""
+    if now <= first:
+        return first
+    low = _some_before(rule, first, now - rule.jitter_s)
+    found = max(first, low)
+    for at in _until(rule, found, now, first):
+        if starts_at(schedule_id, at, rule.jitter_s) > now:
+            break
+        found = at
+    return found
+
+
+def _some_before(rule: ScheduleRule, first: float, until: float) -> float:
+    """A time the rule is due at, near `until` and not after it, without a walk through all before."""
+    if until <= first or rule.at is not None:
+        return first
+    if rule.every_s is not None:
+        return round(first + math.floor((until - first) / rule.every_s) * rule.every_s, 3)
+    back = next(_cron(_expression(rule), _local(until, rule), is_reverse=True), None)
+    if back is None or back.timestamp() <= first:
+        return first
+    # Going back, cron does not see what was made up for after a gap; going forward from there it does.
+    return next(_times(rule, back.timestamp() - 1.0, first), first)
+
+
+def _until(rule: ScheduleRule, after: float, until: float, last: float) -> Iterator[float]:
+    for at in _times(rule, after, last):
+        if at > until:
+            return
+        yield at
+
+
+def _count(rule: ScheduleRule, first: float, until: float) -> int:
+    """How many times there are from one until before the other, at most so many as anybody cares for."""
+    if until <= first:
+        return 0
+    if rule.every_s is not None:
+        return round((until - first) / rule.every_s)
+    return 1 + sum(1 for at in islice(_until(rule, first, until, first), _COUNTED) if at < until)
+
+
+def _times(rule: ScheduleRule, after: float, last: float | None) -> Iterator[float]:
+    if rule.at is not None:
+        if rule.at > after:
+            yield rule.at
+    elif rule.every_s is not None:
+        yield from _interval(rule.every_s, after, last)
+    else:
+        for local in _cron(_expression(rule), _local(after, rule)):
+            at = local.timestamp()
+            if at > after:  # in the hour that comes twice, cron begins with the first one
+                yield at
+
+
+def _interval(every_s: float, after: float, last: float | None) -> Iterator[float]:
+    begin = after if last is None else last
+    number = max(1, math.floor((after - begin) / every_s))
+    while True:
+        at = round(begin + number * every_s, 3)
+        if at > after:
+            yield at
+        number += 1
+
+
+def _expression(rule: ScheduleRule) -> str:
+    text = (rule.cron or "").strip()
+    return NICKNAMES.get(text.lower(), text)
+
+
+def _local(at: float, rule: ScheduleRule) -> datetime:
+    from zoneinfo import ZoneInfo
+
+    return datetime.fromtimestamp(at, UTC if rule.timezone == "UTC" else ZoneInfo(rule.timezone))
+
+
+def _cron(expression: str, since: datetime, *, is_reverse: bool = False) -> Iterator[datetime]:
+    """The times of an expression from a moment on; raises `ValueError` with what is wrong with it."""
+    from cronsim import CronSim, CronSimError
+
+    try:
+        return iter(CronSim(expression, since, reverse=is_reverse))
+    except (CronSimError, AssertionError, TypeError, ValueError) as error:
+        raise ValueError(str(error)[:1].lower() + str(error)[1:] or "it cannot be read") from error
