@@ -2,39 +2,36 @@
 
 from __future__ import annotations
 
+import math
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
 
 import msgspec
 
 from smartspider.core.audit import AuditEntry
+from smartspider.core.errors import Problem, TaskInvalid
+from smartspider.core.moments import iso_moment
 from smartspider.interfaces.audit_log import AuditCheck
+from smartspider.views.audit import AuditCheckView, AuditView
+from smartspider.views.times import told_at
 
 
-class ToldEntry(msgspec.Struct, frozen=True):
-    """An entry with its moment as ISO 8601 and its detail as values."""
-
-    id: str
-    at: str
-    actor: str
-    action: str
-    subject: str
-    detail: Any
-    previous: str
-    hash: str
-
-
-class ToldCheck(msgspec.Struct, frozen=True):
-    """Whether the chain is whole; how many entries are sound, and the hash of the last of them."""
-
-    valid: bool
-    entries: int
-    head: str
-    broken_entry: str | None
-    reason: str
+def since(text: str) -> float:
+    """A moment as people write it, ISO 8601 or seconds; raises `TaskInvalid`."""
+    with suppress(ValueError, OverflowError):
+        return iso_moment(text).timestamp()
+    with suppress(ValueError):
+        number = float(text)
+        if math.isfinite(number):
+            return number
+    raise TaskInvalid(
+        f"since: {text[:40]!r} is not a moment",
+        (Problem("since", "it is not a moment", "for example 2026-07-01T12:00:00Z"),),
+        hint="for example 2026-07-01T12:00:00Z",
+    )
 
 
-def told(entry: AuditEntry) -> ToldEntry:
+def told(entry: AuditEntry) -> AuditView:
     """An entry in readable form, also one that somebody spoiled."""
     try:
         detail = msgspec.json.decode(entry.detail)
@@ -42,13 +39,13 @@ def told(entry: AuditEntry) -> ToldEntry:
         detail = entry.detail.decode(errors="replace")
     texts = (entry.actor, entry.action, entry.subject, entry.previous, entry.hash)
     actor, action, subject, previous, own = (text.encode(errors="replace").decode() for text in texts)
-    return ToldEntry(str(entry.id), moment(entry.at), actor, action, subject, detail, previous, own)
+    return AuditView(str(entry.id), told_at(entry.at), actor, action, subject, detail, previous, own)
 
 
-def told_check(check: AuditCheck) -> ToldCheck:
+def told_check(check: AuditCheck) -> AuditCheckView:
     """What came of a check, in readable form."""
     broken = check.broken
-    return ToldCheck(
+    return AuditCheckView(
         valid=broken is None,
         entries=check.head.id,
         head=check.head.hash,

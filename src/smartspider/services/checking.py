@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import msgspec
 
-from smartspider.core.errors import Problem
+from smartspider.core.errors import Problem, TaskInvalid
 from smartspider.core.tasks import TaskSpec
 from smartspider.services.compiled import compile_plan
 from smartspider.taskfile.capabilities import missing_capabilities
 from smartspider.taskfile.compile import compile_task
+from smartspider.taskfile.load import parse_task
 from smartspider.taskfile.model import Task
 from smartspider.taskfile.spec import spec_of
 
@@ -26,3 +29,13 @@ def check_task(task: Task) -> Checked:
     if not missing:
         compile_plan(compile_task(task))
     return Checked(spec_of(task), missing)
+
+
+async def check_document(document: object) -> Checked:
+    """The same for plain values, beside the event loop: a large task takes a while."""
+    return await asyncio.to_thread(lambda: check_task(parse_task(document)))
+
+
+def problems_of(error: TaskInvalid) -> list[Problem]:
+    """Everything that is wrong; at least one thing."""
+    return list(error.problems) or [Problem("", error.message, error.hint)]

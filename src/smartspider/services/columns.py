@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
+
+import msgspec
 
 from smartspider.core.columns import Column
 from smartspider.core.plan import Plan
+from smartspider.core.runs import Run
 from smartspider.pipeline import columns, item_schema
 from smartspider.pipeline.compile import Find
 from smartspider.plugins.registry import resolve
@@ -17,6 +20,29 @@ find_step: Find = partial(resolve, "step")
 def columns_of(plan: Plan) -> tuple[Column, ...]:
     """The columns of the rows after all steps, in task order, of all page types whose items are rows."""
     return columns.columns_of(plan, find_step)
+
+
+def plan_of_run(run: Run) -> Plan:
+    """The plan of a run, from its task as it was when the run was created."""
+    return _plan(run.spec)
+
+
+def columns_of_run(run: Run) -> tuple[Column, ...]:
+    """The columns of a run's rows."""
+    return _columns(run.spec)
+
+
+@lru_cache(maxsize=64)
+def _plan(spec: bytes) -> Plan:
+    from smartspider.taskfile.compile import compile_task
+    from smartspider.taskfile.load import parse_task
+
+    return compile_task(parse_task(msgspec.json.decode(spec)))
+
+
+@lru_cache(maxsize=256)
+def _columns(spec: bytes) -> tuple[Column, ...]:
+    return columns_of(_plan(spec))
 
 
 def schema_of(plan: Plan) -> dict[str, Any]:

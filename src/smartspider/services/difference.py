@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
-from typing import Any, Literal
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
+from typing import Any, cast
 
 import msgspec
 
@@ -12,37 +14,10 @@ from smartspider.core.errors import NotFound, TaskInvalid
 from smartspider.core.plan import Plan
 from smartspider.core.runs import Run
 from smartspider.interfaces.store import Store, StoredItem
+from smartspider.services.aside import Aside
 from smartspider.services.matching import Key, Matching
 from smartspider.services.unseen import UnseenPages
-
-
-class Edit(msgspec.Struct, frozen=True):
-    """A field of a row that is not what it was; missing is null."""
-
-    field: str
-    before: Any
-    after: Any
-
-
-class RowChange(msgspec.Struct, frozen=True):
-    """A row that is new, changed or gone. `row` is how it is now, or was before it went."""
-
-    kind: Literal["new", "changed", "gone"]
-    url: str
-    row: dict[str, Any]
-    edits: list[Edit] = []
-
-
-class ChangeCounts(msgspec.Struct, frozen=True):
-    """How many rows are what. Nothing is known about those that are `unseen`: their pages were skipped or
-    failed, or the later run keeps only rows that no earlier run of the task has.
-    """
-
-    new: int = 0
-    changed: int = 0
-    gone: int = 0
-    unchanged: int = 0
-    unseen: int = 0
+from smartspider.views.results import ChangeCounts, RowChange, RowEdit
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -83,15 +58,12 @@ async def difference(
             f"run {before.id} is of the task {before.task_name!r}, run {after.id} of {after.task_name!r}",
             hint="compare two runs of one task",
         )
-    with Matching() as matching:
-        key = await _load(matching, store, [before], after, key_fields(plan, fields))
-        pages = UnseenPages(store, before, after, plan.canonical)
-        leaves_out = bool(plan.items.keys) and plan.items.scope == "task" and plan.items.keep == "first"
-        if leaves_out or pages.are_possible:
-            for url in matching.left_urls():
-                if leaves_out or await pages.is_unseen(url):
-                    matching.set_aside(url)
-        yield Difference(before, after, key.told, ChangeCounts(*matching.counts()), matching)
+    async with Aside() as aside:
+        with Matching() as matching:
+            key = await _load(aside, matching, store, ([before], after), key_fields(plan, fields))
+            await _set_aside(aside, matching, UnseenPages(store, before, after, plan.canonical), plan)
+            counts = ChangeCounts(*await aside.do(matching.counts))
+            yield Difference(before, after, key.told, counts, matching)
 
 
 async def rows_of(
@@ -99,8 +71,9 @@ async def rows_of(
 ) -> AsyncIterator[Sequence[StoredItem]]:
     """The rows of a run, or only those that earlier runs of the task did not have like that."""
     earlier = await earlier_runs(store, run, plan) if only_changes else []
-    async for batch in changed_rows(store, run, earlier, plan):
-        yield batch
+    async with aclosing(cast("Any", changed_rows(store, run, earlier, plan))) as batches:
+        async for batch in batches:
+            yield batch
 
 
 async def changed_rows(
@@ -114,25 +87,19 @@ async def changed_rows(
         async for batch in store.items(run.id):
             yield batch
         return
-    with Matching() as matching:
-        await _load(matching, store, earlier, run, key_fields(plan, fields))
-        wanted = matching.arrived_ids()
-        following = next(wanted, None)
-        async for batch in store.items(run.id):
-            kept = []
-            for item in batch:
-                if item.id == following:
-                    kept.append(item)
-                    following = next(wanted, None)
-            if kept:
-                yield kept
+    async with Aside() as aside:
+        with Matching() as matching:
+            await _load(aside, matching, store, (earlier, run), key_fields(plan, fields))
+            async for batch in store.items(run.id):
+                arrived = await aside.do(matching.arrived_ids, batch[0].id, batch[-1].id)
+                if kept := [item for item in batch if item.id in arrived]:
+                    yield kept
 
 
 async def previous_run(store: Store, run: Run) -> Run:
     """The newest completed run of the same task before this one."""
-    for one in await store.find_runs(run.task_name):
-        if one.id < run.id and one.state == "completed":
-            return one
+    async for one in _completed_before(store, run, at_a_time=1):
+        return one
     raise NotFound(
         f"there is no completed run of {run.task_name!r} before run {run.id}",
         hint="`smartspider run list` shows the runs there are",
@@ -144,15 +111,25 @@ async def earlier_runs(store: Store, run: Run, plan: Plan) -> list[Run]:
 
     That is the run before; and where pages are left alone for a while, all that may have looked at them.
     """
-    runs = [
-        one for one in await store.find_runs(run.task_name) if one.id < run.id and one.state == "completed"
-    ]
-    if not runs:
-        return []
     reach_s = max(plan.recrawl.window_s or 0.0, plan.recrawl.max_s or 0.0)
-    since = runs[0].created_at - reach_s
-    further = [one for one in runs[1:] if (one.finished_at or 0.0) >= since] if reach_s else []
-    return [runs[0], *further]
+    found: list[Run] = []
+    async for one in _completed_before(store, run, at_a_time=100 if reach_s else 1):
+        if not found or (one.finished_at or 0.0) >= found[0].created_at - reach_s:
+            found.append(one)
+        if not reach_s:
+            break
+    return found
+
+
+async def _completed_before(store: Store, run: Run, at_a_time: int) -> AsyncIterator[Run]:
+    """Completed runs of the same task before this one, newest first."""
+    before = run.id
+    while page := await store.list_runs(
+        task_id=run.task_id, states=("completed",), before=before, limit=at_a_time
+    ):
+        for one in page:
+            yield one
+        before = page[-1].id
 
 
 def key_fields(plan: Plan, fields: Sequence[str] = ()) -> tuple[str, ...]:
@@ -168,23 +145,43 @@ def key_fields(plan: Plan, fields: Sequence[str] = ()) -> tuple[str, ...]:
 
 
 async def _load(
-    matching: Matching, store: Store, earlier: Sequence[Run], run: Run, fields: tuple[str, ...]
+    aside: Aside,
+    matching: Matching,
+    store: Store,
+    sides: tuple[Sequence[Run], Run],
+    fields: tuple[str, ...],
 ) -> Key:
     """Put the rows of both sides beside each other, and find out which belong together."""
+    earlier, run = sides
     for number, one in enumerate(earlier):
+        add = partial(matching.add_before, is_first=number == 0)
         async for batch in store.items(one.id):
-            matching.add_before(batch, fields, is_first=number == 0)
+            await aside.do(add, batch, fields)
         if number + 1 < len(earlier):
-            matching.end_run()
+            await aside.do(matching.end_run)
     async for batch in store.items(run.id):
-        matching.add_after(batch, fields)
-    return matching.match(fields)
+        await aside.do(matching.add_after, batch, fields)
+    return await aside.do(matching.match, fields)
 
 
-def _edits(before: dict[str, Any], after: dict[str, Any]) -> list[Edit]:
+async def _set_aside(aside: Aside, matching: Matching, pages: UnseenPages, plan: Plan) -> None:
+    """Leave out the rows about which nothing can be said."""
+    leaves_out = bool(plan.items.keys) and plan.items.scope == "task" and plan.items.keep == "first"
+    if not leaves_out and not pages.are_possible:
+        return
+    last = ""
+    while urls := await aside.do(matching.left_urls, last):
+        for url in urls:
+            if leaves_out or await pages.is_unseen(url):
+                matching.set_aside(url)
+        last = urls[-1]
+        await asyncio.sleep(0)
+
+
+def _edits(before: dict[str, Any], after: dict[str, Any]) -> list[RowEdit]:
     """Fields that differ, in the order of the later row."""
     return [
-        Edit(field, before.get(field), after.get(field))
+        RowEdit(field, before.get(field), after.get(field))
         for field in dict.fromkeys((*after, *before))
         if msgspec.json.encode(before.get(field), order="sorted")
         != msgspec.json.encode(after.get(field), order="sorted")

@@ -2,50 +2,99 @@
 
 from __future__ import annotations
 
+from urllib.parse import unquote_plus
+
 import msgspec
 
 from smartspider.core import admission
 from smartspider.core.errors import TaskInvalid
 from smartspider.core.fingerprint import fingerprint
 from smartspider.core.plan import Plan
-from smartspider.core.runs import Run
-from smartspider.core.urls import canonical_url, normal_url
+from smartspider.core.runs import UNFINISHED, Run
+from smartspider.core.urls import CanonicalRules, canonical_url, host_of, normal_url
 from smartspider.core.verdict import UrlState
-from smartspider.interfaces.store import Store, UrlRecord
+from smartspider.interfaces.insight import Insight, UrlStory
+from smartspider.interfaces.store import UrlRecord
+from smartspider.services.url_views import gate_view, record_view
+from smartspider.views.explain import DedupView, DroppedParam, ExplanationView, RobotsView, ScopeView
+
+PARAMS_SHOWN = 50
+NO_ROBOTS = RobotsView(is_obeyed=True, is_allowed=None, line=None, status=None, fetched_at=None)
 
 
-class Explanation(msgspec.Struct, frozen=True):
-    """What is known about a URL in one run."""
+class Asked(msgspec.Struct, frozen=True):
+    """A URL, normal and in the form that is compared."""
 
-    url: str
+    normal: str
     canonical: str
-    fingerprint: str
-    run_id: str
-    verdict: str
-    """One sentence."""
-    record: UrlRecord | None = None
+
+    @property
+    def fingerprint(self) -> bytes:
+        """Of a plain request for it."""
+        return fingerprint(self.canonical)
 
 
 async def explain(
-    store: Store, run: Run, plan: Plan, url: str, robots_line: str | None = None
-) -> Explanation:
-    """Why a URL was or was not fetched in a run. `robots_line` is the line of robots.txt that forbids it."""
+    insight: Insight, run: Run, plan: Plan, url: str, robots: RobotsView = NO_ROBOTS
+) -> ExplanationView:
+    """Why a URL was or was not fetched in a run. `robots` is what robots.txt says about it."""
+    asked = _asked(url, plan)
+    stories = await insight.stories(run.id, asked.fingerprint, asked.normal)
+    scope = ScopeView(is_inside=True, why="an entry URL of the task")
+    if not any(story.is_entry for story in stories):
+        host = host_of(asked.normal)
+        joined = [host] if await insight.has_visited(run.id, host) else []
+        refusal = admission.refusal(plan, plan.scope.joined_by(joined), asked.normal, asked.canonical)
+        scope = ScopeView(refusal is None, refusal or "inside the scope of the task")
+    story = stories[0] if stories else None
+    return ExplanationView(
+        url=asked.normal,
+        canonical=asked.canonical,
+        fingerprint=asked.fingerprint.hex(),
+        run_id=str(run.id),
+        task_id=str(run.task_id),
+        task=run.task_name,
+        run_state=run.state,
+        verdict=_known(story.record) if story is not None else _unknown(run, scope, robots),
+        dedup=_dedup(asked, plan.canonical, story),
+        scope=scope,
+        robots=robots,
+        gate=None if story is None else gate_view(story),
+        record=None if story is None else record_view(story),
+        others=[record_view(other) for other in stories[1:]],
+    )
+
+
+def _asked(url: str, plan: Plan) -> Asked:
     normal = normal_url(url)
     if normal is None:
         raise TaskInvalid(
-            f"{url!r} is not an http or https URL", hint="write it with its scheme: https://..."
+            f"{url[:200]!r} is not an http or https URL", hint="write it with its scheme: https://..."
         )
-    canonical = canonical_url(normal, plan.canonical)
-    print_ = fingerprint(canonical)
-    records = await store.find_urls(print_, run.id)
-    record = records[0] if records else None
-    if record is not None:
-        verdict = _known(record)
-    else:
-        visited = [receipt.host for receipt in await store.receipt(run.id)]
-        refusal = admission.refusal(plan, plan.scope.joined_by(visited), normal, canonical)
-        verdict = _unknown(run, refusal, robots_line)
-    return Explanation(normal, canonical, print_.hex(), str(run.id), verdict, record)
+    return Asked(normal, canonical_url(normal, plan.canonical))
+
+
+def _dedup(asked: Asked, rules: CanonicalRules, story: UrlStory | None) -> DedupView:
+    known_as = None if story is None or story.record.url == asked.normal else story.record.url
+    return DedupView(
+        canonical=asked.canonical,
+        fingerprint=asked.fingerprint.hex(),
+        dropped_params=dropped_params(asked.normal, rules),
+        is_known=story is not None,
+        known_as=known_as,
+    )
+
+
+def dropped_params(normal: str, rules: CanonicalRules) -> list[DroppedParam]:
+    """Query parameters that the form that is compared does not have, each once, and by which rule."""
+    parts = normal.partition("?")[2].split("&")
+    names = dict.fromkeys(
+        part.partition("=")[0] for part in parts if part and "?" not in canonical_url(f"x?{part}", rules)
+    )
+    return [
+        DroppedParam(unquote_plus(name), "dedup.ignore_params" if name in rules.ignore_params else "tracking")
+        for name in list(names)[:PARAMS_SHOWN]
+    ]
 
 
 def _known(record: UrlRecord) -> str:
@@ -62,12 +111,12 @@ def _known(record: UrlRecord) -> str:
     return sentences[record.state]
 
 
-def _unknown(run: Run, refusal: str | None, robots_line: str | None) -> str:
+def _unknown(run: Run, scope: ScopeView, robots: RobotsView) -> str:
     """No row: a rule keeps it out, or no page of the run linked to it."""
-    if refusal is not None:
-        return f"would not be fetched: {refusal}"
-    if robots_line is not None:
-        return f"would not be fetched: robots.txt says {robots_line!r}"
-    if run.counters.open:
+    if not scope.is_inside:
+        return f"would not be fetched: {scope.why}"
+    if robots.is_obeyed and robots.is_allowed is False:
+        return f"would not be fetched: robots.txt says {robots.line!r}"
+    if run.counters.open and run.state in UNFINISHED:
         return "not found so far: no page fetched yet links to it by a rule of the task"
     return "never found: no page of the run links to it by a rule of the task"

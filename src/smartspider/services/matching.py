@@ -119,16 +119,13 @@ class Matching:
         self._connection.execute("UPDATE before SET mate = 0 WHERE id IN (SELECT before_id FROM pair)")
         self._connection.execute("DELETE FROM pair")
 
-    def left_urls(self) -> Iterator[str]:
-        """Pages of rows that nothing matched, each once."""
-        self._connection.execute("CREATE INDEX before_left ON before (url) WHERE mate IS NULL")
-        last = ""
-        while found := self._connection.execute(
-            "SELECT DISTINCT url FROM before WHERE mate IS NULL AND url > ? ORDER BY url LIMIT 1000", (last,)
-        ).fetchall():
-            for (url,) in found:
-                last = str(url)
-                yield last
+    def left_urls(self, after: str = "") -> list[str]:
+        """Pages of rows that nothing matched, each once: some of them, those after a URL."""
+        self._connection.execute("CREATE INDEX IF NOT EXISTS before_left ON before (url) WHERE mate IS NULL")
+        found = self._connection.execute(
+            "SELECT DISTINCT url FROM before WHERE mate IS NULL AND url > ? ORDER BY url LIMIT 1000", (after,)
+        )
+        return [str(url) for (url,) in found]
 
     def set_aside(self, url: str) -> None:
         """Nothing can be said about the rows of a page."""
@@ -152,10 +149,10 @@ class Matching:
             (limit,),
         )
 
-    def arrived_ids(self) -> Iterator[int]:
-        """Ids of new and changed rows, in their order."""
-        for (item_id,) in self._connection.execute("SELECT id FROM after WHERE mate IS NOT 0 ORDER BY id"):
-            yield item_id
+    def arrived_ids(self, first: int, last: int) -> set[int]:
+        """Ids of new and changed rows, among those from one id to another."""
+        sql = "SELECT id FROM after WHERE id BETWEEN ? AND ? AND mate IS NOT 0"
+        return {item_id for (item_id,) in self._connection.execute(sql, (first, last))}
 
     def left(self, limit: int) -> Iterator[tuple[str, bytes]]:
         """Rows that are gone, in their order."""

@@ -17,7 +17,7 @@ async def rejects(store: Store, run_id: int, limit: int) -> AsyncIterator[dict[s
     after = 0
     while limit > 0 and (piece := await store.rejects(run_id, limit=min(limit, PIECE), after=after)):
         for one in piece:
-            yield _told(one, "value", "data")
+            yield told(one, "value", "data")
         limit, after = limit - len(piece), piece[-1].id
 
 
@@ -30,11 +30,11 @@ async def changes(
         piece := await store.cleaning(run_id, field=field, step=step, limit=min(limit, PIECE), after=after)
     ):
         for one in piece:
-            yield _told(one, "before", "after")
+            yield told(one, "before", "after")
         limit, after = limit - len(piece), piece[-1].id
 
 
-def _told(stored: msgspec.Struct, *values: str) -> dict[str, Any]:
+def told(stored: msgspec.Struct, *values: str) -> dict[str, Any]:
     """A row as people and programs read it: ids are opaque text, values are what they stand for."""
     told = msgspec.structs.asdict(stored)
     told["id"], told["run_id"] = str(told["id"]), str(told["run_id"])

@@ -18,6 +18,7 @@ from smartspider.plugins import registry
 from smartspider.sinks.compression import COMPRESSIONS, compression_of
 from smartspider.sinks.files import check_target
 from smartspider.sinks.split import SplitSink, part_of
+from smartspider.sinks.streamed import StreamedFile
 
 ENVELOPE = (
     Column("url"), Column("run"), Column("fingerprint"), Column("time", "datetime"), Column("data", "json"),
@@ -26,7 +27,8 @@ ENVELOPE = (
 
 _OWN_DATABASE = "smartspider.db"
 
-Output = Callable[[Path, Sequence[Column], OutputOptions], Sink]
+Output = Callable[..., Sink]
+"""Made of a path, columns and options; formats that only add bytes take a `StreamedFile` as well."""
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -63,6 +65,32 @@ def open_output(path: Path, columns: Sequence[Column], options: OutputOptions = 
     return output(path, columns, options)
 
 
+def output_path(format_: str, compression: str | None, name: str, columns: Sequence[Column]) -> Path:
+    """What a file of rows is called in a format; raises what is wrong with the choice."""
+    if format_ not in registry.known("output"):
+        raise TaskInvalid(
+            f"there is no format {format_[:40]!r}", hint=f"known are {', '.join(registry.known('output'))}"
+        )
+    if compression is not None and compression not in COMPRESSIONS:
+        raise TaskInvalid(
+            f"there is no compression {compression[:40]!r}", hint=f"known are {', '.join(COMPRESSIONS)}"
+        )
+    path = Path(f"{name}.{format_}" + (f".{compression}" if compression else ""))
+    _require_room(path, _output_for(path), columns)
+    return path
+
+
+def open_stream(
+    path: Path, columns: Sequence[Column], options: OutputOptions
+) -> tuple[Sink, StreamedFile] | None:
+    """A sink whose bytes can be taken while it is written; None where the format must be whole first."""
+    output = _output_for(path)
+    if not getattr(output, "is_compressible", False):
+        return None
+    streamed = StreamedFile(path)
+    return output(path, columns, options, streamed), streamed
+
+
 async def write_outputs(
     batches: AsyncIterator[Sequence[StoredItem]],
     paths: Sequence[Path],
@@ -80,7 +108,7 @@ async def write_outputs(
             async for batch in batches:
                 rows += len(batch)
                 for item in batch:
-                    data = _with_envelope(item) if options.has_envelope else item.data
+                    data = with_envelope(item) if options.has_envelope else item.data
                     for sink in sinks:
                         sink.write_encoded(data)
         for sink in sinks:
@@ -126,11 +154,12 @@ def _choice() -> str:
     return f"a name that ends in {', '.join(names)} or {last}; text also with {endings} after it"
 
 
-def _with_envelope(item: StoredItem) -> bytes:
+def with_envelope(item: StoredItem, data: bytes | None = None) -> bytes:
+    """A row, or what is to be told of it, beside where it comes from."""
     head = {
         "url": item.url,
         "run": str(item.run_id),
         "fingerprint": content_fingerprint(item.data).hex(),
         "time": datetime.fromtimestamp(item.created_at, UTC).isoformat(),
     }
-    return msgspec.json.encode({**head, "data": msgspec.Raw(item.data)})
+    return msgspec.json.encode({**head, "data": msgspec.Raw(item.data if data is None else data)})

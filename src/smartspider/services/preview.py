@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from smartspider.core.errors import PrivateAddress
 from smartspider.core.extraction import Item, Rejected, StepCount
 
 FOLLOWED_SHOWN = 5
@@ -61,6 +62,14 @@ class Preview(msgspec.Struct, frozen=True):
     rows: list[Item]
     columns: list[str]
     coverage: list[Coverage]
+
+
+def require_public(preview: Preview) -> None:
+    """Raises `PrivateAddress` when that alone is why nothing was seen."""
+    start = f"{PrivateAddress.code}: "
+    refused = [one.reason.removeprefix(start) for one in preview.failures if one.reason.startswith(start)]
+    if not preview.pages and refused and len(refused) == len(preview.failures):
+        raise PrivateAddress(refused[0], hint="the installation's settings decide which are open")
 
 
 def told_rejects(rejected: Sequence[Rejected]) -> list[dict[str, Any]]:

@@ -1,44 +1,59 @@
-"""A look at the rows of a run."""
+"""A look at the rows of a run: which of them, which of their fields, in which order."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import aclosing
 from difflib import get_close_matches
 from typing import Any, cast
 
+from smartspider.core.conditions import Condition, Operator, parse_path, quoted, row_test
 from smartspider.core.errors import TaskInvalid
 from smartspider.core.extraction import Item
 from smartspider.interfaces.store import Store
-from smartspider.sinks.cells import decode_row, text_of
+from smartspider.sinks.cells import decode_row
 
-Wanted = tuple[str, str]
-"""A field, and the text its value must be: text as it stands, null empty, anything else as JSON."""
+MAX_CONDITIONS = 10
+COMMITTED = "created_at"
+"""Sorts by when rows were committed, which costs nothing; where a task has such a field, it is that field."""
+
+_SIGNS: dict[str, Operator] = {
+    "=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "~": "contains",
+}  # fmt: skip
+_CONDITION = re.compile(r'((?:"(?:[^"\\]|\\.)*"|[^"=!<>~]|!(?!=))*)(!=|<=|>=|[=<>~])(.*)', re.DOTALL)
 
 
-async def find_rows(store: Store, run_id: int, limit: int, wanted: Sequence[Wanted] = ()) -> list[Item]:
-    """The first rows of a run that are as wanted."""
+async def find_rows(store: Store, run_id: int, limit: int, where: Sequence[Condition] = ()) -> list[Item]:
+    """The first rows of a run that fulfil the conditions."""
+    fits = row_test(where)
     rows: list[Item] = []
     async with aclosing(cast("Any", store.items(run_id))) as batches:
         async for batch in batches:
             for stored in batch:
                 row = decode_row(stored.data)
-                if all(_text(row.get(name)) == text for name, text in wanted):
+                if fits is None or fits(row):
                     rows.append(row)
                     if len(rows) >= limit:
                         return rows
     return rows
 
 
-def parse_wanted(texts: Sequence[str], known: Sequence[str]) -> tuple[Wanted, ...]:
-    """`field=value`, as a person writes it."""
-    wanted = []
-    for text in texts:
-        name, sign, value = text.partition("=")
-        if not sign:
-            raise TaskInvalid(f"{text!r} says nothing about a field", hint="write field=value")
-        wanted.append((check_field(name.strip(), known), value))
-    return tuple(wanted)
+def parse_where(texts: Sequence[str], known: Sequence[str]) -> tuple[Condition, ...]:
+    """`field=value`, `field>=3`, `field~part`, `field?`, as a person writes them."""
+    if len(texts) > MAX_CONDITIONS:
+        raise TaskInvalid(f"{len(texts)} conditions are too many", hint=f"{MAX_CONDITIONS} may be given")
+    return tuple(_condition(text, known) for text in texts)
+
+
+def parse_sort(text: str, known: Sequence[str]) -> tuple[str | None, bool]:
+    """`price` or `-price`: the path, None for the order of committing, and whether it is turned around."""
+    name = text.strip()
+    is_descending = name.startswith("-") and name not in known
+    name = name.removeprefix("-").strip() if is_descending else name
+    if name == COMMITTED and name not in known:
+        return None, is_descending
+    return check_path(name, known), is_descending
 
 
 def parse_fields(text: str, known: Sequence[str]) -> list[str]:
@@ -46,16 +61,33 @@ def parse_fields(text: str, known: Sequence[str]) -> list[str]:
     return [check_field(name.strip(), known) for name in text.split(",") if name.strip()]
 
 
+def check_path(text: str, known: Sequence[str]) -> str:
+    """The path, if it begins with a field there is. A field's own name is one, whatever stands in it."""
+    if text in known:
+        return text if re.fullmatch(r"\w+", text) else quoted(text)
+    check_field(str(parse_path(text)[0]) if text else "", known)
+    return text
+
+
 def check_field(name: str, known: Sequence[str]) -> str:
     """The name, if there is a field of it."""
     if name in known:
         return name
-    nearest = get_close_matches(name, known, n=2)
+    nearest = get_close_matches(name[:100], known, n=2)
     meant = f"{' or '.join(map(repr, nearest))}; " if nearest else ""
     raise TaskInvalid(
-        f"the rows have no field {name!r}", hint=f"{meant}they have {', '.join(known) or 'no fields at all'}"
+        f"the rows have no field {name[:100]!r}",
+        hint=f"{meant}they have {', '.join(known) or 'no fields at all'}",
     )
 
 
-def _text(value: Any) -> str:
-    return "" if value is None else text_of(value)
+def _condition(text: str, known: Sequence[str]) -> Condition:
+    found = _CONDITION.fullmatch(text)
+    if found is not None:
+        return Condition(check_path(found[1].strip(), known), _SIGNS[found[2]], found[3])
+    if text.rstrip().endswith("?"):
+        return Condition(check_path(text.rstrip()[:-1].strip(), known), "exists")
+    raise TaskInvalid(
+        f"{text[:100]!r} says nothing about a field",
+        hint="write field=value; there are also != < <= > >=, field~part and field?",
+    )

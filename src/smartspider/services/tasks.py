@@ -8,7 +8,8 @@ from typing import Literal
 
 import msgspec
 
-from smartspider.core.errors import Conflict, NotFound, TaskInvalid
+from smartspider.core.access import Principal, require
+from smartspider.core.errors import Conflict, NotFound, Outdated, Problem, TaskInvalid
 from smartspider.core.tasks import MAX_NOTE, TaskRecord, TaskSpec, TaskVersion
 from smartspider.interfaces.task_store import TaskStore
 from smartspider.services.spec_difference import SpecChange, spec_difference
@@ -40,10 +41,72 @@ class Comparison(msgspec.Struct, frozen=True):
     changes: list[SpecChange]
 
 
+async def find_task(tasks: TaskStore, text: str, *, or_deleted: bool = False) -> TaskRecord:
+    """The task with an id or a name, as paths and queries have them; a deleted one only by its id."""
+    if text.isascii() and text.isdecimal() and len(text) <= 18:
+        with suppress(NotFound):  # then it may be a name
+            task = await tasks.get(int(text))
+            if or_deleted or not task.is_deleted:
+                return task
+    try:
+        return await tasks.get(text)
+    except NotFound:
+        raise NotFound(
+            f"there is no task {text[:100]!r}", hint="GET /api/tasks lists the tasks there are"
+        ) from None
+
+
+async def find_own_task(tasks: TaskStore, text: str, principal: Principal) -> TaskRecord:
+    """A task that the principal may change; raises `Forbidden` before anything else is looked at."""
+    task = await find_task(tasks, text)
+    require(principal, "tasks", "write", owner=task.owner)
+    return task
+
+
+async def create(tasks: TaskStore, spec: TaskSpec, principal: Principal, note: str = "") -> Applied:
+    """A new task, which belongs to who made it."""
+    require(principal, "tasks", "write")
+    _check_note(note)
+    return Applied("created", await tasks.create(spec, actor=principal.name, note=note), [])
+
+
+async def change(
+    tasks: TaskStore,
+    task: TaskRecord,
+    spec: TaskSpec,
+    principal: Principal,
+    *,
+    expected: int | None = None,
+    note: str = "",
+) -> Applied:
+    """Another version of a task, unless it is the same; `Outdated` when it is not what was expected."""
+    require(principal, "tasks", "write", owner=task.owner)
+    _check_note(note)
+    if spec.name != task.name:
+        problem = Problem("name", f"the task is called {task.name!r}, and a task keeps its name")
+        raise TaskInvalid(
+            f"the task {task.name!r} cannot become {spec.name!r}",
+            (problem,),
+            hint="create a task with the new name",
+        )
+    try:
+        new = await tasks.change(task.id, spec, actor=principal.name, note=note, expected_version=expected)
+    except Conflict as error:
+        raise Outdated(error.message, hint=error.hint) from error
+    if new.version == task.version:
+        return Applied("unchanged", new, [])
+    return Applied("changed", new, (await compare(tasks, new)).changes)
+
+
+async def delete(tasks: TaskStore, task: TaskRecord, principal: Principal) -> TaskRecord:
+    """Delete a task that has no unfinished run."""
+    require(principal, "tasks", "write", owner=task.owner)
+    return await tasks.delete(task.id, actor=principal.name)
+
+
 async def apply(tasks: TaskStore, spec: TaskSpec, *, actor: str, note: str = "") -> Applied:
     """Make sure that the task with this name is this one: created, changed, or left as it is."""
-    if len(note) > MAX_NOTE:
-        raise TaskInvalid(f"the note has {len(note)} characters", hint=f"{MAX_NOTE} is the most it may have")
+    _check_note(note)
     for _ in range(_TRIES):
         with suppress(Conflict, NotFound):
             return await _apply(tasks, spec, actor, note)
@@ -60,6 +123,11 @@ async def _apply(tasks: TaskStore, spec: TaskSpec, actor: str, note: str) -> App
     if new.version == old.version:
         return Applied("unchanged", new, [])
     return Applied("changed", new, (await compare(tasks, new)).changes)
+
+
+def _check_note(note: str) -> None:
+    if len(note) > MAX_NOTE:
+        raise TaskInvalid(f"the note has {len(note)} characters", hint=f"{MAX_NOTE} is the most it may have")
 
 
 async def compare(
@@ -88,3 +156,14 @@ async def history(
     if len(found) <= limit:
         revisions += [Revision(first, []) for first in found[-1:]]
     return revisions
+
+
+async def revision(tasks: TaskStore, task: TaskRecord, number: int) -> Revision:
+    """One version of a task, with what it changed."""
+    found = await tasks.versions(task.id, before=number + 1, limit=2)
+    if not found or found[0].number != number:
+        raise NotFound(
+            f"the task {task.name!r} has no version {number}", hint=f"it has versions 1 to {task.version}"
+        )
+    changes = spec_difference(found[1].spec, found[0].spec) if len(found) > 1 else []
+    return Revision(found[0], changes)

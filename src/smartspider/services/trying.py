@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from smartspider.core.errors import TaskInvalid
-from smartspider.core.extraction import Item
+from smartspider.core.errors import Problem, TaskInvalid
+from smartspider.core.extraction import Item, StepCount
 from smartspider.core.page import Page
 from smartspider.core.request import DEFAULT_PAGE
 from smartspider.services.compiled import compile_plan
@@ -27,6 +28,49 @@ class Tried(msgspec.Struct, frozen=True):
     engine: str
     items: list[Item]
     rejected: list[dict[str, Any]]
+    counts: dict[str, StepCount] = {}
+
+
+def rules_from(given: Mapping[str, Any]) -> Any:
+    """The rules of a request that names them as `rules`, `selectors` or `task`: one of these."""
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) != 1:
+        told = "none of them is there" if not named else f"{' and '.join(named)} are there"
+        what = f"one of {', '.join(given)} is needed, and {told}"
+        problem = Problem("", what, 'for example "rules": "h1::text"')
+        raise TaskInvalid(problem.message, (problem,), hint=problem.hint)
+    rules = given[named[0]]
+    match named[0]:
+        case "selectors":
+            return {"name": "try", "selectors": _with_fields(rules)}
+        case "task":
+            return {"name": "try", **rules}
+        case _:
+            return many(rules) if isinstance(rules, str) else rules
+
+
+def many(text: str) -> dict[str, Any]:
+    """A selector as a person types it, for everything it finds."""
+    if not text.strip():
+        raise TaskInvalid("the rules are empty", (Problem("rules", "it is empty", "for example: h1::text"),))
+    rule = plain_rule(text)
+    return {VALUE: {**(rule if isinstance(rule, dict) else {"expr": rule}), "many": True}}
+
+
+def warnings_of(status: int, tried: Tried) -> list[str]:
+    """What is worth a second look: a page that is an error, rules that find nothing."""
+    found = []
+    if not 200 <= status < 300:
+        found.append(f"the page answers {status}, and a crawl would not read it")
+    if not tried.items:
+        found.append("no item was found" if not tried.rejected else "every item was rejected")
+    fields = tried.items[0] if tried.items else {}
+    found += [
+        f"the field {field!r} was never found"
+        for field in fields
+        if all(item.get(field) in (None, "", [], {}) for item in tried.items)
+    ]
+    return found
 
 
 def task_from(url: str, rules: Any, page_type: str = DEFAULT_PAGE) -> dict[str, Any]:
@@ -36,12 +80,16 @@ def task_from(url: str, rules: Any, page_type: str = DEFAULT_PAGE) -> dict[str, 
     if isinstance(rules, dict) and rules.keys() & _TASK_KEYS:
         return {**head, **rules, "entry_urls": head["entry_urls"]}
     if isinstance(rules, dict) and rules and rules.keys() <= {"items", "fields"}:
-        if "fields" not in rules:
-            raise TaskInvalid("`items` alone gives no rows", hint='add "fields": {"title": "h2", ...}')
-        return {**head, "selectors": rules}
+        return {**head, "selectors": _with_fields(rules)}
     if isinstance(rules, dict) and not isinstance(rules.get("type"), str) and "expr" not in rules:
         return {**head, "selectors": {"fields": rules}}
     return {**head, "selectors": {"fields": {VALUE: rules}}}
+
+
+def _with_fields(selectors: dict[str, Any]) -> dict[str, Any]:
+    if "fields" not in selectors:
+        raise TaskInvalid("`items` alone gives no rows", hint='add "fields": {"title": "h2", ...}')
+    return selectors
 
 
 def plain_rule(text: str) -> str | dict[str, Any]:
@@ -61,4 +109,5 @@ def try_rules(task: dict[str, Any], page: Page) -> Tried:
         compiled.extractor.engine_of(request.page),
         extraction.items,
         told_rejects(extraction.rejected),
+        extraction.counts,
     )

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
+from smartspider.core.depth import deeply
 from smartspider.core.extraction import Item
 from smartspider.core.moments import iso_moment
 
-T = TypeVar("T")
-
-_DEEP = 20_000
-"""Frames for values nested as deep as a worker could read them: its stack may have been shorter."""
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
@@ -24,15 +20,15 @@ _encode = msgspec.json.Encoder().encode
 
 def decode_row(data: bytes) -> Item:
     """A stored row as an item."""
-    return _deeply(_decode, data)
+    return deeply(_decode, data)
 
 
 def encode_row(item: Item) -> bytes:
     """An item as the store keeps it. What UTF-8 cannot hold is replaced; NaN and infinity become null."""
     try:
-        return _deeply(_encode, item)
+        return deeply(_encode, item)
     except UnicodeEncodeError:
-        return _deeply(_encode, _clean(item))
+        return deeply(_encode, _clean(item))
 
 
 def writable(text: str) -> str:
@@ -42,7 +38,7 @@ def writable(text: str) -> str:
 
 def json_text(value: Any) -> str:
     """A value as JSON."""
-    return _deeply(_encode, value).decode()
+    return deeply(_encode, value).decode()
 
 
 def text_of(value: Any) -> str:
@@ -76,18 +72,6 @@ def distinct(names: Iterable[str], *, ignores_case: bool = False) -> list[str]:
         taken.add(key)
         made.append(wanted)
     return made
-
-
-def _deeply(work: Callable[[Any], T], value: Any) -> T:
-    try:
-        return work(value)
-    except RecursionError:
-        before = sys.getrecursionlimit()
-        sys.setrecursionlimit(max(before, _DEEP))
-        try:
-            return work(value)
-        finally:
-            sys.setrecursionlimit(before)
 
 
 def _clean(value: Any) -> Any:

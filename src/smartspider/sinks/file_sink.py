@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from smartspider.core.columns import Column
 from smartspider.core.extraction import Item
@@ -12,25 +12,37 @@ from smartspider.interfaces.sink import PLAIN, OutputOptions
 from smartspider.sinks.cells import encode_row, writable
 from smartspider.sinks.compression import compression_of
 from smartspider.sinks.files import PendingFile, translated
+from smartspider.sinks.streamed import StreamedFile
 
 
 class FileSink:
     """A `Sink` into one file. A format says how it begins, what a row is, how it ends, what it holds."""
 
     is_compressible: ClassVar[bool] = False
-    """Whether a further suffix such as `.gz` compresses the file."""
+    """Whether a further suffix such as `.gz` compresses the file. It is then written from beginning to end,
+    so that it can also be sent on the way.
+    """
     max_columns: ClassVar[int | None] = None
     """More the format cannot hold."""
 
-    def __init__(self, path: Path, columns: Sequence[Column], options: OutputOptions = PLAIN) -> None:
+    def __init__(
+        self,
+        path: Path,
+        columns: Sequence[Column],
+        options: OutputOptions = PLAIN,
+        streamed: StreamedFile | None = None,
+    ) -> None:
         self._path = path
         self._fields = [column.name for column in columns]
         self._columns = [Column(writable(column.name), column.kind) for column in columns]
         self._names = [column.name for column in self._columns]
         self._options = options
         self._is_sealed = False
-        compression = compression_of(path) if self.is_compressible else None
-        self._file = PendingFile(path, compression, sweeps=not options.is_split)
+        if streamed is not None:
+            self._file = cast("PendingFile", streamed)  # all that a format which only adds bytes needs
+        else:
+            compression = compression_of(path) if self.is_compressible else None
+            self._file = PendingFile(path, compression, sweeps=not options.is_split)
         try:
             self._begin()
         except BaseException:

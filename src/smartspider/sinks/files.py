@@ -49,7 +49,7 @@ class PendingFile:
                 if sweeps:
                     remove_orphans(self._target.parent, re.escape(self._target.name))
                 self.stream = self.pending.open("wb", buffering=_BUFFER_BYTES)
-                self._packed = _packed(self.stream, compression)
+                self._packed = packed(self.stream, compression)
         except StoreUnavailable:
             self._forget_folders()
             raise
@@ -155,7 +155,8 @@ def remove_orphans(folder: Path, names: str) -> None:
                     path.unlink()
 
 
-def _packed(stream: IO[bytes], compression: str | None) -> IO[bytes]:
+def packed(stream: IO[bytes], compression: str | None) -> IO[bytes]:
+    """A stream that compresses into another one; without a compression the stream itself."""
     if compression is None:
         return stream
     # Rows are small, and a call of a compressor is dear.

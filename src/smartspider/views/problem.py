@@ -25,6 +25,8 @@ class ProblemView(msgspec.Struct, frozen=True, omit_defaults=True):
     hint: str = ""
     errors: list[Wrong] = []
     type: str = "about:blank"
+    correlation_id: str = ""
+    """What to look for in the server's log, where something unexpected happened."""
 
 
 def problem_of(error: SmartSpiderError, status: int, title: str) -> ProblemView:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import msgspec
 
 from smartspider.core.runs import RunState
+from smartspider.views.preview import StepView
 
 
-class StatusView(msgspec.Struct, frozen=True):
-    """How a run stands: the counters, how fast it is, and when it may be over."""
+class RunView(msgspec.Struct, frozen=True):
+    """A run and what it counted."""
 
-    run_id: str
+    id: str | None
+    run_id: str | None
+    """The same; null: the task has no run yet."""
     task_id: str
     task: str
     version: int
@@ -29,22 +32,34 @@ class StatusView(msgspec.Struct, frozen=True):
     items: int
     rejected: int
     duplicates: int
+    """Items dropped as duplicates."""
     updated: int
     duplicate_urls: int
     bytes_read: int
-    pages_per_s: float
-    """Over the last half minute."""
+    broken_count: int
+    """Of the failed: fetched, but not readable."""
+    return_count: int
+    """Leases that came back from dead or silent workers."""
+    late_count: int
+    """Pages that came too late to be stored a second time."""
     error_rate: float
     """Failed requests among those that ended, 0 to 1."""
+    started_by: str
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+
+
+class StatusView(RunView, frozen=True):
+    """How a run stands: the counters, how fast it is, and when it may be over."""
+
+    pages_per_s: float
+    """Over the last half minute; of a run that is over, in all."""
     eta_s: float | None
     """Seconds until what is known now is fetched; null: not to be told."""
     eta_low_s: float | None
     eta_high_s: float | None
     running_workers: int
-    started_by: str
-    created_at: str
-    started_at: str | None
-    finished_at: str | None
 
 
 class HostView(msgspec.Struct, frozen=True):
@@ -87,18 +102,93 @@ class MetricsView(StatusView, frozen=True):
 
     hosts: list[HostView]
     workers: list[WorkerShare]
-    knobs: KnobsView
+    knobs: KnobsView | None
+    """Null: the task has no run yet, or one that this version cannot read any more."""
+    steps: dict[str, StepView]
+    """What each step did, by its name in the task."""
 
 
 class Started(msgspec.Struct, frozen=True):
-    """A run that was started, or goes on."""
+    """A run that was started, or was told to do something else, and what it does now."""
 
     run_id: str
+    task_id: str
+    state: RunState
+    reason: str
+
+
+class Retried(Started, frozen=True):
+    """A run that tries again."""
+
+    requests: int
+    """That are fetched once more."""
+
+
+class Turned(msgspec.Struct, frozen=True, rename={"before": "from", "after": "to"}):
+    """A knob before and after."""
+
+    before: float | None
+    after: float | None
+
+
+class TunedView(msgspec.Struct, frozen=True):
+    """What turning knobs replaced, and how they all are now."""
+
+    run_id: str
+    changed: dict[str, Turned]
+    knobs: KnobsView
+
+
+class Cause(msgspec.Struct, frozen=True, omit_defaults=True, rename={"advice": "try"}):
+    """Something that keeps a run from moving. `code` is stable and made for programs."""
+
+    code: str
+    what: str
+    advice: str
+    until: str | None = None
+    hosts: list[str] = []
+    """A few of them."""
+
+
+class StallView(msgspec.Struct, frozen=True):
+    """Whether a run moves; if not, why, and what to do."""
+
+    run_id: str
+    state: RunState
+    moving: bool
+    summary: str
+    pages_per_s: float
+    causes: list[Cause]
+
+
+class ReceiptHost(msgspec.Struct, frozen=True):
+    """How a host was treated in a run."""
+
+    host: str
+    requests: int
+    requests_per_s: float
+    smallest_gap_s: float | None
+    asked_delay_s: float
+    """The smallest delay that was in force while requests were spaced."""
+    refusals: int
+    """Answers 429 and 503, and timeouts."""
+    violations: int
+    """Gaps under the delay that was in force."""
+
+
+class ReceiptView(msgspec.Struct, frozen=True):
+    """The politeness receipt of a run."""
+
+    run_id: str
+    requests: int
+    violations: int
+    hosts: list[ReceiptHost]
 
 
 class FailureView(msgspec.Struct, frozen=True):
     """A request that ended in failure."""
 
+    id: str
     url: str
     state: str
     reason: str

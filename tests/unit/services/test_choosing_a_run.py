@@ -12,6 +12,7 @@ import pytest
 from smartspider.core.errors import NotAllowed, NotFound
 from smartspider.core.plan import Plan
 from smartspider.core.runs import Counters, Run, RunState
+from smartspider.core.workers import WorkerCard
 from smartspider.interfaces.audit_log import AuditFilter
 from smartspider.services.crawl import Summary, choose_run, summarise
 from smartspider.services.runs import find_run
@@ -33,7 +34,7 @@ def edited(plan: Plan) -> Plan:
 
 async def finish(ground: SqliteGround, run: Run) -> Run:
     await ground.store.set_state(run.id, "running")
-    worker = await ground.frontier.join("one")
+    worker = await ground.frontier.join(WorkerCard("one"))
     await settle(ground, *(done(lease) for lease in await take(ground, worker, run)))
     return await ground.store.finish(run.id)
 

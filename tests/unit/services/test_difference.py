@@ -20,10 +20,9 @@ from smartspider.core.rules import FieldRule, PagePlan, Rule
 from smartspider.core.runs import Run
 from smartspider.core.scope import Scope
 from smartspider.core.verdict import Close, Settlement
+from smartspider.core.workers import WorkerCard
 from smartspider.services.difference import (
-    ChangeCounts,
     Difference,
-    RowChange,
     changed_rows,
     difference,
     earlier_runs,
@@ -32,6 +31,7 @@ from smartspider.services.difference import (
 )
 from smartspider.testing.clock import ManualClock
 from smartspider.testing.sqlite import SqliteGround
+from smartspider.views.results import ChangeCounts, RowChange
 
 FIELDS: dict[str, FieldRule] = {name: Rule("css", "p") for name in ("sku", "price", "note")}
 Pages = dict[str, Sequence[Item] | str]
@@ -57,7 +57,7 @@ class Shop:
             msgspec.structs.replace(self.plan(*pages, name=name, **more), concurrency=64)
         )
         await self.store.set_state(run.id, "running")
-        worker = await self.ground.frontier.join("w")
+        worker = await self.ground.frontier.join(WorkerCard("w"))
         for _ in pages:
             await self.ground.clock.advance(1.0)
             (lease,) = (await self.ground.frontier.lease(worker, 1, [run.id])).leases
@@ -229,7 +229,7 @@ async def chain(shop: Shop, *paths: str) -> Run:
     """A run in which each page leads to the next, and the last has a row."""
     run = await shop.store.create_run(shop.plan(paths[0]))
     await shop.store.set_state(run.id, "running")
-    worker = await shop.ground.frontier.join("w")
+    worker = await shop.ground.frontier.join(WorkerCard("w"))
     for path, following in zip(paths, (*paths[1:], None), strict=True):
         await shop.ground.clock.advance(1.0)
         (lease,) = (await shop.ground.frontier.lease(worker, 1, [run.id])).leases

@@ -11,16 +11,18 @@ import pytest
 
 from smartspider.core.errors import TaskInvalid
 from smartspider.core.plan import Plan
-from smartspider.core.request import make_request
+from smartspider.core.request import Extras, make_request
 from smartspider.core.runs import Run
 from smartspider.core.scope import Scope
 from smartspider.core.traps import TrapGuards
 from smartspider.core.urls import CanonicalRules
 from smartspider.core.verdict import Close, Settlement
-from smartspider.services.explain import explain
+from smartspider.core.workers import WorkerCard
+from smartspider.services.explain import dropped_params, explain
 from smartspider.testing.clock import ManualClock
 from smartspider.testing.contracts.acts import HOST, closed, done, failed, landed, plan_of, settle, take, url
 from smartspider.testing.sqlite import SqliteGround
+from smartspider.views.explain import DroppedParam, RobotsView
 
 
 @pytest.fixture
@@ -44,7 +46,7 @@ async def run(ground: SqliteGround) -> Run:
     """A run with a row in every state."""
     run = await ground.store.create_run(PLAN)
     await ground.store.set_state(run.id, "running")
-    worker = await ground.frontier.join("worker-1")
+    worker = await ground.frontier.join(WorkerCard("worker-1"))
     leases = {lease.request.url.rpartition("/")[2]: lease for lease in await take(ground, worker, run)}
     away = make_request("http://o.example/")
     await settle(
@@ -64,7 +66,8 @@ async def run(ground: SqliteGround) -> Run:
 
 async def verdict(ground: SqliteGround, run: Run, path: str, robots: str | None = None) -> str:
     address = path if "//" in path else f"http://{HOST}/{path}"
-    return (await explain(ground.store, run, PLAN, address, robots)).verdict
+    says = RobotsView(is_obeyed=True, is_allowed=robots is None, line=robots, status=200, fetched_at=None)
+    return (await explain(ground.insight, run, PLAN, address, says)).verdict
 
 
 @pytest.mark.parametrize(
@@ -125,7 +128,7 @@ async def test_in_a_run_that_is_over_an_unknown_url_was_never_found(ground: Sqli
 
 
 async def test_an_explanation_names_what_was_looked_up(ground: SqliteGround, run: Run) -> None:
-    explanation = await explain(ground.store, run, PLAN, f"HTTP://{HOST}:80/done?sid=1#x")
+    explanation = await explain(ground.insight, run, PLAN, f"HTTP://{HOST}:80/done?sid=1#x")
     assert explanation.url == f"http://{HOST}/done?sid=1"
     assert explanation.canonical == f"http://{HOST}/done"
     assert explanation.fingerprint == url("done").fingerprint.hex()
@@ -136,4 +139,48 @@ async def test_an_explanation_names_what_was_looked_up(ground: SqliteGround, run
 
 async def test_what_is_no_url_is_a_usage_error(ground: SqliteGround, run: Run) -> None:
     with pytest.raises(TaskInvalid, match="is not an http or https URL"):
-        await explain(ground.store, run, PLAN, "example.com/x")
+        await explain(ground.insight, run, PLAN, "example.com/x")
+
+
+async def test_what_was_dropped_before_comparing_is_named_with_its_rule(
+    ground: SqliteGround, run: Run
+) -> None:
+    address = f"http://{HOST}/done?b=1&utm_source=x&sid=4&utm_source=y&gclid"
+    assert dropped_params(address, PLAN.canonical) == [
+        DroppedParam("utm_source", "tracking"),
+        DroppedParam("sid", "dedup.ignore_params"),
+        DroppedParam("gclid", "tracking"),
+    ]
+    dedup = (await explain(ground.insight, run, PLAN, f"http://{HOST}/done?sid=4")).dedup
+    assert (dedup.is_known, dedup.known_as) == (True, f"http://{HOST}/done")
+
+
+async def test_what_is_known_around_a_request_is_told(ground: SqliteGround, run: Run) -> None:
+    explanation = await explain(ground.insight, run, PLAN, f"http://{HOST}/done")
+    assert explanation.record is not None
+    assert [bytes(example) for example in explanation.record.examples] == [b'{"a":1}', b'{"a":2}']
+    assert explanation.record.is_entry
+    assert explanation.scope.is_inside
+    assert explanation.gate is not None
+    assert (explanation.gate.host, explanation.gate.in_flight, explanation.gate.per_host) == (HOST, 1, 64)
+    held = (await explain(ground.insight, run, PLAN, f"http://{HOST}/held")).record
+    assert held is not None
+    assert held.lease is not None
+    assert held.lease.worker == "worker-1"
+    late = (await explain(ground.insight, run, PLAN, f"http://{HOST}/late")).record
+    assert late is not None
+    assert late.due_at is not None
+    assert [failure.reason for failure in late.failures] == ["timeout"]
+
+
+async def test_a_request_with_a_body_is_found_by_its_url(ground: SqliteGround) -> None:
+    first, second = (
+        make_request(f"http://{HOST}/api", extras=Extras(method="POST", body=body)) for body in (b"1", b"22")
+    )
+    run = await ground.store.create_run(plan_of(first, second))
+    explanation = await explain(ground.insight, run, PLAN, f"http://{HOST}/api")
+    assert explanation.verdict == "not fetched yet: queued"
+    assert explanation.record is not None
+    found = [explanation.record, *explanation.others]
+    assert sorted((one.method, one.body_bytes) for one in found) == [("POST", 1), ("POST", 2)]
+    assert {one.fingerprint for one in found} == {first.fingerprint.hex(), second.fingerprint.hex()}

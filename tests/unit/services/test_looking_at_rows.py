@@ -8,9 +8,10 @@ from typing import Any, cast
 
 import pytest
 
+from smartspider.core.conditions import Condition
 from smartspider.core.errors import TaskInvalid
 from smartspider.interfaces.store import Store, StoredItem
-from smartspider.services.rows import find_rows, parse_fields, parse_wanted
+from smartspider.services.rows import find_rows, parse_fields, parse_sort, parse_where
 
 ROWS: list[dict[str, Any]] = [
     {"n": number, "even": number % 2 == 0, "tags": [number], "none": None, "name": f"row {number}"}
@@ -50,28 +51,86 @@ async def test_no_more_rows_are_read_than_wanted() -> None:
         ({"tags": "[7]"}, [7]),
         ({"none": "", "n": "1"}, [1]),
         ({"n": "11"}, []),
+        ({"n": "3.0"}, [3]),
     ],
 )
 async def test_rows_are_chosen_by_what_a_field_is_as_text(wanted: dict[str, str], numbers: list[int]) -> None:
-    rows = await find_rows(cast("Store", Items()), 1, 20, tuple(wanted.items()))
+    rows = await find_rows(
+        cast("Store", Items()), 1, 20, [Condition(name, "eq", text) for name, text in wanted.items()]
+    )
     assert [row["n"] for row in rows] == numbers
 
 
 def test_a_condition_may_have_more_signs_in_its_value() -> None:
-    assert parse_wanted(["a=b=c", " b =", "c= x"], ["a", "b", "c"]) == (("a", "b=c"), ("b", ""), ("c", " x"))
+    assert parse_where(["a=b=c", " b =", "c= x"], ["a", "b", "c"]) == (
+        Condition("a", "eq", "b=c"),
+        Condition("b", "eq", ""),
+        Condition("c", "eq", " x"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "condition"),
+    [
+        ("a!=1", Condition("a", "ne", "1")),
+        ("a<1", Condition("a", "lt", "1")),
+        ("a <= 1", Condition("a", "le", " 1")),
+        ("a>1", Condition("a", "gt", "1")),
+        ("a>=-1", Condition("a", "ge", "-1")),
+        ("a~b=c", Condition("a", "contains", "b=c")),
+        ("a=b~c", Condition("a", "eq", "b~c")),
+        ("a?", Condition("a", "exists")),
+        ("a=why?", Condition("a", "eq", "why?")),
+        ("a.b[0].c=x", Condition("a.b[0].c", "eq", "x")),
+        ('a."b=c"=d', Condition('a."b=c"', "eq", "d")),
+        ("x.y=1", Condition('"x.y"', "eq", "1")),
+        ("oh!=1", Condition("oh", "ne", "1")),
+        ("a=one\ntwo", Condition("a", "eq", "one\ntwo")),
+    ],
+)
+def test_conditions_are_written_with_signs(text: str, condition: Condition) -> None:
+    assert parse_where([text], ["a", "x.y", "oh"]) == (condition,)
+
+
+@pytest.mark.parametrize(
+    ("text", "sort"),
+    [
+        ("a", ("a", False)),
+        ("-a", ("a", True)),
+        ("a.b[1]", ("a.b[1]", False)),
+        ("created_at", (None, False)),
+        ("-created_at", (None, True)),
+        ("-b", ('"-b"', False)),
+    ],
+)
+def test_rows_are_sorted_by_a_field_or_by_their_age(text: str, sort: tuple[str | None, bool]) -> None:
+    assert parse_sort(text, ["a", "-b"]) == sort
+
+
+def test_a_field_of_the_name_of_the_age_is_a_field() -> None:
+    assert parse_sort("-created_at", ["created_at"]) == ("created_at", True)
+
+
+def test_too_many_conditions_are_refused() -> None:
+    with pytest.raises(TaskInvalid, match="11 conditions are too many"):
+        parse_where(["a=1"] * 11, ["a"])
 
 
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
-        ("name", "'name' says nothing about a field", "write field=value"),
+        (
+            "name",
+            "'name' says nothing about a field",
+            "write field=value; there are also != < <= > >=, field~part and field?",
+        ),
         ("nam=x", "the rows have no field 'nam'", "'name'; they have name, price"),
         ("=x", "the rows have no field ''", "they have name, price"),
     ],
 )
 def test_a_condition_that_means_nothing_is_refused(text: str, message: str, hint: str) -> None:
     with pytest.raises(TaskInvalid) as caught:
-        parse_wanted([text], ["name", "price"])
+        parse_where([text], ["name", "price"])
     assert (caught.value.message, caught.value.hint) == (message, hint)
 
 

@@ -1,0 +1,75 @@
+"""The machines and processes that work."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Sequence
+
+from smartspider.core.access import Principal, require
+from smartspider.core.errors import NotFound
+from smartspider.core.workers import WorkerRecord
+from smartspider.interfaces.worker_registry import WorkerRegistry
+from smartspider.views.nodes import Drained, NodeView, WorkerView
+from smartspider.views.times import told_at
+
+
+async def nodes(workers: WorkerRegistry) -> list[NodeView]:
+    """All machines by name, the one that answers among them also when nobody works there."""
+    found = await workers.find()
+    own = platform.node()
+    names = sorted({own, *(_node(one) for one in found)})
+    return [_view(name, [one for one in found if _node(one) == name], is_own=name == own) for name in names]
+
+
+async def drain(
+    workers: WorkerRegistry, principal: Principal, node: str, worker_id: int | None = None
+) -> Drained:
+    """Ask the workers of a machine to finish what they hold and leave, or one of them."""
+    require(principal, "nodes", "write")
+    known = [one for one in await workers.find() if _node(one) == node]
+    if not known or (worker_id is not None and worker_id not in {one.id for one in known}):
+        what = f"node {node[:100]!r}" if worker_id is None else f"worker {worker_id} on {node[:100]!r}"
+        raise NotFound(f"no worker is at work under the name of {what}", hint="GET /api/nodes lists them")
+    asked = await workers.drain(known[0].node, worker_id=worker_id, actor=principal.name)
+    return Drained(node, asked)
+
+
+def _node(worker: WorkerRecord) -> str:
+    """Workers of one command do not say where they are: here."""
+    return worker.node or platform.node()
+
+
+def _view(name: str, workers: Sequence[WorkerRecord], *, is_own: bool) -> NodeView:
+    slots, used = sum(one.slots for one in workers), sum(one.held for one in workers)
+    return NodeView(
+        node=name,
+        versions=sorted({one.version for one in workers if one.version}),
+        slots=slots,
+        used=used,
+        free=max(0, slots - used),
+        memory_bytes=sum(one.memory for one in workers),
+        load=[round(each, 2) for each in os.getloadavg()] if is_own else None,
+        cpus=os.cpu_count() if is_own else None,
+        workers=[_worker(one) for one in workers],
+    )
+
+
+def _worker(one: WorkerRecord) -> WorkerView:
+    return WorkerView(
+        id=str(one.id),
+        name=one.name,
+        node=_node(one),
+        pid=one.pid,
+        version=one.version,
+        state="dead" if not one.is_alive else "draining" if one.is_draining else "alive",
+        slots=one.slots,
+        used=one.held,
+        free=max(0, one.slots - one.held),
+        hosts=one.hosts,
+        run_ids=[str(run) for run in one.runs],
+        cpu_s=round(one.cpu_s, 2),
+        memory_bytes=one.memory,
+        joined_at=told_at(one.joined_at),
+        seen_at=told_at(one.seen_at),
+    )

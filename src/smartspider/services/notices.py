@@ -1,0 +1,96 @@
+"""Who is told when something becomes of a run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from smartspider.core.access import Principal, require
+from smartspider.core.errors import Problem, TaskInvalid
+from smartspider.core.notices import NoticeKind, NoticeName, NoticeTarget
+from smartspider.core.tasks import TaskRecord
+from smartspider.core.urls import normal_url
+from smartspider.fetch.addresses import AddressPolicy
+from smartspider.interfaces.audit_log import AuditLog
+from smartspider.interfaces.clock import Clock
+from smartspider.interfaces.notice_store import NoticeStore
+from smartspider.services.post import Post, Undelivered, letter
+from smartspider.views.notices import NoticeTargetMade, NoticeTargetView, TriedView, target_made, target_view
+from smartspider.views.times import told_at
+
+LONGEST = 2000
+_MAIL = re.compile(r"[^\s@<>,;:\"'()\[\]\\]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.\-]{0,250}[A-Za-z0-9])?")
+
+
+async def create(
+    notices: NoticeStore,
+    principal: Principal,
+    wanted: tuple[NoticeKind, str, Sequence[NoticeName]],
+    task: TaskRecord | None,
+    *,
+    policy: AddressPolicy,
+    secret_of: Callable[[int], str],
+) -> NoticeTargetMade:
+    """A new target; the secret of a webhook is told this one time."""
+    require(principal, "notices", "write", owner=None if task is None else task.owner)
+    kind, address, events = wanted
+    target = await notices.add_target(
+        kind,
+        _checked(kind, address, policy),
+        tuple(dict.fromkeys(events)),
+        task_id=None if task is None else task.id,
+        actor=principal.name,
+    )
+    return target_made(target, secret_of(target.id) if kind == "webhook" else None)
+
+
+def seen_by(principal: Principal, target: NoticeTarget) -> NoticeTargetView:
+    """A target as somebody may see it."""
+    return target_view(target, in_full=principal.owns(target.created_by))
+
+
+async def to_change(notices: NoticeStore, principal: Principal, target_id: int) -> NoticeTarget:
+    """A target that the principal may change."""
+    target = await notices.get_target(target_id)
+    require(principal, "notices", "write", owner=target.created_by)
+    return target
+
+
+async def delete(notices: NoticeStore, principal: Principal, target_id: int) -> None:
+    """Tell a target nothing more."""
+    target = await to_change(notices, principal, target_id)
+    await notices.delete_target(target.id, actor=principal.name)
+
+
+async def try_out(
+    target: NoticeTarget, post: Post, *, clock: Clock, audit: AuditLog, actor: str
+) -> TriedView:
+    """Send a notice for trying out, once."""
+    body = b'{"event":"test","at":"%b","run":{}}' % told_at(clock.now()).encode()
+    try:
+        await post.deliver(target, letter("test", body))
+    except Undelivered as error:
+        tested = TriedView(delivered=False, error=error.message)
+    else:
+        tested = TriedView(delivered=True, error="")
+    await audit.append(actor, "notice.tested", f"notice:{target.id}", {"delivered": tested.delivered})
+    return tested
+
+
+def _checked(kind: NoticeKind, address: str, policy: AddressPolicy) -> str:
+    if len(address) > LONGEST:
+        raise _wrong(f"is longer than {LONGEST} characters", "")
+    if kind == "email":
+        if _MAIL.fullmatch(address) is None:
+            raise _wrong("is not an email address", "one address, like ann@example.com")
+        return address
+    if not address.lower().startswith(("http://", "https://")) or normal_url(address) is None:
+        raise _wrong("is not an http(s) URL", "like https://hooks.example.com/smartspider")
+    refusal = policy.refuse_url(address)
+    if refusal is not None:
+        raise refusal
+    return address
+
+
+def _wrong(reason: str, hint: str) -> TaskInvalid:
+    return TaskInvalid(f"the address {reason}", (Problem("address", reason, hint),), hint=hint)

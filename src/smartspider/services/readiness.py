@@ -1,0 +1,77 @@
+"""Whether tasks can be run here: what has to be there, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from smartspider.core.errors import SmartSpiderError, StoreUnavailable
+from smartspider.interfaces.clock import Clock
+from smartspider.interfaces.leadership import Leadership
+from smartspider.interfaces.worker_registry import WorkerRegistry
+from smartspider.views.health import CheckView, ReadyView
+
+FRESH_S = 1.0
+"""Anybody may ask, so the answer is found at most this often."""
+
+Check = Callable[[], Awaitable[str]]
+"""Says that it is there, or raises what is missing."""
+
+
+class Readiness:
+    """The checks of a server, and what they said last."""
+
+    def __init__(self, clock: Clock, checks: Mapping[str, Check]) -> None:
+        self._clock = clock
+        self._checks = dict(checks)
+        self._known: tuple[float, ReadyView] | None = None
+
+    async def look(self) -> ReadyView:
+        """What is there and what is not, at most a moment old."""
+        now = self._clock.monotonic()
+        if self._known is None or now - self._known[0] >= FRESH_S:
+            found = [await _run(name, check) for name, check in self._checks.items()]
+            missing = [one.name for one in found if not one.ok]
+            self._known = (now, ReadyView(not missing, missing, found))
+        return self._known[1]
+
+
+async def _run(name: str, check: Check) -> CheckView:
+    try:
+        return CheckView(name, ok=True, detail=await check())
+    except StoreUnavailable:  # its words name the folder, which is nobody's business outside
+        return CheckView(name, ok=False, detail="the data folder cannot be written")
+    except SmartSpiderError as error:
+        return CheckView(name, ok=False, detail=error.message)
+
+
+def workers_alive(workers: WorkerRegistry) -> Check:
+    """Somebody takes up runs."""
+
+    async def check() -> str:
+        alive = [one for one in await workers.find() if one.is_alive and not one.is_draining]
+        if not alive:
+            raise SmartSpiderError("no worker is alive; runs wait until one is")
+        return f"{len(alive)} alive"
+
+    return check
+
+
+def keeper_leads(leadership: Leadership) -> Check:
+    """Somebody keeps house."""
+
+    async def check() -> str:
+        if await leadership.current() is None:
+            raise SmartSpiderError("no keeper leads; schedules and notices wait until one does")
+        return "a keeper leads"
+
+    return check
+
+
+def store_writable(check_writable: Callable[[], Awaitable[None]]) -> Check:
+    """What is said can be kept."""
+
+    async def check() -> str:
+        await check_writable()
+        return "writable"
+
+    return check

@@ -1,0 +1,90 @@
+"""Users: who may sign in, and as what. Admins keep them."""
+
+from __future__ import annotations
+
+import re
+
+from smartspider.core.access import Principal, Role, require
+from smartspider.core.errors import Problem, TaskInvalid
+from smartspider.core.tasks import SYSTEM
+from smartspider.interfaces.user_store import UserRecord
+from smartspider.services.access import Access
+from smartspider.services.passwords import check_new
+from smartspider.views.access import UserView
+from smartspider.views.times import told_at
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9._@-]{0,63}\Z")
+
+
+async def add(
+    access: Access, principal: Principal, name: str, role: Role, password: str | None = None
+) -> UserView:
+    """A new user; without a password only their tokens let them in."""
+    require(principal, "users", "write")
+    if not _NAME.match(name) or name == SYSTEM:
+        raise _not_valid(
+            "name", "a name has up to 64 letters, digits, dots, dashes, @ and _, and begins with a letter"
+        )
+    return user_view(
+        await access.users.add_user(name, await _hashed(access, name, password), role, actor=principal.name)
+    )
+
+
+async def find(access: Access, principal: Principal, *, after: int = 0, limit: int = 100) -> list[UserRecord]:
+    """Users in the order they were added."""
+    require(principal, "users", "read")
+    return await access.users.find_users(after=after, limit=limit)
+
+
+async def get(access: Access, principal: Principal, user: int | str) -> UserView:
+    """A user by id or name."""
+    require(principal, "users", "read")
+    return user_view(await access.users.get_user(user))
+
+
+async def change(
+    access: Access,
+    principal: Principal,
+    user: int | str,
+    *,
+    password: str | None = None,
+    role: Role | None = None,
+    is_enabled: bool | None = None,
+) -> UserView:
+    """Change what is given. All sessions of the user end."""
+    require(principal, "users", "write")
+    before = await access.users.get_user(user)
+    hashed = None if password is None else await _hashed(access, before.name, password)
+    changed = await access.users.change_user(
+        before.id, actor=principal.name, password=hashed, role=role, is_enabled=is_enabled
+    )
+    access.bearers.forget()
+    return user_view(changed)
+
+
+async def delete(access: Access, principal: Principal, user: int | str) -> None:
+    """Forget a user; their sessions and tokens end."""
+    require(principal, "users", "write")
+    record = await access.users.get_user(user)
+    await access.users.delete_user(record.id, actor=principal.name)
+    access.bearers.forget()
+
+
+def user_view(user: UserRecord) -> UserView:
+    """A user without what they sign in with."""
+    return UserView(
+        *(str(user.id), user.name, user.role, user.disabled_at is None, bool(user.password)),
+        created_at=told_at(user.created_at),
+        disabled_at=told_at(user.disabled_at),
+    )
+
+
+async def _hashed(access: Access, name: str, password: str | None) -> str:
+    if password is None:
+        return ""
+    check_new(password, name)
+    return await access.passwords.hashed(password)
+
+
+def _not_valid(path: str, message: str) -> TaskInvalid:
+    return TaskInvalid(message, (Problem(path, message),))

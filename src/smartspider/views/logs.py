@@ -1,0 +1,46 @@
+"""Log lines as they are told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from smartspider.core.logs import LEVEL_NAMES, StoredLine
+from smartspider.views.times import told_at
+
+
+class LogView(msgspec.Struct, frozen=True):
+    """A log line. `text` is for people, `error` the type of what went wrong, `fields` the rest."""
+
+    id: str
+    at: str
+    level: str
+    event: str
+    text: str
+    worker: str
+    task_id: str | None
+    run_id: str | None
+    host: str | None
+    url: str | None
+    error: str | None
+    fields: dict[str, Any]
+
+
+def log_view(stored: StoredLine) -> LogView:
+    """A line as it is told."""
+    line = stored.line
+    return LogView(
+        id=str(stored.id),
+        at=told_at(line.at),
+        level=LEVEL_NAMES.get(line.level, str(line.level)),
+        event=line.event,
+        text=line.text,
+        worker=line.worker,
+        task_id=None if line.task_id is None else str(line.task_id),
+        run_id=None if line.run_id is None else str(line.run_id),
+        host=line.host,
+        url=line.url,
+        error=line.error,
+        fields=line.fields,
+    )

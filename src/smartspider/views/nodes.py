@@ -1,0 +1,52 @@
+"""Machines and the processes that work on them, as they are told."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+
+class WorkerView(msgspec.Struct, frozen=True):
+    """A process that works."""
+
+    id: str
+    name: str
+    node: str
+    pid: int
+    version: str
+    state: Literal["alive", "draining", "dead"]
+    slots: int
+    used: int
+    """Requests in its hands."""
+    free: int
+    hosts: list[str]
+    """Of what it holds, a few."""
+    run_ids: list[str]
+    cpu_s: float
+    memory_bytes: int
+    joined_at: str
+    seen_at: str
+
+
+class NodeView(msgspec.Struct, frozen=True):
+    """A machine and its workers. Load and memory are told by the machine that answers, of itself."""
+
+    node: str
+    versions: list[str]
+    slots: int
+    used: int
+    free: int
+    memory_bytes: int
+    """Of all its workers."""
+    load: list[float] | None
+    """Over 1, 5 and 15 minutes."""
+    cpus: int | None
+    workers: list[WorkerView]
+
+
+class Drained(msgspec.Struct, frozen=True):
+    """How many workers were asked to finish what they hold and leave."""
+
+    node: str
+    asked: int

@@ -1,0 +1,117 @@
+"""Schedules as they are told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from smartspider.core.schedules import Firing, Outcome, Overlap, Schedule
+from smartspider.views.times import told_at
+
+
+class ScheduleView(msgspec.Struct, frozen=True):
+    """A schedule: exactly one of `cron`, `every_s` and `at` is not null."""
+
+    id: str
+    task_id: str
+    cron: str | None
+    every_s: float | None
+    at: str | None
+    timezone: str
+    misfire_s: float
+    coalesce: bool
+    overlap: Overlap
+    jitter_s: float
+    retries: int
+    retry_delay_s: float
+    enabled: bool
+    of_task: bool
+    """It stands in the task itself, and follows it."""
+    next_fire_at: str | None
+    """When it is due the next time; null: never again, or not as long as it is switched off."""
+    created_by: str
+    created_at: str
+    updated_at: str
+
+
+class ScheduleDetail(ScheduleView, frozen=True):
+    """A schedule, and the next times it is due."""
+
+    task: str
+    next_times: list[str]
+
+
+class FiringView(msgspec.Struct, frozen=True):
+    """One time a schedule was due, and what came of it. `run_id` is its newest run."""
+
+    schedule_id: str
+    fire_at: str
+    at: str
+    outcome: Outcome
+    reason: str
+    run_id: str | None
+    tries: int
+
+
+class PreviewedTimes(msgspec.Struct, frozen=True):
+    """The next times a rule would be due."""
+
+    timezone: str
+    next_times: list[str]
+
+
+class Fired(msgspec.Struct, frozen=True):
+    """A run that was started by hand."""
+
+    run_id: str
+    schedule_id: str
+
+
+def schedule_view(schedule: Schedule) -> ScheduleView:
+    """A schedule in a list."""
+    return ScheduleView(**_told(schedule))
+
+
+def schedule_detail(schedule: Schedule, task: str, times: list[float]) -> ScheduleDetail:
+    """A schedule by itself."""
+    return ScheduleDetail(**_told(schedule), task=task, next_times=[told_at(at) for at in times])
+
+
+def _told(schedule: Schedule) -> dict[str, Any]:
+    rule = schedule.rule
+    return {
+        "id": str(schedule.id),
+        "task_id": str(schedule.task_id),
+        "cron": rule.cron,
+        "every_s": rule.every_s,
+        "at": told_at(rule.at),
+        "timezone": rule.timezone,
+        "misfire_s": rule.misfire_s,
+        "coalesce": rule.coalesce,
+        "overlap": rule.overlap,
+        "jitter_s": rule.jitter_s,
+        "retries": rule.retries,
+        "retry_delay_s": rule.retry_delay_s,
+        "enabled": schedule.is_enabled,
+        "of_task": schedule.is_of_task,
+        "next_fire_at": told_at(schedule.next_fire_at) if schedule.is_enabled else None,
+        "created_by": schedule.created_by,
+        "created_at": told_at(schedule.created_at),
+        "updated_at": told_at(schedule.updated_at),
+    }
+
+
+def firing_view(firing: Firing) -> FiringView:
+    """A firing."""
+    return FiringView(
+        *(
+            str(firing.schedule_id),
+            told_at(firing.fire_at),
+            told_at(firing.at),
+            firing.outcome,
+            firing.reason,
+        ),
+        run_id=None if firing.run_id is None else str(firing.run_id),
+        tries=firing.tries,
+    )

@@ -1,0 +1,157 @@
+"""Why a run does not move, and what to do."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.services.scenes import NOW, gate, scene, standing, worker
+
+from smartspider.core.runs import Counters, RunState
+from smartspider.interfaces.insight import HeldRequest, Mark
+from smartspider.services.stall import Scene, judge
+
+MOVING = Mark(NOW - 30.0, 10)
+STUCK = Mark(NOW - 30.0, 40)
+
+
+def codes(of: Scene) -> list[str]:
+    view = judge(of)
+    assert not view.moving, view
+    assert view.summary
+    assert all(cause.what and cause.advice for cause in view.causes)
+    return [cause.code for cause in view.causes]
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "code"),
+    [
+        ("paused", "guard: 5 failures in a row", "paused_by_guard"),
+        ("paused", "paused by ann", "paused"),
+        ("stopped", "stopped by ann", "stopped"),
+        ("stopping", "limit: max_pages 5 reached", "limit"),
+        ("stopping", "stopped by ann", "stopping"),
+        ("completed", "limit: max_pages 5 reached", "limit"),
+        ("completed", "", "over"),
+        ("failed", "no entry URL was fetched", "over"),
+        ("cancelled", "", "over"),
+    ],
+)
+def test_the_state_of_a_run_can_be_all_there_is_to_say(state: RunState, reason: str, code: str) -> None:
+    of = standing(run_state=state, run_reason=reason, earlier=MOVING)
+    assert codes(scene(gate(), of=of, workers=())) == [code]
+    assert judge(scene(gate(), of=of)).state == state
+
+
+@pytest.mark.parametrize("state", ["queued", "running"])
+def test_without_workers_nothing_moves(state: RunState) -> None:
+    of = standing(run_state=state, earlier=MOVING)
+    assert codes(scene(gate(), of=of, workers=())) == ["no_worker"]
+    assert codes(scene(gate(), of=of, workers=(worker(is_alive=False),))) == ["no_worker"]
+    assert codes(scene(gate(), of=of, workers=(worker(is_draining=True),))) == ["all_draining"]
+    assert codes(scene(gate(), of=of, workers=(worker(seen_at=NOW - 300.0),))) == ["workers_silent"]
+
+
+def test_a_queued_run_waits_for_a_worker_with_a_free_slot() -> None:
+    queued = standing(run_state="queued", resumed_at=None)
+    assert codes(scene(gate(), of=queued)) == ["queued"]
+    assert codes(scene(gate(), of=queued, workers=(worker(held=16),))) == ["workers_busy"]
+
+
+def test_a_run_with_nothing_left_is_about_to_end() -> None:
+    of = standing(Counters(total=5, done=5), earlier=MOVING)
+    assert codes(scene(of=of)) == ["nothing_left"]
+
+
+def test_a_held_host_is_named_with_its_time_also_right_after_the_last_page() -> None:
+    held = gate(held_until=NOW + 60.0, opens_at=NOW + 60.0, hold_reason="429 with Retry-After")
+    view = judge(scene(held, of=standing(earlier=MOVING)))
+    assert not view.moving
+    (cause,) = view.causes
+    assert (cause.code, cause.hosts) == ("host_held", ["a.example"])
+    assert cause.until == "1970-01-01T00:17:40.000Z"
+    assert "429 with Retry-After" in view.summary
+
+
+@pytest.mark.parametrize(
+    ("set_by", "code"),
+    [
+        ("task", "host_delay"),
+        ("robots.txt", "robots_delay"),
+        ("adaptive", "adaptive_delay"),
+        ("operator", "operator_delay"),
+    ],
+)
+def test_a_long_delay_is_told_with_who_set_it(set_by: str, code: str) -> None:
+    slow = gate(delay_s=120.0, opens_at=NOW + 100.0, set_by=set_by)
+    view = judge(scene(slow, of=standing(earlier=STUCK)))
+    assert not view.moving
+    assert [cause.code for cause in view.causes] == [code]
+    assert f"set by {set_by}" in view.causes[0].what
+
+
+def test_a_short_delay_is_no_stall() -> None:
+    polite = gate(delay_s=1.0, opens_at=NOW + 0.8, set_by="task")
+    view = judge(scene(polite, of=standing(earlier=MOVING)))
+    assert view.moving
+    assert "1 pages a second" in view.summary
+    assert "set by task" in view.summary
+
+
+def test_one_open_gate_is_enough_to_move() -> None:
+    held = gate(host="b.example", held_until=NOW + 60.0, opens_at=NOW + 60.0)
+    view = judge(scene(gate(), held, of=standing(earlier=MOVING)))
+    assert view.moving
+    assert [cause.hosts for cause in view.causes] == [["b.example"]]
+
+
+def test_full_gates_are_told_apart() -> None:
+    of = standing(earlier=STUCK, run_in_flight=4)
+    assert codes(scene(gate(in_flight=4, held=4), of=of)) == ["slow_answers", "host_full"]
+    assert codes(scene(gate(in_flight=1, is_on_trial=True), of=of)) == ["slow_answers", "host_on_trial"]
+    domain = gate(per_domain=2, in_flight=1, in_flight_domain=2)
+    assert codes(scene(domain, of=of)) == ["slow_answers", "domain_full"]
+
+
+def test_a_host_that_others_fill_stops_a_run_that_has_nothing_in_flight() -> None:
+    assert codes(scene(gate(in_flight=4), of=standing(earlier=MOVING))) == ["host_full"]
+
+
+def test_requests_in_flight_are_told_with_the_age_of_the_oldest() -> None:
+    held = HeldRequest("http://a.example/", "a.example", "worker 1", NOW + 30.0, NOW - 25.0)
+    of = standing(earlier=STUCK, run_in_flight=2)
+    view = judge(scene(gate(), of=of, concurrency=2, oldest=[held]))
+    assert [cause.code for cause in view.causes] == ["slow_answers", "concurrency_full"]
+    assert all("the oldest for 25 s" in cause.what for cause in view.causes)
+
+
+def test_a_run_at_its_concurrency_that_gets_answers_moves() -> None:
+    view = judge(scene(gate(), of=standing(earlier=MOVING, run_in_flight=2), concurrency=2))
+    assert view.moving
+    assert view.causes[0].code == "concurrency_full"
+
+
+def test_what_waits_to_be_tried_again_says_when() -> None:
+    of = standing(earlier=STUCK)
+    view = judge(scene(of=of, waiting=60, next_due_at=NOW + 42.0))
+    assert [cause.code for cause in view.causes] == ["waiting_for_retry"]
+    assert "in 42 s" in view.summary
+    assert view.causes[0].until is not None
+
+
+def test_a_run_that_could_move_and_does_not_is_told_so() -> None:
+    of = standing(earlier=STUCK)
+    assert codes(scene(gate(), of=of)) == ["not_asked"]
+    assert codes(scene(gate(), of=of, workers=(worker(held=16),))) == ["workers_busy"]
+
+
+def test_a_run_that_has_just_begun_is_given_its_chance() -> None:
+    of = standing(Counters(total=1), resumed_at=NOW - 1.0, earlier=Mark(NOW - 30.0, 0))
+    view = judge(scene(gate(queued=1), of=of))
+    assert view.moving
+    assert "just begun" in view.summary
+
+
+def test_what_waits_for_a_held_host_names_the_hold_first() -> None:
+    held = gate(queued=0, held_until=NOW + 60.0, opens_at=NOW + 60.0, hold_reason="http 429")
+    view = judge(scene(held, of=standing(earlier=MOVING), waiting=1, next_due_at=NOW + 60.0))
+    assert not view.moving
+    assert [cause.code for cause in view.causes] == ["host_held", "waiting_for_retry"]
