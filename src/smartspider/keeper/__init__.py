@@ -1,1 +1,1 @@
-"""The leader's duties, one file each; `keeper.Keeper` does them in turn."""
+"""The keeper: one leads and does the house's duties. Read `keeper.py`, then `duties.py`, the list of them."""

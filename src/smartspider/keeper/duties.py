@@ -1,0 +1,69 @@
+"""The duties of a leader, and what they are done with."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import msgspec
+
+from smartspider.interfaces.answer_store import AnswerStore
+from smartspider.interfaces.clock import Clock
+from smartspider.interfaces.event_feed import EventFeed
+from smartspider.interfaces.frontier import Frontier
+from smartspider.interfaces.log_store import LogStore
+from smartspider.interfaces.notice_store import NoticeStore
+from smartspider.interfaces.replay import Replay
+from smartspider.interfaces.store import Store
+from smartspider.interfaces.user_store import UserStore
+from smartspider.interfaces.worker_registry import WorkerRegistry
+from smartspider.keeper.duty import Duty
+from smartspider.keeper.health import CheckHealth
+from smartspider.keeper.runs import Complete, Reclaim, ReplayOpen
+from smartspider.keeper.scheduling import FireSchedules, FollowTasks, RetryFirings
+from smartspider.keeper.telling import DeliverNotices, WriteNotices
+from smartspider.keeper.tidying import ForgetRuns, SweepOld, TrimEvents, TrimLogs
+from smartspider.services.post import Post
+from smartspider.services.retention import Retention, RunSweep
+from smartspider.services.timetable import Timetable
+
+
+class Estate(msgspec.Struct, frozen=True):
+    """What a keeper looks after."""
+
+    path: Path
+    store: Store
+    frontier: Frontier
+    replay: Replay
+    events: EventFeed
+    logs: LogStore
+    users: UserStore
+    answers: AnswerStore
+    notices: NoticeStore
+    workers: WorkerRegistry
+    clock: Clock
+    table: Timetable
+    post: Post
+    kept: Retention
+    forget_run: Callable[[int], Awaitable[None]]
+    store_now: Callable[[], float]
+
+
+def duties_of(estate: Estate) -> list[Duty]:
+    """All duties. Each is done at its own pace, and none waits for another."""
+    one = estate
+    return [
+        FireSchedules(one.table),
+        RetryFirings(one.table),
+        FollowTasks(one.table),
+        Reclaim(one.frontier),
+        Complete(one.store),
+        ReplayOpen(one.store, one.frontier, one.replay),
+        WriteNotices(one.notices, one.events, one.store),
+        DeliverNotices(one.notices, one.post, one.clock),
+        TrimLogs(one.logs, one.clock, one.kept),
+        TrimEvents(one.events, one.store, one.kept),
+        ForgetRuns(RunSweep(one.store, one.clock, one.kept, one.forget_run), one.clock),
+        SweepOld(one.users, one.answers, one.notices, one.clock, one.kept),
+        CheckHealth(one.path, one.workers, one.clock, one.store_now),
+    ]

@@ -1,0 +1,114 @@
+"""One of all keepers leads. While it does, each duty is done at its own pace."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from smartspider.core.errors import SmartSpiderError, TermOver
+from smartspider.interfaces.clock import Clock
+from smartspider.interfaces.leadership import Leadership, Term
+from smartspider.keeper.duty import Duty
+
+TERM_S = 10.0
+RENEWED = 0.3
+"""The part of its term after which a leader prolongs it."""
+LOOK_S = 1.0
+"""How often a keeper that does not lead looks whether somebody does."""
+
+log = logging.getLogger("smartspider.keeper")
+
+
+class Keeper:
+    """Takes the lead when nobody has it, prolongs its term, and stops at once when that is over."""
+
+    def __init__(
+        self,
+        owner: str,
+        leadership: Leadership,
+        duties: Sequence[Duty],
+        clock: Clock,
+        *,
+        term_s: float = TERM_S,
+    ) -> None:
+        self._owner = owner
+        self._term_s = term_s
+        self._leadership = leadership
+        self._duties = duties
+        self._clock = clock
+        self._ends_at = 0.0
+        """Of the term, by this process's own clock: asked for before it was granted, so never too late."""
+
+    async def run(self) -> None:
+        """Keep house until cancelled; then resign, so that the next one need not wait."""
+        try:
+            while True:
+                term = await self._taken()
+                if term is None:
+                    await self._clock.sleep(LOOK_S)
+                else:
+                    await self._lead(term)
+        finally:
+            await self._resign()
+
+    async def _taken(self) -> Term | None:
+        try:
+            if await self._leadership.current() is not None:
+                return None
+            return await self._take()
+        except SmartSpiderError as error:
+            log.warning("the lead cannot be taken: %s", error.message)
+            return None
+
+    async def _take(self) -> Term | None:
+        asked_at = self._clock.monotonic()
+        term = await self._leadership.take(self._owner, self._term_s)
+        if term is not None:
+            self._ends_at = asked_at + self._term_s
+        return term
+
+    async def _lead(self, term: Term) -> None:
+        log.info("leading, term %d", term.epoch)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for duty in self._duties:
+                    group.create_task(self._attend(duty, term), name=duty.name)
+                group.create_task(self._prolong(term), name="term")
+        except* TermOver as errors:
+            log.warning("leading no more: %s", errors.exceptions[0])
+
+    async def _attend(self, duty: Duty, term: Term) -> None:
+        while True:
+            self._require(term)
+            try:
+                await duty.do(term)
+            except TermOver:
+                raise
+            except SmartSpiderError as error:
+                log.warning("%s failed: %s", duty.name, error.message)
+            except Exception:  # one duty that fails must not stop the others
+                log.exception("%s failed", duty.name)
+            await self._clock.sleep(duty.every_s)
+
+    async def _prolong(self, term: Term) -> None:
+        while True:
+            await self._clock.sleep(self._term_s * RENEWED)
+            try:
+                prolonged = await self._take()
+            except SmartSpiderError as error:
+                log.warning("the term cannot be prolonged: %s", error.message)
+                self._require(term)
+                continue
+            if prolonged is None or prolonged.epoch != term.epoch:
+                raise TermOver(f"term {term.epoch} is over")
+
+    def _require(self, term: Term) -> None:
+        if self._clock.monotonic() >= self._ends_at:
+            raise TermOver(f"term {term.epoch} was not prolonged in time")
+
+    async def _resign(self) -> None:
+        try:
+            await self._leadership.resign(self._owner)
+        except SmartSpiderError as error:
+            log.warning("the lead cannot be given up: %s", error.message)

@@ -1,0 +1,78 @@
+"""Duties about runs: leases of the dead, what the frontier lost, and runs that have nothing left to do."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from smartspider.interfaces.frontier import Frontier
+from smartspider.interfaces.leadership import Term
+from smartspider.interfaces.replay import Replay
+from smartspider.interfaces.store import Store
+
+log = logging.getLogger("smartspider.keeper")
+
+
+class Reclaim:
+    """Takes back what dead or silent workers hold."""
+
+    name, every_s = "reclaim", 2.0
+
+    def __init__(self, frontier: Frontier) -> None:
+        self._frontier = frontier
+
+    async def do(self, term: Term) -> None:  # noqa: ARG002 - done twice, it does nothing
+        """All of it."""
+        await self._frontier.reclaim()
+
+
+class Complete:
+    """Ends runs that have nothing left to do, that were asked to stop, or whose time is over."""
+
+    name, every_s = "completion", 2.0
+    look_at_all = 5
+    """Every so many times also at those that seem to have work, for their time may be over."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._round = 0
+
+    async def do(self, term: Term) -> None:  # noqa: ARG002 - done twice, it does nothing
+        """Every live run that may be over."""
+        self._round += 1
+        is_thorough = self._round % self.look_at_all == 0
+        for run in await self._store.live_runs():
+            if run.state == "stopping" or (
+                run.state == "running" and (is_thorough or run.counters.open == 0)
+            ):
+                await self._store.finish(run.id)
+
+
+class ReplayOpen:
+    """Offers open rows that the frontier does not have: all there is to mend after any fault.
+
+    Looks when the lead is taken, and then seldom.
+    """
+
+    name, every_s = "replay", 600.0
+    breath_s = 0.05
+
+    def __init__(self, store: Store, frontier: Frontier, replay: Replay) -> None:
+        self._store = store
+        self._frontier = frontier
+        self._replay = replay
+
+    async def do(self, term: Term) -> None:  # noqa: ARG002 - anything may be offered again, by anyone
+        """Every live run."""
+        for run in await self._store.live_runs():
+            if not await self._replay.is_whole(run.id):
+                offered = await self._offer(run.id)
+                log.warning("run %d: %d open requests were not queued", run.id, offered)
+
+    async def _offer(self, run_id: int) -> int:
+        offered, after = 0, 0
+        while piece := await self._replay.open_rows(run_id, after=after):
+            offered += await self._frontier.offer(run_id, piece)
+            after = piece[-1]
+            await asyncio.sleep(self.breath_s)  # workers come first
+        return offered

@@ -1,0 +1,76 @@
+"""Duties about schedules: firing, trying again, and following what stands in tasks."""
+
+from __future__ import annotations
+
+import logging
+
+from smartspider.core.errors import SmartSpiderError, TermOver
+from smartspider.interfaces.leadership import Term
+from smartspider.services.firing import fire_due, retry_failed
+from smartspider.services.schedules import follow_task
+from smartspider.services.timetable import Timetable
+
+log = logging.getLogger("smartspider.keeper")
+
+
+class FireSchedules:
+    """Deals with each schedule whose time has come."""
+
+    name, every_s = "schedules", 1.0
+
+    def __init__(self, table: Timetable) -> None:
+        self._table = table
+
+    async def do(self, term: Term) -> None:
+        """All that are due; one that cannot be dealt with keeps none of the others waiting."""
+        while due := await self._table.schedules.due():
+            is_stuck = False
+            for schedule in due:
+                try:
+                    firing = await fire_due(self._table, schedule, epoch=term.epoch)
+                except TermOver:
+                    raise
+                except SmartSpiderError as error:
+                    log.warning("schedule %d: %s", schedule.id, error.message)
+                    is_stuck = True
+                    continue
+                if firing is not None:
+                    log.info(
+                        "schedule %d: %s%s",
+                        schedule.id,
+                        firing.outcome,
+                        firing.reason and f", {firing.reason}",
+                    )
+            if is_stuck:
+                return
+
+
+class RetryFirings:
+    """Tries failed runs of schedules again."""
+
+    name, every_s = "retries", 5.0
+
+    def __init__(self, table: Timetable) -> None:
+        self._table = table
+
+    async def do(self, term: Term) -> None:
+        """All whose time has come."""
+        await retry_failed(self._table, epoch=term.epoch)
+
+
+class FollowTasks:
+    """Walks through the tasks, a page at a time: who saved one may have died before its schedule followed."""
+
+    name, every_s = "tasks", 10.0
+    page = 50
+
+    def __init__(self, table: Timetable) -> None:
+        self._table = table
+        self._after = 0
+
+    async def do(self, term: Term) -> None:  # noqa: ARG002 - done twice, it does nothing
+        """One page."""
+        page = await self._table.tasks.find(after=self._after, limit=self.page)
+        for task in page:
+            await follow_task(self._table, task.id, actor=task.owner)
+        self._after = page[-1].id if len(page) == self.page else 0

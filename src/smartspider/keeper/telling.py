@@ -1,0 +1,76 @@
+"""Duties about notices: putting them into the outbox, and delivering them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from smartspider.core.errors import NotFound
+from smartspider.core.notices import Notice
+from smartspider.interfaces.clock import Clock
+from smartspider.interfaces.event_feed import EventFeed
+from smartspider.interfaces.leadership import Term
+from smartspider.interfaces.notice_store import NoticeStore
+from smartspider.interfaces.store import Store
+from smartspider.services.post import Post, Undelivered, letter_of, retry_at
+from smartspider.services.telling import look
+
+log = logging.getLogger("smartspider.keeper")
+
+
+class WriteNotices:
+    """Looks at what happened to runs."""
+
+    name, every_s = "notices", 1.0
+
+    def __init__(self, notices: NoticeStore, events: EventFeed, store: Store) -> None:
+        self._notices = notices
+        self._events = events
+        self._store = store
+
+    async def do(self, term: Term) -> None:
+        """All new events."""
+        while await look(  # noqa: ASYNC110 - others have a turn in between
+            self._notices, self._events, self._store, epoch=term.epoch
+        ):
+            await asyncio.sleep(0)
+
+
+class DeliverNotices:
+    """Delivers what is in the outbox, several at a time."""
+
+    name, every_s = "post", 1.0
+    at_once = 8
+
+    def __init__(self, notices: NoticeStore, post: Post, clock: Clock) -> None:
+        self._notices = notices
+        self._post = post
+        self._clock = clock
+
+    async def do(self, term: Term) -> None:
+        """All that are due."""
+        while due := await self._notices.due(limit=self.at_once):
+            delivered = await asyncio.gather(
+                *(self._deliver(notice, term.epoch) for notice in due), return_exceptions=True
+            )
+            for error in delivered:
+                if error is not None:
+                    raise error
+
+    async def _deliver(self, notice: Notice, epoch: int) -> None:
+        try:
+            target = await self._notices.get_target(notice.target_id)
+            await self._post.deliver(target, letter_of(notice))
+        except NotFound:
+            return  # deleted meanwhile, with what waited for it
+        except Undelivered as error:
+            log.warning("notice %d, try %d: %s", notice.id, notice.tries + 1, error.message)
+            why = error.message
+        except Exception:  # it must not be tried again and again at once
+            log.exception("notice %d, try %d", notice.id, notice.tries + 1)
+            why = "an unexpected error"
+        else:
+            await self._notices.delivered(notice.id, epoch=epoch)
+            return
+        again_at = retry_at(self._clock, notice.tries)
+        await self._notices.failed(notice.id, why, retry_at=again_at, epoch=epoch)

@@ -1,0 +1,116 @@
+"""The keeper as a process of its own: `python -m smartspider.wiring.keeper_process DATA`.
+
+Any number of them may run: one leads. It stops in good order on SIGTERM and SIGINT, and when its standard
+input closes, because then the process that started it is gone; `--alone` leaves the input out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import os
+import secrets
+import socket
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from smartspider.core.errors import SmartSpiderError, StoreUnavailable
+from smartspider.core.tasks import SYSTEM
+from smartspider.engine.supervisor import STORE_UNAVAILABLE
+from smartspider.keeper.duties import Estate, duties_of
+from smartspider.keeper.keeper import TERM_S, Keeper
+from smartspider.services.keys import open_keys
+from smartspider.services.retention import read_retention
+from smartspider.telemetry.logs import log_files
+from smartspider.wiring import faults
+from smartspider.wiring.folder import DataFolder, open_folder, owing_mark
+from smartspider.wiring.loop import run_loop
+from smartspider.wiring.parent import stop_on_signals
+from smartspider.wiring.posting import post_of
+from smartspider.wiring.redaction import redactor_of
+from smartspider.wiring.settings import Settings, read_settings
+from smartspider.wiring.timetable import timetable_of
+
+
+def keeper_command(data: Path) -> list[str]:
+    """The command line of a keeper that ends with the process that starts it."""
+    return [sys.executable, "-m", "smartspider.wiring.keeper_process", str(data)]
+
+
+def estate_of(folder: DataFolder, settings: Settings) -> Estate:
+    """What a keeper looks after, on a data folder."""
+    keys = open_keys(folder.path, settings.master_key)
+    return Estate(
+        path=folder.path,
+        store=folder.store,
+        frontier=folder.frontier,
+        replay=folder.replay,
+        events=folder.events,
+        logs=folder.logs,
+        users=folder.users,
+        answers=folder.answers,
+        notices=folder.notices,
+        workers=folder.workers,
+        clock=folder.clock,
+        table=timetable_of(folder, settings),
+        post=post_of(settings, keys, folder.clock),
+        kept=read_retention(settings.keep_logs, settings.keep_runs, settings.keep_events),
+        forget_run=_forgetting(folder),
+        store_now=folder.leadership.now,
+    )
+
+
+def _forgetting(folder: DataFolder) -> Callable[[int], Awaitable[None]]:
+    """Deletes a run that is over, with its files."""
+
+    async def forget(run_id: int) -> None:
+        await folder.store.delete_run(run_id, actor=SYSTEM)
+        for file in (*log_files(folder.path, run_id), owing_mark(folder.path, run_id)):
+            with contextlib.suppress(OSError):  # the run is gone; a file that stays means nothing any more
+                file.unlink(missing_ok=True)
+
+    return forget
+
+
+def keeper_of(folder: DataFolder, settings: Settings, term_s: float = TERM_S) -> Keeper:
+    """A keeper that goes by a name nobody else has."""
+    owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+    duties = duties_of(estate_of(folder, settings))
+    return Keeper(owner, folder.leadership, duties, folder.clock, term_s=term_s)
+
+
+async def keep(data: Path, *, with_parent: bool = True, term_s: float = TERM_S) -> None:
+    """Keep house until this process is asked to stop."""
+    from smartspider.telemetry.process_log import ProcessPlaces, process_log
+
+    settings = read_settings()
+    with open_folder(data) as folder:
+        places = ProcessPlaces(folder.path, folder.logs, settings.log_level)
+        async with process_log(places, "keeper", redactor_of(settings)):
+            keeping = asyncio.create_task(keeper_of(folder, settings, term_s).run())
+            stop_on_signals(keeping.cancel, with_parent=with_parent)
+            with contextlib.suppress(asyncio.CancelledError):
+                await keeping
+
+
+def main() -> int:
+    """The command line of a keeper process."""
+    parser = argparse.ArgumentParser(prog="python -m smartspider.wiring.keeper_process", description=__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--alone", action="store_true", help="go on when standard input closes")
+    parser.add_argument("--term-s", type=float, default=TERM_S, help="seconds a term of leading lasts")
+    asked = parser.parse_args()
+    faults.arm_from_environment()
+    try:
+        run_loop(keep(asked.data, with_parent=not asked.alone, term_s=asked.term_s))
+    except SmartSpiderError as error:
+        with contextlib.suppress(OSError):  # nobody may be there to read it
+            sys.stderr.write(f"{error.message}\n")
+        return STORE_UNAVAILABLE if isinstance(error, StoreUnavailable) else 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,177 @@
+"""One keeper leads, and what it does while it does."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import pytest
+from tests.unit.keeper.conftest import Desk
+
+from smartspider.core.errors import StoreUnavailable
+from smartspider.interfaces.leadership import Leadership, Term
+from smartspider.keeper.duty import Duty
+from smartspider.keeper.keeper import LOOK_S, TERM_S, Keeper
+
+
+class Counting:
+    """A duty that counts how often it was done, and in which term."""
+
+    name = "counting"
+
+    def __init__(self, every_s: float = 1.0, error: Exception | None = None) -> None:
+        self.every_s = every_s
+        self.error = error
+        self.terms: list[int] = []
+
+    async def do(self, term: Term) -> None:
+        self.terms.append(term.epoch)
+        if self.error is not None:
+            raise self.error
+
+
+@asynccontextmanager
+async def keeping(desk: Desk, owner: str, *duties: Duty, by: Leadership | None = None) -> AsyncIterator[None]:
+    task = asyncio.create_task(Keeper(owner, by or desk.ground.leadership, duties, desk.clock).run())
+    await desk.clock.until_asleep()
+    try:
+        yield
+    finally:
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+
+@pytest.fixture(autouse=True)
+async def nobody_leads(desk: Desk) -> None:
+    await desk.ground.leadership.resign("tests")
+
+
+async def test_duties_are_done_at_their_pace_while_the_term_is_prolonged(desk: Desk) -> None:
+    often, seldom = Counting(1.0), Counting(20.0)
+    async with keeping(desk, "one", often, seldom):
+        await desk.clock.advance(60.5)
+        assert len(often.terms) == 61
+        assert len(seldom.terms) == 4
+        assert len(set(often.terms)) == 1
+    assert await desk.ground.leadership.current() is None  # it resigned
+
+
+async def test_one_of_two_keepers_does_the_duties(desk: Desk) -> None:
+    one, two = Counting(), Counting()
+    other = await desk.ground.another()
+    async with keeping(desk, "one", one), keeping(desk, "two", two, by=other.leadership):
+        await desk.clock.advance(30.0)
+        assert bool(one.terms) != bool(two.terms)
+
+
+async def test_a_keeper_that_goes_in_good_order_is_followed_at_once(desk: Desk) -> None:
+    one, two = Counting(), Counting()
+    other = await desk.ground.another()
+    async with AsyncExitStack() as later:
+        async with keeping(desk, "one", one):
+            await desk.clock.advance(0.5)
+            await later.enter_async_context(keeping(desk, "two", two, by=other.leadership))
+            await desk.clock.advance(5.0)
+        assert two.terms == []
+        await desk.clock.advance(LOOK_S)
+        assert two.terms == [one.terms[0] + 1]
+
+
+async def test_a_dead_leader_is_followed_when_its_term_is_over(desk: Desk) -> None:
+    dead = await desk.ground.leadership.take("dead", TERM_S)
+    assert dead is not None
+    duty = Counting()
+    async with keeping(desk, "one", duty):
+        await desk.clock.advance(TERM_S - 0.5)
+        assert duty.terms == []
+        await desk.clock.advance(LOOK_S + 0.5)
+        assert duty.terms
+        assert set(duty.terms) == {dead.epoch + 1}
+
+
+@pytest.mark.parametrize("error", [StoreUnavailable("the disk is full"), ValueError("a mistake")])
+async def test_a_duty_that_fails_is_told_and_stops_no_other(
+    desk: Desk, error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    bad, good = Counting(1.0, error), Counting(1.0)
+    with caplog.at_level(logging.WARNING):
+        async with keeping(desk, "one", bad, good):
+            await desk.clock.advance(10.5)
+    assert len(bad.terms) == len(good.terms) == 11
+    assert "counting failed" in caplog.text
+
+
+class Unreachable:
+    """A leader row that cannot be written from some moment on."""
+
+    def __init__(self, inner: Leadership) -> None:
+        self._inner = inner
+        self.is_broken = False
+        self.hangs = False
+
+    async def take(self, owner: str, term_s: float) -> Term | None:
+        if self.hangs:
+            await asyncio.Event().wait()
+        if self.is_broken:
+            raise StoreUnavailable("the disk is full")
+        return await self._inner.take(owner, term_s)
+
+    async def resign(self, owner: str) -> None:
+        await self._inner.resign(owner)
+
+    async def current(self) -> Term | None:
+        return await self._inner.current()
+
+    async def check(self, epoch: int) -> None:
+        await self._inner.check(epoch)
+
+
+async def test_a_term_that_cannot_be_prolonged_ends_all_duties(desk: Desk) -> None:
+    leadership, duty = Unreachable(desk.ground.leadership), Counting()
+    async with keeping(desk, "one", duty, by=leadership):
+        await desk.clock.advance(2.5)
+        leadership.is_broken = True
+        await desk.clock.advance(TERM_S + 5)
+        done = len(duty.terms)
+        assert done <= TERM_S + 3
+        await desk.clock.advance(30.0)
+        assert len(duty.terms) == done
+        leadership.is_broken = False
+        await desk.clock.advance(5.0)
+        assert duty.terms[-1] == duty.terms[0] + 1
+
+
+async def test_duties_end_with_the_term_also_while_prolonging_it_hangs(desk: Desk) -> None:
+    """As when the store is locked by another program for long."""
+    leadership, duty = Unreachable(desk.ground.leadership), Counting()
+    async with keeping(desk, "one", duty, by=leadership):
+        leadership.hangs = True
+        await desk.clock.advance(5 * TERM_S)
+        assert len(duty.terms) <= TERM_S + 1
+
+
+async def test_who_finds_that_another_leads_stops_in_the_middle_of_a_duty(desk: Desk) -> None:
+    """As after a machine that stood still: the term is over, another one leads."""
+
+    class Long:
+        name, every_s = "long", 1.0
+        reached: list[str] = []
+
+        async def do(self, term: Term) -> None:
+            self.reached.append("begun")
+            await desk.clock.sleep(1e6)
+            self.reached.append("ended")
+
+    duty = Long()
+    async with keeping(desk, "one", duty):
+        await desk.clock.advance(0.5)
+        await desk.ground.leadership.resign("one")
+        other = await desk.ground.leadership.take("other", 1e6)
+        assert other is not None
+        await desk.clock.advance(4.0)
+        assert duty.reached == ["begun"]
+        assert desk.clock.sleepers == 1  # it only looks now
+        assert await desk.ground.leadership.current() == other
