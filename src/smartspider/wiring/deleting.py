@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from smartspider.core.errors import StoreUnavailable
+from smartspider.core.access import Principal
+from smartspider.core.errors import NotAllowed, StoreUnavailable
 from smartspider.core.runs import UNFINISHED
 from smartspider.core.tasks import TaskRecord
+from smartspider.services.desk import Desk
 from smartspider.telemetry.logs import log_files
 from smartspider.wiring.folder import DataFolder, owing_mark, run_lock, task_lock
 
@@ -20,16 +22,36 @@ async def delete_run(folder: DataFolder, run_id: int) -> str:
     with run_lock(folder.path, run_id, is_last=True):
         await folder.frontier.reclaim()
         if (await folder.store.get_run(run_id)).state in ("running", "stopping"):
+            if any(worker.is_alive for worker in await folder.workers.find()):
+                raise NotAllowed(f"run {run_id} may be in the hands of a worker", hint="stop it first")
             await folder.store.set_state(run_id, "cancelled", "deleted", actor=folder.actor)
-        await folder.store.delete_run(run_id, actor=folder.actor)
-        for file in (*log_files(folder.path, run_id), owing_mark(folder.path, run_id)):
-            with suppress(OSError):  # the run is gone; a file that must stay means nothing any more
-                file.unlink(missing_ok=True)
+        await _delete(folder, run_id, folder.actor)
     try:
         await folder.store.compact()
     except StoreUnavailable as error:
         return error.message
     return ""
+
+
+async def delete_run_of_server(folder: DataFolder, desk: Desk, principal: Principal, run_id: int) -> None:
+    """Delete a run that no worker has in its hands or may take up; its space is used for what comes next.
+
+    Workers of a server lock no run, so its state decides here, and the store checks it once more.
+    """
+    run = await desk.run_to_change(principal, run_id)
+    if run.state in ("running", "stopping"):
+        raise NotAllowed(f"run {run_id} is {run.state}", hint="stop or cancel it first, then delete it")
+    with run_lock(folder.path, run_id, is_last=True):
+        if run.in_flight:
+            await folder.frontier.reclaim()
+        await _delete(folder, run_id, principal.name)
+
+
+async def _delete(folder: DataFolder, run_id: int, actor: str) -> None:
+    await folder.store.delete_run(run_id, actor=actor)
+    for file in (*log_files(folder.path, run_id), owing_mark(folder.path, run_id)):
+        with suppress(OSError):  # the run is gone; a file that must stay means nothing any more
+            file.unlink(missing_ok=True)
 
 
 async def delete_task(folder: DataFolder, task: TaskRecord) -> TaskRecord:

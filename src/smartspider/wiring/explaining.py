@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from smartspider.core.urls import normal_url, origin_of
 from smartspider.fetch.robots_file import RobotsFile
-from smartspider.services.explain import Explanation, explain
+from smartspider.services.explain import explain
 from smartspider.services.runs import find_run
+from smartspider.views.explain import ExplanationView, RobotsView
+from smartspider.views.times import told_at
 from smartspider.wiring.folder import DataFolder
 from smartspider.wiring.plans import plan_of
 
 
-async def explain_url(folder: DataFolder, url: str, run_id: int | None) -> Explanation:
+async def explain_url(folder: DataFolder, url: str, run_id: int | None) -> ExplanationView:
     """Why a URL was or was not fetched, in the run given or the newest one."""
     run = await find_run(folder.store, run_id)
     plan = plan_of(run)
-    line = await _forbidding_line(folder, url) if plan.politeness.obey_robots else None
-    return await explain(folder.store, run, plan, url, line)
+    robots = await _robots(folder, url, is_obeyed=plan.politeness.obey_robots)
+    return await explain(folder.insight, run, plan, url, robots)
 
 
-async def _forbidding_line(folder: DataFolder, url: str) -> str | None:
-    """The line of the stored robots.txt that forbids a URL."""
+async def _robots(folder: DataFolder, url: str, *, is_obeyed: bool) -> RobotsView:
+    """What the stored robots.txt says about a URL."""
     normal = normal_url(url)
     answer = await folder.store.get_robots(origin_of(normal)) if normal else None
-    if normal is None or answer is None or answer.body is None:
-        return None
+    if normal is None or answer is None:
+        return RobotsView(is_obeyed, is_allowed=None, line=None, status=None, fetched_at=None)
+    fetched_at = told_at(answer.fetched_at)
+    if answer.body is None:  # a server without one allows everything
+        return RobotsView(is_obeyed, is_allowed=True, line=None, status=answer.status, fetched_at=fetched_at)
     file = RobotsFile(answer.body)
-    return None if file.allows(normal) else file.deciding_line(normal)
+    line = file.deciding_line(normal)
+    return RobotsView(is_obeyed, file.allows(normal), line, answer.status, fetched_at)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from smartspider.core.errors import TaskInvalid, TooManyRedirects
@@ -17,8 +19,9 @@ from smartspider.fetch.headers import HeaderPlan
 from smartspider.fetch.stack import build_fetcher, build_robots
 from smartspider.fetch.transport import AiohttpTransport
 from smartspider.interfaces.clock import Clock
-from smartspider.interfaces.robots_cache import RobotsAnswer
-from smartspider.wiring.settings import read_settings
+from smartspider.interfaces.fetcher import Permit
+from smartspider.interfaces.robots_cache import RobotsAnswer, RobotsCache
+from smartspider.wiring.settings import Settings, read_settings
 from smartspider.wiring.worker import choose_proxy
 
 
@@ -60,32 +63,59 @@ class NoRobotsCache:
 
 
 async def fetch_one(url: str, *, obey_robots: bool) -> Page:
-    """The page for a URL."""
+    """The page for a URL that a person gave on their own machine."""
+    settings, clock, last_sent = read_settings(), SystemClock(), dict[str, float]()
+    policy = AddressPolicy.parse(settings.allow_private, [checked_url(url)])
+
+    def permit_for(host: str) -> SpacedPermit:
+        return SpacedPermit(clock, last_sent, host)
+
+    way = Way(settings, policy, clock, permit_for, NoRobotsCache() if obey_robots else None)
+    return await fetch_by(way, url)
+
+
+class Way(msgspec.Struct, frozen=True):
+    """How a page is fetched: by whose settings, to which addresses, through which gates."""
+
+    settings: Settings
+    policy: AddressPolicy
+    clock: Clock
+    permit_for: Callable[[str], Permit]
+    robots: RobotsCache | None
+    """Where robots.txt is kept; None: it is not asked for."""
+
+
+def checked_url(url: str) -> str:
+    """A URL in its normal form; raises `TaskInvalid`."""
     normal = normal_url(url)
     if normal is None:
         raise TaskInvalid(
             f"{url!r} is not an http or https URL", hint="write it with its scheme: https://..."
         )
-    settings, clock, plan = read_settings(), SystemClock(), FetchPlan()
-    policy = AddressPolicy.parse(settings.allow_private, [normal])
-    headers = HeaderPlan(plan, settings.contact or None)
+    return normal
+
+
+async def fetch_by(way: Way, url: str, plan: FetchPlan = FetchPlan()) -> Page:
+    """The page for a URL, redirects followed."""
+    normal = checked_url(url)
+    headers = HeaderPlan(plan, way.settings.contact or None)
     request = make_request(normal)
-    proxy = choose_proxy(settings)
-    async with AiohttpTransport(plan, policy=policy, clock=clock, choose_proxy=proxy) as transport:
+    async with AiohttpTransport(
+        plan, policy=way.policy, clock=way.clock, choose_proxy=choose_proxy(way.settings)
+    ) as transport:
         robots = None
-        if obey_robots:
+        if way.robots is not None:
             robots = build_robots(
-                transport, policy=policy, headers=headers, cache=NoRobotsCache(), clock=clock
+                transport, policy=way.policy, headers=headers, cache=way.robots, clock=way.clock
             )
-        fetcher = build_fetcher(plan, transport, policy=policy, headers=headers, robots=robots)
-        permit = SpacedPermit(clock, {}, request.host)
-        page = await fetcher.fetch(request, permit)
+        fetcher = build_fetcher(plan, transport, policy=way.policy, headers=headers, robots=robots)
+        page = await fetcher.fetch(request, way.permit_for(request.host))
         hops = list(page.hops)
         while (target := redirect_target(page)) is not None:
             if len(hops) >= plan.max_redirects:
                 raise TooManyRedirects(f"{normal} redirects more than {plan.max_redirects} times")
             hops.append(page.url)
             request = make_request(target)
-            page = await fetcher.fetch(request, permit.another(request.host))
+            page = await fetcher.fetch(request, way.permit_for(request.host))
             hops += page.hops
         return msgspec.structs.replace(page, hops=tuple(hops))

@@ -8,14 +8,28 @@ from pathlib import Path
 
 import msgspec
 
+from smartspider.backends.sqlite.answers import SqliteAnswerStore
 from smartspider.backends.sqlite.audit import SqliteAuditLog
 from smartspider.backends.sqlite.database import FILE, Database
+from smartspider.backends.sqlite.events import SqliteEventFeed
 from smartspider.backends.sqlite.frontier import SqliteFrontier
+from smartspider.backends.sqlite.health import SqliteHealth
+from smartspider.backends.sqlite.insight import SqliteInsight
+from smartspider.backends.sqlite.leadership import SqliteLeadership
 from smartspider.backends.sqlite.ledger import SqliteLedger
+from smartspider.backends.sqlite.logs import SqliteLogStore
+from smartspider.backends.sqlite.metrics import SqliteMetricStore
 from smartspider.backends.sqlite.migrations import prepare
+from smartspider.backends.sqlite.notices import SqliteNoticeStore
+from smartspider.backends.sqlite.permits import SqlitePermits
 from smartspider.backends.sqlite.presence import FileLock
+from smartspider.backends.sqlite.replay import SqliteReplay
+from smartspider.backends.sqlite.results import SqliteResultStore
+from smartspider.backends.sqlite.schedules import SqliteScheduleStore
 from smartspider.backends.sqlite.store import SqliteStore
 from smartspider.backends.sqlite.tasks import SqliteTaskStore
+from smartspider.backends.sqlite.users import SqliteUserStore
+from smartspider.backends.sqlite.workers import SqliteWorkerRegistry
 from smartspider.core.errors import NotAllowed, NotFound, StoreUnavailable
 from smartspider.core.tasks import SYSTEM
 from smartspider.engine.clock import SystemClock
@@ -34,7 +48,21 @@ class DataFolder(msgspec.Struct, frozen=True):
     frontier: SqliteFrontier
     ledger: SqliteLedger
     tasks: SqliteTaskStore
+    results: SqliteResultStore
     audit: SqliteAuditLog
+    workers: SqliteWorkerRegistry
+    events: SqliteEventFeed
+    logs: SqliteLogStore
+    metrics: SqliteMetricStore
+    users: SqliteUserStore
+    answers: SqliteAnswerStore
+    health: SqliteHealth
+    permits: SqlitePermits
+    insight: SqliteInsight
+    schedules: SqliteScheduleStore
+    leadership: SqliteLeadership
+    notices: SqliteNoticeStore
+    replay: SqliteReplay
     clock: Clock
     actor: str = SYSTEM
 
@@ -52,7 +80,21 @@ def open_folder(path: Path, actor: str = SYSTEM) -> Iterator[DataFolder]:
             frontier=SqliteFrontier(database),
             ledger=SqliteLedger(database),
             tasks=SqliteTaskStore(database),
+            results=SqliteResultStore(database),
             audit=SqliteAuditLog(database),
+            workers=SqliteWorkerRegistry(database),
+            events=SqliteEventFeed(database),
+            logs=SqliteLogStore(database),
+            metrics=SqliteMetricStore(database),
+            users=SqliteUserStore(database),
+            answers=SqliteAnswerStore(database),
+            health=SqliteHealth(database),
+            permits=SqlitePermits(database),
+            insight=SqliteInsight(database),
+            schedules=SqliteScheduleStore(database),
+            leadership=SqliteLeadership(database),
+            notices=SqliteNoticeStore(database),
+            replay=SqliteReplay(database),
             clock=clock,
             actor=actor,
         )
@@ -67,10 +109,15 @@ def task_lock(path: Path, name: str) -> Iterator[None]:
         yield
 
 
+def run_lock_file(path: Path, run_id: int) -> Path:
+    """What is locked while somebody has a run to himself."""
+    return path / "runs" / f"{run_id}.lock"
+
+
 @contextmanager
 def run_lock(path: Path, run_id: int, *, is_last: bool = False) -> Iterator[None]:
     """Nobody deletes a run while it is crawled. The last lock on a run goes with it when all ends well."""
-    with _locked(path / "runs" / f"{run_id}.lock", f"run {run_id} in {path}") as lock:
+    with _locked(run_lock_file(path, run_id), f"run {run_id} in {path}") as lock:
         yield
         if is_last:
             lock.release(remove=True)

@@ -17,11 +17,14 @@ from smartspider.core.page import Page
 from smartspider.core.plan import Plan
 from smartspider.core.request import Request
 from smartspider.core.rules import OWN_PAGE
+from smartspider.core.runs import LIMIT
 from smartspider.core.urls import normal_url
+from smartspider.core.verdict import UrlState
 from smartspider.engine.links import Found, LinkFilter
 from smartspider.engine.reader import PageReader
 from smartspider.engine.verdicts import Reading
 from smartspider.interfaces.extractor import Extractor
+from smartspider.interfaces.store import Store
 from smartspider.services.columns import columns_of
 from smartspider.services.preview import (
     FOLLOWED_SHOWN,
@@ -33,18 +36,30 @@ from smartspider.services.preview import (
     preview_of,
     told_rejects,
 )
-from smartspider.wiring.folder import open_folder
+from smartspider.wiring.folder import DataFolder, open_folder
 from smartspider.wiring.settings import Settings
-from smartspider.wiring.worker import open_worker
+from smartspider.wiring.worker import Workplace, address_policy, bus_of, run_worker, server_policy
 
 MORE_FOR_SITEMAPS = 20
 """Sitemaps that may be read on the way to the pages they list."""
+LEFT_OUT: tuple[UrlState, ...] = ("skipped", "missing")
 FIRST_OF_ITS_TYPE = 1_000_000
 """The priority that brings a page type before one's eyes early."""
 
 
-async def preview_task(plan: Plan, settings: Settings, *, limit: int) -> Preview:
-    """Fetch and read at most `limit` pages of a task; nothing is kept."""
+async def preview_task(
+    plan: Plan,
+    settings: Settings,
+    *,
+    limit: int,
+    is_server: bool = False,
+    gated: Callable[[DataFolder], DataFolder] = lambda folder: folder,
+) -> Preview:
+    """Fetch and read at most `limit` pages of a task; nothing is kept.
+
+    A server opens only the private addresses of its settings; a command those of the task's entries as well.
+    `gated` puts the gates of others before those of the look.
+    """
     lists = MORE_FOR_SITEMAPS if any(name.startswith(OWN_PAGE) for name in plan.pages) else 0
     plan = msgspec.structs.replace(
         plan,
@@ -58,11 +73,22 @@ async def preview_task(plan: Plan, settings: Settings, *, limit: int) -> Preview
     ):
         run = await folder.store.create_run(plan)
         await folder.store.set_state(run.id, "running")
-        async with open_worker(folder, run, plan, settings, watch=watch.over) as worker:
-            watch.on_enough = worker.stop
-            await worker.run()
-        failures = [Failure(one.url, one.reason) for one in await folder.store.failures(run.id, limit)]
+        policy = server_policy(settings) if is_server else address_policy(plan, settings)
+        worker = run_worker(Workplace(gated(folder), settings, bus_of(), watch.over), run, plan, policy)
+        watch.on_enough = worker.stop
+        await worker.run()
+        failures = await _failures(folder.store, run.id, limit)
     return preview_of(watch.pages, failures, [column.name for column in columns_of(plan)])
+
+
+async def _failures(store: Store, run_id: int, limit: int) -> list[Failure]:
+    """Pages that could not be had: that failed, are not there, or may not be fetched."""
+    found = [Failure(one.url, one.reason) for one in await store.failures(run_id, limit)]
+    for state in LEFT_OUT:
+        rows = await store.pages(run_id, state=state, limit=limit)
+        said = [(row.url, row.reason or f"answers {row.status}") for row in rows]
+        found += [Failure(url, reason) for url, reason in said if not reason.startswith(LIMIT)]
+    return found
 
 
 class Watch:

@@ -11,6 +11,7 @@ import msgspec
 from smartspider.backends.sqlite.database import FILE
 from smartspider.core.errors import NotBuilt, SettingInvalid
 from smartspider.telemetry.logs import LEVELS
+from smartspider.wiring import server_settings
 
 PREFIX = "SMARTSPIDER_"
 SQLITE = "sqlite:///"
@@ -32,6 +33,33 @@ class Settings(msgspec.Struct, frozen=True):
     """Accepted as it is as the bearer token of an admin."""
     master_key: str = ""
     """What all keys of the installation are derived from; without it one is made in the data folder."""
+    rate_limit: str = "500/1000"
+    """Requests a second for each token, and how many at once."""
+    max_body_bytes: str = "2000000"
+    """How much one request may bring."""
+    trusted_proxies: str = ""
+    """Addresses whose word about where a request came from counts."""
+    tls_cert: str = ""
+    tls_key: str = ""
+    """Paths of PEM files; with both the API speaks TLS."""
+    keep_logs: str = "1GB,30d"
+    """How many bytes of log lines and for how long, or `forever`."""
+    keep_runs: str = "forever"
+    """How long finished runs are kept with their rows, or how many of each task, or both: `90d,100`."""
+    keep_events: str = "10000"
+    """How many of the newest events of a run."""
+    smtp_url: str = ""
+    """`smtp[s]://user:password@host:port`: where notices by email are handed in."""
+    mail_from: str = ""
+    """The sender of these."""
+    metrics_port: str = ""
+    """Where metrics are told without a token: PORT or HOST:PORT; nothing: nowhere."""
+    server: str = ""
+    """The server that commands speak to."""
+    token: str = ""
+    """What they come with."""
+    profile: str = ""
+    """The server that commands speak to, by the name it was given."""
 
     @property
     def data_folder(self) -> Path | None:
@@ -54,6 +82,13 @@ def read_settings(environment: Mapping[str, str] | None = None, folder: Path | N
         raise SettingInvalid(  # not repeated: it may have a password
             f"{PREFIX}PROXY is not the URL of a proxy", hint=f"it begins with {' or '.join(PROXIES)}"
         )
+    server_settings.rate_of(settings.rate_limit)
+    server_settings.body_limit_of(settings.max_body_bytes)
+    server_settings.networks_of(settings.trusted_proxies)
+    server_settings.metrics_address_of(settings.metrics_port)
+    server_settings.check_tls(settings.tls_cert, settings.tls_key)
+    server_settings.check_keeping(settings.keep_logs, settings.keep_runs, settings.keep_events)
+    server_settings.check_mail(settings.smtp_url, settings.mail_from)
     _check_url("STORE_URL", settings.store_url)
     _check_url("FRONTIER_URL", settings.frontier_url)
     if settings.frontier_url not in ("", settings.store_url):

@@ -10,6 +10,7 @@ import pytest
 from smartspider.backends.sqlite.store import SqliteStore
 from smartspider.core.errors import NotAllowed, NotFound, StoreUnavailable
 from smartspider.core.runs import RunState
+from smartspider.core.workers import WorkerCard
 from smartspider.telemetry.logs import FOLDER as LOGS
 from smartspider.testing.contracts.acts import plan_of
 from smartspider.wiring.deleting import delete_run
@@ -90,3 +91,12 @@ async def test_a_log_that_cannot_be_removed_does_not_keep_the_run(folder: DataFo
     (folder.path / LOGS / f"run-{run_id}-worker-9.jsonl").mkdir()
     assert await delete_run(folder, run_id) == ""
     assert files_of(folder) == {f"{LOGS}/run-{run_id}-worker-9.jsonl"}
+
+
+async def test_a_run_is_not_taken_out_of_the_hands_of_a_servers_worker(folder: DataFolder) -> None:
+    run_id = await make_run(folder)
+    await folder.store.set_state(run_id, "running")
+    await folder.frontier.join(WorkerCard("worker"))
+    with pytest.raises(NotAllowed, match="in the hands of a worker"):
+        await delete_run(folder, run_id)
+    assert (await folder.store.get_run(run_id)).state == "running"

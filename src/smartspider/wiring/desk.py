@@ -1,0 +1,27 @@
+"""The desk of the services about runs, on a data folder."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from smartspider.fetch.addresses import AddressPolicy
+from smartspider.services.desk import Desk
+from smartspider.wiring.folder import DataFolder
+from smartspider.wiring.settings import Settings
+
+
+def desk_of(folder: DataFolder, settings: Settings) -> Desk:
+    """A desk. Private addresses are open by the settings alone, whoever asks for them."""
+    return Desk(
+        store=folder.store,
+        tasks=folder.tasks,
+        frontier=folder.frontier,
+        insight=folder.insight,
+        workers=folder.workers,
+        policy=_policy(settings.allow_private),
+    )
+
+
+@lru_cache(maxsize=8)
+def _policy(text: str) -> AddressPolicy:
+    return AddressPolicy.parse(text)

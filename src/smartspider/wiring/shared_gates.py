@@ -1,0 +1,63 @@
+"""Previews keep nothing, so they work in a folder of their own; the gates they pass are those of all runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import msgspec
+
+from smartspider.backends.sqlite.frontier import SqliteFrontier
+from smartspider.backends.sqlite.permits import SqlitePermits
+from smartspider.core.lease import Lease, LeaseBatch, Window
+from smartspider.core.politeness import Politeness
+from smartspider.interfaces.frontier import Frontier
+from smartspider.wiring.folder import DataFolder
+
+
+class OutsideGate:
+    """The part of a frontier that a permit asks, for a request without a run."""
+
+    def __init__(self, permits: SqlitePermits) -> None:
+        self._permits = permits
+
+    async def permit(self, host: str) -> Window:
+        """The next slot, by the default delay or a longer one."""
+        return await self._permits.reserve(host, Politeness().delay_s)
+
+
+def share_gates(folder: DataFolder, permits: SqlitePermits) -> DataFolder:
+    """The folder, its requests waiting at the gates of another folder as well."""
+    frontier = cast("SqliteFrontier", SharedGates(folder.frontier, permits))
+    return msgspec.structs.replace(folder, frontier=frontier)
+
+
+class SharedGates:
+    """A frontier of one's own whose requests wait at the gates of another folder as well."""
+
+    def __init__(self, own: Frontier, permits: SqlitePermits) -> None:
+        self._own = own
+        self._permits = permits
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything else is one's own."""
+        return getattr(self._own, name)
+
+    async def lease(self, worker_id: int, want: int, runs: Sequence[int]) -> LeaseBatch:
+        """As one's own frontier, with windows that both gates allow."""
+        batch = await self._own.lease(worker_id, want, runs)
+        leases: list[Lease] = []
+        for lease in batch.leases:
+            window = await self._both(lease.request.host, lease.window)
+            leases.append(msgspec.structs.replace(lease, window=window))
+        return msgspec.structs.replace(batch, leases=leases)
+
+    async def permit(self, host: str) -> Window:
+        """The same for one more request."""
+        return await self._both(host, await self._own.permit(host))
+
+    async def _both(self, host: str, own: Window) -> Window:
+        shared = await self._permits.reserve(host, own.delay_s)
+        if shared.is_free or own.not_before > shared.not_before:
+            return own
+        return shared

@@ -1,0 +1,187 @@
+"""Everything in one command: API, keeper and workers, each a process of its own, kept alive together."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import ssl
+import sys
+from asyncio.subprocess import Process
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing, suppress
+from pathlib import Path
+
+import msgspec
+
+from smartspider.core.errors import SettingInvalid
+from smartspider.engine.clock import SystemClock
+from smartspider.engine.supervisor import Supervisor
+from smartspider.wiring.keeper_process import keeper_command
+from smartspider.wiring.worker_process import fleet_command
+
+BACKLOG = 1024
+PATIENCE_S = 12.0
+"""How long processes that were asked to stop may take; a worker needs up to eight seconds."""
+ANSWER_S = 0.05
+SHOP_PORT = 8800
+SLOTS = 32
+"""Requests a worker has in flight at most; of a run it is the run's concurrency at most."""
+ALLOW_PRIVATE = "SMARTSPIDER_ALLOW_PRIVATE"
+
+
+class Post(msgspec.Struct, frozen=True):
+    """A process of the house: what it is called, and how it is started."""
+
+    name: str
+    command: list[str]
+    files: tuple[int, ...] = ()
+    """Open files it inherits."""
+
+
+class Staff:
+    """The processes of a server. One that dies is started again; the others never notice."""
+
+    def __init__(
+        self,
+        posts: list[Post],
+        environment: dict[str, str],
+        on_death: Callable[[str, int], None],
+        *,
+        shows_logs: bool = False,
+    ) -> None:
+        self._posts = posts
+        self._output = None if shows_logs else asyncio.subprocess.DEVNULL
+        self._environment = environment
+        self._started: list[Process] = []
+        self._supervisor = Supervisor(
+            self._spawn, len(posts), SystemClock(), lambda number, code: on_death(posts[number].name, code)
+        )
+
+    async def run(self) -> None:
+        """Come back when everybody has left in good order."""
+        try:
+            await self._supervisor.run()
+        finally:
+            await self._see_off()
+
+    def stop(self) -> None:
+        """Ask everybody to finish what they are at and leave."""
+        self._supervisor.stop()
+
+    async def _spawn(self, number: int) -> Process:
+        post = self._posts[number]
+        # They read from a pipe that nobody else holds open, so they end when this process does, however
+        # that ends; Ctrl-C is for this process alone, which then stops them.
+        process = await asyncio.create_subprocess_exec(
+            *post.command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=self._output,
+            start_new_session=True,
+            pass_fds=post.files,
+            env=self._environment,
+        )
+        self._started.append(process)
+        return process
+
+    async def _see_off(self) -> None:
+        left = [process for process in self._started if process.returncode is None]
+        for process in left:
+            process.terminate()
+        for process in left:
+            try:
+                async with asyncio.timeout(PATIENCE_S):
+                    await process.wait()
+            except TimeoutError:
+                process.kill()
+                await process.wait()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket for the API, held by the parent: callers wait while the API starts again."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise SettingInvalid(
+            f"{host}:{port} cannot be listened on: {error.strerror or error}",
+            hint="stop what is there, or choose another one with --port",
+        ) from error
+    listener.listen(BACKLOG)
+    return listener
+
+
+def posts(data: Path, listener: socket.socket, *, workers: int) -> list[Post]:
+    """The processes of a server on a data folder."""
+    api = [sys.executable, "-m", "smartspider.api.process", str(data), "--fd", str(listener.fileno())]
+    return [
+        Post("api", api, (listener.fileno(),)),
+        Post("keeper", keeper_command(data)),
+        *(Post(f"worker {number}", fleet_command(data, number, SLOTS)) for number in range(workers)),
+    ]
+
+
+async def answers(listener: socket.socket, *, is_tls: bool) -> None:
+    """Come back when the API answers."""
+    host, port = listener.getsockname()[:2]
+    tls = _trusting() if is_tls else None
+    while True:
+        with suppress(OSError):
+            reader, writer = await asyncio.open_connection(host, port, ssl=tls)
+            with closing(writer):
+                writer.write(b"GET /healthz HTTP/1.0\r\n\r\n")
+                if await reader.readline():
+                    return
+        await asyncio.sleep(ANSWER_S)
+
+
+def _trusting() -> ssl.SSLContext:
+    """A context that asks for no certificate: it is our own socket that is asked."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+@asynccontextmanager
+async def demo_shop() -> AsyncIterator[str]:
+    """The bundled shop as a process, at its usual port if that is free; its address."""
+    command = [sys.executable, "-m", "smartspider.demo.shop", "--port", str(_free_or_any(SHOP_PORT))]
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stdin is not None  # noqa: S101 - it is a pipe
+    assert process.stdout is not None  # noqa: S101 - it is a pipe
+    try:
+        line = (await process.stdout.readline()).decode()
+        yield line.removeprefix("listening on ").strip()
+    finally:
+        process.stdin.close()
+        await process.wait()
+
+
+def _free_or_any(port: int) -> int:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return 0
+        return port
+
+
+def environment(allow: str = "") -> dict[str, str]:
+    """The environment of the staff: this one's, with a further private address open to crawls."""
+    values = dict(os.environ)
+    if allow:
+        own = values.get("SMARTSPIDER_ALLOW_PRIVATE", "")
+        values["SMARTSPIDER_ALLOW_PRIVATE"] = (
+            own if own.strip() == "1" else ",".join(filter(None, (own, allow)))
+        )
+    return values
