@@ -11,24 +11,52 @@ from starlette.responses import Response
 from smartspider.views.problem import ProblemView
 
 REF = "#/components/schemas/"
+JSON = "application/json"
 _encode = msgspec.json.Encoder().encode
 _views: dict[str, Any] = {ProblemView.__name__: ProblemView}
+
+LOCATION: dict[str, Any] = {
+    "headers": {"Location": {"description": "Where it is.", "schema": {"type": "string"}}}
+}
+"""For `answers(..., **LOCATION)`: what was created or started can be looked at there."""
+ETAG: dict[str, Any] = {
+    "headers": {"ETag": {"description": "The version, for If-Match.", "schema": {"type": "string"}}}
+}
 
 
 def answer(view: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """A view as the answer to a request."""
-    return Response(_encode(view), status, dict(headers or {}), "application/json")
+    return Response(_encode(view), status, dict(headers or {}), JSON)
 
 
-def answers(view: Any, description: str, *, status: int = 200, **more: Any) -> dict[str, Any]:
+def no_answer(headers: Mapping[str, str] | None = None) -> Response:
+    """It is done, and there is nothing to tell."""
+    return Response(None, 204, dict(headers or {}))
+
+
+def answers(
+    view: Any, description: str, *, status: int = 200, example: Any = None, **more: Any
+) -> dict[str, Any]:
     """What a route's decorator says about its answer: `@router.get(path, **answers(View, "..."))`."""
-    _views[name_of(view)] = view
-    content = {"application/json": {"schema": {"$ref": REF + name_of(view)}}}
     return {
         "status_code": status,
         "response_class": Response,
-        "responses": {status: {"description": description, "content": content, **more}},
+        "responses": {status: described(view, description, example=example, **more)},
     }
+
+
+def answers_nothing(description: str) -> dict[str, Any]:
+    """The same for a route that answers 204."""
+    return {"status_code": 204, "response_class": Response, "responses": {204: {"description": description}}}
+
+
+def described(view: Any, description: str, *, example: Any = None, **more: Any) -> dict[str, Any]:
+    """One response of the document."""
+    _views[name_of(view)] = view
+    content: dict[str, Any] = {"schema": {"$ref": REF + name_of(view)}}
+    if example is not None:
+        content["example"] = example
+    return {"description": description, "content": {JSON: content}, **more}
 
 
 def name_of(view: Any) -> str:

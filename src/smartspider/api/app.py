@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
 
 from fastapi import APIRouter, FastAPI
-from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from smartspider import __version__
-from smartspider.api import problems
-from smartspider.api.answers import REF, view_schemas
-from smartspider.views.problem import ProblemView
+from smartspider.api import docs, problems, security, timing
+from smartspider.api.document import document
 from smartspider.wiring.house import House
 
-ROUTES = ("runs",)
+ROUTES = (
+    "auth",
+    "tasks",
+    "runs",
+    "task_runs",
+    "live",
+    "explain",
+    "results",
+    "logs",
+    "schedules",
+    "notices",
+    "preview",
+    "nodes",
+    "users",
+    "tokens",
+    "audit",
+    "schema",
+    "health",
+    "metrics",
+)
 """Files of `api/routes`, in the order of the document; each has a `router`."""
 
 
@@ -24,36 +42,39 @@ def create_app(house: House) -> FastAPI:
         title="SmartSpider",
         version=__version__,
         openapi_url="/api/openapi.json",
-        docs_url="/api/docs",
+        docs_url=None,
         redoc_url=None,
-        generate_unique_id_function=lambda route: route.name,
+        redirect_slashes=False,
     )
     app.state.house = house
+    timing.install_inner(app)
     problems.install(app)
+    app.add_middleware(WithoutSlash)
+    security.install(app, house)
+    timing.install_outer(app)
     for name in ROUTES:
-        router: APIRouter = importlib.import_module(f"smartspider.api.routes.{name}").router
-        app.include_router(router)
-    app.openapi = lambda: _document(app)  # type: ignore[method-assign]  # FastAPI's way to have one's own
+        _add(app, importlib.import_module(f"smartspider.api.routes.{name}").router)
+    app.add_route("/api/docs", docs.page, include_in_schema=False)
+    app.openapi = lambda: document(app)  # type: ignore[method-assign]  # FastAPI's way to have one's own
     return app
 
 
-def _document(app: FastAPI) -> dict[str, Any]:
-    """The OpenAPI document, made once: FastAPI's, with the views and the problems."""
-    if app.openapi_schema is None:
-        document = get_openapi(
-            title=app.title, version=app.version, openapi_version="3.1.0", routes=app.routes
-        )
-        schemas = document.setdefault("components", {}).setdefault("schemas", {})
-        schemas.update(view_schemas())
-        schemas.pop("HTTPValidationError", None)
-        schemas.pop("ValidationError", None)
-        problem = {"schema": {"$ref": f"{REF}{ProblemView.__name__}"}}
-        for path in document["paths"].values():
-            for operation in path.values():
-                operation["responses"].pop("422", None)
-                operation["responses"]["default"] = {
-                    "description": "A problem (RFC 9457)",
-                    "content": {problems.MEDIA_TYPE: problem},
-                }
-        app.openapi_schema = document
-    return app.openapi_schema
+def _add(app: FastAPI, router: APIRouter) -> None:
+    """Put routes straight into the app: a router within a router costs each request another search."""
+    for route in router.routes:
+        if isinstance(route, APIRoute):
+            route.operation_id = route.name
+        app.router.routes.append(route)
+
+
+class WithoutSlash:
+    """A slash at the end of a path means nothing; nobody is sent to another address for it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "lifespan" and scope["path"].endswith("/") and scope["path"] != "/":
+            scope = {**scope, "path": scope["path"].rstrip("/") or "/"}
+        await self._app(scope, receive, send)

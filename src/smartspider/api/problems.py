@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import logging
+import secrets
+from typing import Any
 
 import msgspec
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from smartspider.core import errors
 from smartspider.views.problem import ProblemView, Wrong, problem_of
@@ -22,6 +26,7 @@ STATUSES: tuple[tuple[type[errors.SmartSpiderError], int, str], ...] = (
     (errors.NotFound, 404, "Not found"),
     (errors.NotSignedIn, 401, "Not signed in"),
     (errors.Forbidden, 403, "Not allowed"),
+    (errors.Outdated, 412, "Changed meanwhile"),
     (errors.NotAllowed, 409, "Not possible now"),
     (errors.TooMany, 429, "Too many requests"),
     (errors.StoreUnavailable, 503, "Store not available"),
@@ -31,10 +36,27 @@ STATUSES: tuple[tuple[type[errors.SmartSpiderError], int, str], ...] = (
 )
 """First match wins, so the special ones stand before what they derive from."""
 
+CODES = {
+    400: "bad_request",
+    404: "not_found",
+    405: "method_not_allowed",
+    413: "too_large",
+    415: "media_type_unknown",
+}
+MOST_WRONG = 100
+"""Mistakes told at once."""
+LONGEST = 2000
+
+_log = logging.getLogger(__name__)
+
 
 def show(problem: ProblemView, headers: dict[str, str] | None = None) -> Response:
     """A problem as an answer."""
-    return Response(msgspec.json.encode(problem), problem.status, headers, MEDIA_TYPE)
+    try:
+        body = msgspec.json.encode(problem)
+    except UnicodeEncodeError:  # a key or value that was sent holds half a character, and is repeated
+        body = msgspec.json.encode(msgspec.convert(_clean(msgspec.to_builtins(problem)), ProblemView))
+    return Response(body, problem.status, headers, MEDIA_TYPE)
 
 
 def install(app: FastAPI) -> None:
@@ -43,10 +65,42 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.add_exception_handler(HTTPException, _of_http)
     app.add_exception_handler(Exception, _unexpected)
+    app.add_middleware(Catching)
+
+
+class Catching:
+    """What nobody expected becomes one line in the log and a problem that names it; the rest stays here."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        has_begun = False
+
+        async def watched(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        except Exception as error:
+            if has_begun:  # only a broken connection tells the client that the rest is missing
+                raise
+            await _logged(scope, error)(scope, receive, send)
 
 
 async def _ours(_request: Request, error: Exception) -> Response:
     assert isinstance(error, errors.SmartSpiderError)  # noqa: S101 - registered for it
+    return told(error)
+
+
+def told(error: errors.SmartSpiderError) -> Response:
+    """An error of ours as an answer."""
     status, title = next((status, title) for kind, status, title in STATUSES if isinstance(error, kind))
     headers = {}
     if isinstance(error, errors.TooMany):
@@ -58,26 +112,69 @@ async def _ours(_request: Request, error: Exception) -> Response:
 
 async def _not_valid(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
-    wrong = [
-        Wrong(".".join(str(part) for part in one["loc"][1:]) or str(one["loc"][0]), str(one["msg"]))
-        for one in error.errors()
-    ]
-    detail = f"{wrong[0].path}: {wrong[0].message}" if wrong else "the request is not valid"
-    return show(ProblemView("Not valid", 422, "request_invalid", detail, errors=wrong))
+    wrong = [_wrong(one) for one in error.errors()[:MOST_WRONG]]
+    first = wrong[0] if wrong else Wrong("", "the request is not valid")
+    detail = f"{first.path}: {first.message}" if first.path else first.message
+    return show(ProblemView("Not valid", 422, "request_invalid", detail, first.hint, errors=wrong))
 
 
-async def _of_http(_request: Request, error: Exception) -> Response:
+def _wrong(one: Any) -> Wrong:
+    """Where it stands and what is wrong, in the words of task files: `fields[0].name`."""
+    where, *parts = one["loc"]
+    if one["type"] == "json_invalid":
+        return Wrong("", f"the body is not JSON: {one.get('ctx', {}).get('error', 'it cannot be read')}")
+    path = ""
+    for part in parts:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
+    message = str(one["msg"]).removeprefix("Value error, ")
+    hint = "" if where == "body" else f"it is read from the {where}"
+    return Wrong(path[:LONGEST] or str(where), message[:LONGEST], hint)
+
+
+async def _of_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
-    codes = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}
-    code = codes.get(error.status_code, "http_error")
-    problem = ProblemView(str(error.detail), error.status_code, code, str(error.detail))
-    return show(problem, dict(error.headers or {}))
+    status, detail, headers = error.status_code, str(error.detail), dict(error.headers or {})
+    if status == 404 and detail == "Not Found":
+        detail = f"there is nothing at {request.url.path[:200]}"
+    if status == 405:
+        detail = f"{request.method} is not possible at {request.url.path[:200]}"
+        headers["Allow"] = ", ".join(sorted(_allowed(request)))
+    if "body" in detail and status == 400:  # FastAPI's words for a body that cannot be decoded
+        detail = "the body cannot be read"
+    title = {404: "Not found", 405: "Not possible here", 413: "Too large", 415: "Not understood"}
+    problem = ProblemView(title.get(status, "Error"), status, CODES.get(status, "http_error"), detail)
+    return show(problem, headers)
 
 
-async def _unexpected(_request: Request, error: Exception) -> Response:
-    logging.getLogger(__name__).error("an unexpected error", exc_info=error)
-    return show(
-        ProblemView(
-            "Error", 500, "unexpected", "something went wrong here", "the server's log has the details"
-        )
-    )
+def _allowed(request: Request) -> set[str]:
+    """Everything that is possible at a path; the router itself only knows of its first route."""
+    found: set[str] = set()
+    for route in request.app.routes:
+        match, _ = route.matches(request.scope)
+        if match is not Match.NONE:
+            found |= getattr(route, "methods", None) or set()
+    return found
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:
+    return _logged(request.scope, error)
+
+
+def _logged(scope: Scope, error: Exception) -> Response:
+    number = secrets.token_hex(8)
+    _log.error("unexpected error %s in %s %s", number, scope.get("method"), scope.get("path"), exc_info=error)
+    detail = "something went wrong here"
+    hint = f"the server's log tells more under {number}"
+    return show(ProblemView("Error", 500, "unexpected", detail, hint, correlation_id=number))
+
+
+def _clean(value: Any) -> Any:
+    match value:
+        case str():
+            return value.encode(errors="replace").decode()
+        case list():
+            return [_clean(one) for one in value]
+        case dict():
+            return {name: _clean(one) for name, one in value.items()}
+        case _:
+            return value

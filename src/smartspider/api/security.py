@@ -1,28 +1,40 @@
-"""Who asks, and whether they may: `principal: Signed = needs("runs", "write")` in a route."""
+"""Who asks, and whether they may: `principal: Annotated[Principal, needs("runs", "write")]` in a route."""
 
 from __future__ import annotations
 
-import hmac
-from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
-from fastapi import Depends, Request
+from fastapi import Depends, FastAPI
 from fastapi.security import HTTPBearer
+from starlette.requests import HTTPConnection
+from starlette.websockets import WebSocket
 
-from smartspider.api.house import house_of
+from smartspider.api import quiet
+from smartspider.api.body_limit import BodyLimit
+from smartspider.api.door import PRINCIPAL, Door
+from smartspider.api.forwarded import Forwarded
+from smartspider.api.headers import SecureHeaders
 from smartspider.core.access import Area, Principal, Verb, require
-from smartspider.core.errors import NotSignedIn
+from smartspider.services.bearers import unknown
+from smartspider.wiring.house import House
+from smartspider.wiring.server_settings import body_limit_of, networks_of, rate_of
 
 bearer = HTTPBearer(auto_error=False, description="A token of a program, or an access token of a user.")
 
 
-async def signed_in(request: Request, _shown: Annotated[object, Depends(bearer)]) -> Principal:
-    """Who sends this request; raises `NotSignedIn`."""
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    admin = house_of(request).settings.admin_token
-    if scheme.lower() == "bearer" and admin and hmac.compare_digest(token.strip().encode(), admin.encode()):
-        return Principal("admin", "admin")
-    raise NotSignedIn("no valid token came with the request", hint="send `Authorization: Bearer TOKEN`")
+def install(app: FastAPI, house: House) -> None:
+    """Put the guards around an app. The last added is the first that sees a request."""
+    settings = house.settings
+    quiet.install()
+    app.add_middleware(Door, access=house.access, rate=rate_of(settings.rate_limit))
+    app.add_middleware(BodyLimit, most=body_limit_of(settings.max_body_bytes))
+    app.add_middleware(SecureHeaders)
+    app.add_middleware(Forwarded, trusted=networks_of(settings.trusted_proxies))
+
+
+async def signed_in(connection: HTTPConnection, _shown: Annotated[object, Depends(bearer)]) -> Principal:
+    """Who sends this request, as found at the door; raises `NotSignedIn`."""
+    return _came(connection)
 
 
 Signed = Annotated[Principal, Depends(signed_in)]
@@ -39,4 +51,20 @@ def needs(area: Area, verb: Verb) -> Any:
     return Depends(check)
 
 
-Check = Callable[[Principal], Awaitable[Principal]]
+async def ws_principal(websocket: WebSocket, area: Area, verb: Verb = "read") -> Principal:
+    """Who opens a WebSocket, if they may; call it before `accept`. What it raises becomes the answer."""
+    principal = _came(websocket)
+    require(principal, area, verb)
+    return principal
+
+
+def address_of(connection: HTTPConnection) -> str:
+    """Where a request came from."""
+    return connection.client.host if connection.client else ""
+
+
+def _came(connection: HTTPConnection) -> Principal:
+    principal = connection.scope.get("state", {}).get(PRINCIPAL)
+    if not isinstance(principal, Principal):
+        raise unknown()
+    return principal

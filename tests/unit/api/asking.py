@@ -60,7 +60,9 @@ class Answer(msgspec.Struct, frozen=True):
 @asynccontextmanager
 async def serving(house: House) -> AsyncIterator[str]:
     """The API on a free port; its address."""
-    config = uvicorn.Config(create_app(house), port=0, log_config=None, lifespan="on", ws="websockets-sansio")
+    config = uvicorn.Config(
+        create_app(house), port=0, log_config=None, lifespan="on", ws="websockets-sansio", proxy_headers=False
+    )
     server = uvicorn.Server(config)
     task = asyncio.create_task(server.serve())
     while not server.started:

@@ -1,0 +1,73 @@
+"""Metrics at a port of their own, for who collects them without a token."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import uvicorn
+from fastapi import FastAPI
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from smartspider.api.exposition import MEDIA_TYPE, exposition
+from smartspider.api.server import server_of
+from smartspider.core.errors import SettingInvalid
+from smartspider.services.metrics import gather
+from smartspider.wiring.server_settings import metrics_address_of
+
+GOODBYE_S = 1
+
+
+class MetricsOnly:
+    """An app that answers `GET /metrics` and nothing else."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+        elif scope["type"] == "http":
+            await (await self._answer(scope))(scope, receive, send)
+
+    async def _answer(self, scope: Scope) -> Response:
+        if (scope["method"], scope["path"]) != ("GET", "/metrics"):
+            return PlainTextResponse("only GET /metrics is here\n", 404)
+        families, histograms = await gather(self._app.state.house.folder.metrics)
+        text = exposition(families, histograms + self._app.state.times.histograms())
+        return Response(text, media_type=MEDIA_TYPE)
+
+
+@asynccontextmanager
+async def metrics_port(app: FastAPI) -> AsyncIterator[int | None]:
+    """Serve the metrics of an app where `SMARTSPIDER_METRICS_PORT` says, if it does; the port."""
+    address = metrics_address_of(app.state.house.settings.metrics_port)
+    if address is None:
+        yield None
+        return
+    server = server_of(
+        MetricsOnly(app), host=address[0], port=address[1], ws="none", timeout_graceful_shutdown=GOODBYE_S
+    )
+    task = asyncio.create_task(_serve(server, address))
+    while not server.started:
+        if task.done():
+            await task  # raises why it could not start
+        await asyncio.sleep(0.005)
+    try:
+        yield server.servers[0].sockets[0].getsockname()[1]
+    finally:
+        server.should_exit = True
+        await task
+
+
+async def _serve(server: uvicorn.Server, address: tuple[str, int]) -> None:
+    try:
+        await server.serve()
+    except SystemExit:  # uvicorn's way to say that it cannot listen
+        raise SettingInvalid(
+            f"SMARTSPIDER_METRICS_PORT: {address[0]}:{address[1]} cannot be listened on",
+            hint="choose another port, or stop what is there",
+        ) from None

@@ -1,0 +1,42 @@
+"""How routes answer that start a run or tell it to do something: 202, and where it can be looked at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import Response
+
+from smartspider.api.answers import LOCATION, answer, answers
+from smartspider.core.runs import Run
+from smartspider.services.control import Again
+from smartspider.services.run_views import started
+from smartspider.views.runs import Retried, Started
+
+_EXAMPLE = {"run_id": "7", "task_id": "3", "state": "queued", "reason": ""}
+
+
+def answers_run(description: str) -> dict[str, Any]:
+    """What the decorator of such a route says."""
+    return answers(Started, description, status=202, example=_EXAMPLE, **LOCATION)
+
+
+def answers_retry() -> dict[str, Any]:
+    """The same for a retry."""
+    example = {**_EXAMPLE, "requests": 12}
+    return answers(Retried, "The run that tries again", status=202, example=example, **LOCATION)
+
+
+def show_run(run: Run) -> Response:
+    """A run and what it does now."""
+    return answer(started(run), 202, _location(run))
+
+
+def show_retry(again: Again) -> Response:
+    """A run that tries again."""
+    run = again.run
+    view = Retried(str(run.id), str(run.task_id), run.state, run.reason, again.requests)
+    return answer(view, 202, _location(run))
+
+
+def _location(run: Run) -> dict[str, str]:
+    return {"Location": f"/api/runs/{run.id}"}

@@ -1,0 +1,149 @@
+"""Requests that are sent twice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+from fastapi import APIRouter
+from starlette.responses import Response
+from tests.unit.api.asking import ADMIN_TOKEN, Caller, serving
+
+from smartspider.api import app as app_module
+from smartspider.api.idempotency import once, once_without_secret
+from smartspider.api.security import Signed
+from smartspider.core.errors import Conflict
+from smartspider.wiring.house import House
+
+TASK = {"name": "shop", "entry_urls": ["https://shop.example/"]}
+KEY = {"Idempotency-Key": "k1"}
+
+
+async def test_the_second_request_gets_the_first_answer(api: Caller) -> None:
+    first = (await api.post("/api/tasks", TASK, headers=KEY)).expect(201)
+    second = (await api.post("/api/tasks", TASK, headers=KEY)).expect(201)
+    assert "idempotency-replayed" not in first.headers
+    assert second.headers["idempotency-replayed"] == "true"
+    assert second.body == first.body
+    for name in ("Location", "Etag", "Content-Type"):
+        assert second.headers[name] == first.headers[name]
+    assert len((await api.get("/api/tasks")).json["items"]) == 1
+    (await api.post("/api/tasks", TASK)).expect(409)
+
+
+async def test_a_key_with_another_request_is_refused(api: Caller) -> None:
+    await api.post("/api/tasks", TASK, headers=KEY)
+    for path, body in (("/api/tasks", TASK | {"name": "b"}), ("/api/tasks?note=x", TASK)):
+        problem = (await api.post(path, body, headers=KEY)).expect(409)
+        assert "another request" in problem.json["detail"]
+    assert len((await api.get("/api/tasks")).json["items"]) == 1
+
+
+async def test_an_error_is_not_kept(api: Caller) -> None:
+    (await api.post("/api/tasks", TASK | {"x": 1}, headers=KEY)).expect(422)
+    (await api.post("/api/tasks", TASK, headers=KEY)).expect(201)
+
+
+async def test_of_many_at_once_one_is_done(api: Caller) -> None:
+    answers = await asyncio.gather(*(api.post("/api/tasks", TASK, headers=KEY) for _ in range(8)))
+    assert {one.status for one in answers} <= {201, 409}
+    assert len({one.body for one in answers if one.status == 201}) == 1
+    assert len((await api.get("/api/tasks")).json["items"]) == 1
+
+
+@pytest.mark.parametrize("key", ["", "x" * 201])
+async def test_a_key_is_neither_empty_nor_endless(api: Caller, key: str) -> None:
+    (await api.post("/api/tasks", TASK, headers={"Idempotency-Key": key})).expect(422)
+
+
+async def test_nobody_gets_an_answer_without_a_token(api: Caller) -> None:
+    await api.post("/api/tasks", TASK, headers=KEY)
+    (await api.with_token(None).post("/api/tasks", TASK, headers=KEY)).expect(401)
+
+
+class Bench:
+    """Routes that a test looks into."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.has_begun, self.goes_on = asyncio.Event(), asyncio.Event()
+        self.router = APIRouter()
+
+        @self.router.post("/api/bench/slow", name="slow")
+        @once
+        async def slow(principal: Signed) -> Response:
+            self.calls += 1
+            self.has_begun.set()
+            await self.goes_on.wait()
+            return Response(principal.name, 201)
+
+        @self.router.post("/api/bench/secret", name="secret")
+        @once_without_secret
+        async def secret(_principal: Signed) -> Response:
+            return Response(b'{"token":"canary"}', 201, media_type="application/json")
+
+        @self.router.post("/api/bench/broken", name="broken")
+        @once
+        async def broken(_principal: Signed) -> Response:
+            self.calls += 1
+            if self.calls == 1:
+                raise RuntimeError("canary")
+            return Response(b"{}", 201)
+
+
+@pytest.fixture
+async def bench(house: House, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Bench, Caller]]:
+    bench = Bench()
+    create = app_module.create_app
+
+    def with_bench(of: House) -> object:
+        app = create(of)
+        app_module._add(app, bench.router)
+        return app
+
+    monkeypatch.setattr("tests.unit.api.asking.create_app", with_bench)
+    async with serving(house) as base, aiohttp.ClientSession() as session:
+        yield bench, Caller(session, base, ADMIN_TOKEN)
+
+
+async def test_a_request_that_is_worked_on_is_not_begun_again(bench: tuple[Bench, Caller]) -> None:
+    made, api = bench
+    first = asyncio.create_task(api.post("/api/bench/slow", headers=KEY))
+    await made.has_begun.wait()
+    problem = (await api.post("/api/bench/slow", headers=KEY)).expect(409)
+    assert "not answered yet" in problem.json["detail"]
+    made.goes_on.set()
+    (await first).expect(201)
+    (await api.post("/api/bench/slow", headers=KEY)).expect(201)
+    assert made.calls == 1
+
+
+async def test_an_answer_with_a_secret_is_not_kept(bench: tuple[Bench, Caller], house: House) -> None:
+    _, api = bench
+    (await api.post("/api/bench/secret", headers=KEY)).expect(201)
+    problem = (await api.post("/api/bench/secret", headers=KEY)).expect(409)
+    assert b"canary" not in problem.body
+    with pytest.raises(Conflict):  # the key is taken, and only its fingerprint is there
+        await house.folder.answers.claim("admin", "k1", b"")
+    kept = await house.folder.answers._db.read(
+        lambda connection: connection.execute("SELECT * FROM answer").fetchall()
+    )
+    assert "canary" not in str(kept)
+
+
+async def test_what_went_wrong_can_be_tried_again(
+    bench: tuple[Bench, Caller], caplog: pytest.LogCaptureFixture
+) -> None:
+    """And what nobody expected is one line in the log, with a number that the problem has as well."""
+    _, api = bench
+    problem = (await api.post("/api/bench/broken", headers=KEY)).expect(500)
+    assert problem.headers["Content-Type"] == "application/problem+json"
+    assert problem.json["code"] == "unexpected"
+    assert b"canary" not in problem.body
+    assert b"Traceback" not in problem.body
+    (record,) = [one for one in caplog.records if one.levelname == "ERROR"]
+    assert problem.json["correlation_id"] in record.getMessage()
+    assert record.exc_info is not None
+    (await api.post("/api/bench/broken", headers=KEY)).expect(201)

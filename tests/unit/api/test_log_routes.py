@@ -1,0 +1,161 @@
+"""Log lines over the API: found again, and followed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.unit.api.asking import Caller
+from tests.unit.api.watching import new_run, receive, until, watching
+
+from smartspider.core.logs import LEVELS, LogLine
+from smartspider.wiring.house import House
+
+
+def line(house: House, text: str, level: str = "info", **more: Any) -> LogLine:
+    return LogLine(house.folder.clock.now(), LEVELS[level], "thing.done", text, **more)
+
+
+async def texts(api: Caller, path: str) -> list[str]:
+    return [one["text"] for one in (await api.get(path)).expect(200).json["items"]]
+
+
+async def test_a_line_is_told_with_all_it_has(api: Caller, house: House) -> None:
+    run = await new_run(house)
+    await house.folder.logs.add(
+        [
+            line(
+                *(house, "timeout; attempt 1", "warning"),
+                worker="worker 0",
+                run_id=run.id,
+                host="h.example",
+                url="http://h.example/p",
+                error="timeout",
+                fields={"attempts": 1},
+            )
+        ]
+    )
+    (one,) = (await api.get("/api/logs")).expect(200).json["items"]
+    assert one.pop("at").endswith("Z")
+    assert one == {
+        "id": "1",
+        "level": "warning",
+        "event": "thing.done",
+        "text": "timeout; attempt 1",
+        "worker": "worker 0",
+        "task_id": str(run.task_id),
+        "run_id": str(run.id),
+        "host": "h.example",
+        "url": "http://h.example/p",
+        "error": "timeout",
+        "fields": {"attempts": 1},
+    }
+
+
+async def test_lines_are_listed_newest_first_page_by_page(api: Caller, house: House) -> None:
+    await house.folder.logs.add([line(house, str(number)) for number in range(7)])
+    found: list[str] = []
+    path = "/api/logs?limit=3"
+    while True:
+        page = (await api.get(path)).expect(200).json
+        found += [one["text"] for one in page["items"]]
+        if page["next"] is None:
+            break
+        path = f"/api/logs?limit=3&cursor={page['next']}"
+    assert found == [str(number) for number in reversed(range(7))]
+
+
+async def test_every_filter_holds(api: Caller, house: House) -> None:
+    old, run, other = [await new_run(house, name) for name in ("shop", "shop", "other")]
+    now = house.folder.clock.now()
+    await house.folder.logs.add(
+        [
+            line(house, "old", run_id=old.id),
+            line(house, "new timeout", "warning", run_id=run.id, host="h.example", error="timeout"),
+            line(house, "page", run_id=run.id, url="http://h.example/catalogue/7", worker="worker 3"),
+            line(house, "elsewhere", "error", run_id=other.id),
+        ]
+    )
+    for path, wanted in {
+        f"/api/runs/{run.id}/logs": ["page", "new timeout"],
+        f"/api/runs/{run.id}/logs?level=warning": ["new timeout"],
+        "/api/tasks/shop/logs": ["page", "new timeout"],
+        f"/api/tasks/{other.task_id}/logs": ["elsewhere"],
+        "/api/logs?task_id=shop": ["page", "new timeout", "old"],
+        f"/api/logs?run_id={old.id}": ["old"],
+        "/api/logs?level=error": ["elsewhere"],
+        "/api/logs?host=h.example": ["new timeout"],
+        "/api/logs?error=timeout": ["new timeout"],
+        "/api/logs?worker=worker%203": ["page"],
+        "/api/logs?text=catalogue/7": ["page"],
+        f"/api/logs?since={now - 60}&level=warning": ["elsewhere", "new timeout"],
+        f"/api/logs?since={now + 60}": [],
+        "/api/logs?until=2001-01-01": [],
+        "/api/logs?since=2001-01-01T00:00:00%2B02:00&text=old": ["old"],
+        "/api/logs?since=2001-01-01T00:00:00+02:00&text=old": ["old"],
+        "/api/logs?since=2001-01-01%2000:00:00&text=old": ["old"],
+    }.items():
+        assert await texts(api, path) == wanted, path
+
+
+async def test_a_task_without_a_run_has_no_lines(api: Caller, house: House) -> None:
+    run = await new_run(house, "shop")
+    await house.folder.store.set_state(run.id, "cancelled")
+    await house.folder.store.delete_run(run.id)
+    assert await texts(api, "/api/tasks/shop/logs") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/api/logs?level=loud", 422),
+        ("/api/logs?since=yesterday", 422),
+        ("/api/logs?until=nan", 422),
+        ("/api/logs?until=1e999", 422),
+        ("/api/logs?since=9999999999999999", 422),
+        ("/api/logs?text=!!", 422),
+        ("/api/logs?cursor=x", 422),
+        ("/api/logs?limit=0", 422),
+        ("/api/logs?limit=1001", 422),
+        ("/api/logs?task_id=nothing", 404),
+        ("/api/logs?run_id=x", 404),
+        ("/api/runs/99/logs", 404),
+        ("/api/tasks/nothing/logs", 404),
+    ],
+)
+async def test_what_makes_no_sense_is_a_problem(api: Caller, path: str, status: int) -> None:
+    problem = (await api.get(path)).expect(status).json
+    assert problem["detail"]
+    assert problem["code"] in ("task_invalid", "request_invalid", "not_found")
+
+
+@pytest.mark.parametrize(
+    "text", ['"', "a AND", "NEAR(a b)", "words:a", "*", "^a", "a\x00b", "%F0", "٣", "\uff41"]
+)
+async def test_no_text_breaks_the_search(api: Caller, house: House, text: str) -> None:
+    await house.folder.logs.add([line(house, "plain")])
+    assert (await api("GET", "/api/logs", params={"text": text})).status in (200, 422)
+
+
+async def test_a_tail_begins_now_and_goes_on(api: Caller, house: House) -> None:
+    await house.folder.logs.add([line(house, "before")])
+    async with watching(api, "/api/logs/tail?level=warning") as socket:
+        await until(lambda: len(house.hub))
+        await house.folder.logs.add([line(house, "quiet"), line(house, "loud", "error")])
+        assert (await receive(socket))["text"] == "loud"
+        await house.folder.logs.add([line(house, "louder", "error")])
+        message = await receive(socket)
+        assert (message["text"], message["id"]) == ("louder", "4")
+
+
+async def test_a_tail_that_comes_back_misses_nothing(api: Caller, house: House) -> None:
+    run = await new_run(house)
+    await house.folder.logs.add([line(house, str(number), run_id=run.id) for number in range(500)])
+    await house.folder.logs.add([line(house, "of another")])
+    async with watching(api, f"/api/runs/{run.id}/logs/tail?after=0") as socket:
+        first = [await receive(socket) for _ in range(300)]
+    async with watching(api, f"/api/runs/{run.id}/logs/tail?after={first[-1]['id']}") as socket:
+        rest = [await receive(socket) for _ in range(200)]
+        await house.folder.logs.add([line(house, "last", run_id=run.id)])
+        rest.append(await receive(socket))
+    assert [one["text"] for one in (*first, *rest)] == [*map(str, range(500)), "last"]

@@ -1,0 +1,106 @@
+"""Machines and workers over REST, and what is asked by those who watch over a server."""
+
+from __future__ import annotations
+
+import platform
+
+from tests.unit.api.asking import ADMIN_TOKEN, Caller
+
+from smartspider import __version__
+from smartspider.core.errors import StoreUnavailable
+from smartspider.core.workers import WorkerCard
+from smartspider.wiring.house import House
+
+
+async def test_this_machine_is_listed_when_nobody_works(api: Caller) -> None:
+    answer = (await api.get("/api/nodes")).expect(200).json
+    (node,) = answer["items"]
+    assert node["node"] == platform.node()
+    assert (node["workers"], node["slots"], len(node["load"])) == ([], 0, 3)
+
+
+async def test_workers_are_told_with_what_they_hold(api: Caller, house: House) -> None:
+    card = WorkerCard("worker 0", "crawler-1", 4711, __version__, slots=8)
+    worker_id = await house.folder.frontier.join(card)
+    nodes = {one["node"]: one for one in (await api.get("/api/nodes")).expect(200).json["items"]}
+    assert set(nodes) == {platform.node(), "crawler-1"}
+    node = nodes["crawler-1"]
+    assert (node["slots"], node["used"], node["free"], node["versions"]) == (8, 0, 8, [__version__])
+    (worker,) = node["workers"]
+    assert (worker["id"], worker["pid"], worker["state"]) == (str(worker_id), 4711, "alive")
+
+
+async def test_a_machine_is_drained_once_and_by_name(api: Caller, house: House) -> None:
+    await house.folder.frontier.join(WorkerCard("worker 0", "crawler-1", 1, "", 8))
+    second = await house.folder.frontier.join(WorkerCard("worker 1", "crawler-1", 1, "", 8))
+    one = (await api.post(f"/api/nodes/crawler-1/drain?worker_id={second}")).expect(202).json
+    assert one == {"node": "crawler-1", "asked": 1}
+    await api.post("/api/nodes/crawler-1/drain")
+    nodes = {each["node"]: each for each in (await api.get("/api/nodes")).json["items"]}
+    assert {each["state"] for each in nodes["crawler-1"]["workers"]} == {"draining"}
+    for unknown in ("elsewhere/drain", "crawler-1/drain?worker_id=99"):
+        (await api.post(f"/api/nodes/{unknown}")).expect(404)
+    actions = [each["action"] for each in (await api.get("/api/audit?subject=node:crawler-1")).json["items"]]
+    assert actions == ["node.drained"] * len(actions)
+
+
+async def test_a_living_process_says_so_to_everybody(api: Caller) -> None:
+    for caller in (api, api.with_token(None), api.with_token("forged")):
+        answer = (await caller.get("/healthz")).expect(200).json
+        assert answer == {"status": "ok", "version": __version__}
+
+
+async def test_what_is_missing_is_named(api: Caller, house: House) -> None:
+    nobody = api.with_token(None)
+    answer = (await nobody.get("/readyz")).expect(503)
+    assert answer.json["missing"] == ["workers", "keeper"]
+    assert ADMIN_TOKEN.encode() not in answer.body
+    assert str(house.folder.path).encode() not in answer.body
+
+
+async def test_a_server_with_everything_is_ready(api: Caller, house: House) -> None:
+    await house.folder.frontier.join(WorkerCard("worker 0", platform.node(), 1, "", 8))
+    await house.folder.leadership.take("keeper", 60.0)
+    answer = (await api.with_token(None).get("/readyz")).expect(200).json
+    assert (answer["ready"], answer["missing"]) == (True, [])
+
+
+async def test_a_store_that_cannot_be_written_is_named_without_its_place(house: House) -> None:
+    from smartspider.services.readiness import Readiness, store_writable
+
+    async def broken() -> None:
+        raise StoreUnavailable("the data folder /secret/place is full")
+
+    view = await Readiness(house.folder.clock, {"store": store_writable(broken)}).look()
+    assert (view.ready, view.missing) == (False, ["store"])
+    assert "secret" not in view.checks[0].detail
+
+
+async def test_readiness_is_not_found_out_for_every_request(house: House) -> None:
+    from smartspider.services.readiness import Readiness
+
+    looks = 0
+
+    async def look() -> str:
+        nonlocal looks
+        looks += 1
+        return "fine"
+
+    readiness = Readiness(house.folder.clock, {"it": look})
+    for _ in range(5):
+        await readiness.look()
+    assert looks == 1
+
+
+async def test_prometheus_is_sent_where_it_asked(api: Caller) -> None:
+    ((target,),) = [(await api.get("/api/sd/prometheus")).expect(200).json]
+    assert target["targets"] == [api.base.removeprefix("http://")]
+    assert target["labels"]["__metrics_path__"] == "/metrics"
+    (await api.with_token(None).get("/api/sd/prometheus")).expect(401)
+    odd = (await api.get("/api/sd/prometheus", headers={"Host": "a b{}"})).status
+    assert odd in (200, 400)
+
+
+async def test_the_schema_of_tasks_is_open(api: Caller) -> None:
+    schema = (await api.with_token(None).get("/api/schema/task")).expect(200).json
+    assert "entry_urls" in schema["required"]

@@ -1,0 +1,108 @@
+"""Notices over REST."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.api.asking import Caller
+
+from smartspider.wiring.house import House
+
+HOOK = {"kind": "webhook", "address": "https://hooks.example.com/in?key=hidden", "events": ["run.failed"]}
+MAIL = {"kind": "email", "address": "ann@example.com", "events": ["run.finished", "run.few_rows"]}
+
+
+async def test_the_secret_of_a_webhook_is_told_once(api: Caller, house: House) -> None:
+    answer = (await api.post("/api/notices", HOOK)).expect(201)
+    made = answer.json
+    assert made["secret"] == house.keys.webhook_secret(int(made["id"]))
+    assert answer.headers["Location"] == f"/api/notices/{made['id']}"
+    shown = (await api.get(f"/api/notices/{made['id']}")).expect(200).json
+    assert "secret" not in shown
+    assert shown["address"] == HOOK["address"]
+    assert (await api.post("/api/notices", MAIL)).expect(201).json["secret"] is None
+
+
+async def test_others_see_only_where_a_webhook_is(api: Caller) -> None:
+    for body in (HOOK, MAIL):
+        (await api.post("/api/notices", body)).expect(201)
+    viewer = api.with_token(
+        (await api.post("/api/tokens", {"name": "eye", "role": "viewer"})).expect(201).json["token"]
+    )
+    shown = (await viewer.get("/api/notices")).expect(200).json["items"]
+    assert [one["address"] for one in shown] == ["https://hooks.example.com/…", "…@example.com"]
+    (await viewer.post("/api/notices", HOOK)).expect(403)
+    (await viewer("DELETE", "/api/notices/1")).expect(403)
+    (await viewer.post("/api/notices/1/test")).expect(403)
+
+
+async def test_an_operator_changes_only_what_is_theirs(api: Caller) -> None:
+    (await api.post("/api/notices", HOOK)).expect(201)
+    (await api.post("/api/tasks", {"name": "shop", "entry_urls": ["http://a.example/"]})).expect(201)
+    operator = api.with_token(
+        (await api.post("/api/tokens", {"name": "op", "role": "operator"})).expect(201).json["token"]
+    )
+    (await operator("DELETE", "/api/notices/1")).expect(403)
+    (await operator.post("/api/notices", {**HOOK, "task_id": "shop"})).expect(403)
+    own = (await operator.post("/api/notices", HOOK)).expect(201).json
+    (await operator("DELETE", f"/api/notices/{own['id']}")).expect(204)
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        ({"address": "ftp://a.example/"}, "address"),
+        ({"address": "http://"}, "address"),
+        ({"kind": "pigeon"}, "kind"),
+        ({"events": []}, "events"),
+        ({"events": ["run.begun"]}, "events"),
+        ({"kind": "email", "address": "ann"}, "address"),
+        ({"kind": "email", "address": "ann@example.com,bob@example.com"}, "address"),
+        ({"kind": "email", "address": "ann@example.com\nBcc: bob@example.com"}, "address"),
+        ({"more": 1}, "more"),
+    ],
+)
+async def test_what_is_wrong_is_named(api: Caller, change: dict[str, object], path: str) -> None:
+    problem = (await api.post("/api/notices", {**HOOK, **change})).expect(422).json
+    assert any(one["path"].startswith(path) for one in problem["errors"]), problem
+
+
+@pytest.mark.parametrize("host", ["169.254.169.254", "10.0.0.1", "[::1]", "localhost"])
+async def test_private_addresses_are_refused_with_the_setting(api: Caller, host: str) -> None:
+    problem = (await api.post("/api/notices", {**HOOK, "address": f"http://{host}/"})).expect(422).json
+    assert "SMARTSPIDER_ALLOW_PRIVATE" in problem["detail"]
+
+
+async def test_a_target_is_tried_out(api: Caller, house: House) -> None:
+    (await api.post("/api/notices", {**HOOK, "address": "http://127.0.0.1:1/"})).expect(201)
+    tried = (await api.post("/api/notices/1/test")).expect(200).json
+    assert tried["delivered"] is False
+    assert "127.0.0.1" in tried["error"]
+    (entry,) = [one for one in await house.folder.audit.entries() if one.action == "notice.tested"]
+    assert (entry.actor, entry.subject) == ("admin", "notice:1")
+
+
+async def test_deliveries_are_listed(api: Caller, house: House) -> None:
+    (await api.post("/api/notices", HOOK)).expect(201)
+    notices = house.folder.notices
+    term = await house.folder.leadership.take("keeper", 100.0)
+    assert term is not None
+    for event in (1, 2, 3):
+        await notices.put([(1, event, "run.failed", 7, b"{}")], up_to=event, epoch=term.epoch)
+    await notices.delivered(1, epoch=term.epoch)
+    await notices.failed(2, "no", retry_at=None, epoch=term.epoch)
+    shown = (await api.get("/api/notices/1/deliveries?limit=2")).expect(200).json
+    rest = (await api.get(f"/api/notices/1/deliveries?cursor={shown['next']}")).expect(200).json
+    listed = shown["items"] + rest["items"]
+    assert [(one["id"], one["state"], one["run_id"]) for one in listed] == [
+        ("3", "waiting", "7"),
+        ("2", "given_up", "7"),
+        ("1", "delivered", "7"),
+    ]
+    (await api.get("/api/notices/9/deliveries")).expect(404)
+    (await api.get("/api/notices/9")).expect(404)
+
+
+async def test_no_answer_and_no_audit_entry_holds_the_address_of_a_webhook(api: Caller, house: House) -> None:
+    (await api.post("/api/notices", HOOK)).expect(201)
+    (await api("DELETE", "/api/notices/1")).expect(204)
+    assert "hidden" not in str([one.detail for one in await house.folder.audit.entries()])

@@ -1,0 +1,364 @@
+"""Rows as files over the API."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import gzip
+import io
+import json
+import socket
+from collections.abc import AsyncIterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import openpyxl  # type: ignore[import-untyped] # ships no types
+import pytest
+from click.testing import CliRunner
+from tests.unit.api.asking import Caller
+from tests.unit.api.rows import TEA, crawled
+
+from smartspider.api import files
+from smartspider.api.files import content_disposition
+from smartspider.backends.sqlite.database import FILE, connect
+from smartspider.cli.results_export import export
+from smartspider.core.errors import NotAllowed, StoreUnavailable
+from smartspider.core.runs import Run
+from smartspider.interfaces.store import Store, StoredItem
+from smartspider.services import exports
+from smartspider.sinks.parquet import ParquetSink
+from smartspider.wiring.house import House
+from smartspider.wiring.scratch import Scratch
+
+MANY = [{**TEA[number % 4], "name": f"row {number} " + "x" * 500} for number in range(9000)]
+
+
+def by_command(house: House, folder: Path, run: Run, name: str, *more: str) -> bytes:
+    """The same file as `results export` writes it."""
+    path = folder / name
+    data = ["--data", str(house.folder.path), "--run", str(run.id)]
+    done = CliRunner().invoke(export, ["-o", str(path), *data, *more])
+    assert done.exit_code == 0, done.output
+    return path.read_bytes()
+
+
+async def exported(api: Caller, run: Run, format_: str, more: str = "") -> bytes:
+    answer = await api("POST", f"/api/results/export?run_id={run.id}&format={format_}{more}")
+    return answer.expect(200).body
+
+
+@pytest.mark.parametrize(
+    ("format_", "media_type"),
+    [
+        ("csv", "text/csv; charset=utf-8"),
+        ("json", "application/json"),
+        ("jsonl", "application/x-ndjson"),
+        ("xml", "application/xml"),
+        ("md", "text/markdown; charset=utf-8"),
+        ("parquet", "application/vnd.apache.parquet"),
+        ("sqlite", "application/vnd.sqlite3"),
+    ],
+)
+async def test_an_export_is_what_the_command_writes(
+    house: House, api: Caller, tmp_path: Path, format_: str, media_type: str
+) -> None:
+    run = await crawled(house.folder, [*TEA, *MANY[:2500]])
+    answer = (await api("POST", f"/api/results/export?task_id=tea&format={format_}")).expect(200)
+    assert answer.headers["Content-Type"] == media_type
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="tea-run-{run.id}.{format_}"'
+    assert answer.body == await asyncio.to_thread(by_command, house, tmp_path, run, f"rows.{format_}")
+    assert list((house.folder.path / "exports").iterdir()) == [] if format_ == "parquet" else True
+
+
+async def test_a_spreadsheet_has_the_cells_the_command_writes(
+    house: House, api: Caller, tmp_path: Path
+) -> None:
+    run = await crawled(house.folder)
+    answer = (await api("POST", f"/api/results/export?run_id={run.id}&format=xlsx")).expect(200)
+    assert answer.headers["Content-Type"].endswith("spreadsheetml.sheet")
+    theirs = await asyncio.to_thread(by_command, house, tmp_path, run, "rows.xlsx")
+    mine, other = (
+        list(openpyxl.load_workbook(io.BytesIO(data)).active.iter_rows(values_only=True))
+        for data in (answer.body, theirs)
+    )
+    assert mine == other
+    assert len(mine) == 5
+
+
+@pytest.mark.parametrize(
+    ("more", "options"),
+    [
+        ("&envelope=true", ("--envelope",)),
+        ("&excel=true&delimiter=%3B", ("--excel", "--delimiter", ";")),
+        ("&delimiter=tab", ("--delimiter", "tab")),
+    ],
+)
+async def test_options_mean_what_those_of_the_command_do(
+    house: House, api: Caller, tmp_path: Path, more: str, options: Sequence[str]
+) -> None:
+    run = await crawled(house.folder)
+    theirs = await asyncio.to_thread(by_command, house, tmp_path, run, "rows.csv", *options)
+    assert await exported(api, run, "csv", more) == theirs
+
+
+@pytest.mark.parametrize("compression", ["gz", "zst", "bz2", "xz"])
+async def test_text_is_compressed_on_the_way(
+    house: House, api: Caller, tmp_path: Path, compression: str
+) -> None:
+    run = await crawled(house.folder, MANY)
+    answer = await api("POST", f"/api/results/export?run_id={run.id}&format=jsonl&compression={compression}")
+    assert (
+        f'filename="tea-run-{run.id}.jsonl.{compression}"'
+        in answer.expect(200).headers["Content-Disposition"]
+    )
+    assert answer.body == await asyncio.to_thread(by_command, house, tmp_path, run, f"r.jsonl.{compression}")
+    if compression == "gz":
+        assert len(gzip.decompress(answer.body).splitlines()) == 9000
+
+
+async def test_only_changes_are_exported(house: House, api: Caller, tmp_path: Path) -> None:
+    await crawled(house.folder, dedup={"items": ["name"]})
+    rows = [TEA[0], {**TEA[1], "price": 4}, {**TEA[2], "name": "new"}]
+    run = await crawled(house.folder, rows, dedup={"items": ["name"]})
+    body = await exported(api, run, "jsonl", "&only_changes=true")
+    assert [json.loads(line) for line in body.splitlines()] == rows[1:]
+    assert body == await asyncio.to_thread(by_command, house, tmp_path, run, "c.jsonl", "--only-changes")
+
+
+@pytest.mark.parametrize("format_", ["csv", "jsonl", "sqlite"])
+async def test_some_rows_and_fields_are_exported(house: House, api: Caller, format_: str) -> None:
+    run = await crawled(house.folder)
+    body = await exported(api, run, format_, "&where=price%3E%3D12&fields=price,name")
+    if format_ == "csv":
+        assert list(csv.reader(io.StringIO(body.decode()))) == [
+            ["price", "name"],
+            ["12.5", "Sencha"],
+            ["40", "Oolong"],
+        ]
+    elif format_ == "jsonl":
+        assert body == b'{"price":12.5,"name":"Sencha"}\n{"price":40,"name":"Oolong"}\n'
+    else:
+        assert body.startswith(b"SQLite format 3")
+    both = await exported(api, run, "jsonl", "&fields=name&envelope=true&where=name%3DAssam")
+    whole = await exported(api, run, "jsonl", "&envelope=true&where=name%3DAssam")
+    assert json.loads(both) == {**json.loads(whole), "data": {"name": "Assam"}}
+
+
+async def test_a_run_without_rows_is_an_empty_file(house: House, api: Caller) -> None:
+    run = await crawled(house.folder, [])
+    assert await exported(api, run, "csv") == b"name,price,tags,seller,seen\r\n"
+    assert await exported(api, run, "jsonl") == b""
+    assert await exported(api, run, "json") == b"[]\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "detail"),
+    [
+        ("format=pdf", "there is no format 'pdf'"),
+        ("format=csv&compression=rar", "there is no compression 'rar'"),
+        ("format=xlsx&compression=gz", "the output tea-run-1.xlsx.gz cannot be"),
+        ("format=csv&delimiter=x", "'x' cannot separate cells"),
+        ("format=csv&fields=nme", "the rows have no field 'nme'"),
+        ("format=csv&where=nme%3D1", "the rows have no field 'nme'"),
+    ],
+)
+async def test_a_choice_that_means_nothing_is_refused(
+    house: House, api: Caller, asked: str, detail: str
+) -> None:
+    await crawled(house.folder)
+    problem = (await api("POST", f"/api/results/export?run_id=1&{asked}")).expect(422).json
+    assert problem["detail"].startswith(detail)
+
+
+async def test_a_file_is_named_as_the_task_is(house: House, api: Caller) -> None:
+    run = await crawled(house.folder, name="tée_茶")
+    answer = (await api("POST", f"/api/results/export?run_id={run.id}")).expect(200)
+    assert answer.headers["Content-Disposition"] == (
+        f'attachment; filename="tee__-run-{run.id}.jsonl"; '
+        f"filename*=UTF-8''t%C3%A9e_%E8%8C%B6-run-{run.id}.jsonl"
+    )
+
+
+def test_no_name_breaks_out_of_its_header() -> None:
+    header = content_disposition('a"b\r\nX: y;/../c')
+    assert header.startswith('attachment; filename="a_b__X__y__.._c"; filename*=UTF-8')
+    assert "\n" not in header
+    assert "/" not in header
+
+
+class Held:
+    """A store whose rows come when they are let through, batch by batch."""
+
+    def __init__(self, store: Store, *, fails: Exception | None = None) -> None:
+        self._store = store
+        self._fails = fails
+        self.let = asyncio.Event()
+        self.is_waiting = asyncio.Event()
+        self.is_closed = asyncio.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def items(self, run_id: int, after: int = 0) -> AsyncIterator[Sequence[StoredItem]]:
+        try:
+            async for batch in self._store.items(run_id, after):
+                yield batch
+                self.is_waiting.set()
+                await self.let.wait()
+                if self._fails is not None:
+                    raise self._fails
+        finally:
+            self.is_closed.set()
+
+
+@pytest.fixture
+def held(house: House) -> Held:
+    store = Held(house.folder.store)
+    house.exports._store = store
+    return store
+
+
+async def until_over(house: House) -> None:
+    async with asyncio.timeout(20):
+        while house.exports.slots._free < exports.AT_ONCE:  # noqa: ASYNC110 - it ends somewhere in a server
+            await asyncio.sleep(0.001)
+
+
+def asking(api: Caller, run: Run, format_: str) -> Any:
+    headers = {"Authorization": f"Bearer {api.token}"}
+    url = f"{api.base}/api/results/export?run_id={run.id}&format={format_}"
+    return api.session.post(url, headers=headers)
+
+
+async def test_text_is_sent_while_it_is_made(house: House, api: Caller, held: Held) -> None:
+    run = await crawled(house.folder, MANY)
+    async with asking(api, run, "csv") as answer:
+        assert answer.status == 200
+        assert "Content-Length" not in answer.headers
+        first = await answer.content.readany()
+        assert first.startswith(b"name,price")
+        assert not held.is_closed.is_set()
+        held.let.set()
+        assert len((first + await answer.read()).splitlines()) == 9001
+
+
+async def test_others_are_answered_while_a_file_is_made(house: House, api: Caller, held: Held) -> None:
+    run = await crawled(house.folder, MANY)
+    asked = asyncio.create_task(exported(api, run, "xlsx"))
+    await held.is_waiting.wait()
+    (await api.get(f"/api/results/count?run_id={run.id}")).expect(200)
+    assert not asked.done()
+    held.let.set()
+    assert (await asked).startswith(b"PK")
+
+
+async def test_an_error_on_the_way_is_no_short_file(house: House, api: Caller, held: Held) -> None:
+    run = await crawled(house.folder, MANY)
+    held._fails = StoreUnavailable("the disk is gone")
+    async with asking(api, run, "jsonl") as answer:
+        assert answer.status == 200
+        await answer.content.readany()
+        held.let.set()
+        with pytest.raises(aiohttp.ClientPayloadError):
+            await answer.read()
+    assert house.exports.slots._free == exports.AT_ONCE
+
+
+@pytest.mark.parametrize("format_", ["parquet", "xlsx", "sqlite"])
+async def test_an_error_before_the_first_byte_is_a_problem(
+    house: House, api: Caller, held: Held, format_: str
+) -> None:
+    run = await crawled(house.folder, MANY)
+    held._fails = StoreUnavailable("the disk is gone")
+    held.let.set()
+    problem = (await api("POST", f"/api/results/export?run_id={run.id}&format={format_}")).expect(503).json
+    assert problem["detail"] == "the disk is gone"
+    assert list((house.folder.path / "exports").iterdir()) == []
+
+
+async def test_a_run_that_is_deleted_on_the_way_is_no_short_file(
+    house: House, api: Caller, held: Held
+) -> None:
+    run = await crawled(house.folder, MANY)
+    async with asking(api, run, "csv") as answer:
+        await answer.content.readany()
+        await house.folder.store.delete_run(run.id)
+        held.let.set()
+        with pytest.raises(aiohttp.ClientPayloadError):
+            await answer.read()
+    run = await crawled(house.folder, MANY)
+    held.let.clear()
+    held.is_waiting.clear()
+    asked = asyncio.create_task(api("POST", f"/api/results/export?run_id={run.id}&format=parquet"))
+    await held.is_waiting.wait()
+    await house.folder.store.delete_run(run.id)
+    held.let.set()
+    problem = (await asked).expect(409).json
+    run = await crawled(house.folder)
+    raw = connect(house.folder.path / FILE)
+    raw.execute("UPDATE run SET state = 'cancelled', reason = 'deleted' WHERE id = ?", (run.id,))
+    raw.close()
+    (await api("POST", f"/api/results/export?run_id={run.id}&format=parquet")).expect(409)
+    assert problem["detail"] == f"run {run.id - 1} was deleted while its rows were exported"
+    assert NotAllowed.code == problem["code"]
+
+
+@pytest.mark.parametrize("format_", ["csv", "parquet"])
+async def test_when_the_client_goes_away_nothing_is_left(
+    house: House, api: Caller, held: Held, format_: str
+) -> None:
+    run = await crawled(house.folder, MANY)
+    address = api.base.removeprefix("http://").split(":")
+    with closing(socket.create_connection((address[0], int(address[1])))) as connection:
+        request = (
+            f"POST /api/results/export?run_id={run.id}&format={format_} HTTP/1.1\r\nHost: x\r\n"
+            f"Authorization: Bearer {api.token}\r\nContent-Length: 0\r\n\r\n"
+        )
+        connection.sendall(request.encode())
+        await asyncio.wait_for(held.is_waiting.wait(), 10)
+    await asyncio.wait_for(held.is_closed.wait(), 10)
+    await until_over(house)
+    assert not list((house.folder.path / "exports").glob("*"))
+
+
+async def test_who_takes_nothing_is_not_waited_for(
+    house: House, api: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "STALL_S", 0.05)
+    run = await crawled(house.folder, [{**TEA[0], "name": "x" * 1_000_000}] * 40)
+    async with asking(api, run, "jsonl") as answer:
+        assert answer.status == 200
+        await until_over(house)
+        with pytest.raises(aiohttp.ClientError):
+            await answer.read()
+
+
+async def test_what_a_killed_process_left_is_swept_at_start(tmp_path: Path) -> None:
+    path = tmp_path / "exports"
+    scratch = Scratch(path)
+    with scratch.folder() as used:
+        (used / "rows.xlsx").write_bytes(b"x")
+        dead = path / "dead"
+        dead.mkdir()
+        (dead / ".rows.xlsx.tmp-1").write_bytes(b"x")
+        (path / "dead.lock").touch()
+        Scratch(path)
+        assert sorted(file.name for file in path.iterdir()) == sorted([used.name, f"{used.name}.lock"])
+        assert (used / "rows.xlsx").exists()
+    assert list(path.iterdir()) == []
+
+
+async def test_a_full_disk_is_told_before_a_byte_is_sent(
+    house: House, api: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = await crawled(house.folder)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(ParquetSink, "_flush", full)
+    problem = (await api("POST", f"/api/results/export?run_id={run.id}&format=parquet")).expect(503).json
+    assert "No space left on device" in problem["detail"]
+    assert list((house.folder.path / "exports").iterdir()) == []

@@ -1,0 +1,144 @@
+"""What docs/server.md and docs/api.md say is what there is: rights, settings, metrics, calls, signatures."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.api.asking import Caller
+
+from smartspider.api import bodies, problems, timing
+from smartspider.api.door import OPEN
+from smartspider.core.access import AREAS, GRANTS, ROLES
+from smartspider.core.notices import NOTICES
+from smartspider.interfaces.notice_store import MOST_TARGETS
+from smartspider.interfaces.schedule_store import KEPT_FIRINGS, MOST_PER_TASK
+from smartspider.keeper.keeper import TERM_S
+from smartspider.services import access_tokens, exports, passwords, post, sign_in
+from smartspider.services.metrics import ABOUT
+from smartspider.taskfile.scheduling import Schedule
+from smartspider.taskfile.timing import LONGEST_BACKLOG, NICKNAMES
+from smartspider.wiring import hub, previews
+from smartspider.wiring.settings import PREFIX, Settings
+from smartspider.wiring.up import SLOTS
+
+DOCS = Path(__file__).parents[3] / "docs"
+SERVER = (DOCS / "server.md").read_text()
+API = (DOCS / "api.md").read_text()
+OF_CRAWLS = {"allow_private", "contact", "log_level", "proxy", "store_url", "frontier_url"}
+OF_CLIENTS = {"server", "token", "profile"}
+METHODS = ("get", "post", "put", "patch", "delete")
+
+
+def section(text: str, heading: str) -> str:
+    return re.split(r"^#+ ", text.partition(f"# {heading}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def table(text: str) -> list[list[str]]:
+    """The cells of the first table of a text, without its head."""
+    lines = re.search(r"(?:^\|.*\n)+", text, re.MULTILINE)
+    assert lines is not None
+    rows = lines[0].splitlines()[2:]
+    return [[cell.strip() for cell in row.strip("|").split(" | ")] for row in rows]
+
+
+def rights() -> list[list[str]]:
+    """What each role may do, area by area."""
+    rows = []
+    for area in AREAS:
+        verbs = [
+            ", ".join(verb for verb in ("read", "write") if f"{area}:{verb}" in GRANTS[role])
+            for role in ROLES
+        ]
+        rows.append([f"`{area}`", *(text or "–" for text in verbs)])
+    return rows
+
+
+def metrics() -> list[list[str]]:
+    return [[f"`{name}`", about] for name, about in (*ABOUT.items(), (timing.NAME, timing.ABOUT))]
+
+
+def operations(document: dict[str, Any]) -> list[list[str]]:
+    """Every call of the document, with the right it needs."""
+    rows = []
+    for path, calls in document["paths"].items():
+        for method in METHODS:
+            if (call := calls.get(method)) is not None:
+                needs = call.get("x-needs") or ("a token" if call.get("security") else "nothing")
+                rows.append([f"`{method.upper()} {path}`", f"`{call['operationId']}`", call["summary"], needs])
+    return rows
+
+
+def test_the_rights_shown_are_the_rights() -> None:
+    assert table(section(SERVER, "Roles and scopes")) == rights()
+    assert [role for role in ROLES if f"`{role}`" not in SERVER] == []
+
+
+def test_the_settings_shown_are_those_of_a_server_with_their_defaults() -> None:
+    defaults = Settings()
+    shown = {row[0].strip("`"): row[1].strip("`") for row in table(section(SERVER, "Settings"))}
+    names = [name for name in Settings.__struct_fields__ if name not in OF_CRAWLS | OF_CLIENTS]
+    assert shown == {PREFIX + name.upper(): getattr(defaults, name) or "none" for name in names}
+
+
+def test_the_metrics_shown_are_the_metrics() -> None:
+    assert table(section(SERVER, "Metrics")) == metrics()
+
+
+async def test_the_calls_shown_are_those_of_the_document(api: Caller) -> None:
+    document = (await api.get("/api/openapi.json")).expect(200).json
+    assert table(section(API, "All calls")) == operations(document)
+
+
+def test_the_notices_and_keys_of_schedules_shown_are_those_there_are() -> None:
+    assert [row[0].strip("`") for row in table(section(SERVER, "Notices"))] == list(NOTICES)
+    assert [row[0].strip("`") for row in table(section(SERVER, "Schedules"))] == list(Schedule.model_fields)
+    assert [name for name in NICKNAMES if f"`{name}`" not in SERVER] == []
+
+
+def test_the_problems_shown_have_their_statuses() -> None:
+    shown = {int(row[0]) for row in table(section(API, "Problems"))}
+    assert shown == {status for _, status, _ in problems.STATUSES} | set(problems.CODES)
+
+
+def test_what_is_open_to_all_is_named() -> None:
+    assert [path for path in OPEN if f"`{path}`" not in section(API, "Signing in")] == []
+
+
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_the_check_of_a_webhook_that_is_shown_works(is_changed: bool) -> None:
+    code = re.search(r"^```python\n(.*?)^```$", SERVER, re.MULTILINE | re.DOTALL)
+    assert code is not None
+    shown: dict[str, Any] = {}
+    exec(code[1], shown)
+    body, now = b'{"id":"1"}', str(int(time.time()))
+    headers = {
+        "X-SmartSpider-Timestamp": now,
+        "X-SmartSpider-Signature": post.signature("whsec_x", now, body),
+    }
+    assert shown["is_genuine"]("whsec_x", headers, body + b" " * is_changed) is not is_changed
+
+
+def test_the_numbers_shown_are_the_numbers() -> None:
+    text = " ".join(SERVER.split())
+    for sentence in (
+        f"each with up to {SLOTS} requests in flight",
+        f"at most {TERM_S:g} s later",
+        f"good for {access_tokens.LIFE_S // 60} minutes",
+        f"good for {sign_in.REFRESH_LIFE_S / 86_400:g} days",
+        f"at least {passwords.SHORTEST} characters",
+        f"one in {1 / sign_in.OF_NAME.per_s:g} s and one in {1 / sign_in.OF_ADDRESS.per_s:g} s",
+        f"{previews.LONGEST_S:g} s each",
+        f"| exports | {exports.AT_ONCE} at a time |",
+        f"| streams | {hub.MOST_WATCHERS:,} |",
+        f"| schedules | {MOST_PER_TASK} of one task |",
+        f"| notices | {MOST_TARGETS:,} targets |",
+        f"YAML {bodies.LARGEST_YAML:,} bytes",
+        f"at most {LONGEST_BACKLOG} times are made up for",
+        f"has the last {KEPT_FIRINGS:,}",
+    ):
+        assert sentence in text, sentence
+    assert [wait_s for wait_s in post.BACKOFF_S] == [30, 2 * 60, 10 * 60, 45 * 60]  # "30 s, 2, 10 and 45 minutes"
