@@ -8,7 +8,7 @@ SECTION = @printf '\n== %s ==\n'
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help python setup setup-dev demo test check lint bench soak lock format clean
+.PHONY: help python setup setup-dev demo serve test check lint bench soak lock format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ setup-dev: python
 
 demo: setup ## crawl the bundled demo shop and show what was found
 	@$(BIN)/smartspider demo
+
+serve: setup ## start everything on this machine: API, keeper, workers and the demo shop
+	@$(BIN)/smartspider up --demo
 
 test: lint ## everything: lint, types, imports and all tests but the long ones
 	$(SECTION) 'pytest (unit, contracts, simulation)'

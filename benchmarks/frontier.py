@@ -26,6 +26,7 @@ from smartspider.core.politeness import Politeness
 from smartspider.core.request import Request, make_request
 from smartspider.core.scope import Scope
 from smartspider.core.verdict import Close, Settlement
+from smartspider.core.workers import WorkerCard
 from smartspider.wiring.folder import DataFolder, open_folder
 
 GROUP = 64
@@ -56,7 +57,7 @@ class Growth:
         run = await self.folder.store.create_run(plan)
         await self.folder.store.set_state(run.id, "running")
         self.run_id = run.id
-        self.worker_id = await self.folder.frontier.join("bench")
+        self.worker_id = await self.folder.frontier.join(WorkerCard("bench"))
 
     def fresh(self, count: int) -> list[Request]:
         self.next_url += count

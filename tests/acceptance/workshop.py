@@ -82,6 +82,11 @@ class Command:
         """What it has said so far."""
         return self._err.read_text(encoding="utf-8", errors="replace")
 
+    @property
+    def out(self) -> bytes:
+        """What it has printed so far."""
+        return self._out.read_bytes()
+
     def workers(self) -> list[int]:
         """Its worker processes, oldest first."""
         return [pid for pid in children_of(self.pid) if b"worker_process" in _command_line(pid)]

@@ -1,0 +1,123 @@
+"""`up`: a server on this machine."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import click
+
+if TYPE_CHECKING:
+    import socket
+
+FOLDER = "server"
+WORKERS = 2
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where the API listens.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="At which port.")
+@click.option(
+    "--workers", type=click.IntRange(0, 256), default=WORKERS, show_default=True, help="Worker processes."
+)
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    default=None,
+    metavar="DIR",
+    help=f"Data folder.  [default: ./.smartspider/{FOLDER}]",
+)
+@click.option("--demo", "with_demo", is_flag=True, help="Start the demo shop beside it, open to crawls.")
+@click.option("--logs", "shows_logs", is_flag=True, help="Print what they log as JSON lines.")
+@click.option("--json", "as_json", is_flag=True, help="Print where everything is as one JSON object.")
+def up(host: str, port: int, workers: int, data: Path | None, **flags: bool) -> None:
+    """Run everything on this machine: API, keeper and workers.
+
+    Ctrl-C stops it in good order. Runs go on where they were when it is started again.
+    """
+    from smartspider.wiring import faults
+    from smartspider.wiring.folder import folder_of
+    from smartspider.wiring.loop import run_loop
+    from smartspider.wiring.up import listen
+
+    faults.arm_from_environment()
+    with listen(host, port) as listener:
+        run_loop(_up(folder_of(data, FOLDER), listener, workers, **flags))
+
+
+async def _up(
+    place: Path,
+    listener: socket.socket,
+    workers: int,
+    *,
+    with_demo: bool,
+    shows_logs: bool,
+    as_json: bool,
+) -> None:
+    """Start everybody, say where they are once the API answers, and wait for their end."""
+    import asyncio
+
+    from smartspider.cli.output import say
+    from smartspider.wiring.parent import stop_on_signals
+    from smartspider.wiring.up import Staff, demo_shop, environment, posts
+
+    told = {"url": address_of(listener), "token": await first_token(place), "shop": None, "data": str(place)}
+    async with AsyncExitStack() as stack:
+        if with_demo:
+            told["shop"] = await stack.enter_async_context(demo_shop())
+        staff = Staff(
+            posts(place, listener, workers=workers),
+            environment(urlsplit(told["shop"] or "").netloc),
+            lambda name, code: say(f"{name} died (code {code}); starting another one"),
+            shows_logs=shows_logs,
+        )
+        stop_on_signals(staff.stop, with_parent=False)
+        greeting = asyncio.create_task(_greet(listener, told, as_json=as_json))
+        try:
+            await staff.run()
+        finally:
+            greeting.cancel()
+    say("stopped; runs that were not over go on when it is started again")
+
+
+async def first_token(place: Path) -> str | None:
+    """The token of the first admin, when this is the first start."""
+    from smartspider.wiring.first_admin import first_admin
+    from smartspider.wiring.house import open_house
+    from smartspider.wiring.settings import read_settings
+
+    async with open_house(place, read_settings()) as house:
+        return await first_admin(house)
+
+
+async def _greet(listener: socket.socket, told: dict[str, Any], *, as_json: bool) -> None:
+    """Say where everything is, as soon as that is true."""
+    import sys
+
+    from smartspider.cli.output import say, tell_json
+    from smartspider.wiring.up import answers
+
+    await answers(listener, is_tls=told["url"].startswith("https:"))
+    if as_json:
+        tell_json(told)
+        sys.stdout.flush()
+        return
+    say(f"the API is at {told['url']}/api, its documentation at {told['url']}/api/docs ({told['data']})")
+    if told["shop"]:
+        say(f"the demo shop is at {told['shop']}")
+    if told["token"]:
+        say(f"token of the first admin, shown this once: {told['token']}")
+    else:
+        say(f"`smartspider token add NAME --role admin --data {told['data']}` makes a token")
+    say("Ctrl-C stops everything")
+
+
+def address_of(listener: socket.socket) -> str:
+    """Where a browser finds what listens there."""
+    from smartspider.wiring.settings import read_settings
+
+    host, port = listener.getsockname()[:2]
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104 - compared
+    return f"{'https' if read_settings().tls_cert else 'http'}://{shown}:{port}"

@@ -1,0 +1,138 @@
+"""A server as its users run it: `smartspider up`, asked over HTTP."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from tests.acceptance.workshop import Command, Workshop, children_of, is_running, until
+
+TOKEN = "token-of-the-admin"
+ENVIRONMENT = {"SMARTSPIDER_ADMIN_TOKEN": TOKEN, "SMARTSPIDER_ALLOW_PRIVATE": "127.0.0.1"}
+
+
+class Reply:
+    """An answer of the API."""
+
+    def __init__(self, status: int, headers: dict[str, str], body: bytes) -> None:
+        self.status, self.headers, self.body = status, headers, body
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    def expect(self, status: int) -> Reply:
+        assert self.status == status, f"{self.status} instead of {status}: {self.body[:2000]!r}"
+        return self
+
+
+class Server:
+    """`smartspider up` in a workshop, which can be killed and started again at the same place."""
+
+    def __init__(self, workshop: Workshop, *options: str, token: str = TOKEN) -> None:
+        self.workshop = workshop
+        self.options = options
+        self.token = token
+        self.url = ""
+        self._command: Command | None = None
+        self._port = "0"
+
+    @property
+    def command(self) -> Command:
+        assert self._command is not None
+        return self._command
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        arguments = ("up", "--data", "data", "--port", self._port, "--json", *self.options)
+        self._command = self.workshop.start(*arguments, env=ENVIRONMENT)
+        until(lambda: self.command.is_over() or b"\n" in self.command.out, f"the server\n{self.command.err}")
+        assert not self.command.is_over(), f"the server ended\n{self.command.err}"
+        self.url = json.loads(self.command.out.splitlines()[0])["url"]
+        self._port = str(urlsplit(self.url).port)
+
+    def staff(self) -> list[int]:
+        """Its processes."""
+        return children_of(self.command.pid)
+
+    def kill(self, *, with_staff: bool) -> None:
+        """`kill -9`: the parent alone, or everybody at once."""
+        staff = self.staff()
+        if with_staff:
+            for pid in staff:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        self.command.kill()
+        until(lambda: not any(map(is_running, staff)), "its processes to leave")
+
+    def stop(self) -> None:
+        """SIGTERM, and wait for its end."""
+        self.command.signal(signal.SIGTERM)
+        self.command.wait()
+
+    def ask(self, method: str, path: str, body: object = None, **headers: str) -> Reply:
+        """One request."""
+        connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=60)
+        try:
+            sent = {"Authorization": f"Bearer {self.token}", **headers}
+            data = None if body is None else json.dumps(body)
+            connection.request(
+                method, path, data, sent | ({"Content-Type": "application/json"} if data else {})
+            )
+            answer = connection.getresponse()
+            return Reply(answer.status, dict(answer.headers), answer.read())
+        finally:
+            connection.close()
+
+    def create(self, task: dict[str, Any]) -> str:
+        """Post a task; its id."""
+        return str(self.ask("POST", "/api/tasks", task).expect(201).json["id"])
+
+    def begin(self, task_id: str) -> str:
+        """Start a run; its id."""
+        return str(self.ask("POST", f"/api/tasks/{task_id}/start").expect(202).json["run_id"])
+
+    def status(self, run_id: str) -> dict[str, Any]:
+        """How a run stands."""
+        status: dict[str, Any] = self.ask("GET", f"/api/runs/{run_id}").expect(200).json
+        return status
+
+    def until_state(self, run_id: str, *states: str) -> dict[str, Any]:
+        """Wait for a state."""
+        seen: dict[str, Any] = {}
+
+        def is_there() -> bool:
+            seen.update(self.status(run_id))
+            return seen["state"] in states
+
+        until(is_there, f"run {run_id} to be {' or '.join(states)}: {seen}", 120)
+        return seen
+
+    def rows(self, run_id: str) -> list[dict[str, Any]]:
+        """All rows of a run, as JSON lines hold them."""
+        answer = self.ask("POST", f"/api/results/export?run_id={run_id}&format=jsonl").expect(200)
+        return [json.loads(line) for line in answer.body.decode().splitlines()]
+
+
+@contextmanager
+def served(workshop: Workshop, *options: str) -> Iterator[Server]:
+    """A server that runs; stopped at the end, in good order if it lets itself be."""
+    server = Server(workshop, *options)
+    server.start()
+    try:
+        yield server
+    finally:
+        if not server.command.is_over():
+            staff = server.staff()
+            server.stop()
+            assert not any(map(is_running, staff)), "a process of the server outlived it"
+
+
+Waiting = Callable[[], bool]
