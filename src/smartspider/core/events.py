@@ -46,6 +46,8 @@ class PageClosed(Event, frozen=True):
     duplicates: int = 0
     """Items of it that are not stored because equal ones are."""
     bytes_read: int = 0
+    waited_s: float = 0.0
+    """Of `elapsed_s`, waiting for the host's gate."""
 
 
 class FetchRetried(Event, frozen=True):

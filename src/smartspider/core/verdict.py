@@ -89,6 +89,8 @@ class Settlement(msgspec.Struct, frozen=True):
     news: HostNews | None = None
     bytes_read: int = 0
     elapsed_s: float = 0.0
+    waited_s: float = 0.0
+    """Of that, waiting for send windows."""
     duplicate_urls: int = 0
     """Links of this page that were known already, seen by the worker's filter."""
     sends: tuple[Send, ...] = ()

@@ -12,10 +12,20 @@ NEAR_S = 0.5
 """How long before a window the connection for it may be opened."""
 
 
-class GatePermit:
-    """See `interfaces/fetcher.py`. All permits of one lease write into the same list of sends."""
+class Trail:
+    """What the permits of one lease did: the requests that left, and how long they waited for it."""
 
-    __slots__ = ("_clock", "_entered", "_frontier", "_host", "_sends", "_window")
+    __slots__ = ("sends", "waited_s")
+
+    def __init__(self) -> None:
+        self.sends: list[Send] = []
+        self.waited_s = 0.0
+
+
+class GatePermit:
+    """See `interfaces/fetcher.py`. All permits of one lease write the same trail."""
+
+    __slots__ = ("_clock", "_entered", "_frontier", "_host", "_trail", "_window")
 
     def __init__(
         self,
@@ -23,19 +33,24 @@ class GatePermit:
         clock: Clock,
         host: str,
         window: Window | None,
-        sends: list[Send] | None = None,
+        trail: Trail | None = None,
     ) -> None:
         self._frontier = frontier
         self._clock = clock
         self._host = host
         self._window = window
         self._entered: Window | None = None
-        self._sends = [] if sends is None else sends
+        self._trail = trail or Trail()
 
     @property
     def sends(self) -> tuple[Send, ...]:
         """The requests that left under this lease for hosts with a delay."""
-        return tuple(self._sends)
+        return tuple(self._trail.sends)
+
+    @property
+    def waited_s(self) -> float:
+        """How long requests under this lease waited for their windows."""
+        return self._trail.waited_s
 
     async def approach(self) -> None:
         """Come back shortly before the window opens."""
@@ -59,7 +74,7 @@ class GatePermit:
         """Note for the receipt that a request left, where it had to keep a distance."""
         reach("fetch.sent")
         if self._entered is not None:
-            self._sends.append(Send(self._host, self._clock.monotonic(), self._entered.delay_s))
+            self._trail.sends.append(Send(self._host, self._clock.monotonic(), self._entered.delay_s))
 
     async def _next_window(self) -> Window:
         if self._window is None:
@@ -67,12 +82,14 @@ class GatePermit:
         return self._window
 
     async def _wait_until(self, moment: float) -> None:
+        started = self._clock.monotonic()
         while (wait_s := moment - self._clock.monotonic()) > 0.0:
             await self._clock.sleep(wait_s)  # timers may wake a little early
+        self._trail.waited_s += self._clock.monotonic() - started
 
     def another(self, host: str) -> GatePermit:
         """A permit for one more request; on the same host it may have the window this one has not used."""
         window = None
         if host == self._host:
             window, self._window = self._window, None
-        return GatePermit(self._frontier, self._clock, host, window, self._sends)
+        return GatePermit(self._frontier, self._clock, host, window, self._trail)

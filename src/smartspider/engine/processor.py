@@ -82,6 +82,7 @@ class Processor:
                 judgement.news,
                 bytes_read=len(outcome.page.body) if isinstance(outcome, Reading) else 0,
                 elapsed_s=self._clock.monotonic() - started,
+                waited_s=permit.waited_s,
                 duplicate_urls=found.duplicates if found else 0,
                 sends=permit.sends,
             ),

@@ -15,7 +15,8 @@ Labels = tuple[tuple[str, str], ...]
 ABOUT = {
     "smartspider_pages_total": "Requests that ended, by outcome and class of the answer's status",
     "smartspider_pages_buried_total": "Requests that were given up, by kind of error",
-    "smartspider_fetch_seconds": "How long fetches of pages took",
+    "smartspider_fetch_seconds": "How long fetches of pages took, waiting for the gate aside",
+    "smartspider_gate_wait_seconds": "How long requests in a worker's hands waited for their send windows",
     "smartspider_fetch_retries_total": "Fetches that failed and are tried again, by kind of error",
     "smartspider_fetched_bytes_total": "Bytes of pages that were read",
     "smartspider_items_total": "Items that were stored",
@@ -37,7 +38,7 @@ ABOUT = {
 }
 """Every metric there is, and what it means."""
 
-HISTOGRAMS = ("smartspider_fetch_seconds",)
+HISTOGRAMS = ("smartspider_fetch_seconds", "smartspider_gate_wait_seconds")
 
 
 class Family(msgspec.Struct, frozen=True):

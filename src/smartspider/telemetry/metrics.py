@@ -14,6 +14,7 @@ LATENCY_BUCKETS_S = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 PAGES = "smartspider_pages_total"
 FETCH_S = "smartspider_fetch_seconds"
+GATE_S = "smartspider_gate_wait_seconds"
 BURIED = "smartspider_pages_buried_total"
 RETRIES = "smartspider_fetch_retries_total"
 ITEMS = "smartspider_items_total"
@@ -69,7 +70,8 @@ class EventCounter:
 
     def _closed(self, page: events.PageClosed) -> None:
         self._page(page.state, status_class(page.status))
-        self._fetched(page.elapsed_s)
+        self._timed(FETCH_S, page.elapsed_s - page.waited_s)
+        self._timed(GATE_S, page.waited_s)
         self._count(ITEMS, page.items)
         self._count(DUPLICATES, page.duplicates)
         self._count(BYTES, page.bytes_read)
@@ -77,15 +79,15 @@ class EventCounter:
     def _page(self, state: str, status: str) -> None:
         self._count(PAGES, outcome=state if state in _OUTCOMES else OTHER, status=status)
 
-    def _fetched(self, elapsed_s: float) -> None:
+    def _timed(self, name: str, elapsed_s: float) -> None:
         """A histogram as sums: how many took up to each bound, how many in all, and how long together."""
         if elapsed_s <= 0.0:
             return
         for bound in LATENCY_BUCKETS_S:
             if elapsed_s <= bound:
-                self._count(f"{FETCH_S}_bucket", le=str(bound))
-        self._count(f"{FETCH_S}_count")
-        self._count(f"{FETCH_S}_sum", elapsed_s)
+                self._count(f"{name}_bucket", le=str(bound))
+        self._count(f"{name}_count")
+        self._count(f"{name}_sum", elapsed_s)
 
     def _count(self, name: str, by: float = 1.0, **labels: str) -> None:
         if by:

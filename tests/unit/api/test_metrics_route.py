@@ -22,7 +22,7 @@ from smartspider.wiring.settings import read_settings
 
 HAPPENED = (
     events.PageClosed(1, "h", "http://h/", "done", "", 200, 3, 0.3, duplicates=2, bytes_read=1000),
-    events.PageClosed(1, "h", "http://h/", "done", "", 200, 1, 70.0),
+    events.PageClosed(1, "h", "http://h/", "done", "", 200, 1, 70.5, waited_s=0.5),
     events.PageClosed(1, "h", "http://h/", "missing", "", 404, 0, 0.01),
     events.PageBuried(1, "h", "http://h/", "timeout: 30 s"),
     events.FetchRetried(1, "h", "http://h/", "http 503", 1, 2.0),
@@ -71,6 +71,8 @@ async def test_what_workers_did_is_summed(api: Caller, house: House) -> None:
         "smartspider_fetch_seconds_bucket,le=60.0": 4.0,
         "smartspider_fetch_seconds_bucket,le=+Inf": 6.0,
         "smartspider_fetch_seconds_count": 6.0,
+        "smartspider_gate_wait_seconds_bucket,le=0.5": 2.0,
+        "smartspider_gate_wait_seconds_count": 2.0,
         "smartspider_fetch_retries_total,error=http_5xx": 2.0,
         "smartspider_fetch_retries_total,error=other": 2.0,
         "smartspider_fetched_bytes_total": 2000.0,

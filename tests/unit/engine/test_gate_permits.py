@@ -178,3 +178,16 @@ async def test_what_was_entered_and_did_not_leave_is_not_on_the_receipt(clock: M
     await leave(again)
     assert gates.asked == [HOST]
     assert len(one.sends) == 1
+
+
+async def test_how_long_a_request_and_its_hops_waited_is_known(clock: ManualClock) -> None:
+    one = permit(Gates(Window(105.0, 105.05, 1.0)), clock, Window(102.0, 102.05, 1.0))
+    entering = asyncio.create_task(leave(one))
+    await clock.until_asleep()
+    await clock.advance(2.0)
+    await entering
+    hop = asyncio.create_task(leave(one.another("other.example")))
+    await clock.until_asleep()
+    await clock.advance(3.0)
+    await hop
+    assert one.waited_s == pytest.approx(5.0)

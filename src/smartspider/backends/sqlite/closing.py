@@ -18,6 +18,7 @@ def closed_event(request: Request, verdict: Close, settlement: Settlement, items
         settlement.elapsed_s,
         duplicates=max(len(verdict.items) - items, 0),
         bytes_read=settlement.bytes_read,
+        waited_s=settlement.waited_s,
     )
 
 
