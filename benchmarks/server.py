@@ -78,9 +78,9 @@ def staff_of(parent: int) -> dict[str, int]:
     return found
 
 
-async def start(folder: Path) -> tuple[asyncio.subprocess.Process, Server]:
+async def start(folder: Path, workers: int = 1) -> tuple[asyncio.subprocess.Process, Server]:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "smartspider", "up", "--port", "0", "--workers", "1", "--json"),
+        *(sys.executable, "-m", "smartspider", "up", "--port", "0", "--workers", str(workers), "--json"),
         *("--data", str(folder / "data")),
         stdout=subprocess.PIPE,
         env={

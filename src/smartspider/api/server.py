@@ -7,6 +7,8 @@ from typing import Any
 
 import uvicorn
 
+from smartspider.api.wire import Wire, open_files
+
 
 class Server(uvicorn.Server):
     """A server that leaves signals to the process it runs in."""
@@ -18,13 +20,14 @@ class Server(uvicorn.Server):
 
 def server_of(app: Any, **more: Any) -> Server:
     """A server for an app. Nothing is logged for each request, and no header names what serves."""
+    Wire.most_connections = min(Wire.most_connections, open_files())
     return Server(
         uvicorn.Config(
             app,
             log_config=None,
             access_log=False,
             lifespan="off",
-            http="httptools",
+            http=Wire,
             server_header=False,
             proxy_headers=False,
             **more,

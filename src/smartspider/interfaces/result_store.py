@@ -52,5 +52,5 @@ class ResultStore(Protocol):
     async def count(self, query: RowQuery, *, at_most: int = 100_000) -> tuple[int, bool]:
         """How many rows there are, and whether all were looked at. Without a condition that costs nothing."""
 
-    async def coverage(self, run_id: int, fields: list[str], *, sample: int = 10_000) -> list[Coverage]:
+    async def coverage(self, run_id: int, fields: list[str], *, sample: int = 1_000) -> list[Coverage]:
         """How full the fields are, over the newest rows. Empty texts, lists and objects are no values."""

@@ -189,7 +189,7 @@ async def get_coverage(
     _principal: Reader,
     asked: AskedRun,
     fields: Fields = None,
-    sample: Annotated[int, Query(ge=1, le=100_000, description="How many rows to look at.")] = 10_000,
+    sample: Annotated[int, Query(ge=1, le=100_000, description="How many rows to look at.")] = 1_000,
 ) -> Response:
     """How full the fields are."""
     return answer(await results.coverage(house.folder, asked, fields, sample=sample))

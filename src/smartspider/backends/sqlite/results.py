@@ -20,7 +20,7 @@ from smartspider.core.errors import TaskInvalid
 from smartspider.interfaces.result_store import Coverage, RowPage, RowQuery
 from smartspider.interfaces.store import StoredItem
 
-LOOKED_AT = 20_000
+LOOKED_AT = 2_000
 """Rows that a page with a filter looks at before it says where to go on."""
 EXAMPLES = 5
 EXAMPLE_CHARS = 200
@@ -54,7 +54,7 @@ class SqliteResultStore:
             is_last = piece.is_last
         return count, is_last or standing.items <= at_most
 
-    async def coverage(self, run_id: int, fields: list[str], *, sample: int = 10_000) -> list[Coverage]:
+    async def coverage(self, run_id: int, fields: list[str], *, sample: int = 1_000) -> list[Coverage]:
         """How full the fields are, over the newest rows."""
         rows = 0
         read = row_reader([(field,) for field in fields])
