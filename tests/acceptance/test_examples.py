@@ -8,12 +8,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 import pytest
+from tests.acceptance.server import TOKEN, served
 from tests.acceptance.workshop import Workshop
 
 from smartspider.cli.commands import COMMANDS, app
@@ -33,9 +35,11 @@ pytestmark = pytest.mark.acceptance
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 ADDRESS = "127.0.0.1:8800"
+SERVER = "127.0.0.1:8000"
+"""Where documents have a server; one is started for those that speak of it."""
 SESSIONS = [
     ROOT / "README.md",
-    *(DOCS / f"{name}.md" for name in ("cli", "operations", "outputs", "cookbook")),
+    *(DOCS / f"{name}.md" for name in ("cli", "operations", "outputs", "cookbook", "api")),
 ]
 TWINS = [("README.md", "README.zh-CN.md"), ("docs/cookbook.md", "docs/cookbook.zh-CN.md")]
 """Documents that are there in both languages."""
@@ -73,7 +77,7 @@ NOT_THE_SAME_TWICE = (
     re.compile(r"\d{4}-\d\d-\d\d[T ][\d:.]+(\+00:00)?"),
     re.compile(r"\b[0-9a-f]{32}\b"),
     re.compile(r"(?<=127\.0\.0\.1:)\d+"),
-    re.compile(r"\d+(?= requests| pages done| to go| bytes)"),
+    re.compile(r"\d+(?= requests| to go| bytes)|\d+ pages?(?= done)"),
     re.compile(r"(?<!127\.0\.0)(?<!€)(?<!\d)\d+\.\d+(\.\d+)?(?! │)"),
 )
 """Times, fingerprints, ports, and figures that depend on the machine."""
@@ -115,25 +119,30 @@ def shop() -> Iterator[str]:
 class Terminal:
     """One shell in a folder with what a checkout has, in which the commands of a document run in order."""
 
-    def __init__(self, folder: Path, shop: str) -> None:
+    def __init__(self, folder: Path, shop: str, server: str = "") -> None:
         self._folder = folder
-        self._port = shop.rstrip("/").rpartition(":")[2]
+        self._shop = shop.rstrip("/").rpartition("/")[2]
+        self._server = server.rpartition("/")[2] or SERVER
         (folder / "home").mkdir(parents=True)
         (folder / ".venv").symlink_to(sys.prefix)
         (folder / "examples").mkdir()
         for example in (ROOT / "examples").iterdir():
             (folder / "examples" / example.name).write_text(self._here(example.read_text()))
+        # Where a person has one terminal, and another in the checkout.
+        (folder / "home" / "first-crawl").mkdir()
+        (folder / "home" / "first-crawl" / "examples").symlink_to(folder / "examples")
         self._environment = {
             "HOME": str(folder / "home"),
             "LANG": "C.UTF-8",
             "PATH": f"{sys.prefix}/bin:{os.environ['PATH']}",
             "SHOP": shop,
+            "TOKEN": TOKEN,
         }
         if "PYTHONPATH" in os.environ:
             self._environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
 
     def _here(self, text: str) -> str:
-        return text.replace(ADDRESS, f"127.0.0.1:{self._port}")
+        return text.replace(ADDRESS, self._shop).replace(SERVER, self._server)
 
     def run(self, shown: list[Shown]) -> list[tuple[str, str]]:
         """What each command said, and its exit code."""
@@ -160,9 +169,15 @@ class Terminal:
 
 
 @pytest.mark.parametrize("document", SESSIONS, ids=lambda path: path.name)
-def test_every_command_shown_says_what_is_shown(document: Path, tmp_path: Path, shop: str) -> None:
+def test_every_command_shown_says_what_is_shown(
+    document: Path, tmp_path: Path, shop: str, workshop: Workshop
+) -> None:
     shown = shown_in(document)
-    for each, (said, code) in zip(shown, Terminal(tmp_path / "checkout", shop).run(shown), strict=True):
+    with ExitStack() as stack:
+        has_server = any(SERVER in each.command for each in shown)
+        server = stack.enter_context(served(workshop)).url if has_server else ""
+        answers = Terminal(tmp_path / "checkout", shop, server).run(shown)
+    for each, (said, code) in zip(shown, answers, strict=True):
         wanted = "137" if each.command.startswith("timeout -s KILL") else "0"
         assert code.strip() == wanted, f"$ {each.command}\n{said}"
         lines = {settled(line) for line in said.splitlines()}
@@ -241,11 +256,15 @@ def test_every_key_of_a_task_is_explained() -> None:
     assert sorted(keys_in(task_schema()) - named) == []
 
 
+PARTS = "Fetch Politeness Limits Traps Retry Dedup Recrawl Alerts Scope Schedule".split()
+"""Parts of a task that have a table of their keys."""
+
+
 def test_defaults_shown_are_the_defaults() -> None:
     definitions = task_schema()["$defs"]
     text = (DOCS / "tasks.md").read_text()
     seen = 0
-    for part in ("Fetch", "Politeness", "Limits", "Traps", "Retry", "Dedup", "Recrawl", "Alerts", "Scope"):
+    for part in PARTS:
         section = text.partition(f"\n## `{part.lower()}`\n")[2].partition("\n## ")[0]
         for key, shown in re.findall(r"^\| `(\w+)` \| ([^|]+) \|", section, re.MULTILINE):
             default = definitions[part]["properties"][key]["default"]

@@ -7,11 +7,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+import click
+import msgspec
 import pytest
 from tests.unit.api.asking import Caller
 
 from smartspider.api import bodies, problems, timing
 from smartspider.api.door import OPEN
+from smartspider.cli.up import FOLDER, up
 from smartspider.core.access import AREAS, GRANTS, ROLES
 from smartspider.core.notices import NOTICES
 from smartspider.interfaces.notice_store import MOST_TARGETS
@@ -19,6 +22,7 @@ from smartspider.interfaces.schedule_store import KEPT_FIRINGS, MOST_PER_TASK
 from smartspider.keeper.keeper import TERM_S
 from smartspider.services import access_tokens, exports, passwords, post, sign_in
 from smartspider.services.metrics import ABOUT
+from smartspider.services.telling import NoticeData
 from smartspider.taskfile.scheduling import Schedule
 from smartspider.taskfile.timing import LONGEST_BACKLOG, NICKNAMES
 from smartspider.wiring import hub, previews
@@ -53,7 +57,7 @@ def rights() -> list[list[str]]:
             ", ".join(verb for verb in ("read", "write") if f"{area}:{verb}" in GRANTS[role])
             for role in ROLES
         ]
-        rows.append([f"`{area}`", *(text or "–" for text in verbs)])
+        rows.append([f"`{area}`", *(text or "no" for text in verbs)])
     return rows
 
 
@@ -68,7 +72,9 @@ def operations(document: dict[str, Any]) -> list[list[str]]:
         for method in METHODS:
             if (call := calls.get(method)) is not None:
                 needs = call.get("x-needs") or ("a token" if call.get("security") else "nothing")
-                rows.append([f"`{method.upper()} {path}`", f"`{call['operationId']}`", call["summary"], needs])
+                rows.append(
+                    [f"`{method.upper()} {path}`", f"`{call['operationId']}`", call["summary"], needs]
+                )
     return rows
 
 
@@ -97,6 +103,23 @@ def test_the_notices_and_keys_of_schedules_shown_are_those_there_are() -> None:
     assert [row[0].strip("`") for row in table(section(SERVER, "Notices"))] == list(NOTICES)
     assert [row[0].strip("`") for row in table(section(SERVER, "Schedules"))] == list(Schedule.model_fields)
     assert [name for name in NICKNAMES if f"`{name}`" not in SERVER] == []
+
+
+def test_the_options_of_up_shown_are_its_options_with_their_defaults() -> None:
+    shown = {row[0].strip("`"): row[1].strip("`") for row in table(SERVER)}
+    wanted = {one.opts[0]: one for one in up.params if isinstance(one, click.Option)}
+    assert list(shown) == list(wanted)
+    for name, option in wanted.items():
+        default = "off" if option.is_flag else option.default or f"./.smartspider/{FOLDER}"
+        assert shown[name] == str(default)
+
+
+def test_the_notice_shown_has_the_keys_of_one() -> None:
+    code = re.search(r"^```json\n(.*?)^```$", section(SERVER, "Notices"), re.MULTILINE | re.DOTALL)
+    assert code is not None
+    shown = msgspec.json.decode(code[1])
+    told = msgspec.convert({name: value for name, value in shown.items() if name != "id"}, NoticeData)
+    assert post.letter(shown["id"], msgspec.json.encode(told)).body == msgspec.json.encode(shown)
 
 
 def test_the_problems_shown_have_their_statuses() -> None:
@@ -141,4 +164,5 @@ def test_the_numbers_shown_are_the_numbers() -> None:
         f"has the last {KEPT_FIRINGS:,}",
     ):
         assert sentence in text, sentence
-    assert [wait_s for wait_s in post.BACKOFF_S] == [30, 2 * 60, 10 * 60, 45 * 60]  # "30 s, 2, 10 and 45 minutes"
+    waits = ("30 s", *(f"{wait_s / 60:g}" for wait_s in post.BACKOFF_S[1:]))
+    assert "after {}, {}, {} and {} minutes".format(*waits) in text
