@@ -1,0 +1,70 @@
+"""Problems of a server, as the errors they were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from smartspider.core import errors
+from smartspider.views.problem import ProblemView
+
+_decode = msgspec.json.Decoder(ProblemView).decode
+
+_BY_STATUS: dict[int, type[errors.SmartSpiderError]] = {
+    400: errors.TaskInvalid,
+    401: errors.NotSignedIn,
+    403: errors.Forbidden,
+    404: errors.NotFound,
+    409: errors.Conflict,
+    412: errors.Outdated,
+    413: errors.TaskInvalid,
+    415: errors.TaskInvalid,
+    422: errors.TaskInvalid,
+    502: errors.ServerUnreachable,
+    503: errors.StoreUnavailable,
+    504: errors.ServerUnreachable,
+}
+_LONGEST_RETRY_AFTER_S = 86_400.0
+
+
+def error_of(status: int, body: bytes, retry_after: str | None = None) -> errors.SmartSpiderError:
+    """The error that an answer tells of."""
+    try:
+        problem = _decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        problem = ProblemView("", status, "", f"the server answered {status}", _hint(status))
+        if status == 503:  # of something that stands before the server
+            return errors.ServerUnreachable(problem.detail, hint=problem.hint)
+    if status == 429:
+        return errors.TooMany(problem.detail, retry_after_s=_seconds(retry_after), hint=problem.hint)
+    kind = KINDS.get(problem.code) or _BY_STATUS.get(status, errors.SmartSpiderError)
+    if kind is errors.TaskInvalid:
+        wrong = tuple(errors.Problem(one.path, one.message, one.hint) for one in problem.errors)
+        return errors.TaskInvalid(problem.detail, wrong, hint=problem.hint)
+    return kind(problem.detail, hint=problem.hint)
+
+
+def _hint(status: int) -> str:
+    if status == 401:
+        return "send a token of this server (--token, SMARTSPIDER_TOKEN)"
+    return "" if status in (403, 404, 429) else "is this a SmartSpider server?"
+
+
+def _seconds(retry_after: str | None) -> float:
+    if retry_after and retry_after.isascii() and retry_after.isdecimal() and len(retry_after) < 10:
+        return min(float(retry_after), _LONGEST_RETRY_AFTER_S)
+    return 1.0
+
+
+def _kinds(kind: type[errors.SmartSpiderError]) -> Iterator[type[errors.SmartSpiderError]]:
+    yield kind
+    for below in kind.__subclasses__():
+        if below.__module__ == errors.__name__:
+            yield from _kinds(below)
+
+
+KINDS: dict[str, type[errors.SmartSpiderError]] = {
+    kind.code: kind for kind in _kinds(errors.SmartSpiderError) if kind is not errors.TooMany
+}
+"""By the code of the problem; others go by their status."""

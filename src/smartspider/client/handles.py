@@ -1,0 +1,306 @@
+"""Tasks and runs to hold on to."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing, suppress
+from pathlib import Path
+from typing import Any, Literal, Unpack
+
+import msgspec
+
+from smartspider.client.operations import Operations
+from smartspider.client.operations.tasks import TaskText, as_sent
+from smartspider.client.paging import PAGE, all_of
+from smartspider.client.rows import Results
+from smartspider.core.errors import Conflict
+from smartspider.core.runs import OVER, RunState
+from smartspider.views.asked import KnobWords, LogWords
+from smartspider.views.explain import ExplanationView
+from smartspider.views.listed import Listed
+from smartspider.views.live import LiveEvent
+from smartspider.views.logs import LogView
+from smartspider.views.runs import MetricsView, StallView, StatusView, TunedView
+from smartspider.views.tasks import TaskLine, TaskSaved, TaskView
+
+ENDED: frozenset[RunState] = OVER | {"stopped"}
+"""States in which nothing more happens unless somebody does something."""
+STATE = "run.state"
+STATUS = "run.status"
+
+
+class Event(msgspec.Struct, frozen=True):
+    """Something that happened in a run. `id` is its number there; messages about the stream have none."""
+
+    id: int | None
+    run_id: str | None
+    at: str
+    event: str
+    data: dict[str, Any]
+
+
+class Run:
+    """A run of a task."""
+
+    id: str
+    task_id: str
+
+    def __init__(self, client: Operations, id: str, task_id: str) -> None:  # noqa: A002 - what it is
+        self._client = client
+        self.id = id
+        self.task_id = task_id
+
+    def __repr__(self) -> str:
+        return f"Run(id={self.id!r}, task_id={self.task_id!r})"
+
+    @property
+    def results(self) -> Results:
+        """Its rows."""
+        return Results(self._client, {"run_id": self.id})
+
+    async def status(self) -> StatusView:
+        """How it stands: state, counters, speed, and when it may be over."""
+        return await self._client.get_run(self.id)
+
+    async def metrics(self) -> MetricsView:
+        """The same, host by host and worker by worker, and its knobs."""
+        return await self._client.get_run_metrics(self.id)
+
+    async def follow(
+        self, *, after: int | None = None, snapshot: bool = False, forever: bool = False
+    ) -> AsyncGenerator[Event]:
+        """All that happened after a number and all that happens, each event once, until the run is over.
+
+        A broken connection or a restarted server leaves no gap. With `snapshot` it begins with how the run
+        stands; with `forever` it goes on when the run is over, for it may be resumed.
+        """
+        events = self._client.follow_run(self.id, after=after, snapshot=snapshot, follow=forever)
+        async with aclosing(events):
+            async for event in events:
+                yield _event(event)
+
+    async def wait(self, *, timeout_s: float | None = None, or_paused: bool = False) -> StatusView:
+        """How it stands when it is over or stopped; raises `TimeoutError`. With `or_paused` a pause, which a
+        guard may have made, is not waited out.
+        """
+        async with asyncio.timeout(timeout_s):
+            while True:
+                await self._until_ended(or_paused=or_paused)
+                status = await self.status()
+                if status.state in ENDED or (or_paused and status.state == "paused"):
+                    return status
+
+    async def _until_ended(self, *, or_paused: bool) -> None:
+        async with aclosing(self.follow(snapshot=True)) as events:
+            async for event in events:
+                state = {STATUS: event.data.get("state"), STATE: event.data.get("to")}.get(event.event)
+                if or_paused and state == "paused":
+                    return
+
+    async def pause(self) -> None:
+        """Hand out nothing more; what is in flight is still stored."""
+        await self._client.pause_run(self.id)
+
+    async def resume(self) -> None:
+        """Go on after a pause or a stop."""
+        await self._client.resume_run(self.id)
+
+    async def stop(self) -> None:
+        """End it after what is in flight; it can be resumed."""
+        await self._client.stop_run(self.id)
+
+    async def cancel(self) -> None:
+        """End it for good."""
+        await self._client.cancel_run(self.id)
+
+    async def retry(self, *, which: Literal["failed", "all"] = "failed") -> Run:
+        """Try again what failed in this run, or everything in a new one; the run that tries."""
+        again = await self._client.retry_run(self.id, which=which)
+        return Run(self._client, again.run_id, again.task_id)
+
+    async def tune(self, **knobs: Unpack[KnobWords]) -> TunedView:
+        """Turn knobs while it works; what is not named stays."""
+        return await self._client.tune_run(self.id, **knobs)
+
+    async def delete(self) -> None:
+        """Delete it with its rows, items and logs."""
+        await self._client.delete_run(self.id)
+
+    async def why(self, url: str) -> ExplanationView:
+        """Why a URL was or was not fetched in it."""
+        return await self._client.explain_url(url, run_id=self.id)
+
+    async def stall(self) -> StallView:
+        """What holds it back and what to do, or that it moves."""
+        return await self._client.explain_stall(self.id)
+
+
+class Task:
+    """A task. `saved` is what came of applying it, where it was just applied."""
+
+    id: str
+    name: str
+    version: int
+    saved: TaskSaved | None
+
+    def __init__(self, client: Operations, line: TaskLine | TaskSaved) -> None:
+        self._client = client
+        self.id = line.id
+        self.name = line.name
+        self.version = line.version
+        self.saved = line if isinstance(line, TaskSaved) else None
+
+    def __repr__(self) -> str:
+        return f"Task(id={self.id!r}, name={self.name!r}, version={self.version})"
+
+    @property
+    def results(self) -> Results:
+        """The rows of its newest run."""
+        return Results(self._client, {"task_id": self.id})
+
+    async def show(self) -> TaskView:
+        """The task as it stands, with its newest run."""
+        return await self._client.get_task(self.id)
+
+    async def start(
+        self,
+        *,
+        version: int | None = None,
+        overlap: bool | None = None,
+        tuning: KnobWords | None = None,
+        idempotency_key: str | None = None,
+    ) -> Run:
+        """Start a run of the newest version, or of the one named."""
+        started = await self._client.start_task(
+            self.id, version=version, overlap=overlap, tuning=tuning, idempotency_key=idempotency_key
+        )
+        return Run(self._client, started.run_id, started.task_id)
+
+    async def newest_run(self) -> Run | None:
+        """The run that was started last, if there is one."""
+        newest = (await self.show()).newest_run
+        return None if newest is None else Run(self._client, newest.run_id, self.id)
+
+    async def follow(self) -> AsyncGenerator[Event]:
+        """The events of its newest run, and then of all runs that come after it; it does not end."""
+        events = self._client.watch_task(self.id)
+        async with aclosing(events):
+            async for event in events:
+                yield _event(event)
+
+    async def delete(self) -> None:
+        """Delete it; its runs, their rows and its versions stay."""
+        await self._client.delete_task(self.id)
+
+
+class Tasks:
+    """The tasks of a server."""
+
+    def __init__(self, client: Operations) -> None:
+        self._client = client
+
+    async def apply(self, spec: TaskText | Path, *, note: str = "") -> Task:
+        """Keep a task: a new one, or a new version of the one that has its name. `spec` are its keys and
+        values, or a task file: its path or its text.
+        """
+        if isinstance(spec, Path):
+            spec = await asyncio.to_thread(spec.read_bytes)
+        name = _name(spec)
+        try:
+            saved = await self._saved(name, spec, note)
+        except Conflict:  # somebody else was faster, or the task is another's
+            saved = await self._saved(name, spec, note)
+        return Task(self._client, saved)
+
+    async def _saved(self, name: str | None, spec: TaskText, note: str) -> TaskSaved:
+        found = [] if name is None else (await self._client.list_tasks(name=name, limit=1)).items
+        if found and found[0].name == name:
+            return await self._client.change_task(found[0].id, spec, note=note)
+        return await self._client.create_task(spec, note=note)
+
+    async def get(self, task: str) -> Task:
+        """A task by its id or its name."""
+        return Task(self._client, await self._client.get_task(task))
+
+    async def iter(self, *, name: str = "") -> AsyncGenerator[Task]:
+        """All tasks, or those whose names begin so."""
+
+        async def page(cursor: str | None) -> Listed[TaskLine]:
+            return await self._client.list_tasks(name=name, limit=PAGE, cursor=cursor)
+
+        async with aclosing(all_of(page)) as found:
+            async for line in found:
+                yield Task(self._client, line)
+
+
+class Runs:
+    """The runs of a server."""
+
+    def __init__(self, client: Operations) -> None:
+        self._client = client
+
+    async def get(self, run_id: str) -> Run:
+        """A run by its id."""
+        found = await self._client.get_run(run_id)
+        return Run(self._client, run_id, found.task_id)
+
+
+class Logs:
+    """What a server logs."""
+
+    def __init__(self, client: Operations) -> None:
+        self._client = client
+
+    async def iter(
+        self, *, task_id: str | None = None, run_id: str | None = None, **only: Unpack[LogWords]
+    ) -> AsyncGenerator[LogView]:
+        """All lines that are kept, newest first; all that is given must hold."""
+
+        async def page(cursor: str | None) -> Listed[LogView]:
+            return await self._client.list_logs(
+                task_id=task_id, run_id=run_id, limit=PAGE, cursor=cursor, **only
+            )
+
+        async with aclosing(all_of(page)) as found:
+            async for line in found:
+                yield line
+
+    async def tail(
+        self,
+        *,
+        task_id: str | None = None,
+        run_id: str | None = None,
+        after: str | None = None,
+        **only: Unpack[LogWords],
+    ) -> AsyncGenerator[LogView]:
+        """Lines as they come, each once, from now on or after the line with an id."""
+        lines = self._client.tail_logs(task_id=task_id, run_id=run_id, after=after, **only)
+        async with aclosing(lines):
+            async for line in lines:
+                yield line
+
+
+def _event(live: LiveEvent) -> Event:
+    return Event(live.id, live.run_id, live.at, live.event, msgspec.json.decode(live.data))
+
+
+def _name(spec: TaskText) -> str | None:
+    """The name in a task; None: the server says what is wrong with it."""
+    document = spec if isinstance(spec, Mapping) else _read(spec)
+    name = document.get("name") if isinstance(document, Mapping) else None
+    return name if isinstance(name, str) and name else None
+
+
+def _read(text: str | bytes | msgspec.Raw) -> object:
+    sent, kind = as_sent(text)
+    if kind == "application/json":
+        with suppress(msgspec.DecodeError, UnicodeDecodeError):
+            return msgspec.json.decode(sent.removeprefix(codecs.BOM_UTF8))
+        return None
+    import yaml
+
+    with suppress(yaml.YAMLError, RecursionError):
+        return yaml.safe_load(sent)
+    return None

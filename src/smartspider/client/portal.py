@@ -1,0 +1,112 @@
+"""A way from threads into a loop: what is awaited there is waited for here."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from concurrent.futures import Future
+from functools import wraps
+from typing import Any, ClassVar, TypeVar
+
+T = TypeVar("T")
+
+
+class Portal:
+    """A loop in a thread of its own, started with the first call."""
+
+    def __init__(self) -> None:
+        self.is_closed = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """What comes of `work`. Ctrl-C ends the waiting and the work."""
+        if self.is_closed or threading.current_thread() is self._thread:
+            work.close()
+            raise RuntimeError("the client is closed, or used in its own loop")
+        future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._started())
+        try:
+            return future.result()
+        finally:
+            future.cancel()  # does nothing when it is done
+
+    def close(self) -> None:
+        """End the loop and what is left in it."""
+        self.is_closed = True
+        if self._loop is not None and self._thread is not None and self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+
+    def _started(self) -> asyncio.AbstractEventLoop:
+        with self._starting:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                name = "smartspider-client"
+                self._thread = threading.Thread(target=_serve, args=(self._loop,), name=name, daemon=True)
+                self._thread.start()
+            return self._loop
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        runner.get_loop().run_forever()
+
+
+class Mirror:
+    """Something asynchronous, as scripts use it: coroutines are waited for, streams are iterators, and what
+    belongs to the client is mirrored as well.
+    """
+
+    kinds: ClassVar[dict[type, type[Mirror]]] = {}
+    """What is mirrored, and as what."""
+
+    def __init__(self, inner: Any, portal: Portal) -> None:
+        self._inner, self._portal = inner, portal
+
+    def __repr__(self) -> str:
+        return f"Sync{self._inner!r}"
+
+    def __dir__(self) -> list[str]:
+        return [name for name in dir(self._inner) if not name.startswith("_")]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._mirrored(getattr(self._inner, name))
+
+    def _mirrored(self, value: Any) -> Any:
+        if inspect.isasyncgenfunction(value):
+            return self._streaming(value)
+        if inspect.iscoroutinefunction(value):
+            return self._waiting(value)
+        kind = Mirror.kinds.get(type(value))
+        return value if kind is None else kind(value, self._portal)
+
+    def _waiting(self, method: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., Any]:
+        @wraps(method)
+        def waiting(*args: Any, **more: Any) -> Any:
+            return self._mirrored(self._portal.run(method(*args, **more)))
+
+        return waiting
+
+    def _streaming(self, method: Callable[..., AsyncGenerator[Any]]) -> Callable[..., Iterator[Any]]:
+        @wraps(method)
+        def streaming(*args: Any, **more: Any) -> Iterator[Any]:
+            return self._each(method(*args, **more))
+
+        return streaming
+
+    def _each(self, stream: AsyncGenerator[Any]) -> Iterator[Any]:
+        # Whoever goes away in the middle drops the stream, and its loop closes what is dropped.
+        while (found := self._portal.run(_next(stream))) is not None:
+            yield self._mirrored(found[0])
+
+
+async def _next(stream: AsyncGenerator[T]) -> tuple[T] | None:
+    """The next one; None: there are no more."""
+    async for one in stream:
+        return (one,)
+    return None

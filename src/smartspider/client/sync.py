@@ -1,0 +1,76 @@
+"""The client for scripts, without a line of asyncio. Its types are in `sync.pyi`, made from those of `Client`
+by `scripts/sync_stub.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from smartspider.client.client import Client, reach_of
+from smartspider.client.handles import Logs, Run, Runs, Task, Tasks
+from smartspider.client.portal import Mirror, Portal
+from smartspider.client.rows import Results
+
+
+class SyncTasks(Mirror):
+    """The tasks of a server."""
+
+
+class SyncRuns(Mirror):
+    """The runs of a server."""
+
+
+class SyncLogs(Mirror):
+    """What a server logs."""
+
+
+class SyncTask(Mirror):
+    """A task."""
+
+
+class SyncRun(Mirror):
+    """A run of a task."""
+
+
+class SyncResults(Mirror):
+    """The rows of a run, or of the newest run of a task."""
+
+
+Mirror.kinds = {
+    Tasks: SyncTasks,
+    Runs: SyncRuns,
+    Logs: SyncLogs,
+    Task: SyncTask,
+    Run: SyncRun,
+    Results: SyncResults,
+}
+
+
+class SyncClient(Mirror):
+    """`Client` for scripts: `with SyncClient(url, token) as client: ...`. Whatever is awaited there is waited
+    for here, and `async for` is `for`.
+    """
+
+    def __init__(self, url: str, token: str | None = None, *, ca_file: str | None = None) -> None:
+        super().__init__(Client(url, token, ca_file=ca_file), Portal())
+
+    @classmethod
+    def from_env(cls, environment: Mapping[str, str] | None = None) -> Self:
+        """A client by SMARTSPIDER_SERVER and SMARTSPIDER_TOKEN, like `Client.from_env`."""
+        reach = reach_of(environment)
+        return cls(reach.url, reach.token, ca_file=reach.ca_file)
+
+    def close(self) -> None:
+        """Let go of the connection and the thread."""
+        if not self._portal.is_closed:
+            try:
+                self._portal.run(self._inner.close())
+            finally:
+                self._portal.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: Any) -> None:
+        self.close()
