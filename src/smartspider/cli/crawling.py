@@ -67,6 +67,8 @@ def crawl_task(task: Task, order: Order) -> int:
     address_policy(plan, settings)
     check_outputs(order.outputs, order.options, columns_of(plan))
     tune_process()
+    if task.schedule is not None:
+        say("note: crawling now; its `schedule` starts runs where a server (`smartspider up`) keeps the task")
     with open_folder(folder_of(order.data, plan.name), cli_actor()) as folder:
         return run_loop(_crawl(folder, plan, settings, order))
 

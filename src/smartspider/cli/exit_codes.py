@@ -31,8 +31,11 @@ ERRORS: tuple[tuple[type[errors.SmartSpiderError], Exit], ...] = (
     (errors.PrivateAddress, Exit.USAGE),
     (errors.NotFound, Exit.NOT_FOUND),
     (errors.NotAllowed, Exit.NOT_ALLOWED),
+    (errors.NotSignedIn, Exit.NOT_ALLOWED),
     (errors.RobotsDisallowed, Exit.NOT_ALLOWED),
     (errors.StoreUnavailable, Exit.UNREACHABLE),
+    (errors.ServerUnreachable, Exit.UNREACHABLE),
+    (errors.TooMany, Exit.UNREACHABLE),
     (errors.FetchFailed, Exit.UNREACHABLE),
     (errors.SmartSpiderError, Exit.FAILED),
 )
@@ -46,9 +49,14 @@ def code_of_error(error: errors.SmartSpiderError) -> Exit:
 
 def code_of_run(run: Run) -> Exit:
     """How a command ends for a run in this state."""
-    if run.state == "completed":
-        return Exit.PARTLY_FAILED if run.counters.failed else Exit.OK
-    if run.state == "failed" or run.reason.startswith("guard:"):
+    return code_of_state(run.state, run.reason, run.counters.failed)
+
+
+def code_of_state(state: str, reason: str, failed: int) -> Exit:
+    """The same by what is told of a run."""
+    if state == "completed":
+        return Exit.PARTLY_FAILED if failed else Exit.OK
+    if state == "failed" or reason.startswith("guard:"):
         return Exit.FAILED
     return Exit.INTERRUPTED
 

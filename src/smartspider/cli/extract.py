@@ -61,7 +61,7 @@ def _check(task: dict[str, Any]) -> None:
 def _read_rules(rules: str) -> Any:
     """A file, JSON text or a plain selector."""
     from smartspider.core.errors import NotFound
-    from smartspider.services.trying import VALUE, plain_rule
+    from smartspider.services.trying import many
     from smartspider.taskfile.load import read_document, read_text
 
     if rules.lstrip().startswith(("{", "[{", '["')):
@@ -71,5 +71,4 @@ def _read_rules(rules: str) -> Any:
         return read_document(read_text(path), path.name)
     if not rules.strip():
         raise NotFound("RULES is empty", hint="for example: 'h1::text'")
-    rule = plain_rule(rules)
-    return {VALUE: {**(rule if isinstance(rule, dict) else {"expr": rule}), "many": True}}
+    return many(rules)

@@ -7,6 +7,8 @@ import sys
 from types import TracebackType
 from typing import Any
 
+import msgspec
+
 from smartspider.cli.output import say
 from smartspider.core.errors import SmartSpiderError
 from smartspider.core.runs import Run
@@ -17,6 +19,61 @@ REDRAW_S = 0.25
 LINE_S = 5.0
 
 
+class Figures(msgspec.Struct, frozen=True):
+    """How far a run is."""
+
+    done: int
+    items: int
+    in_flight: int
+    open: int
+    total: int
+    failed: int
+    retries: int
+
+
+class Rate:
+    """Pages per second over the last ten seconds or so."""
+
+    def __init__(self) -> None:
+        self._samples: list[tuple[float, int]] = []
+
+    def of(self, now: float, done: int) -> float:
+        """The rate, now that so many are done."""
+        self._samples.append((now, done))
+        self._samples = [sample for sample in self._samples if now - sample[0] <= 10.0]
+        first_at, first = self._samples[0]
+        return (done - first) / (now - first_at) if now > first_at else 0.0
+
+
+def line(figures: Figures, rate: float) -> str:
+    """How far and how fast, in a line."""
+    text = (
+        f"{figures.done} pages, {figures.items} items, {rate:.1f} pages/s, {figures.in_flight} in flight,"
+        f" {figures.open} to go"
+    )
+    if figures.failed or figures.retries:
+        text += f", {figures.failed} failed, {figures.retries} retries"
+    return text
+
+
+def bar(figures: Figures, rate: float) -> Any:
+    """The same as a bar."""
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2))
+    table.add_row(
+        ProgressBar(total=max(figures.total, 1), completed=figures.total - figures.open, width=30),
+        f"[bold]{figures.done}[/] pages",
+        f"[bold]{figures.items}[/] items",
+        f"{rate:.1f}/s",
+        _eta(figures, rate),
+        f"[red]{figures.failed} failed[/]" if figures.failed else "",
+        f"[yellow]{figures.retries} retries[/]" if figures.retries else "",
+    )
+    return table
+
+
 class Progress:
     """Shows a run while it is being worked on; whatever happens to it, the work goes on."""
 
@@ -25,7 +82,7 @@ class Progress:
         self._run_id = run_id
         self._clock = clock
         self._task: asyncio.Task[None] | None = None
-        self._samples: list[tuple[float, int]] = []
+        self._rate = Rate()
 
     async def __aenter__(self) -> None:
         show = self._draw if sys.stderr.isatty() else self._print
@@ -58,36 +115,15 @@ class Progress:
                 await asyncio.sleep(REDRAW_S)
 
     async def _line(self) -> str:
-        run = await self._store.get_run(self._run_id)
-        counters = run.counters
-        rate = self._rate(counters.done)
-        text = (
-            f"{counters.done} pages, {counters.items} items, {rate:.1f} pages/s, {run.in_flight} in flight,"
-            f" {counters.open} to go"
-        )
-        if counters.failed or counters.retries:
-            text += f", {counters.failed} failed, {counters.retries} retries"
-        return text
+        figures = figures_of(await self._store.get_run(self._run_id))
+        return line(figures, self._rate.of(self._clock.monotonic(), figures.done))
 
     async def _panel(self) -> Any:
-        from rich.progress_bar import ProgressBar
         from rich.table import Table
         from rich.text import Text
 
-        run = await self._store.get_run(self._run_id)
-        counters = run.counters
-        rate = self._rate(counters.done)
-        table = Table.grid(padding=(0, 2))
-        closed = counters.total - counters.open
-        table.add_row(
-            ProgressBar(total=max(counters.total, 1), completed=closed, width=30),
-            f"[bold]{counters.done}[/] pages",
-            f"[bold]{counters.items}[/] items",
-            f"{rate:.1f}/s",
-            _eta(run, rate),
-            f"[red]{counters.failed} failed[/]" if counters.failed else "",
-            f"[yellow]{counters.retries} retries[/]" if counters.retries else "",
-        )
+        figures = figures_of(await self._store.get_run(self._run_id))
+        table = bar(figures, self._rate.of(self._clock.monotonic(), figures.done))
         slowest = await self._slowest()
         outer = Table.grid()
         outer.add_row(table)
@@ -107,17 +143,19 @@ class Progress:
         held_s = host.held_until - self._clock.now()
         return f"{text}, held for {held_s:.0f} s: {host.hold_reason}" if held_s > 0 else text
 
-    def _rate(self, done: int) -> float:
-        """Pages per second over the last ten seconds or so."""
-        now = self._clock.monotonic()
-        self._samples.append((now, done))
-        self._samples = [sample for sample in self._samples if now - sample[0] <= 10.0]
-        first_at, first = self._samples[0]
-        return (done - first) / (now - first_at) if now > first_at else 0.0
+
+def figures_of(run: Run) -> Figures:
+    """How far a run is."""
+    counters = run.counters
+    return Figures(
+        *(counters.done, counters.items, run.in_flight, counters.open, counters.total),
+        failed=counters.failed,
+        retries=counters.retries,
+    )
 
 
-def _eta(run: Run, rate: float) -> str:
-    if rate <= 0.0 or not run.counters.open:
+def _eta(figures: Figures, rate: float) -> str:
+    if rate <= 0.0 or not figures.open:
         return ""
-    seconds = int(run.counters.open / rate)
+    seconds = int(figures.open / rate)
     return f"about {seconds // 60}:{seconds % 60:02d} to go"

@@ -2,50 +2,47 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from smartspider.cli.place import Place, first, placed
+from smartspider.cli.results_options import LIMIT, LINES, RUN, TASK
+
+if TYPE_CHECKING:
+    from smartspider.cli.place import Office
+
 
 @click.command()
-@click.option("--run", "run_id", type=int, default=None, help="Which run.  [default: the newest]")
-@click.option("--data", type=click.Path(path_type=Path), default=None, metavar="DIR", help="Data folder.")
+@RUN
+@TASK
 @click.option("--field", default=None, metavar="NAME", help="Only this field.")
 @click.option(
     "--step", default=None, metavar="NAME", help="Only this step: `number`, or `pipeline[2] number`."
 )
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many at most.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@LIMIT
+@placed
+@LINES
 def cleaning(
-    run_id: int | None,
-    data: Path | None,
-    field: str | None,
-    step: str | None,
-    limit: int,
-    *,
-    as_json: bool,
+    run_id: str | None, task: str | None, limit: int, place: Place, *, as_json: bool, **only: Any
 ) -> None:
     """Show the cleaning log of a run: each value before and after each step (`cleaning_log` in the task)."""
     from smartspider.cli.output import count, say, tell, tell_json
     from smartspider.cli.results_rejects import in_short
-    from smartspider.services import notes
-    from smartspider.services.runs import find_run
-    from smartspider.wiring.folder import find_folder, open_folder
-    from smartspider.wiring.loop import run_loop
+    from smartspider.cli.runs import chosen_run
 
-    async def look() -> None:
-        run = await find_run(folder.store, run_id)
-        found = 0
-        async for change in notes.changes(folder.store, run.id, limit, field=field, step=step):
-            found += 1
+    async def look(office: Office) -> None:
+        run = await chosen_run(office, run_id, task)
+        found = await first(partial(office.list_cleaning, run_id=run.run_id, **only), limit)
+        for one in found:
             if as_json:
-                tell_json(change)
+                tell_json(one)
                 continue
-            what = f"{change['field']}: {in_short(change['before'])} → {in_short(change['after'])}"
-            tell(f"{what}  {change['step']}  item {change['item']} of {change['url']}")
-        say(f"{count(found, 'change')} of run {run.id}")
-        if not found and field is None and step is None:
+            what = f"{one.field}: {in_short(one.before)} → {in_short(one.after)}"
+            tell(f"{what}  {one.step}  item {one.item} of {one.url}")
+        say(f"{count(len(found), 'change')} of run {run.run_id}")
+        if not found and not any(only.values()):
             say('note: the log is kept where the task says "cleaning_log": true')
 
-    with open_folder(find_folder(data)) as folder:
-        run_loop(look())
+    place.do(look, task=task)

@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from smartspider.cli.place import Place, first, placed
+from smartspider.cli.results_options import LIMIT, LINES, RUN, TASK
+
+if TYPE_CHECKING:
+    from smartspider.cli.place import Office
+
 
 @click.command()
-@click.option("--run", "run_id", type=int, default=None, help="Which run.  [default: the newest]")
-@click.option("--data", type=click.Path(path_type=Path), default=None, metavar="DIR", help="Data folder.")
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many at most.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
-def rejects(run_id: int | None, data: Path | None, limit: int, *, as_json: bool) -> None:
+@RUN
+@TASK
+@LIMIT
+@placed
+@LINES
+def rejects(run_id: str | None, task: str | None, limit: int, place: Place, *, as_json: bool) -> None:
     """Show items of a run that were not kept, with the reason, the step and the value."""
     from smartspider.cli.output import count, say, tell, tell_json
-    from smartspider.services import notes
-    from smartspider.services.runs import find_run
-    from smartspider.wiring.folder import find_folder, open_folder
-    from smartspider.wiring.loop import run_loop
+    from smartspider.cli.runs import chosen_run
 
-    async def look() -> None:
-        run = await find_run(folder.store, run_id)
-        async for reject in notes.rejects(folder.store, run.id, limit):
+    async def look(office: Office) -> None:
+        run = await chosen_run(office, run_id, task)
+        for one in await first(partial(office.list_rejects, run_id=run.run_id), limit):
             if as_json:
-                tell_json(reject)
+                tell_json(one)
                 continue
-            value = f"{reject['field']}={in_short(reject['value'])}" if reject["field"] else ""
-            tell("  ".join(filter(None, (reject["reason"], value, reject["step"], reject["url"]))))
-        say(f"run {run.id} rejected {count(run.counters.rejected, 'item')}")
+            value = f"{one.field}={in_short(one.value)}" if one.field else ""
+            tell("  ".join(filter(None, (one.reason, value, one.step, one.url))))
+        say(f"run {run.run_id} rejected {count(run.rejected, 'item')}")
 
-    with open_folder(find_folder(data)) as folder:
-        run_loop(look())
+    place.do(look, task=task)
 
 
 def in_short(value: Any) -> str:

@@ -2,52 +2,55 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from smartspider.cli.place import Place, first, placed
+from smartspider.cli.results_options import LIMIT, LINES, RUN, TASK
+
+if TYPE_CHECKING:
+    from smartspider.cli.place import Office
+    from smartspider.views.results import ResultView
+    from smartspider.views.runs import RunView
+
 
 @click.command()
-@click.option("--run", "run_id", type=int, default=None, help="Which run.  [default: the newest]")
-@click.option("--data", type=click.Path(path_type=Path), default=None, metavar="DIR", help="Data folder.")
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many rows at most.")
+@RUN
+@TASK
+@LIMIT
 @click.option("--fields", default=None, metavar="A,B", help="Only these fields, in this order.")
 @click.option(
     "--where",
     multiple=True,
-    metavar="FIELD=VALUE",
-    help="Only rows with this value; may be given more than once, then all must hold.",
+    metavar="CONDITION",
+    help="Only rows with FIELD=VALUE, !=, <, <=, >, >=, FIELD~PART or FIELD?; all that are given must hold.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@click.option("--sort", default=None, metavar="FIELD", help="Sorted by this field; -FIELD turns it around.")
+@placed
+@LINES
 def show(
-    run_id: int | None,
-    data: Path | None,
-    limit: int,
-    fields: str | None,
-    where: tuple[str, ...],
-    *,
-    as_json: bool,
+    run_id: str | None, task: str | None, limit: int, place: Place, *, as_json: bool, **choice: Any
 ) -> None:
     """Show rows of a run, as far as it has come."""
-    from smartspider.cli.output import count, say, tell_json
-    from smartspider.cli.tables import show_rows
-    from smartspider.services.columns import columns_of
-    from smartspider.services.rows import find_rows, parse_fields, parse_wanted
-    from smartspider.services.runs import find_run
-    from smartspider.wiring.folder import find_folder, open_folder
-    from smartspider.wiring.loop import run_loop
-    from smartspider.wiring.plans import plan_of
+    import msgspec
 
-    with open_folder(find_folder(data)) as folder:
-        run = run_loop(find_run(folder.store, run_id))
-        known = [column.name for column in columns_of(plan_of(run))]
-        names = known if fields is None else parse_fields(fields, known)
-        rows = run_loop(find_rows(folder.store, run.id, limit, parse_wanted(where, known)))
+    from smartspider.cli.output import count, say, tell_json
+    from smartspider.cli.runs import chosen_run
+    from smartspider.cli.tables import show_rows
+
+    async def look(office: Office) -> tuple[RunView, list[ResultView]]:
+        run = await chosen_run(office, run_id, task)
+        return run, await first(partial(office.list_results, run_id=run.run_id, **choice), limit)
+
+    run, found = place.do(look, task=task)
     if as_json:
-        for row in rows:
-            tell_json({name: row.get(name) for name in names} if fields is not None else row)
+        for one in found:
+            tell_json(one.data)
         return
+    rows = [msgspec.json.decode(one.data) for one in found]
     if rows:
-        show_rows(rows, names)
+        show_rows(rows, list(dict.fromkeys(name for row in rows for name in row)))
     shown = count(len(rows), "row")
-    say(f"{shown} {'as asked for, ' if where else ''}of {run.counters.items} in run {run.id}")
+    say(f"{shown} {'as asked for, ' if choice['where'] else ''}of {run.items} in run {run.run_id}")

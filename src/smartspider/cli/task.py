@@ -1,12 +1,23 @@
-"""`task apply|list|show|history|diff|delete`: tasks and their versions in a data folder."""
+"""`task apply|list|show|history|diff|delete`: tasks and their versions."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from smartspider.cli.runs import DATA, JSON
+from smartspider.cli.place import JSON, Place, first, placed
+
+if TYPE_CHECKING:
+    from smartspider.cli.place import Office
+    from smartspider.cli.task_view import Compared
+    from smartspider.views.tasks import TaskLine, TaskSaved, VersionView
+
+_TRIES = 10
+"""Others may keep the same task at the same time; this often in a row is no chance."""
+_VERSIONS = 100
+"""Versions that a server tells at a time."""
 
 
 @click.group()
@@ -17,126 +28,151 @@ def task() -> None:
 @task.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--note", default="", metavar="TEXT", help="What this version is for.")
-@DATA
+@placed
 @JSON
-def apply(file: Path, note: str, data: Path | None, *, as_json: bool) -> None:
+def apply(file: Path, note: str, place: Place, *, as_json: bool) -> None:
     """Keep a task file: as a new task, or as a new version of the task with its name if it differs."""
+    import msgspec
+
     from smartspider.cli import task_view
-    from smartspider.cli.actor import cli_actor
     from smartspider.services.checking import check_task
-    from smartspider.services.tasks import apply as apply_task
-    from smartspider.taskfile.load import load_task
+    from smartspider.taskfile.load import load_task, read_document, read_text
     from smartspider.wiring import faults
-    from smartspider.wiring.folder import folder_of, open_folder
-    from smartspider.wiring.loop import run_loop
+    from smartspider.wiring.folder import folder_of
 
     faults.arm_from_environment()
-    checked = check_task(load_task(file))
-    with open_folder(folder_of(data, checked.spec.name), cli_actor()) as folder:
-        applied = run_loop(apply_task(folder.tasks, checked.spec, actor=folder.actor, note=note))
-    task_view.show_applied(applied, checked.missing, folder.path, as_json=as_json)
+    remote = place.remote()
+    if remote is not None:  # which knows its own version best
+        document = read_document(read_text(file), file.name)
+        saved = place.do(lambda office: keep(office, document, note))
+        task_view.show_saved(saved, remote.url, as_json=as_json)
+        return
+    spec = check_task(load_task(file)).spec
+    folder = folder_of(place.data, spec.name)
+    saved = Place(folder).make(lambda office: keep(office, msgspec.json.decode(spec.spec), note))
+    task_view.show_saved(saved, str(folder), as_json=as_json)
+
+
+async def keep(office: Office, document: Any, note: str) -> TaskSaved:
+    """Make sure that the task with this name is this one: created, changed, or left as it is."""
+    from smartspider.core.errors import Conflict, NotFound
+
+    name = document.get("name") if isinstance(document, dict) else None
+    for _ in range(_TRIES):
+        known = await _named(office, name) if isinstance(name, str) and name else None
+        try:
+            if known is None:
+                return await office.create_task(document, note=note)
+            return await office.change_task(known.id, document, note=note)
+        except (Conflict, NotFound):  # somebody was faster
+            continue
+    raise Conflict(f"the task {name!r} is being changed by others all the time", hint="try again later")
+
+
+async def _named(office: Office, name: str) -> TaskLine | None:
+    """The task with exactly this name, also where that looks like an id."""
+    found = (await office.list_tasks(name=name[:100], limit=1)).items
+    return found[0] if found and found[0].name == name else None
 
 
 @task.command("list")
-@DATA
+@placed
 @JSON
-def list_tasks(data: Path | None, *, as_json: bool) -> None:
-    """All tasks of the data folders here, or of the one named."""
+def list_tasks(place: Place, *, as_json: bool) -> None:
+    """All tasks of a server, of the data folders here, or of the one named."""
     from smartspider.cli import task_view
-    from smartspider.core.tasks import TaskRecord
-    from smartspider.wiring.folder import DataFolder, all_folders, open_folder
-    from smartspider.wiring.loop import run_loop
+    from smartspider.wiring.folder import all_folders
 
-    async def find(folder: DataFolder) -> list[TaskRecord]:
-        found: list[TaskRecord] = []
-        while piece := await folder.tasks.find(after=found[-1].id if found else 0, limit=1000):
-            found += piece
-        return found
-
-    found: list[tuple[Path, TaskRecord]] = []
-    for place in all_folders(data):
-        with open_folder(place) as folder:
-            found += [(place, one) for one in run_loop(find(folder))]
+    remote = place.remote()
+    if remote is not None:
+        tasks = place.do(lambda office: first(office.list_tasks))
+        found = [(remote.url, one) for one in tasks]
+    else:
+        found = []
+        for folder in all_folders(place.data):
+            tasks = Place(folder).do(lambda office: first(office.list_tasks))
+            found += [(str(folder), one) for one in tasks]
     task_view.show_list(found, as_json=as_json)
 
 
 @task.command()
 @click.argument("name")
 @click.option("--version", type=click.IntRange(1), default=None, help="Which one.  [default: the newest]")
-@DATA
+@placed
 @JSON
-def show(name: str, version: int | None, data: Path | None, *, as_json: bool) -> None:
+def show(name: str, version: int | None, place: Place, *, as_json: bool) -> None:
     """A task as JSON, as it is or as it was."""
     from smartspider.cli import task_view
-    from smartspider.wiring.folder import folder_with, open_folder
-    from smartspider.wiring.loop import run_loop
 
-    with open_folder(folder_with(data, name)) as folder:
-        found = run_loop(folder.tasks.get(name))
-        shown = run_loop(folder.tasks.version(found.id, found.version if version is None else version))
-    task_view.show_version(found, shown, as_json=as_json)
+    async def look(office: Office) -> VersionView:
+        task = await office.get_task(name)
+        return await office.get_task_version(task.id, task.version if version is None else version)
+
+    task_view.show_version(place.do(look, task=name), as_json=as_json)
 
 
 @task.command()
 @click.argument("name")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many at most.")
-@DATA
+@placed
 @JSON
-def history(name: str, limit: int, data: Path | None, *, as_json: bool) -> None:
+def history(name: str, limit: int, place: Place, *, as_json: bool) -> None:
     """The versions of a task, newest first: who, when, why, and what changed."""
-    from smartspider.cli import task_view
-    from smartspider.services.tasks import history as revisions_of
-    from smartspider.wiring.folder import folder_with, open_folder
-    from smartspider.wiring.loop import run_loop
+    import functools
 
-    with open_folder(folder_with(data, name)) as folder:
-        found = run_loop(folder.tasks.get(name))
-        revisions = run_loop(revisions_of(folder.tasks, found, limit=limit))
-    task_view.show_history(revisions, as_json=as_json)
+    from smartspider.cli import task_view
+
+    versions = place.do(
+        lambda office: first(functools.partial(office.list_task_versions, name), limit, page=_VERSIONS),
+        task=name,
+    )
+    task_view.show_history(versions, as_json=as_json)
 
 
 @task.command()
 @click.argument("name")
 @click.argument("before", type=click.IntRange(1), default=None, required=False, metavar="[A]")
 @click.argument("after", type=click.IntRange(1), default=None, required=False, metavar="[B]")
-@DATA
+@placed
 @JSON
-def diff(name: str, before: int | None, after: int | None, data: Path | None, *, as_json: bool) -> None:
+def diff(name: str, before: int | None, after: int | None, place: Place, *, as_json: bool) -> None:
     """What changed from version A of a task to version B; by default from the one before to the newest."""
     from smartspider.cli import task_view
-    from smartspider.services.tasks import compare
-    from smartspider.wiring.folder import folder_with, open_folder
-    from smartspider.wiring.loop import run_loop
+    from smartspider.cli.task_view import compared
+    from smartspider.core.errors import NotFound
 
-    with open_folder(folder_with(data, name)) as folder:
-        found = run_loop(folder.tasks.get(name))
-        comparison = run_loop(compare(folder.tasks, found, before, after))
-    task_view.show_comparison(name, comparison, as_json=as_json)
+    async def look(office: Office) -> Compared:
+        task = await office.get_task(name)
+        later = task.version if after is None else after
+        earlier = later - 1 if before is None else before
+        if earlier < 1:
+            raise NotFound(
+                f"the task {task.name!r} has no version before {later}",
+                hint=f"`smartspider task show {task.name}` shows the task",
+            )
+        old = await office.get_task_version(task.id, earlier)
+        return compared(old, await office.get_task_version(task.id, later))
+
+    task_view.show_comparison(place.do(look, task=name), as_json=as_json)
 
 
 @task.command()
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@DATA
+@placed
 @JSON
-def delete(name: str, data: Path | None, *, yes: bool, as_json: bool) -> None:
-    """Delete a task. Its runs and their rows stay; one that is not finished is cancelled."""
-    import sys
-
-    from smartspider.cli.actor import cli_actor
+def delete(name: str, place: Place, *, yes: bool, as_json: bool) -> None:
+    """Delete a task. Its runs and their rows stay; in a data folder, unfinished ones are cancelled."""
+    from smartspider.cli.asking import confirm
     from smartspider.cli.output import print_json, say
-    from smartspider.core.errors import NotAllowed
-    from smartspider.wiring.deleting import delete_task
-    from smartspider.wiring.folder import folder_with, open_folder
-    from smartspider.wiring.loop import run_loop
 
-    with open_folder(folder_with(data, name), cli_actor()) as folder:
-        found = run_loop(folder.tasks.get(name))
-        if not yes and not sys.stdin.isatty():
-            raise NotAllowed("deleting a task must be confirmed", hint="add --yes")
-        if not yes and not click.confirm(f"delete the task {name!r} with version {found.version}?", err=True):
-            raise NotAllowed("nothing was deleted")
-        run_loop(delete_task(folder, found))
+    async def remove(office: Office) -> str:
+        task = await office.get_task(name)
+        confirm(f"delete the task {task.name!r} with version {task.version}?", "deleting a task", yes=yes)
+        await office.delete_task(task.id)
+        return task.id
+
+    task_id = place.do(remove, task=name)
     if as_json:
-        print_json({"task_id": str(found.id), "name": name, "deleted": True})
+        print_json({"task_id": task_id, "name": name, "deleted": True})
     say(f"the task {name!r} is deleted; its runs stay")

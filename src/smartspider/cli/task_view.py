@@ -3,145 +3,103 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from smartspider.cli.output import count, print_json, say, tell
 from smartspider.cli.results_rejects import in_short
 from smartspider.cli.tables import cell
-from smartspider.core.errors import Problem
-from smartspider.core.tasks import TaskRecord, TaskVersion
-from smartspider.services.audit import moment
-from smartspider.services.spec_difference import SpecChange
-from smartspider.services.tasks import Applied, Comparison, Revision
+from smartspider.views.tasks import ChangeView, TaskLine, TaskSaved, VersionLine, VersionView
 
 SHOWN_CHANGES = 20
 
 
-def show_applied(applied: Applied, missing: Sequence[Problem], folder: Path, *, as_json: bool) -> None:
-    """What came of `task apply`."""
-    task = applied.task
+class Compared(msgspec.Struct, frozen=True):
+    """What changed from one version of a task to another."""
+
+    name: str
+    before: int
+    after: int
+    changes: list[ChangeView]
+
+
+def compared(old: VersionView, new: VersionView) -> Compared:
+    """What changed between two versions, whoever keeps them."""
+    from smartspider.services.spec_difference import spec_difference
+    from smartspider.services.task_views import change_views
+
+    changes = change_views(spec_difference(bytes(old.spec), bytes(new.spec)))
+    return Compared(new.name, old.version, new.version, changes)
+
+
+def show_saved(saved: TaskSaved, where: str, *, as_json: bool) -> None:
+    """What came of `task apply`; `where` is a folder or a server."""
     if as_json:
-        print_json(
-            {
-                "task_id": str(task.id),
-                "name": task.name,
-                "version": task.version,
-                "status": applied.status,
-                "changes": [_told(change) for change in applied.changes],
-                "warnings": [{"path": one.path, "message": one.message, "hint": one.hint} for one in missing],
-                "data": str(folder),
-            }
-        )
+        print_json({**msgspec.to_builtins(saved), "data": where})
     else:
-        for line in change_lines(applied.changes, SHOWN_CHANGES):
+        for line in change_lines(saved.changes, SHOWN_CHANGES):
             tell(line)
-    for one in missing:
+    for one in saved.warnings:
         say(f"note: {one.path}: {one.message}")
-    say(f"task {task.name!r} {applied.status}: version {task.version} ({folder})")
+    say(f"task {saved.name!r} {saved.status}: version {saved.version} ({where})")
 
 
-def show_list(found: Sequence[tuple[Path, TaskRecord]], *, as_json: bool) -> None:
+def show_list(found: Sequence[tuple[str, TaskLine]], *, as_json: bool) -> None:
     """What `task list` found, and where."""
     if as_json:
-        print_json(
-            [
-                {
-                    "task_id": str(task.id),
-                    "name": task.name,
-                    "owner": task.owner,
-                    "version": task.version,
-                    "created_at": moment(task.created_at),
-                    "updated_at": moment(task.updated_at),
-                    "data": str(folder),
-                }
-                for folder, task in found
-            ]
-        )
+        print_json([{**msgspec.to_builtins(task), "data": where} for where, task in found])
         return
-    for folder, task in found:
-        tell(f"{task.name}  version {task.version}  {_when(task.updated_at)}  {folder}")
+    for where, task in found:
+        tell(f"{task.name}  version {task.version}  {when(task.updated_at)}  {where}")
 
 
-def show_version(task: TaskRecord, version: TaskVersion, *, as_json: bool) -> None:
+def show_version(version: VersionView, *, as_json: bool) -> None:
     """A version: the task alone, or with who wrote it when."""
-    spec = msgspec.json.decode(version.spec)
-    print_json(
-        _of_version(version) | {"task_id": str(task.id), "name": task.name, "spec": spec} if as_json else spec
-    )
+    print_json(version if as_json else version.spec)
 
 
-def show_history(revisions: Sequence[Revision], *, as_json: bool) -> None:
+def show_history(versions: Sequence[VersionLine], *, as_json: bool) -> None:
     """Versions, newest first."""
     if as_json:
-        print_json(
-            [
-                _of_version(one.version) | {"changes": [_told(change) for change in one.changes]}
-                for one in revisions
-            ]
-        )
+        print_json(versions)
         return
-    for one in revisions:
-        version = one.version
-        what = count(len(one.changes), "change") if version.number > 1 else "first version"
-        note = f"  {cell(version.note)}" if version.note else ""
-        tell(f"{version.number:>4}  {_when(version.created_at)}  {version.author}  {what}{note}")
+    for one in versions:
+        what = count(len(one.changes), "change") if one.version > 1 else "first version"
+        note = f"  {cell(one.note)}" if one.note else ""
+        tell(f"{one.version:>4}  {when(one.created_at)}  {one.author}  {what}{note}")
 
 
-def show_comparison(name: str, comparison: Comparison, *, as_json: bool) -> None:
+def show_comparison(found: Compared, *, as_json: bool) -> None:
     """What changed between two versions."""
-    before, after = comparison.before.number, comparison.after.number
     if as_json:
-        changes = [_told(change) for change in comparison.changes]
-        print_json({"name": name, "before": before, "after": after, "changes": changes})
+        print_json(found)
         return
-    for line in change_lines(comparison.changes):
+    for line in change_lines(found.changes):
         tell(line)
-    say(f"{name!r} version {before} → version {after}: {count(len(comparison.changes), 'change')}")
+    changes = count(len(found.changes), "change")
+    say(f"{found.name!r} version {found.before} → version {found.after}: {changes}")
 
 
-def change_lines(changes: Sequence[SpecChange], limit: int | None = None) -> list[str]:
+def change_lines(changes: Sequence[ChangeView], limit: int | None = None) -> list[str]:
     """Changes, a line each; only so many of them."""
     lines = [_line(change) for change in changes[:limit]]
     more = len(changes) - len(lines)
     return [*lines, f"and {more} more; `smartspider task diff` shows all"] if more else lines
 
 
-def _line(change: SpecChange) -> str:
-    before, after = in_short(change.before), in_short(change.after)
+def when(at: str | None) -> str:
+    """A moment to the second."""
+    return f"{at[:19]}Z" if at and at.endswith("Z") else at or ""
+
+
+def _line(change: ChangeView) -> str:
     path = cell(change.path) or "the task"
     match change.kind:
         case "added":
-            return f"+ {path}: {after}"
+            return f"+ {path}: {in_short(change.after)}"
         case "removed":
-            return f"- {path}: {before}"
+            return f"- {path}: {in_short(change.before)}"
         case "changed":
-            return f"~ {path}: {before} → {after}"
+            return f"~ {path}: {in_short(change.before)} → {in_short(change.after)}"
         case "reordered":
-            return f"~ {path}: order {before} → {after}"
-
-
-def _told(change: SpecChange) -> dict[str, Any]:
-    """Only what a kind of change has."""
-    shown: dict[str, Any] = {"kind": change.kind, "path": change.path}
-    if change.kind != "added":
-        shown["before"] = change.before
-    if change.kind != "removed":
-        shown["after"] = change.after
-    return shown
-
-
-def _of_version(version: TaskVersion) -> dict[str, Any]:
-    return {
-        "version": version.number,
-        "author": version.author,
-        "created_at": moment(version.created_at),
-        "note": version.note,
-        "spec_hash": version.spec_hash,
-    }
-
-
-def _when(at: float) -> str:
-    return f"{moment(at)[:19]}Z"
+            return f"~ {path}: order {in_short(change.before)} → {in_short(change.after)}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from smartspider.core.access import Principal, require
-from smartspider.core.errors import Problem, TaskInvalid
+from smartspider.core.errors import TaskInvalid
 from smartspider.core.plan import Plan
 from smartspider.services.checking import check_document, problems_of
 from smartspider.services.preview import Preview, require_public
@@ -17,7 +17,7 @@ from smartspider.services.trying import rules_from, task_from, warnings_of
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider.views.preview import DryRun, PreviewView, TaskLook
-from smartspider.views.problem import Wrong
+from smartspider.views.problem import Wrong, wrongs
 from smartspider.wiring.fetch_one import checked_url
 from smartspider.wiring.worker import server_policy
 
@@ -31,8 +31,8 @@ async def dry_run(house: House, principal: Principal, document: Callable[[], obj
     try:
         checked = await check_document(document())
     except TaskInvalid as error:
-        return DryRun(valid=False, errors=_wrongs(problems_of(error)), warnings=[])
-    warnings = _wrongs(checked.missing)
+        return DryRun(valid=False, errors=wrongs(problems_of(error)), warnings=[])
+    warnings = wrongs(checked.missing)
     if not pages:
         return DryRun(valid=True, errors=[], warnings=warnings)
     if checked.missing:
@@ -87,7 +87,3 @@ def _refuse_private(house: House, urls: Sequence[str]) -> None:
 
 def _plan(spec: bytes) -> Plan:
     return compile_task(parse_task(msgspec.json.decode(spec)))
-
-
-def _wrongs(problems: list[Problem]) -> list[Wrong]:
-    return [Wrong(one.path, one.message, one.hint) for one in problems]

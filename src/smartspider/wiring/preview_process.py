@@ -21,7 +21,7 @@ from smartspider.services.preview import Preview
 from smartspider.services.trying import Tried, try_rules
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
-from smartspider.views.problem import Wrong
+from smartspider.views.problem import Wrong, wrongs
 from smartspider.wiring.fetch_one import Way, fetch_by
 from smartspider.wiring.folder import DataFolder, open_folder
 from smartspider.wiring.loop import run_loop
@@ -119,8 +119,7 @@ async def _look_at_task(asked: Asked, folder: DataFolder) -> Preview:
 
 
 def _failed(error: SmartSpiderError) -> Failed:
-    problems = error.problems if isinstance(error, TaskInvalid) else ()
-    wrong = [Wrong(one.path, one.message, one.hint) for one in problems]
+    wrong = wrongs(error.problems) if isinstance(error, TaskInvalid) else []
     return Failed(type(error).__name__, error.message, error.hint, wrong)
 
 

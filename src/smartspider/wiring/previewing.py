@@ -15,6 +15,7 @@ import msgspec
 from smartspider.core.extraction import Extraction, Link
 from smartspider.core.page import Page
 from smartspider.core.plan import Plan
+from smartspider.core.redaction import without_userinfo
 from smartspider.core.request import Request
 from smartspider.core.rules import OWN_PAGE
 from smartspider.core.runs import LIMIT
@@ -83,10 +84,10 @@ async def preview_task(
 
 async def _failures(store: Store, run_id: int, limit: int) -> list[Failure]:
     """Pages that could not be had: that failed, are not there, or may not be fetched."""
-    found = [Failure(one.url, one.reason) for one in await store.failures(run_id, limit)]
+    found = [Failure(without_userinfo(one.url), one.reason) for one in await store.failures(run_id, limit)]
     for state in LEFT_OUT:
         rows = await store.pages(run_id, state=state, limit=limit)
-        said = [(row.url, row.reason or f"answers {row.status}") for row in rows]
+        said = [(without_userinfo(row.url), row.reason or f"answers {row.status}") for row in rows]
         found += [Failure(url, reason) for url, reason in said if not reason.startswith(LIMIT)]
     return found
 
@@ -182,7 +183,7 @@ class WatchedReader:
             else:
                 followed.append(link.href)
         return PageSeen(
-            url=page.url,
+            url=without_userinfo(page.url),
             status=page.status,
             page=request.page,
             engine=self._extractor.engine_of(request.page),

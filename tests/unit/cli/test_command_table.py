@@ -123,9 +123,19 @@ def test_help_imports_no_command(monkeypatch: pytest.MonkeyPatch) -> None:
     assert main(["--help"]) == 0
 
 
-@pytest.mark.parametrize("arguments", ["--help", "crawl --help", "run --help", "why --help", "--version"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *("--help", "crawl --help", "run --help", "run watch --help", "why --help", "--version"),
+        *("task apply --help", "results show --help", "logs --help", "schedule add --help", "token --help"),
+        *("user --help", "notice --help", "node --help", "profile add --help", "api --help", "worker --help"),
+    ],
+)
 def test_asking_for_help_needs_nothing_heavy(arguments: str) -> None:
-    heavy = "aiohttp pydantic selectolax lxml apsw protego yarl uvloop yaml rich publicsuffixlist"
+    heavy = (
+        "aiohttp pydantic selectolax lxml apsw protego yarl uvloop yaml rich publicsuffixlist fastapi uvicorn"
+        " jwt argon2 structlog prometheus_client"
+    )
     code = (
         "import sys; from smartspider.cli.main import main; code = main(sys.argv[1].split());"
         f"sys.stderr.write(' '.join(one for one in {heavy!r}.split() if one in sys.modules)); sys.exit(code)"

@@ -21,6 +21,11 @@ def test_the_codes_are_those_of_the_contract() -> None:
         (errors.RobotsUnavailable("x"), 5),
         (errors.ConnectFailed("x"), 5),
         (errors.TooLarge("x"), 5),
+        (errors.NotSignedIn("x"), 4),
+        (errors.Forbidden("x"), 4),
+        (errors.Conflict("x"), 4),
+        (errors.ServerUnreachable("x"), 5),
+        (errors.TooMany("x", retry_after_s=1.0), 5),
     ],
     ids=lambda value: type(value).__name__,
 )

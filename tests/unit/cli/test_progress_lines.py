@@ -64,14 +64,11 @@ async def test_a_line_mentions_failures_and_retries_only_when_there_are_any() ->
     assert line.endswith("5 to go, 3 failed, 4 retries")
 
 
-async def test_the_rate_is_that_of_the_last_ten_seconds() -> None:
-    clock = ManualClock()
-    shown = screen(Shown(run_with()), clock)
-    assert shown._rate(0) == 0.0
-    await clock.advance(5.0)
-    assert shown._rate(1000) == 200.0
-    await clock.advance(10.0)
-    assert shown._rate(1010) == 1.0
+def test_the_rate_is_that_of_the_last_ten_seconds() -> None:
+    rate = progress.Rate()
+    assert rate.of(0.0, 0) == 0.0
+    assert rate.of(5.0, 1000) == 200.0
+    assert rate.of(15.0, 1010) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -85,7 +82,7 @@ async def test_the_rate_is_that_of_the_last_ten_seconds() -> None:
     ],
 )
 def test_the_time_left_is_open_requests_by_rate(left: int, rate: float, text: str) -> None:
-    assert progress._eta(run_with(total=left), rate) == text
+    assert progress._eta(progress.figures_of(run_with(total=left)), rate) == text
 
 
 def host(held_until: float = 0.0, delay_s: float = 0.5) -> HostStatus:

@@ -12,6 +12,7 @@ import pytest
 from smartspider.cli.main import main
 from smartspider.core.extraction import Change, Rejected, StepCount
 from smartspider.core.verdict import Close, Settlement
+from smartspider.core.workers import WorkerCard
 from smartspider.testing.clock import ManualClock
 from smartspider.testing.contracts.acts import begin, settle, take_one
 from smartspider.testing.sqlite import SqliteGround
@@ -34,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
         ground = SqliteGround(tmp_path, ManualClock())
         run = await begin(ground, "one")
         await begin(ground, "one")
-        lease = await take_one(ground, await ground.frontier.join("w"), run)
+        lease = await take_one(ground, await ground.frontier.join(WorkerCard("w")), run)
         counts = {"pipeline[0] number": StepCount(4, 1, 0, 3)}
         await settle(
             ground, Settlement(lease, Close("done", rejected=REJECTED, changes=CHANGES, counts=counts))

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from smartspider.core.access import Role
 from smartspider.services import nodes, tokens, users
+from smartspider.services.paging import number
 from smartspider.views.access import MeView, NewTokenView, TokenView, UserView, me_view
 from smartspider.views.listed import Listed
 from smartspider.views.nodes import Drained, NodeView
-from smartspider.wiring.office.seat import Seat, number, page_of, place_of
+from smartspider.wiring.office.seat import Seat
 
 
 class PeopleOffice(Seat):
@@ -21,9 +22,7 @@ class PeopleOffice(Seat):
 
     async def list_users(self, *, limit: int = 100, cursor: str | None = None) -> Listed[UserView]:
         """Users in the order they were added."""
-        after = place_of(cursor) or 0
-        found = await users.find(self.access, self.principal, after=after, limit=limit + 1)
-        return page_of(found, limit, lambda one: one.id, users.user_view)
+        return await users.find(self.access, self.principal, cursor=cursor, limit=limit)
 
     async def create_user(self, name: str, *, role: Role = "viewer", password: str | None = None) -> UserView:
         """Add a user. Without a password they cannot sign in; tokens can act for them."""
@@ -31,7 +30,7 @@ class PeopleOffice(Seat):
 
     async def get_user(self, user_id: str) -> UserView:
         """A user."""
-        return await users.get(self.access, self.principal, _user(user_id))
+        return await users.get(self.access, self.principal, user_id)
 
     async def change_user(
         self,
@@ -43,20 +42,18 @@ class PeopleOffice(Seat):
     ) -> UserView:
         """Change a user; all their sessions end, and who is disabled loses their tokens too."""
         return await users.change(
-            *(self.access, self.principal, _user(user_id)), password=password, role=role, is_enabled=enabled
+            *(self.access, self.principal, user_id), password=password, role=role, is_enabled=enabled
         )
 
     async def delete_user(self, user_id: str) -> None:
         """Forget a user; their sessions and tokens end."""
-        await users.delete(self.access, self.principal, _user(user_id))
+        await users.delete(self.access, self.principal, user_id)
 
     async def list_tokens(
         self, *, actor: str | None = None, limit: int = 100, cursor: str | None = None
     ) -> Listed[TokenView]:
         """Tokens in the order they were made."""
-        after = place_of(cursor) or 0
-        found = await tokens.find(self.access, self.principal, actor=actor, after=after, limit=limit + 1)
-        return page_of(found, limit, lambda one: one.id, tokens.token_view)
+        return await tokens.find(self.access, self.principal, actor=actor, cursor=cursor, limit=limit)
 
     async def create_token(
         self,
@@ -82,8 +79,3 @@ class PeopleOffice(Seat):
     async def drain_node(self, node: str, *, worker_id: int | None = None) -> Drained:
         """Ask the workers of a machine, or one of them, to finish what they hold and leave."""
         return await nodes.drain(self.folder.workers, self.principal, node, worker_id)
-
-
-def _user(user_id: str) -> int | str:
-    """Names begin with a letter, so what is a number is an id."""
-    return int(user_id) if user_id.isascii() and user_id.isdecimal() and len(user_id) <= 18 else user_id

@@ -8,10 +8,11 @@ from typing import Unpack
 
 import msgspec
 
-from smartspider.interfaces.audit_log import AuditFilter
 from smartspider.interfaces.log_store import LogFilter
 from smartspider.services import audit, logs, results
+from smartspider.services.audit import AuditQuestion
 from smartspider.services.logs import LogQuestion
+from smartspider.services.paging import number
 from smartspider.services.results import Asked, Choice
 from smartspider.views.asked import LogWords, RunWords
 from smartspider.views.audit import AuditCheckView, AuditView
@@ -19,7 +20,6 @@ from smartspider.views.listed import Listed
 from smartspider.views.logs import LogView
 from smartspider.views.results import CleaningView, CoverageView, RejectView, ResultCountView, ResultView
 from smartspider.wiring.office.runs import RunOffice
-from smartspider.wiring.office.seat import number, page_of, place_of
 
 
 class ResultOffice(RunOffice):
@@ -55,7 +55,7 @@ class ResultOffice(RunOffice):
         self, *, limit: int = 100, cursor: str | None = None, **of: Unpack[RunWords]
     ) -> Listed[RejectView]:
         """Items that were not kept, with the reason."""
-        return await results.rejects(self.folder, Asked(**of), after=place_of(cursor) or 0, limit=limit)
+        return await results.rejects(self.folder, Asked(**of), cursor=cursor, limit=limit)
 
     async def list_cleaning(
         self,
@@ -67,8 +67,7 @@ class ResultOffice(RunOffice):
         **of: Unpack[RunWords],
     ) -> Listed[CleaningView]:
         """What steps made of values, where the task has `cleaning_log`."""
-        after = place_of(cursor) or 0
-        return await results.cleaning(self.folder, Asked(**of), (field, step), after=after, limit=limit)
+        return await results.cleaning(self.folder, Asked(**of), (field, step), cursor=cursor, limit=limit)
 
     async def list_logs(
         self,
@@ -81,7 +80,7 @@ class ResultOffice(RunOffice):
     ) -> Listed[LogView]:
         """Lines of everything, or of what is asked for, newest first. A page may be short."""
         wanted = await self._lines(task_id, run_id, only)
-        return await logs.search(self.folder.logs, wanted, before=place_of(cursor), limit=limit)
+        return await logs.search(self.folder.logs, wanted, cursor=cursor, limit=limit)
 
     async def tail_logs(
         self,
@@ -110,16 +109,14 @@ class ResultOffice(RunOffice):
         cursor: str | None = None,
     ) -> Listed[AuditView]:
         """What was done, newest first."""
-        only = AuditFilter(action, subject, actor, None if since is None else audit.since(since))
-        found = await self.folder.audit.entries(only, before=place_of(cursor), limit=limit + 1)
-        return page_of(found, limit, lambda entry: entry.id, audit.told)
+        asked = AuditQuestion(action, subject, actor, since)
+        return await audit.entries(self.folder.audit, asked, cursor=cursor, limit=limit)
 
     async def verify_audit(self) -> AuditCheckView:
         """Whether the audit is what was written."""
-        return audit.told_check(await self.folder.audit.verify())
+        return await audit.verify(self.folder.audit)
 
     async def _lines(self, task_id: str | None, run_id: str | None, only: LogWords) -> LogFilter:
-        task = None if task_id is None else (await self._task(task_id, or_deleted=True)).id
-        run = None if run_id is None else number(run_id, "run")
-        asked = msgspec.convert(dict(only), LogQuestion)
-        return logs.filter_of(msgspec.structs.replace(asked, task_id=task, run_id=run))
+        task = None if task_id is None else str((await self._task(task_id, or_deleted=True)).id)
+        asked = msgspec.convert({**only, "task_id": task, "run_id": run_id}, LogQuestion)
+        return await logs.filter_of(self.folder.tasks, asked)

@@ -13,6 +13,7 @@ from smartspider.core.tuning import Tuning
 from smartspider.core.verdict import UrlState
 from smartspider.services import run_views, runs
 from smartspider.services.following import END, Ground, Wanted, follow_run
+from smartspider.services.paging import number
 from smartspider.views.asked import KnobWords
 from smartspider.views.explain import ExplanationView
 from smartspider.views.listed import Listed
@@ -29,7 +30,6 @@ from smartspider.views.runs import (
     StatusView,
     TunedView,
 )
-from smartspider.wiring.office.seat import number, page_of, place_of
 from smartspider.wiring.office.tasks import TaskOffice
 
 _decode = msgspec.json.Decoder(LiveEvent).decode
@@ -48,13 +48,7 @@ class RunOffice(TaskOffice):
     ) -> Listed[RunView]:
         """Runs of all tasks or of one, newest first."""
         task = None if task_id is None else await self._task(task_id, or_deleted=True)
-        found = await self.folder.store.list_runs(
-            task_id=None if task is None else task.id,
-            states=state,
-            before=place_of(cursor),
-            limit=limit + 1,
-        )
-        return page_of(found, limit, lambda run: run.id, run_views.run_view)
+        return await runs.list_runs(self.desk, task, state, cursor=cursor, limit=limit)
 
     async def start_task(
         self,
@@ -116,8 +110,7 @@ class RunOffice(TaskOffice):
         from smartspider.services import control
 
         again = await control.retry(self.desk, self.principal, number(run_id, "run"), which)
-        run = again.run
-        return Retried(str(run.id), str(run.task_id), run.state, run.reason, again.requests)
+        return run_views.retried(again.run, again.requests)
 
     async def get_run_metrics(self, run_id: str) -> MetricsView:
         """A run, host by host, worker by worker and step by step, and its knobs."""
@@ -133,18 +126,13 @@ class RunOffice(TaskOffice):
         self, run_id: str, *, limit: int = 100, cursor: str | None = None
     ) -> Listed[FailureView]:
         """Requests that were given up or could not be read, in the order they were found."""
-        run = await self.folder.store.get_run(number(run_id, "run"))
-        found = await self.folder.store.failures(run.id, limit + 1, after=place_of(cursor) or 0)
-        return page_of(found, limit, lambda failure: failure.id, run_views.failure_view)
+        return await runs.failures(self.desk, number(run_id, "run"), cursor=cursor, limit=limit)
 
     async def list_run_pages(
         self, run_id: str, *, state: UrlState | None = None, limit: int = 100, cursor: str | None = None
     ) -> Listed[PageView]:
         """Every request the run knows, in the order they were found."""
-        run = await self.folder.store.get_run(number(run_id, "run"))
-        after = place_of(cursor) or 0
-        found = await self.folder.store.pages(run.id, state=state, after=after, limit=limit + 1)
-        return page_of(found, limit, lambda page: page.id, run_views.page_view)
+        return await runs.pages(self.desk, number(run_id, "run"), state, cursor=cursor, limit=limit)
 
     async def get_run_receipt(self, run_id: str) -> ReceiptView:
         """How a run treated its hosts."""

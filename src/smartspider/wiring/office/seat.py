@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TypeVar
+from typing import TYPE_CHECKING
 
 from smartspider.core.access import Principal
-from smartspider.core.errors import NotFound, TaskInvalid
 from smartspider.services.access import Access, build_access
 from smartspider.services.desk import Desk
 from smartspider.services.keys import Keys, open_keys
-from smartspider.views.listed import Listed
 from smartspider.wiring.desk import desk_of
 from smartspider.wiring.folder import DataFolder
 from smartspider.wiring.hub import Hub
 from smartspider.wiring.settings import Settings, read_settings
 
-T = TypeVar("T")
-V = TypeVar("V")
+if TYPE_CHECKING:
+    from smartspider.services.timetable import Timetable
 
 
 class Seat:
@@ -39,6 +36,13 @@ class Seat:
         return desk_of(self.folder, self.settings)
 
     @cached_property
+    def table(self) -> Timetable:
+        """The timetable of the services about schedules."""
+        from smartspider.wiring.timetable import timetable_of
+
+        return timetable_of(self.folder, self.settings)
+
+    @cached_property
     def keys(self) -> Keys:
         """The keys of the installation."""
         return open_keys(self.folder.path, self.settings.master_key)
@@ -57,28 +61,3 @@ class Seat:
         """End all streams."""
         if "hub" in self.__dict__:
             await self.hub.close()
-
-
-def number(id_: str, what: str) -> int:
-    """The number behind an id; what is no number belongs to nothing."""
-    if not id_.isascii() or not id_.isdecimal() or len(id_) > 18:
-        raise NotFound(f"there is no {what} {id_[:40]!r}")
-    return int(id_)
-
-
-def place_of(cursor: str | None) -> int | None:
-    """The number that a cursor is."""
-    if cursor is None:
-        return None
-    if not cursor.isascii() or not cursor.isdecimal() or len(cursor) > 18:
-        raise TaskInvalid(f"{cursor[:40]!r} is not a cursor of this list")
-    return int(cursor)
-
-
-def page_of(
-    found: Sequence[T], limit: int, cursor_of: Callable[[T], object], view: Callable[[T], V]
-) -> Listed[V]:
-    """A page of what was found; `found` has one more than `limit` when there is a further page."""
-    shown = found[:limit]
-    next_ = str(cursor_of(shown[-1])) if len(found) > limit else None
-    return Listed([view(one) for one in shown], next_)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from smartspider.core.notices import NoticeKind, NoticeName
 from smartspider.services import notices
+from smartspider.services.paging import number
 from smartspider.views.asked import RuleWords
 from smartspider.views.listed import Listed
 from smartspider.views.notices import (
@@ -15,7 +15,6 @@ from smartspider.views.notices import (
     NoticeTargetMade,
     NoticeTargetView,
     TriedView,
-    delivery_view,
 )
 from smartspider.views.schedules import (
     Fired,
@@ -23,34 +22,21 @@ from smartspider.views.schedules import (
     PreviewedTimes,
     ScheduleDetail,
     ScheduleView,
-    firing_view,
-    schedule_view,
 )
-from smartspider.wiring.office.seat import number, page_of, place_of
 from smartspider.wiring.office.tasks import TaskOffice
-
-if TYPE_CHECKING:
-    from smartspider.services.timetable import Timetable
 
 
 class TellingOffice(TaskOffice):
     """When runs start, and who hears of them. Words and answers are those of the API."""
 
-    @cached_property
-    def table(self) -> Timetable:
-        """The timetable of the services about schedules."""
-        from smartspider.wiring.timetable import timetable_of
-
-        return timetable_of(self.folder, self.settings)
-
     async def list_schedules(
         self, *, task_id: str | None = None, limit: int = 100, cursor: str | None = None
     ) -> Listed[ScheduleView]:
         """All schedules, or those of one task, oldest first."""
-        of = None if task_id is None else (await self._task(task_id)).id
-        after = place_of(cursor) or 0
-        found = await self.folder.schedules.find(task_id=of, after=after, limit=limit + 1)
-        return page_of(found, limit, lambda one: one.id, schedule_view)
+        from smartspider.services import schedules
+
+        task = None if task_id is None else await self._task(task_id)
+        return await schedules.find(self.table, task, cursor=cursor, limit=limit)
 
     async def create_schedule(
         self, task_id: str, *, enabled: bool = True, **rule: Unpack[RuleWords]
@@ -92,10 +78,10 @@ class TellingOffice(TaskOffice):
         self, schedule_id: str, *, limit: int = 100, cursor: str | None = None
     ) -> Listed[FiringView]:
         """Each time it was due, and what came of it; newest first."""
-        before = None if cursor is None else float(cursor)
+        from smartspider.services import schedules
+
         id_ = number(schedule_id, "schedule")
-        found = await self.folder.schedules.firings(id_, before=before, limit=limit + 1)
-        return page_of(found, limit, lambda one: repr(one.fire_at), firing_view)
+        return await schedules.firings(self.table, id_, cursor=cursor, limit=limit)
 
     async def fire_schedule(self, schedule_id: str) -> Fired:
         """Start a run of a schedule now, beside its times."""
@@ -106,8 +92,7 @@ class TellingOffice(TaskOffice):
 
     async def list_notices(self, *, limit: int = 100, cursor: str | None = None) -> Listed[NoticeTargetView]:
         """Who is told, oldest first."""
-        found = await self.folder.notices.find_targets(after=place_of(cursor) or 0, limit=limit + 1)
-        return page_of(found, limit, lambda one: one.id, lambda one: notices.seen_by(self.principal, one))
+        return await notices.find(self.folder.notices, self.principal, cursor=cursor, limit=limit)
 
     async def create_notice(
         self, *, kind: NoticeKind, address: str, events: Sequence[NoticeName], task_id: str | None = None
@@ -139,10 +124,8 @@ class TellingOffice(TaskOffice):
         self, notice_id: str, *, limit: int = 100, cursor: str | None = None
     ) -> Listed[DeliveryView]:
         """What was told, newest first: delivered, waiting for another try, or given up."""
-        target = await self.folder.notices.get_target(number(notice_id, "notice target"))
-        before = place_of(cursor)
-        found = await self.folder.notices.find(target_id=target.id, before=before, limit=limit + 1)
-        return page_of(found, limit, lambda one: one.id, delivery_view)
+        id_ = number(notice_id, "notice target")
+        return await notices.deliveries(self.folder.notices, id_, cursor=cursor, limit=limit)
 
 
 def _given(rule: RuleWords) -> dict[str, Any]:

@@ -1,0 +1,96 @@
+"""Runs, for people and for programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from smartspider.cli.output import count
+from smartspider.core.moments import iso_moment
+from smartspider.views.runs import MetricsView, ReceiptView, RunView
+
+
+def summary(run: RunView) -> dict[str, Any]:
+    """The summary of `crawl`, which task it was, and the rest of what is told about a run."""
+    short: dict[str, Any] = {
+        "run_id": run.run_id,
+        "state": run.state,
+        "reason": run.reason,
+        "pages": run.success_count,
+        "items": run.items,
+        "failed": run.fail_count,
+        "missing": run.missing_count,
+        "duplicates": run.duplicates,
+        "rejected": run.rejected,
+        "duration_s": duration_s(run),
+        "outputs": [],
+        "task": run.task,
+        "task_id": run.task_id,
+        "task_version": run.version,
+    }
+    return {**short, **msgspec.structs.asdict(run)}
+
+
+def duration_s(run: RunView) -> float:
+    """From its start to its end; 0 while there is none."""
+    if run.started_at is None or run.finished_at is None:
+        return 0.0
+    took = iso_moment(run.finished_at) - iso_moment(run.started_at)
+    return round(took.total_seconds(), 3)
+
+
+def details(run: MetricsView, receipt: ReceiptView) -> dict[str, Any]:
+    """Everything about a run."""
+    more = {"task_version": run.version, "counters": counters(run), "receipt": receipt.hosts}
+    return {**msgspec.structs.asdict(run), **more}
+
+
+def counters(run: RunView) -> dict[str, int]:
+    """What a run counted, by the names of the ledger."""
+    return {
+        "total": run.total,
+        "done": run.success_count,
+        "redirect": run.redirect_count,
+        "missing": run.missing_count,
+        "skipped": run.skipped_count,
+        "dead": run.fail_count - run.broken_count,
+        "broken": run.broken_count,
+        "items": run.items,
+        "rejected": run.rejected,
+        "duplicates": run.duplicates,
+        "updated": run.updated,
+        "duplicate_urls": run.duplicate_urls,
+        "retries": run.retry_count,
+        "returns": run.return_count,
+        "late": run.late_count,
+        "bytes_read": run.bytes_read,
+    }
+
+
+def lines(run: MetricsView, receipt: ReceiptView) -> list[str]:
+    """A run for people."""
+    shown = [f"run {run.run_id} of {run.task} (version {run.version}): {run.state} {run.reason}".rstrip()]
+    shown += [f"  {name:<15} {value}" for name, value in counters(run).items()]
+    if run.finished_at is None:
+        shown.append(f"  {'now':<15} {_now(run)}")
+    shown += [
+        f"  step {name}: {step.seen} values, {step.changed} changed, {step.emptied} emptied,"
+        f" {step.rejected} rejected"
+        for name, step in run.steps.items()
+    ]
+    shown += [f"  worker {one.worker}: {one.in_flight} in flight" for one in run.workers]
+    waits = {host.host: host for host in run.hosts}
+    for host in receipt.hosts:
+        line = f"  host {host.host}: {host.requests} requests, {host.violations} violations"
+        gate = waits.get(host.host)
+        if gate is not None and gate.hold_reason:
+            line += f", held until {gate.held_until}: {gate.hold_reason}"
+        shown.append(line)
+    return shown
+
+
+def _now(run: MetricsView) -> str:
+    text = f"{run.queued} queued, {run.in_flight} in flight, {run.pages_per_s:g} pages/s"
+    text += f", {count(run.running_workers, 'worker')}"
+    return f"{text}, about {run.eta_s:.0f} s to go" if run.eta_s is not None else text

@@ -1,0 +1,465 @@
+"""The command line on a data folder and at a server: the same commands, the same answers."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from tests.acceptance.server import ENVIRONMENT, TOKEN, Server, served
+from tests.acceptance.workshop import Finished, Site, Workshop, html, linked, title_task, until, written_site
+
+from smartspider.cli.main import main
+
+pytestmark = pytest.mark.acceptance
+
+DEAD = "http://127.0.0.1:9"
+WORDS = "four random words here"
+PIPED = """
+import subprocess, sys
+command = [sys.executable, "-m", "smartspider", *sys.argv[2:]]
+sys.exit(subprocess.run(command, input=sys.argv[1].encode()).returncode)
+"""
+"""Runs a command with a line in its standard input."""
+
+
+class Terminal:
+    """Commands that go to one place."""
+
+    def __init__(self, workshop: Workshop, *place: str) -> None:
+        self.workshop, self.place = workshop, place
+
+    def run(self, *arguments: object, code: int = 0) -> Finished:
+        """A command, in this process: many of them take a moment then."""
+        out, err = io.StringIO(), io.StringIO()
+        home = {"HOME": str(self.workshop.folder)}
+        with (
+            patch.dict(os.environ, {**ENVIRONMENT, **home}),
+            chdir(self.workshop.folder),
+            patch("sys.stdin", io.StringIO()),
+            redirect_stdout(out),
+            redirect_stderr(err),
+        ):
+            ended = main([*map(str, arguments), *self.place])
+        return Finished(ended, out.getvalue(), err.getvalue(), 0.0).expect(code)
+
+    def json(self, *arguments: object, code: int = 0) -> Any:
+        return self.run(*arguments, "--json", code=code).json
+
+    def lines(self, *arguments: object, code: int = 0) -> list[Any]:
+        return [json.loads(line) for line in self.run(*arguments, "--json", code=code).out.splitlines()]
+
+
+class Ground:
+    """A server that runs, a site it may crawl, and both ways to it."""
+
+    def __init__(self, workshop: Workshop, server: Server, site: Site) -> None:
+        self.workshop, self.server, self.site = workshop, server, site
+        self.near = Terminal(workshop, "--data", "data")
+        self.far = Terminal(workshop, "--server", server.url, "--token", TOKEN)
+
+    def keep(self, name: str, path: str = "/", **more: Any) -> str:
+        """Keep a task; its name."""
+        self.workshop.write(title_task(self.site.url(path), **more) | {"name": name}, f"{name}.json")
+        self.near.run("task", "apply", f"{name}.json")
+        return name
+
+
+@pytest.fixture(scope="module")
+def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
+    workshop = Workshop(tmp_path_factory.mktemp("remote") / "here")
+    routes: dict[str, Any] = linked({"/": ["/a", "/b"], "/a": [], "/b": []})
+    routes["/slow"] = [html("slow", [f"/slow/{number}" for number in range(400)])]
+    routes["/bad"] = [html("bad", ["/gone", "/broken"])]
+    routes["/broken"] = [{"status": 500, "body": "no"}]
+    routes["/failing"] = [html("failing", [f"/err/{number}" for number in range(20)])]
+    prefixes = {
+        "/slow/": html("one of many") | {"delay_s": 0.05},
+        "/err/": {"status": 500, "body": "no"},
+    }
+    with written_site(workshop.folder, routes=routes, prefixes=prefixes) as site:
+        try:
+            with served(workshop, "--workers", "1") as server:
+                yield Ground(workshop, server, site)
+        finally:
+            workshop.close()
+
+
+@pytest.fixture(params=["near", "far"])
+def place(request: pytest.FixtureRequest, ground: Ground) -> Terminal:
+    terminal: Terminal = getattr(ground, request.param)
+    return terminal
+
+
+@pytest.fixture
+def name(request: pytest.FixtureRequest) -> str:
+    """A name for a task that nobody else has."""
+    return "".join(char if char.isalnum() else "_" for char in request.node.name)[:60]
+
+
+def test_a_task_is_kept_looked_at_and_deleted(ground: Ground, place: Terminal, name: str) -> None:
+    file = ground.workshop.write(title_task(ground.site.url("/")) | {"name": name}, f"{name}.json").name
+    made = place.json("task", "apply", file, "--note", "first")
+    assert (made["name"], made["version"], made["status"], made["changes"]) == (name, 1, "created", [])
+    assert place.run("task", "apply", file).err.startswith(f"task '{name}' unchanged: version 1 (")
+    ground.workshop.write(title_task(ground.site.url("/"), concurrency=3) | {"name": name}, file)
+    assert place.run("task", "apply", file).out == "+ concurrency: 3\n"
+    assert place.json("task", "diff", name)["changes"] == [
+        {"kind": "added", "path": "concurrency", "after": 3}
+    ]
+    assert place.json("task", "show", name)["version"] == 2
+    assert "concurrency" not in place.json("task", "show", name, "--version", "1")["spec"]
+    assert [one["note"] for one in place.json("task", "history", name)] == ["", "first"]
+    assert name in [one["name"] for one in place.json("task", "list")]
+    assert "add --yes" in place.run("task", "delete", name, code=4).err
+    assert place.json("task", "delete", name, "--yes")["deleted"]
+    place.run("task", "show", name, code=3)
+
+
+def test_a_wrong_task_is_refused_by_both_in_the_same_words(ground: Ground) -> None:
+    wrong = title_task(ground.site.url("/"), politness={"delay_s": 1}, limits={"max_pages": "ten"})
+    ground.workshop.write(wrong, "wrong.json")
+    near, far = (one.run("task", "apply", "wrong.json", code=2) for one in (ground.near, ground.far))
+    assert near.err == far.err
+    assert "did you mean 'politeness'?" in near.err
+
+
+def test_a_run_is_started_and_watched_to_its_end(ground: Ground, place: Terminal, name: str) -> None:
+    ground.keep(name)
+    events = place.lines("run", "start", name, "--watch")
+    assert [event["id"] for event in events] == list(range(1, len(events) + 1))
+    assert (events[0]["event"], events[-1]["data"]["to"]) == ("run.created", "completed")
+    run = events[0]["run_id"]
+    again = place.lines("run", "watch", run, "--after", str(events[-2]["id"]))
+    assert again == events[-1:]
+    assert f"run {run} completed: 3 pages, 3 items" in place.run("run", "watch", run).err
+
+
+def test_the_exit_code_of_watching_is_that_of_the_run(ground: Ground, place: Terminal, name: str) -> None:
+    ground.keep(f"{name}_a", "/bad", retry={"max_attempts": 1})
+    watched = place.run("run", "start", f"{name}_a", "--watch", code=7)
+    assert "1 missing, 1 failed" in watched.err
+    ground.keep(f"{name}_b", "/broken", retry={"max_attempts": 1})
+    place.run("run", "start", f"{name}_b", "--watch", code=6)
+    guarded = {"alerts": {"consecutive_failures": 3}, "retry": {"max_attempts": 1}}
+    ground.keep(f"{name}_c", "/failing", **guarded)
+    assert "paused (guard: " in place.run("run", "start", f"{name}_c", "--watch", code=6).err
+
+
+def test_a_run_is_steered(ground: Ground, place: Terminal, name: str) -> None:
+    ground.keep(name, "/slow", concurrency=1)
+    started = place.json("run", "start", name, "--set", "limits.max_pages=300")
+    run = started["run_id"]
+    assert "409" not in place.run("run", "start", name, code=4).err
+    other = place.json("run", "start", name, "--overlap")["run_id"]
+    assert place.json("run", "cancel", other)["state"] == "cancelled"
+    ground.server.until_state(run, "running")
+    assert place.json("run", "pause", run)["state"] == "paused"
+    assert place.json("run", "stall", run)["causes"][0]["code"]
+    tuned = place.run("run", "tune", run, "concurrency=4", "per_host=8", "limits.max_pages=none")
+    assert "concurrency: 1 → 4" in tuned.out
+    assert "max_pages: 300 → none" in tuned.out
+    assert "did you mean" in place.run("run", "tune", run, "concurency=4", code=2).err
+    place.run("run", "tune", run, "concurrency=0", code=2)
+    assert place.json("run", "resume", run)["state"] in ("queued", "running")
+    assert place.json("run", "stop", run)["state"] in ("stopping", "stopped")
+    ground.server.until_state(run, "stopped")
+    place.run("run", "watch", run, code=130)
+    assert place.json("run", "cancel", run)["state"] == "cancelled"
+    assert "for good" in place.run("run", "resume", run, code=4).err
+    assert place.json("run", "delete", run)["deleted"]
+    assert f"no run {run}" in place.run("run", "show", run, code=3).err
+
+
+def test_what_failed_is_fetched_once_more(ground: Ground, place: Terminal, name: str) -> None:
+    ground.keep(name, "/bad", retry={"max_attempts": 1})
+    run = place.lines("run", "start", name, "--watch", code=7)[0]["run_id"]
+    failures = place.json("run", "failures", run)
+    assert [one["url"] for one in failures] == [ground.site.url("/broken")]
+    assert [one["url"] for one in place.json("run", "pages", run, "--state", "missing")] == [
+        ground.site.url("/gone")
+    ]
+    retried = place.json("run", "retry", run)
+    assert (retried["run_id"], retried["requests"]) == (run, 1)
+    place.run("run", "watch", run, code=7)
+    assert place.json("run", "retry", run, "--all")["run_id"] != run
+
+
+def test_both_ways_tell_the_same(ground: Ground, name: str) -> None:
+    ground.keep(name)
+    run = ground.far.lines("run", "start", name, "--watch")[0]["run_id"]
+    ground.near.run("run", "start", name, "--watch")
+    for command in (
+        ("task", "show", name),
+        ("task", "history", name),
+        ("run", "list"),
+        ("run", "list", "--task", name, "--state", "completed", "--limit", "1"),
+        ("run", "show", run),
+        ("run", "pages", run, "--limit", "2"),
+        ("run", "failures", run),
+        ("results", "show", "--run", run),
+        ("results", "show", "--task", name, "--where", "title=/a", "--fields", "title"),
+        ("results", "show", "--run", run, "--sort=-title", "--limit", "1"),
+        ("results", "rejects", "--run", run),
+        ("results", "cleaning", "--run", run),
+        ("results", "diff", "--task", name, "--key", "url"),
+        ("why", ground.site.url("/a"), "--run", run),
+        ("logs", "--run", run),
+        ("logs", "--task", name, "--level", "warning", "--since", "1h"),
+        ("audit", "list", "--subject", f"run:{run}"),
+        ("user", "list"),
+        ("token", "list"),
+        ("notice", "list"),
+        ("schedule", "list"),
+        ("schedule", "next", "--cron", "0 6 * * *", "--timezone", "Europe/Berlin"),
+    ):
+        near, far = (one.run(*command) for one in (ground.near, ground.far))
+        assert (near.out, near.err) == (far.out, far.err), command
+        near, far = (one.run(*command, "--json") for one in (ground.near, ground.far))
+        assert told(near.out) == told(far.out), command
+
+
+def told(text: str) -> Any:
+    """A JSON value, or one in each line."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "csv.gz", "xlsx", "xml"])
+def test_rows_are_exported_to_the_same_files(ground: Ground, name: str, ending: str) -> None:
+    ground.keep(name)
+    run = ground.far.lines("run", "start", name, "--watch")[0]["run_id"]
+    for way, terminal in (("near", ground.near), ("far", ground.far)):
+        said = terminal.json("results", "export", "-o", f"out/{way}.{ending}", "--run", run)
+        assert said == {"run_id": run, "items": 3, "outputs": [f"out/{way}.{ending}"]}
+    near, far = ((ground.workshop.folder / f"out/{way}.{ending}").read_bytes() for way in ("near", "far"))
+    assert len(near) > 20
+    assert ending in ("csv.gz", "xlsx") or near == far
+
+
+def test_a_server_writes_no_parts_and_a_wrong_name_leaves_nothing(ground: Ground, name: str) -> None:
+    ground.keep(name)
+    ground.far.run("run", "start", name, "--watch")
+    split = ground.far.run("results", "export", "-o", "part.csv", "--split-rows", "1", code=2)
+    assert "--split-rows" in split.err
+    ground.far.run("results", "export", "-o", "rows.nothing", code=2)
+    ground.far.run("results", "export", "-o", "lost.csv", "--run", "999999", code=3)
+    assert not [path for path in ground.workshop.folder.iterdir() if path.name.startswith(("part", "lost"))]
+
+
+def test_a_schedule_is_kept(ground: Ground, place: Terminal, name: str) -> None:
+    ground.keep(name)
+    made = place.json("schedule", "add", name, "--cron", "0 6 * * *", "--overlap", "queue", "--grace", "1h")
+    assert (made["overlap"], made["misfire_s"], len(made["next_times"])) == ("queue", 3600.0, 5)
+    schedule = made["id"]
+    assert place.json("schedule", "show", schedule)["task"] == name
+    assert place.json("schedule", "next", schedule) == made["next_times"]
+    assert not place.json("schedule", "pause", schedule)["enabled"]
+    assert place.json("schedule", "resume", schedule)["enabled"]
+    run = place.json("schedule", "fire", schedule)["run_id"]
+    place.run("run", "watch", run)
+    place.json("schedule", "history", schedule)
+    assert [one["id"] for one in place.json("schedule", "list", "--task", name)] == [schedule]
+    place.run("schedule", "delete", schedule)
+    place.run("schedule", "show", schedule, code=3)
+    place.run("schedule", "add", name, "--cron", "99 * * * *", code=2)
+    place.run("schedule", "next", code=2)
+
+
+def test_a_schedule_in_a_task_follows_it(ground: Ground, place: Terminal, name: str) -> None:
+    file = f"{name}.json"
+    for schedule in ("0 6 * * *", "0 7 * * *", None):
+        task = title_task(ground.site.url("/"), schedule=schedule) | {"name": name}
+        ground.workshop.write(task, file)
+        place.run("task", "apply", file)
+        crons = [one["cron"] for one in place.json("schedule", "list", "--task", name)]
+        assert crons == ([] if schedule is None else [schedule])
+
+
+def test_tokens_and_users_are_kept(ground: Ground, place: Terminal, name: str) -> None:
+    who = f"u{name[-20:]}"
+    added = place.json("user", "add", who, "--role", "operator")
+    assert (added["name"], added["role"], added["has_password"]) == (who, "operator", False)
+    assert place.json("user", "role", who, "viewer")["role"] == "viewer"
+    token = place.run("token", "add", f"{who} eyes", "--role", "viewer", "--user", who, "--expires", "1h")
+    eyes = Terminal(ground.workshop, "--server", ground.server.url, "--token", token.out.strip())
+    eyes.run("run", "list")
+    refused = eyes.run("token", "add", "more", "--role", "admin", code=4)
+    assert "may not write tokens" in refused.err
+    known = place.json("token", "list", "--user", who)
+    assert [one["name"] for one in known] == [f"{who} eyes"]
+    assert token.out.strip() not in json.dumps(known)
+    assert place.json("token", "revoke", known[0]["id"])["revoked_at"]
+    until(lambda: ground.workshop.run("run", "list", *eyes.place).code == 4, "the token to be refused")
+    assert not place.json("user", "disable", who)["enabled"]
+    assert place.json("user", "enable", who)["enabled"]
+    place.run("user", "delete", who, code=4)
+    assert place.json("user", "delete", who, "--yes")["deleted"]
+
+
+def test_a_notice_is_kept_and_tried(ground: Ground, place: Terminal) -> None:
+    made = place.json("notice", "add", "webhook", ground.site.url("/hook"), "--on", "run.failed")
+    assert made["events"] == ["run.failed"]
+    assert made["secret"].startswith("whsec_")
+    tried = place.json("notice", "test", made["id"], code=6)
+    assert (tried["delivered"], "404" in tried["error"]) == (False, True)
+    assert place.json("notice", "history", made["id"]) == []
+    assert place.json("notice", "delete", made["id"])["deleted"]
+    place.run("notice", "test", made["id"], code=3)
+    place.run("notice", "add", "email", "nobody", code=2)
+
+
+def test_machines_are_listed(place: Terminal) -> None:
+    node = place.json("node", "list")[0]
+    assert [one["state"] for one in node["workers"]] == ["alive"]
+    assert node["node"] in place.run("node", "list").out
+    place.run("node", "drain", "nowhere", code=3)
+
+
+def test_the_audit_is_whole(place: Terminal) -> None:
+    assert place.json("audit", "verify")["valid"]
+    assert place.run("audit", "list", "--limit", "1").out.count("\n") == 1
+
+
+def test_logs_are_followed(ground: Ground, place: Terminal, name: str) -> None:
+    ground.keep(name, "/bad", retry={"max_attempts": 1})
+    tail = ground.workshop.start("logs", "-f", "--json", "--task", name, *place.place, env=ENVIRONMENT)
+    place.run("run", "start", name, "--watch", code=7)
+    place.run("run", "start", name, "--watch", code=7)
+
+    def broken() -> list[Any]:
+        lines = [json.loads(line) for line in tail.out.splitlines()]
+        return [line["id"] for line in lines if line["url"] == ground.site.url("/broken")]
+
+    until(lambda: len(broken()) >= 2, f"two lines about the broken page\n{tail.err}")
+    tail.signal(signal.SIGINT)
+    assert tail.wait().code == 130
+    assert len(set(broken())) == len(broken())
+
+
+def test_ctrl_c_leaves_a_run_alone_that_is_watched(ground: Ground, place: Terminal, name: str) -> None:
+    ground.keep(name, "/slow", concurrency=1)
+    watch = ground.workshop.start("run", "start", name, "--watch", *place.place, env=ENVIRONMENT)
+    until(lambda: "running" in watch.err, "the run to be seen running")
+    watch.signal(signal.SIGINT)
+    ended = watch.wait()
+    assert (ended.code, "is left alone" in ended.err) == (130, True)
+    run = place.json("run", "list", "--task", name)[0]
+    assert run["state"] == "running"
+    place.run("run", "cancel", run["run_id"])
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (("--server", DEAD), 5, "does not answer"),
+        (("--server", "ftp://nowhere"), 2, "http://"),
+        (("--profile", "nobody"), 3, "there is no profile 'nobody'"),
+        (("--data", "data", "--server", DEAD), 2, "different places"),
+        (("--data", "data", "--token", "x"), 2, "--token is for a server"),
+        (("--data", "nowhere"), 3, "there is no data folder"),
+    ],
+)
+def test_a_place_that_is_not_there_is_said_so(
+    ground: Ground, options: tuple[str, ...], code: int, said: str
+) -> None:
+    refused = ground.workshop.run("run", "list", *options).expect(code)
+    assert said in refused.err
+    assert "Traceback" not in refused.err
+
+
+def test_a_wrong_token_is_refused_and_not_repeated(ground: Ground) -> None:
+    for token in ("sst_forged_token", ""):
+        env = {"SMARTSPIDER_SERVER": ground.server.url, "SMARTSPIDER_TOKEN": token}
+        refused = ground.workshop.run("run", "list", env=env).expect(4)
+        assert "try: " in refused.err
+        assert not token or token not in refused.err
+
+
+def test_a_profile_is_added_used_and_removed(ground: Ground, tmp_path: Path) -> None:
+    shop = Workshop(tmp_path / "elsewhere")
+    url = ground.server.url
+    forged = ("profile", "add", "far", url, "--token", "-")
+    wrong = shop.start_python("-c", PIPED, "forged", *forged).wait()
+    assert wrong.code == 4
+    assert shop.run("profile", "list").expect(0).out == ""
+    (shop.folder / "token").write_text(TOKEN + "\n")
+    added = shop.run("profile", "add", "far", url, "--token-file", "token", "--json").expect(0)
+    assert added.json == {"name": "far", "url": url, "user": "admin", "role": "admin"}
+    kept = tmp_path / "elsewhere.home" / ".config" / "smartspider" / "profiles.json"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert shop.run("profile", "list").out == f"* far  {url}\n"
+    assert TOKEN not in shop.run("profile", "list", "--json").out
+    assert shop.run("audit", "verify", "--json").expect(0).json["valid"]
+    shop.run("profile", "use", "local").expect(0)
+    assert "no data folder" in shop.run("audit", "verify").expect(3).err
+    shop.run("audit", "verify", "--profile", "far").expect(0)
+    shop.run("audit", "verify", env={"SMARTSPIDER_PROFILE": "far"}).expect(0)
+    shop.run("profile", "use", "far").expect(0)
+    shop.run("audit", "verify", env={"SMARTSPIDER_STORE_URL": "sqlite:///none"}).expect(3)
+    shop.run("profile", "remove", "far").expect(0)
+    shop.run("profile", "use", "far").expect(3)
+    shop.close()
+
+
+def test_who_signs_in_gets_a_token_of_their_own(ground: Ground, tmp_path: Path) -> None:
+    shop = Workshop(tmp_path / "elsewhere")
+    add = ("user", "add", "ann", "--role", "operator", "--password", *ground.far.place)
+    shop.start_python("-c", PIPED, WORDS, *add).wait().expect(0)
+    sign_in = ("profile", "add", "far", ground.server.url, "--user", "ann")
+    signed = shop.start_python("-c", PIPED, WORDS, *sign_in)
+    assert "as ann (operator)" in signed.wait().expect(0).err
+    tokens = shop.run("token", "list", "--json").expect(0).json
+    assert [(one["actor"], one["role"]) for one in tokens] == [("ann", "operator")]
+    shop.run("user", "list").expect(4)
+    shop.close()
+
+
+def test_a_watcher_goes_on_after_the_server_was_killed(workshop: Workshop) -> None:
+    routes = {"/": [html("many", [f"/p/{number}" for number in range(60)])]}
+    prefixes = {"/p/": html("one of many") | {"delay_s": 0.1}}
+    with written_site(workshop.folder, routes=routes, prefixes=prefixes) as site:
+        server = Server(workshop, "--workers", "1")
+        server.start()
+        far = Terminal(workshop, "--server", server.url, "--token", TOKEN)
+        workshop.write(title_task(site.url("/"), concurrency=2))
+        far.run("task", "apply", "task.json")
+        watch = workshop.start("run", "start", "titles", "--watch", "--json", *far.place)
+        until(lambda: watch.out.count(b"run.progress") > 2, f"progress\n{watch.err}")
+        server.kill(with_staff=True)
+        server.start()
+        done = watch.wait(90).expect(0)
+        numbers = [json.loads(line)["id"] for line in done.out.splitlines()]
+        assert numbers == list(range(1, len(numbers) + 1))
+        server.stop()
+
+
+def test_a_server_can_be_run_process_by_process(workshop: Workshop) -> None:
+    with written_site(workshop.folder, routes=linked({"/": ["/a"], "/a": []})) as site:
+        assert "there is no data folder" in workshop.run("worker", "--data", "apart").expect(3).err
+        api = workshop.start("api", "--data", "apart", "--port", "0", "--json", env=ENVIRONMENT)
+        until(lambda: b"\n" in api.out, f"the API\n{api.err}")
+        url = json.loads(api.out)["url"]
+        far = Terminal(workshop, "--server", url, "--token", TOKEN)
+        workshop.write(title_task(site.url("/")))
+        until(lambda: workshop.run("task", "apply", "task.json", *far.place).code == 0, "the API to answer")
+        assert "no worker is at work" in far.run("run", "start", "titles").err
+        keeper = workshop.start("keeper", "--data", "apart", env=ENVIRONMENT)
+        worker = workshop.start("worker", "--data", "apart", "--concurrency", "4", env=ENVIRONMENT)
+        assert "2 pages, 2 items" in far.run("run", "watch", "1").err
+        assert far.json("node", "list")[0]["slots"] == 4
+        node = far.json("node", "list")[0]["node"]
+        assert far.json("node", "drain", node)["asked"] == 1
+        assert worker.wait().code == 0
+        for process in (keeper, api):
+            process.signal(signal.SIGTERM)
+            assert process.wait().code == 0, process.err
