@@ -295,12 +295,12 @@ class LedgerMachine(RuleBasedStateMachine):
     def _drain(self) -> None:
         for host in ("a.example", "b.example"):
             self.resume_host(host)
+        self.reopen()  # a run that is stopping stops when nothing of it is in flight any more
+        self.join()
         for run_id, run in self.model.runs.items():
             self.finish(list(self.model.runs).index(run_id))
             if run.state in ("queued", "paused", "stopped"):
                 self.set_state(run_id, "running")
-        self.reopen()
-        self.join()
         going = [run_id for run_id, run in self.model.runs.items() if run.state in ("running", "stopping")]
         for _ in range(200):
             if all(self.model.is_complete(run_id) for run_id in going):

@@ -10,6 +10,7 @@ import msgspec
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -88,6 +89,8 @@ class Catching:
 
         try:
             await self._app(scope, receive, watched)
+        except ClientDisconnect:  # in the middle of a body: nobody is there to be answered
+            return
         except Exception as error:
             if has_begun:  # only a broken connection tells the client that the rest is missing
                 raise

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from smartspider.api.answers import LOCATION, answer, answers
 from smartspider.core.runs import Run
 from smartspider.services.control import Again
-from smartspider.services.run_views import started
+from smartspider.services.run_views import retried, started
 from smartspider.views.runs import Retried, Started
 
 _EXAMPLE = {"run_id": "7", "task_id": "3", "state": "queued", "reason": ""}
@@ -33,9 +33,7 @@ def show_run(run: Run) -> Response:
 
 def show_retry(again: Again) -> Response:
     """A run that tries again."""
-    run = again.run
-    view = Retried(str(run.id), str(run.task_id), run.state, run.reason, again.requests)
-    return answer(view, 202, _location(run))
+    return answer(retried(again.run, again.requests), 202, _location(again.run))
 
 
 def _location(run: Run) -> dict[str, str]:

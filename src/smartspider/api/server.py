@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 import uvicorn
@@ -20,14 +21,14 @@ class Server(uvicorn.Server):
 
 def server_of(app: Any, **more: Any) -> Server:
     """A server for an app. Nothing is logged for each request, and no header names what serves."""
-    Wire.most_connections = min(Wire.most_connections, open_files())
+    wire = partial(Wire, most=open_files())
     return Server(
         uvicorn.Config(
             app,
             log_config=None,
             access_log=False,
             lifespan="off",
-            http=Wire,
+            http=wire,  # type: ignore[arg-type]  # it is only called
             server_header=False,
             proxy_headers=False,
             **more,

@@ -16,6 +16,7 @@ BODY_S = 120.0
 UNREAD_S = 120.0
 """How long a client may read nothing of an answer that waits for it."""
 LARGEST_HEAD = 65_536
+MOST_CONNECTIONS = 10_000
 SPARE_FILES = 128
 """Open files that are left for the store, the logs and the previews."""
 
@@ -23,10 +24,9 @@ SPARE_FILES = 128
 class Wire(HttpToolsProtocol):
     """One connection. Whoever is too slow or too long is told so and sent away."""
 
-    most_connections = 10_000
-
-    def __init__(self, *given: Any, **more: Any) -> None:
+    def __init__(self, *given: Any, most: int = MOST_CONNECTIONS, **more: Any) -> None:
         super().__init__(*given, **more)
+        self._most = most
         self._timer: TimerHandle | None = None
         self._unread: TimerHandle | None = None
         self._head: int | None = 0
@@ -37,7 +37,7 @@ class Wire(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the parent
         """Somebody came."""
         super().connection_made(transport)
-        if len(self.connections) > self.most_connections:
+        if len(self.connections) > self._most:
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, "There are too many connections.")
         else:
             self._within(HEAD_S)
@@ -57,12 +57,9 @@ class Wire(HttpToolsProtocol):
             self._within(HEAD_S)
         if self._head is not None:
             self._head += len(data)
-            is_large = self._head > LARGEST_HEAD
-            super().data_received(data)
-            if is_large and self._head is not None and not self.transport.is_closing():
-                self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "The headers are too large.")
-        else:
-            super().data_received(data)
+        super().data_received(data)
+        if self._head is not None and self._head > LARGEST_HEAD and not self.transport.is_closing():
+            self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "The headers are too large.")
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header; what comes after the body is passed over."""
@@ -73,6 +70,8 @@ class Wire(HttpToolsProtocol):
         """A request begins, perhaps in the same bytes in which another ended."""
         self._is_within = True
         self._head = self._head or 0
+        if self._timer is None:
+            self._within(HEAD_S)
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
@@ -116,7 +115,7 @@ class Wire(HttpToolsProtocol):
     def _too_slow(self) -> None:
         if self.transport.is_closing():
             return
-        has_answered = self._head is None and self.cycle is not None and self.cycle.response_started
+        has_answered = self._head is None and self.cycle.response_started
         if has_answered or not self._is_within:
             self.transport.close()
         else:
@@ -140,7 +139,7 @@ def open_files() -> int:
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = Wire.most_connections + SPARE_FILES
+    most = MOST_CONNECTIONS + SPARE_FILES
     wanted = most if hard == resource.RLIM_INFINITY else min(hard, most)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -76,6 +76,11 @@ _SHAPED = re.compile(r"\beyJ[\w-]{8,4000}\.[\w-]{8,4000}\.[\w-]*|\bss[trk]_[\w-]
 _PLAIN = frozenset(("true", "false", "none", "null"))
 
 
+def without_userinfo(text: str) -> str:
+    """A URL, or a text with URLs, without the names and passwords before their hosts."""
+    return _USERINFO.sub(f"{REDACTED}@", text) if "@" in text else text
+
+
 @lru_cache(maxsize=4096)
 def is_secret_name(name: str) -> bool:
     """Whether what stands under a name is not for telling: `access_token`, `X-Api-Key`; not `token_id`."""

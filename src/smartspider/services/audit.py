@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-import math
-from contextlib import suppress
-from datetime import UTC, datetime
-
 import msgspec
 
 from smartspider.core.audit import AuditEntry
-from smartspider.core.errors import Problem, TaskInvalid
-from smartspider.core.moments import iso_moment
-from smartspider.interfaces.audit_log import AuditCheck
+from smartspider.interfaces.audit_log import AuditCheck, AuditFilter, AuditLog
+from smartspider.services.moments import read_moment
+from smartspider.services.paging import page_of, place_of
 from smartspider.views.audit import AuditCheckView, AuditView
+from smartspider.views.listed import Listed
 from smartspider.views.times import told_at
 
 
-def since(text: str) -> float:
-    """A moment as people write it, ISO 8601 or seconds; raises `TaskInvalid`."""
-    with suppress(ValueError, OverflowError):
-        return iso_moment(text).timestamp()
-    with suppress(ValueError):
-        number = float(text)
-        if math.isfinite(number):
-            return number
-    raise TaskInvalid(
-        f"since: {text[:40]!r} is not a moment",
-        (Problem("since", "it is not a moment", "for example 2026-07-01T12:00:00Z"),),
-        hint="for example 2026-07-01T12:00:00Z",
-    )
+class AuditQuestion(msgspec.Struct, frozen=True):
+    """Which entries are wanted, as people ask for them."""
+
+    action: str | None = None
+    subject: str | None = None
+    actor: str | None = None
+    since: str | None = None
+
+
+async def entries(
+    log: AuditLog, asked: AuditQuestion, *, cursor: str | None, limit: int
+) -> Listed[AuditView]:
+    """What was done, newest first."""
+    only = AuditFilter(asked.action, asked.subject, asked.actor, read_moment("since", asked.since))
+    found = await log.entries(only, before=place_of(cursor), limit=limit + 1)
+    return page_of(found, limit, lambda entry: entry.id, told)
+
+
+async def verify(log: AuditLog) -> AuditCheckView:
+    """Whether the audit is what was written: the whole chain is read."""
+    return told_check(await log.verify())
 
 
 def told(entry: AuditEntry) -> AuditView:
@@ -52,11 +57,3 @@ def told_check(check: AuditCheck) -> AuditCheckView:
         broken_entry=None if broken is None else str(broken.entry_id),
         reason="" if broken is None else f"entry {broken.entry_id} {broken.reason}",
     )
-
-
-def moment(at: float) -> str:
-    """A moment as ISO 8601; one that no calendar has, as the number it is."""
-    try:
-        return datetime.fromtimestamp(at, UTC).isoformat()
-    except (ValueError, OverflowError, OSError):
-        return repr(at)

@@ -14,6 +14,7 @@ from smartspider.interfaces.insight import Insight
 from smartspider.interfaces.store import Store
 from smartspider.interfaces.task_store import TaskStore
 from smartspider.interfaces.worker_registry import WorkerRegistry
+from smartspider.services.newest import newest_run
 
 
 class Desk(msgspec.Struct, frozen=True):
@@ -35,8 +36,7 @@ class Desk(msgspec.Struct, frozen=True):
 
     async def newest_run(self, task: TaskRecord) -> Run | None:
         """The run of a task that was made last."""
-        found = await self.store.list_runs(task_id=task.id, limit=1)
-        return found[0] if found else None
+        return await newest_run(self.store, task.id)
 
     async def newest_run_to_act_on(self, task: TaskRecord) -> Run:
         """The same, where there must be one."""

@@ -10,6 +10,7 @@ from smartspider.core import admission
 from smartspider.core.errors import TaskInvalid
 from smartspider.core.fingerprint import fingerprint
 from smartspider.core.plan import Plan
+from smartspider.core.redaction import without_userinfo
 from smartspider.core.runs import UNFINISHED, Run
 from smartspider.core.urls import CanonicalRules, canonical_url, host_of, normal_url
 from smartspider.core.verdict import UrlState
@@ -48,8 +49,8 @@ async def explain(
         scope = ScopeView(refusal is None, refusal or "inside the scope of the task")
     story = stories[0] if stories else None
     return ExplanationView(
-        url=asked.normal,
-        canonical=asked.canonical,
+        url=without_userinfo(asked.normal),
+        canonical=without_userinfo(asked.canonical),
         fingerprint=asked.fingerprint.hex(),
         run_id=str(run.id),
         task_id=str(run.task_id),
@@ -77,11 +78,11 @@ def _asked(url: str, plan: Plan) -> Asked:
 def _dedup(asked: Asked, rules: CanonicalRules, story: UrlStory | None) -> DedupView:
     known_as = None if story is None or story.record.url == asked.normal else story.record.url
     return DedupView(
-        canonical=asked.canonical,
+        canonical=without_userinfo(asked.canonical),
         fingerprint=asked.fingerprint.hex(),
         dropped_params=dropped_params(asked.normal, rules),
         is_known=story is not None,
-        known_as=known_as,
+        known_as=known_as and without_userinfo(known_as),
     )
 
 

@@ -6,6 +6,7 @@ from smartspider.core.errors import Conflict, NotAllowed, NotFound, SmartSpiderE
 from smartspider.core.runs import Run
 from smartspider.core.schedules import Firing, Schedule, starts_at
 from smartspider.interfaces.schedule_store import ACTIVE, Due
+from smartspider.services.newest import newest_run
 from smartspider.services.timetable import Timetable
 from smartspider.taskfile.timing import Backlog, backlog
 
@@ -78,8 +79,8 @@ def _passed(times: Backlog) -> str:
 
 async def _free_since(table: Timetable, task_id: int) -> float:
     """When the newest run of a task ended; what waited for it is not late before that."""
-    newest = await table.store.list_runs(task_id=task_id, limit=1)
-    return (newest[0].finished_at or 0.0) if newest else 0.0
+    newest = await newest_run(table.store, task_id)
+    return 0.0 if newest is None else newest.finished_at or 0.0
 
 
 async def retry_failed(table: Timetable, *, epoch: int) -> int:

@@ -14,6 +14,7 @@ from smartspider.core.runs import OVER, Run, RunState
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.event_feed import EventFeed
 from smartspider.interfaces.store import Store
+from smartspider.services.newest import newest_run
 from smartspider.views.live import LiveEvent
 from smartspider.views.times import told_at
 
@@ -132,12 +133,6 @@ async def follow_task(
         if stream.next_run is None:
             return
         run, first = stream.next_run, Wanted(is_endless=wanted.is_endless)
-
-
-async def newest_run(store: Store, task_id: int) -> Run | None:
-    """The run of a task that was made last."""
-    found = await store.list_runs(task_id=task_id, limit=1)
-    return found[0] if found else None
 
 
 class _Stream:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import AsyncGenerator
-from datetime import UTC, datetime
 
 import msgspec
 
 from smartspider.core.errors import Problem, TaskInvalid
 from smartspider.core.logs import LEVELS
 from smartspider.interfaces.log_store import LogFilter, LogStore
+from smartspider.interfaces.task_store import TaskStore
 from smartspider.services.following import BEAT_S, Watching
+from smartspider.services.moments import read_moment
+from smartspider.services.paging import number, place_of
+from smartspider.services.tasks import find_task
 from smartspider.views.listed import Listed
 from smartspider.views.logs import LogView, log_view
 
@@ -24,8 +26,9 @@ MOST_PAGES = 20
 class LogQuestion(msgspec.Struct, frozen=True):
     """What lines are wanted, as people ask for them."""
 
-    task_id: int | None = None
-    run_id: int | None = None
+    task_id: str | None = None
+    """The id or the name of a task, which may be deleted."""
+    run_id: str | None = None
     level: str | None = None
     since: str | None = None
     until: str | None = None
@@ -35,18 +38,19 @@ class LogQuestion(msgspec.Struct, frozen=True):
     text: str | None = None
 
 
-def filter_of(asked: LogQuestion) -> LogFilter:
+async def filter_of(tasks: TaskStore, asked: LogQuestion) -> LogFilter:
     """A question as a filter; raises `TaskInvalid` where it makes no sense."""
     if asked.level is not None and asked.level not in LEVELS:
         raise _wrong("level", f"{asked.level[:40]!r} is not a level", f"one of {', '.join(LEVELS)}")
     if asked.text is not None and not any(character.isalnum() for character in asked.text):
         raise _wrong("text", "there is no word to look for", "write one or more words")
+    task = None if asked.task_id is None else await find_task(tasks, asked.task_id, or_deleted=True)
     return LogFilter(
-        task_id=asked.task_id,
-        run_id=asked.run_id,
+        task_id=None if task is None else task.id,
+        run_id=None if asked.run_id is None else number(asked.run_id, "run"),
         level=None if asked.level is None else LEVELS[asked.level],
-        since=moment_of("since", asked.since),
-        until=moment_of("until", asked.until),
+        since=read_moment("since", asked.since),
+        until=read_moment("until", asked.until),
         host=asked.host,
         error=asked.error,
         worker=asked.worker,
@@ -54,40 +58,9 @@ def filter_of(asked: LogQuestion) -> LogFilter:
     )
 
 
-def moment_of(name: str, text: str | None) -> float | None:
-    """A moment as people write it: ISO 8601 (UTC unless it says otherwise), or seconds since 1970."""
-    if text is None:
-        return None
-    try:
-        moment = float(text)
-    except ValueError:
-        try:
-            told = _calendar(text.strip())
-            moment = told.replace(tzinfo=told.tzinfo or UTC).timestamp()
-        except (ValueError, OverflowError, OSError):
-            raise _wrong(
-                name,
-                f"{text[:40]!r} is no moment",
-                "write it as 2026-01-31T12:00:00Z, or as seconds since 1970",
-            ) from None
-    if not math.isfinite(moment) or abs(moment) > 1e12:
-        raise _wrong(name, f"{text[:40]!r} is no moment of this world")
-    return moment
-
-
-def _calendar(text: str) -> datetime:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        day, _, offset = text.rpartition(" ")  # a plus sign in a query is read as a space
-        return datetime.fromisoformat(f"{day}+{offset}")
-
-
-async def search(
-    logs: LogStore, only: LogFilter, *, before: int | None = None, limit: int = 100
-) -> Listed[LogView]:
+async def search(logs: LogStore, only: LogFilter, *, cursor: str | None, limit: int) -> Listed[LogView]:
     """Lines, newest first. A page may have fewer than `limit` although there are more: `next` says so."""
-    found: list[LogView] = []
+    before, found = place_of(cursor), list[LogView]()
     for _ in range(MOST_PAGES):
         page = await logs.before(only, before=before, limit=limit - len(found))
         found += map(log_view, page.lines)
@@ -103,13 +76,13 @@ async def tail(
 ) -> AsyncGenerator[LogView | None]:
     """Lines as they come, those after a number or from now on; None when none came for a while."""
     with watching.of_logs() as watch:
-        number = await logs.last_id() if after is None else after
+        last = await logs.last_id() if after is None else after
         while True:
-            page = await logs.after(only, after=number, limit=TAIL_PIECE)
+            page = await logs.after(only, after=last, limit=TAIL_PIECE)
             for line in page.lines:
                 yield log_view(line)
-            if page.next is not None and page.next > number:
-                number = page.next
+            if page.next is not None and page.next > last:
+                last = page.next
                 continue
             watch.take()
             if not await watch.wait(BEAT_S):

@@ -14,8 +14,18 @@ from smartspider.fetch.addresses import AddressPolicy
 from smartspider.interfaces.audit_log import AuditLog
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.notice_store import NoticeStore
+from smartspider.services.paging import page_of, place_of
 from smartspider.services.post import Post, Undelivered, letter
-from smartspider.views.notices import NoticeTargetMade, NoticeTargetView, TriedView, target_made, target_view
+from smartspider.views.listed import Listed
+from smartspider.views.notices import (
+    DeliveryView,
+    NoticeTargetMade,
+    NoticeTargetView,
+    TriedView,
+    delivery_view,
+    target_made,
+    target_view,
+)
 from smartspider.views.times import told_at
 
 LONGEST = 2000
@@ -42,6 +52,23 @@ async def create(
         actor=principal.name,
     )
     return target_made(target, secret_of(target.id) if kind == "webhook" else None)
+
+
+async def find(
+    notices: NoticeStore, principal: Principal, *, cursor: str | None, limit: int
+) -> Listed[NoticeTargetView]:
+    """All targets as somebody may see them, oldest first."""
+    found = await notices.find_targets(after=place_of(cursor) or 0, limit=limit + 1)
+    return page_of(found, limit, lambda one: one.id, lambda one: seen_by(principal, one))
+
+
+async def deliveries(
+    notices: NoticeStore, target_id: int, *, cursor: str | None, limit: int
+) -> Listed[DeliveryView]:
+    """What a target was told, newest first: delivered, waiting for another try, or given up."""
+    target = await notices.get_target(target_id)
+    found = await notices.find(target_id=target.id, before=place_of(cursor), limit=limit + 1)
+    return page_of(found, limit, lambda one: one.id, delivery_view)
 
 
 def seen_by(principal: Principal, target: NoticeTarget) -> NoticeTargetView:

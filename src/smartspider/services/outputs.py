@@ -12,6 +12,7 @@ import msgspec
 from smartspider.core.columns import Column
 from smartspider.core.errors import NotFound, TaskInvalid
 from smartspider.core.fingerprint import content_fingerprint
+from smartspider.core.redaction import without_userinfo
 from smartspider.interfaces.sink import PLAIN, OutputOptions, Sink
 from smartspider.interfaces.store import StoredItem
 from smartspider.plugins import registry
@@ -157,7 +158,7 @@ def _choice() -> str:
 def with_envelope(item: StoredItem, data: bytes | None = None) -> bytes:
     """A row, or what is to be told of it, beside where it comes from."""
     head = {
-        "url": item.url,
+        "url": without_userinfo(item.url),
         "run": str(item.run_id),
         "fingerprint": content_fingerprint(item.data).hex(),
         "time": datetime.fromtimestamp(item.created_at, UTC).isoformat(),

@@ -12,6 +12,7 @@ import msgspec
 from smartspider.core.errors import NotFound, TaskInvalid
 from smartspider.core.extraction import Item
 from smartspider.core.fingerprint import content_fingerprint
+from smartspider.core.redaction import without_userinfo
 from smartspider.core.runs import Run
 from smartspider.interfaces.result_store import ResultStore, RowQuery
 from smartspider.interfaces.store import Store, StoredChange, StoredItem
@@ -19,7 +20,9 @@ from smartspider.interfaces.task_store import TaskStore
 from smartspider.services.aside import Aside, Slots
 from smartspider.services.columns import columns_of_run, plan_of_run
 from smartspider.services.difference import difference, previous_run
+from smartspider.services.newest import newest_run
 from smartspider.services.notes import PIECE, told
+from smartspider.services.paging import number, page_of, place_of
 from smartspider.services.rows import parse_fields, parse_sort, parse_where
 from smartspider.services.tasks import find_task
 from smartspider.sinks.cells import decode_row, encode_row
@@ -83,8 +86,7 @@ async def find_run(shelf: Shelf, asked: Asked) -> Run | None:
             )
         return run
     assert task is not None  # noqa: S101 - one of the two was given
-    newest = await shelf.store.list_runs(task_id=task.id, limit=1)
-    return newest[0] if newest else None
+    return await newest_run(shelf.store, task.id)
 
 
 async def find_made_run(shelf: Shelf, asked: Asked) -> Run:
@@ -96,10 +98,8 @@ async def find_made_run(shelf: Shelf, asked: Asked) -> Run:
 
 
 async def get_run(store: Store, text: str) -> Run:
-    """The run with an id as it came; what is no number belongs to nothing."""
-    if not text.isascii() or not text.isdecimal() or len(text) > 12:
-        raise NotFound(f"there is no run {text[:40]!r}")
-    return await store.get_run(int(text))
+    """The run with an id as it came."""
+    return await store.get_run(number(text, "run"))
 
 
 async def rows(
@@ -143,19 +143,18 @@ async def coverage(shelf: Shelf, asked: Asked, fields: str | None, *, sample: in
     return CoverageView(str(run.id), run.counters.items, looked_at, told_fields)
 
 
-async def rejects(shelf: Shelf, asked: Asked, *, after: int, limit: int) -> Listed[RejectView]:
+async def rejects(shelf: Shelf, asked: Asked, *, cursor: str | None, limit: int) -> Listed[RejectView]:
     """Items that were not kept, in their order."""
-    run = await find_run(shelf, asked)
+    run, after = await find_run(shelf, asked), place_of(cursor) or 0
     found = [] if run is None else await shelf.store.rejects(run.id, limit=limit + 1, after=after)
-    shown = [RejectView(**told(one, "value", "data")) for one in found[:limit]]
-    return Listed(shown, shown[-1].id if len(found) > limit else None)
+    return page_of(found, limit, lambda one: one.id, lambda one: RejectView(**told(one, "value", "data")))
 
 
 async def cleaning(
-    shelf: Shelf, asked: Asked, only: tuple[str | None, str | None], *, after: int, limit: int
+    shelf: Shelf, asked: Asked, only: tuple[str | None, str | None], *, cursor: str | None, limit: int
 ) -> Listed[CleaningView]:
     """The cleaning log in its order; `only` is a field and a step, where they are asked for."""
-    run = await find_run(shelf, asked)
+    run, after = await find_run(shelf, asked), place_of(cursor) or 0
     shown: list[CleaningView] = []
     if run is None:
         return Listed(shown, None)
@@ -207,7 +206,7 @@ def row_view(item: StoredItem, fields: Sequence[str] | None = None) -> ResultVie
     data = item.data if fields is None else encode_row(chosen(decode_row(item.data), fields))
     return ResultView(
         str(item.run_id),
-        item.url,
+        without_userinfo(item.url),
         msgspec.Raw(data),
         content_fingerprint(item.data).hex(),
         told_at(item.created_at),

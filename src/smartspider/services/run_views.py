@@ -9,6 +9,7 @@ import msgspec
 
 from smartspider.core.errors import TaskInvalid
 from smartspider.core.extraction import StepCount
+from smartspider.core.redaction import without_userinfo
 from smartspider.core.runs import Counters, Run
 from smartspider.core.tasks import TaskRecord
 from smartspider.interfaces.insight import GateStatus, Situation, Standing
@@ -23,6 +24,7 @@ from smartspider.views.runs import (
     PageView,
     ReceiptHost,
     ReceiptView,
+    Retried,
     RunView,
     Started,
     StatusView,
@@ -118,18 +120,24 @@ def started(run: Run) -> Started:
     return Started(str(run.id), str(run.task_id), run.state, run.reason)
 
 
+def retried(run: Run, requests: int) -> Retried:
+    """A run that tries again, and how many requests it fetches once more."""
+    return Retried(str(run.id), str(run.task_id), run.state, run.reason, requests)
+
+
 def failure_view(failure: Failure) -> FailureView:
     """A request that ended in failure."""
-    return FailureView(str(failure.id), failure.url, failure.state, failure.reason)
+    url, reason = without_userinfo(failure.url), without_userinfo(failure.reason)
+    return FailureView(str(failure.id), url, failure.state, reason)
 
 
 def page_view(row: UrlRow) -> PageView:
     """A request of a run."""
     return PageView(
         id=str(row.id),
-        url=row.url,
+        url=without_userinfo(row.url),
         state=row.state,
-        reason=row.reason,
+        reason=without_userinfo(row.reason),
         status=row.status,
         page=row.page,
         depth=row.depth,

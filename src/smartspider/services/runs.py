@@ -1,14 +1,20 @@
-"""Which run a call is about, and how runs stand."""
+"""Which run a call is about, how runs stand, and what became of their requests."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from smartspider.core.errors import NotFound
-from smartspider.core.runs import Run
+from smartspider.core.runs import Run, RunState
 from smartspider.core.tasks import TaskRecord
+from smartspider.core.verdict import UrlState
 from smartspider.interfaces.store import Store
 from smartspider.services import run_views
 from smartspider.services.desk import Desk
-from smartspider.views.runs import MetricsView, ReceiptView, StatusView
+from smartspider.services.newest import newest_run
+from smartspider.services.paging import page_of, place_of
+from smartspider.views.listed import Listed
+from smartspider.views.runs import FailureView, MetricsView, PageView, ReceiptView, RunView, StatusView
 
 HOSTS_SHOWN = 20
 
@@ -17,10 +23,36 @@ async def find_run(store: Store, run_id: int | None) -> Run:
     """The run given, or the newest one."""
     if run_id is not None:
         return await store.get_run(run_id)
-    runs = await store.list_runs(limit=1)
-    if not runs:
+    run = await newest_run(store)
+    if run is None:
         raise NotFound("there is no run in this data folder yet", hint="`smartspider crawl TASK` makes one")
-    return runs[0]
+    return run
+
+
+async def list_runs(
+    desk: Desk, task: TaskRecord | None, states: Sequence[RunState], *, cursor: str | None, limit: int
+) -> Listed[RunView]:
+    """Runs of a task or of all, in any state or one of these, newest first."""
+    found = await desk.store.list_runs(
+        task_id=None if task is None else task.id, states=states, before=place_of(cursor), limit=limit + 1
+    )
+    return page_of(found, limit, lambda run: run.id, run_views.run_view)
+
+
+async def failures(desk: Desk, run_id: int, *, cursor: str | None, limit: int) -> Listed[FailureView]:
+    """Requests that were given up or could not be read, in the order they were found."""
+    run = await desk.store.get_run(run_id)
+    found = await desk.store.failures(run.id, limit + 1, after=place_of(cursor) or 0)
+    return page_of(found, limit, lambda failure: failure.id, run_views.failure_view)
+
+
+async def pages(
+    desk: Desk, run_id: int, state: UrlState | None, *, cursor: str | None, limit: int
+) -> Listed[PageView]:
+    """Every request the run knows, or those in a state, in the order they were found."""
+    run = await desk.store.get_run(run_id)
+    found = await desk.store.pages(run.id, state=state, after=place_of(cursor) or 0, limit=limit + 1)
+    return page_of(found, limit, lambda page: page.id, run_views.page_view)
 
 
 async def status(desk: Desk, run_id: int) -> StatusView:

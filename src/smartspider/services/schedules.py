@@ -12,14 +12,41 @@ from smartspider.core.access import Principal, require
 from smartspider.core.errors import Conflict, NotAllowed, NotFound, TaskInvalid
 from smartspider.core.schedules import Firing, Schedule, ScheduleRule
 from smartspider.core.tasks import SYSTEM, TaskRecord, TaskVersion
+from smartspider.services.paging import moment_of, page_of, place_of
 from smartspider.services.timetable import Timetable
 from smartspider.taskfile.reading_rules import read_rule
 from smartspider.taskfile.scheduling import WHEN
 from smartspider.taskfile.timing import next_time, next_times
-from smartspider.views.schedules import PreviewedTimes, ScheduleDetail, schedule_detail
+from smartspider.views.listed import Listed
+from smartspider.views.schedules import (
+    FiringView,
+    PreviewedTimes,
+    ScheduleDetail,
+    ScheduleView,
+    firing_view,
+    schedule_detail,
+    schedule_view,
+)
 from smartspider.views.times import told_at
 
 SHOWN = 5
+
+
+async def find(
+    table: Timetable, task: TaskRecord | None, *, cursor: str | None, limit: int
+) -> Listed[ScheduleView]:
+    """Schedules of a task or of all, oldest first."""
+    of = None if task is None else task.id
+    found = await table.schedules.find(task_id=of, after=place_of(cursor) or 0, limit=limit + 1)
+    return page_of(found, limit, lambda one: one.id, schedule_view)
+
+
+async def firings(
+    table: Timetable, schedule_id: int, *, cursor: str | None, limit: int
+) -> Listed[FiringView]:
+    """Each time a schedule was due and what came of it, newest first."""
+    found = await table.schedules.firings(schedule_id, before=moment_of(cursor), limit=limit + 1)
+    return page_of(found, limit, lambda one: repr(one.fire_at), firing_view)
 
 
 async def create(

@@ -1,17 +1,24 @@
-"""Tasks and their versions, made ready to be told."""
+"""Tasks and their versions as they are told."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 
+from smartspider.core.access import Principal
 from smartspider.core.errors import Problem
-from smartspider.core.runs import Run
 from smartspider.core.tasks import TaskRecord, TaskVersion
+from smartspider.interfaces.store import Store
+from smartspider.interfaces.task_store import TaskStore
+from smartspider.services.hidden_spec import hidden, hidden_changes, sees_all
+from smartspider.services.newest import newest_run
+from smartspider.services.paging import page_of, place_of
 from smartspider.services.spec_difference import SpecChange
-from smartspider.services.tasks import Applied, Revision
-from smartspider.views.problem import Wrong
+from smartspider.services.tasks import Applied, Revision, history, revision
+from smartspider.views.listed import Listed
+from smartspider.views.problem import wrongs
 from smartspider.views.tasks import (
     ChangeView,
     NewestRun,
@@ -24,6 +31,46 @@ from smartspider.views.tasks import (
 from smartspider.views.times import told_at
 
 
+async def list_tasks(tasks: TaskStore, name: str = "", *, cursor: str | None, limit: int) -> Listed[TaskLine]:
+    """Tasks in the order they were created; with `name` those whose names begin so, by name."""
+    if name:
+        found = await tasks.find_named(name, after=cursor or "", limit=limit + 1)
+        return page_of(found, limit, lambda task: task.name, _line)
+    found = await tasks.find(after=place_of(cursor) or 0, limit=limit + 1)
+    return page_of(found, limit, lambda task: task.id, _line)
+
+
+async def show(tasks: TaskStore, store: Store, principal: Principal, task: TaskRecord) -> TaskView:
+    """A task as it stands, with its newest run. Secrets in it are shown to who may change it."""
+    version = await tasks.version(task.id, task.version)
+    run = await newest_run(store, task.id)
+    return TaskView(
+        *_head(task),
+        author=version.author,
+        note=version.note,
+        spec_hash=version.spec_hash,
+        spec=_spec(version, in_full=sees_all(principal, task)),
+        newest_run=None if run is None else NewestRun(str(run.id), run.state, run.reason),
+    )
+
+
+async def list_versions(
+    tasks: TaskStore, principal: Principal, task: TaskRecord, *, cursor: str | None, limit: int
+) -> Listed[VersionLine]:
+    """Versions of a task, newest first, each with what it changed."""
+    found = await history(tasks, task, before=place_of(cursor), limit=limit + 1)
+    shown = partial(_version_line, task, in_full=sees_all(principal, task))
+    return page_of(found, limit, lambda one: one.version.number, shown)
+
+
+async def show_version(tasks: TaskStore, principal: Principal, task: TaskRecord, number: int) -> VersionView:
+    """A version with the task as it was."""
+    in_full = sees_all(principal, task)
+    found = await revision(tasks, task, number)
+    head = _version(task, found, in_full=in_full)
+    return VersionView(*head, spec=_spec(found.version, in_full=in_full))
+
+
 def saved(applied: Applied, missing: Sequence[Problem]) -> TaskSaved:
     """What came of keeping a task."""
     task = applied.task
@@ -34,36 +81,16 @@ def saved(applied: Applied, missing: Sequence[Problem]) -> TaskSaved:
     )
 
 
-def wrongs(problems: Sequence[Problem]) -> list[Wrong]:
-    """Problems as they are told."""
-    return [Wrong(one.path, one.message, one.hint) for one in problems]
-
-
-def line(task: TaskRecord) -> TaskLine:
-    """A task in a list."""
+def _line(task: TaskRecord) -> TaskLine:
     return TaskLine(*_head(task))
 
 
-def whole(task: TaskRecord, version: TaskVersion, run: Run | None) -> TaskView:
-    """A task as it stands, with its newest run."""
-    return TaskView(
-        *_head(task),
-        author=version.author,
-        note=version.note,
-        spec_hash=version.spec_hash,
-        spec=msgspec.Raw(version.spec),
-        newest_run=None if run is None else NewestRun(str(run.id), run.state, run.reason),
-    )
+def _version_line(task: TaskRecord, revision: Revision, *, in_full: bool) -> VersionLine:
+    return VersionLine(*_version(task, revision, in_full=in_full))
 
 
-def version_line(task: TaskRecord, revision: Revision) -> VersionLine:
-    """A version in a list."""
-    return VersionLine(*_version(task, revision))
-
-
-def version_view(task: TaskRecord, revision: Revision) -> VersionView:
-    """A version with the task as it was."""
-    return VersionView(*_version(task, revision), spec=msgspec.Raw(revision.version.spec))
+def _spec(version: TaskVersion, *, in_full: bool) -> msgspec.Raw:
+    return msgspec.Raw(version.spec if in_full else hidden(version.spec))
 
 
 def _head(task: TaskRecord) -> tuple[str, str, str, str, int, str, str]:
@@ -72,12 +99,12 @@ def _head(task: TaskRecord) -> tuple[str, str, str, str, int, str, str]:
 
 
 def _version(
-    task: TaskRecord, revision: Revision
+    task: TaskRecord, revision: Revision, *, in_full: bool
 ) -> tuple[str, str, int, str, str, str, str, list[ChangeView]]:
     one = revision.version
     return (
         *(str(task.id), task.name, one.number, one.author, told_at(one.created_at), one.note, one.spec_hash),
-        change_views(revision.changes),
+        change_views(revision.changes if in_full else hidden_changes(revision.changes)),
     )
 
 

@@ -1,4 +1,4 @@
-"""Keeping tasks: applied by name, looked back at, compared."""
+"""Keeping tasks: created, changed, looked back at."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from smartspider.core.access import Principal, require
 from smartspider.core.errors import Conflict, NotFound, Outdated, Problem, TaskInvalid
 from smartspider.core.tasks import MAX_NOTE, TaskRecord, TaskSpec, TaskVersion
 from smartspider.interfaces.task_store import TaskStore
+from smartspider.services.paging import is_number
 from smartspider.services.spec_difference import SpecChange, spec_difference
-
-_TRIES = 10
-"""Others may change the same task at the same time; this often in a row is no chance."""
 
 
 class Applied(msgspec.Struct, frozen=True):
@@ -33,17 +31,9 @@ class Revision(msgspec.Struct, frozen=True):
     changes: list[SpecChange]
 
 
-class Comparison(msgspec.Struct, frozen=True):
-    """What changed from one version of a task to another."""
-
-    before: TaskVersion
-    after: TaskVersion
-    changes: list[SpecChange]
-
-
 async def find_task(tasks: TaskStore, text: str, *, or_deleted: bool = False) -> TaskRecord:
     """The task with an id or a name, as paths and queries have them; a deleted one only by its id."""
-    if text.isascii() and text.isdecimal() and len(text) <= 18:
+    if is_number(text):
         with suppress(NotFound):  # then it may be a name
             task = await tasks.get(int(text))
             if or_deleted or not task.is_deleted:
@@ -95,7 +85,7 @@ async def change(
         raise Outdated(error.message, hint=error.hint) from error
     if new.version == task.version:
         return Applied("unchanged", new, [])
-    return Applied("changed", new, (await compare(tasks, new)).changes)
+    return Applied("changed", new, (await revision(tasks, new, new.version)).changes)
 
 
 async def delete(tasks: TaskStore, task: TaskRecord, principal: Principal) -> TaskRecord:
@@ -104,45 +94,9 @@ async def delete(tasks: TaskStore, task: TaskRecord, principal: Principal) -> Ta
     return await tasks.delete(task.id, actor=principal.name)
 
 
-async def apply(tasks: TaskStore, spec: TaskSpec, *, actor: str, note: str = "") -> Applied:
-    """Make sure that the task with this name is this one: created, changed, or left as it is."""
-    _check_note(note)
-    for _ in range(_TRIES):
-        with suppress(Conflict, NotFound):
-            return await _apply(tasks, spec, actor, note)
-    raise Conflict(f"the task {spec.name!r} is being changed by others all the time", hint="try again later")
-
-
-async def _apply(tasks: TaskStore, spec: TaskSpec, actor: str, note: str) -> Applied:
-    """One try; Conflict and NotFound mean that somebody was faster."""
-    try:
-        old = await tasks.get(spec.name)
-    except NotFound:
-        return Applied("created", await tasks.create(spec, actor=actor, note=note), [])
-    new = await tasks.change(old.id, spec, actor=actor, note=note, expected_version=old.version)
-    if new.version == old.version:
-        return Applied("unchanged", new, [])
-    return Applied("changed", new, (await compare(tasks, new)).changes)
-
-
 def _check_note(note: str) -> None:
     if len(note) > MAX_NOTE:
         raise TaskInvalid(f"the note has {len(note)} characters", hint=f"{MAX_NOTE} is the most it may have")
-
-
-async def compare(
-    tasks: TaskStore, task: TaskRecord, before: int | None = None, after: int | None = None
-) -> Comparison:
-    """From one version to another: by default to the newest, from the one before that."""
-    later = task.version if after is None else after
-    earlier = later - 1 if before is None else before
-    if before is None and earlier < 1:
-        raise NotFound(
-            f"the task {task.name!r} has no version before {later}",
-            hint=f"`smartspider task show {task.name}` shows the task",
-        )
-    old, new = await tasks.version(task.id, earlier), await tasks.version(task.id, later)
-    return Comparison(old, new, spec_difference(old.spec, new.spec))
 
 
 async def history(

@@ -12,8 +12,10 @@ from smartspider.core.access import AS_ITSELF, SCOPES, Principal, Role, is_withi
 from smartspider.core.errors import Forbidden, Problem, TaskInvalid
 from smartspider.interfaces.user_store import NewToken, TokenRecord
 from smartspider.services.access import Access
+from smartspider.services.paging import page_of, place_of
 from smartspider.services.secret_texts import hash_of, make_secret
 from smartspider.views.access import NewTokenView, TokenView
+from smartspider.views.listed import Listed
 from smartspider.views.times import told_at
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@ -]{0,63}\Z")
@@ -56,13 +58,14 @@ async def make(access: Access, principal: Principal, wish: Wish) -> NewTokenView
 
 
 async def find(
-    access: Access, principal: Principal, *, actor: str | None = None, after: int = 0, limit: int = 100
-) -> list[TokenRecord]:
+    access: Access, principal: Principal, *, actor: str | None, cursor: str | None, limit: int
+) -> Listed[TokenView]:
     """Tokens in the order they were made: for an admin all or those of somebody, for others their own."""
     require(principal, "tokens", "read", owner=actor)
     if principal.role != "admin":
         actor = principal.name
-    return await access.users.find_tokens(actor=actor, after=after, limit=limit)
+    found = await access.users.find_tokens(actor=actor, after=place_of(cursor) or 0, limit=limit + 1)
+    return page_of(found, limit, lambda one: one.id, token_view)
 
 
 async def get(access: Access, principal: Principal, token_id: int) -> TokenView:

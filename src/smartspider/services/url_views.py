@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from smartspider.core.redaction import without_userinfo
 from smartspider.interfaces.insight import UrlStory
 from smartspider.views.explain import AttemptView, GateView, LeaseView, RecordView, SentView
 from smartspider.views.times import told_at
@@ -18,13 +19,13 @@ def record_view(story: UrlStory) -> RecordView:
     return RecordView(
         id=str(record.id),
         run_id=str(record.run_id),
-        url=record.url,
+        url=without_userinfo(record.url),
         method=story.method,
         body_bytes=story.body_bytes,
         fingerprint=story.fingerprint.hex(),
         visit=story.visit,
         state=record.state,
-        reason=record.reason,
+        reason=without_userinfo(record.reason),
         status=record.status,
         page=record.page,
         depth=record.depth,
@@ -33,8 +34,8 @@ def record_view(story: UrlStory) -> RecordView:
         returns=record.returns,
         items=record.items,
         is_entry=story.is_entry,
-        parent=record.parent,
-        target=record.target,
+        parent=record.parent and without_userinfo(record.parent),
+        target=record.target and without_userinfo(record.target),
         found_at=told_at(record.found_at),
         closed_at=told_at(record.closed_at),
         place=record.place,

@@ -9,8 +9,10 @@ from smartspider.core.errors import Problem, TaskInvalid
 from smartspider.core.tasks import SYSTEM
 from smartspider.interfaces.user_store import UserRecord
 from smartspider.services.access import Access
+from smartspider.services.paging import is_number, page_of, place_of
 from smartspider.services.passwords import check_new
 from smartspider.views.access import UserView
+from smartspider.views.listed import Listed
 from smartspider.views.times import told_at
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9._@-]{0,63}\Z")
@@ -30,22 +32,23 @@ async def add(
     )
 
 
-async def find(access: Access, principal: Principal, *, after: int = 0, limit: int = 100) -> list[UserRecord]:
+async def find(access: Access, principal: Principal, *, cursor: str | None, limit: int) -> Listed[UserView]:
     """Users in the order they were added."""
     require(principal, "users", "read")
-    return await access.users.find_users(after=after, limit=limit)
+    found = await access.users.find_users(after=place_of(cursor) or 0, limit=limit + 1)
+    return page_of(found, limit, lambda one: one.id, user_view)
 
 
-async def get(access: Access, principal: Principal, user: int | str) -> UserView:
+async def get(access: Access, principal: Principal, user: str) -> UserView:
     """A user by id or name."""
     require(principal, "users", "read")
-    return user_view(await access.users.get_user(user))
+    return user_view(await _found(access, user))
 
 
 async def change(
     access: Access,
     principal: Principal,
-    user: int | str,
+    user: str,
     *,
     password: str | None = None,
     role: Role | None = None,
@@ -53,7 +56,7 @@ async def change(
 ) -> UserView:
     """Change what is given. All sessions of the user end."""
     require(principal, "users", "write")
-    before = await access.users.get_user(user)
+    before = await _found(access, user)
     hashed = None if password is None else await _hashed(access, before.name, password)
     changed = await access.users.change_user(
         before.id, actor=principal.name, password=hashed, role=role, is_enabled=is_enabled
@@ -62,10 +65,10 @@ async def change(
     return user_view(changed)
 
 
-async def delete(access: Access, principal: Principal, user: int | str) -> None:
+async def delete(access: Access, principal: Principal, user: str) -> None:
     """Forget a user; their sessions and tokens end."""
     require(principal, "users", "write")
-    record = await access.users.get_user(user)
+    record = await _found(access, user)
     await access.users.delete_user(record.id, actor=principal.name)
     access.bearers.forget()
 
@@ -77,6 +80,11 @@ def user_view(user: UserRecord) -> UserView:
         created_at=told_at(user.created_at),
         disabled_at=told_at(user.disabled_at),
     )
+
+
+async def _found(access: Access, user: str) -> UserRecord:
+    """Names begin with a letter, so what is a number is an id."""
+    return await access.users.get_user(int(user) if is_number(user) else user)
 
 
 async def _hashed(access: Access, name: str, password: str | None) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
-from smartspider.core.errors import SmartSpiderError, TaskInvalid
+from smartspider.core.errors import Problem, SmartSpiderError, TaskInvalid
 
 
 class Wrong(msgspec.Struct, frozen=True):
@@ -31,7 +33,10 @@ class ProblemView(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def problem_of(error: SmartSpiderError, status: int, title: str) -> ProblemView:
     """An error as a problem."""
-    wrong = []
-    if isinstance(error, TaskInvalid):
-        wrong = [Wrong(one.path, one.message, one.hint) for one in error.problems]
+    wrong = wrongs(error.problems) if isinstance(error, TaskInvalid) else []
     return ProblemView(title, status, error.code, error.message, error.hint, wrong)
+
+
+def wrongs(problems: Sequence[Problem]) -> list[Wrong]:
+    """Problems as they are told."""
+    return [Wrong(one.path, one.message, one.hint) for one in problems]

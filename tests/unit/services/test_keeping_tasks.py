@@ -1,4 +1,4 @@
-"""Tasks applied by name, their history, and what is told of the audit."""
+"""Tasks as they are kept, their history, and what is told of the audit."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from smartspider.core.access import Principal
 from smartspider.core.audit import AuditEntry, Break, Head
-from smartspider.core.errors import Conflict, NotFound, TaskInvalid
-from smartspider.core.tasks import TaskRecord, TaskSpec
+from smartspider.core.errors import NotFound, Outdated, TaskInvalid
+from smartspider.core.tasks import TaskSpec
 from smartspider.interfaces.audit_log import AuditCheck
 from smartspider.services.audit import told, told_check
 from smartspider.services.checking import check_task
-from smartspider.services.tasks import apply, compare, history
+from smartspider.services.tasks import Applied, change, create, history, revision
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider.testing.clock import ManualClock
 from smartspider.testing.sqlite import SqliteGround
 
+ANN = Principal("ann", "operator")
 TASK = {"name": "shop", "entry_urls": ["https://a.example/"]}
 
 
@@ -34,8 +36,17 @@ def spec_of(number: int) -> TaskSpec:
     return TaskSpec("shop", b'{"n":%d}' % number, f"hash {number}")
 
 
-async def test_applying_creates_then_changes_then_leaves_alone(ground: SqliteGround) -> None:
-    applied = [await apply(ground.tasks, spec_of(number), actor="ann") for number in (1, 2, 2)]
+async def kept(ground: SqliteGround, *numbers: int) -> list[Applied]:
+    """Versions of a task, one after the other."""
+    first, *later = numbers
+    applied = [await create(ground.tasks, spec_of(first), ANN)]
+    for number in later:
+        applied.append(await change(ground.tasks, applied[-1].task, spec_of(number), ANN))
+    return applied
+
+
+async def test_a_task_is_created_then_changed_then_left_alone(ground: SqliteGround) -> None:
+    applied = await kept(ground, 1, 2, 2)
     assert [(one.status, one.task.version) for one in applied] == [
         ("created", 1),
         ("changed", 2),
@@ -44,51 +55,24 @@ async def test_applying_creates_then_changes_then_leaves_alone(ground: SqliteGro
     assert [[change.path for change in one.changes] for one in applied] == [[], ["n"], []]
 
 
-async def test_applying_goes_on_when_somebody_was_faster(ground: SqliteGround) -> None:
-    """Between looking and writing, the task was created, changed or deleted by another."""
-    store = ground.tasks
-    look = store.get
-    raced: list[int | str] = []
-
-    async def raced_get(task: int | str) -> TaskRecord:
-        try:
-            return await look(task)
-        finally:
-            if len(raced) < 3:
-                raced.append(task)
-                if len(raced) == 1:
-                    await store.create(spec_of(7), actor="bob")
-                elif len(raced) == 2:
-                    await store.change(1, spec_of(8), actor="bob")
-                else:
-                    await store.delete(1, actor="bob")
-
-    store.get = raced_get  # type: ignore[method-assign] # another one writes in between
-    applied = await apply(store, spec_of(2), actor="ann")
-    assert (applied.status, applied.task.id, applied.task.version) == ("created", 2, 1)
-    assert len(raced) == 3
-
-
-async def test_applying_gives_up_when_others_are_always_faster(ground: SqliteGround) -> None:
-    async def never(*_: object, **__: object) -> TaskRecord:
-        raise Conflict("somebody was faster")
-
-    await ground.tasks.create(spec_of(1), actor="ann")
-    ground.tasks.change = never  # type: ignore[method-assign] # somebody is always faster
-    with pytest.raises(Conflict, match="by others all the time"):
-        await apply(ground.tasks, spec_of(2), actor="ann")
+async def test_a_change_of_another_version_than_expected_is_refused(ground: SqliteGround) -> None:
+    first, _ = await kept(ground, 1, 2)
+    with pytest.raises(Outdated):
+        await change(ground.tasks, first.task, spec_of(3), ANN, expected=1)
+    assert (await ground.tasks.get("shop")).version == 2
 
 
 async def test_a_note_has_an_end(ground: SqliteGround) -> None:
     with pytest.raises(TaskInvalid, match="1001 characters"):
-        await apply(ground.tasks, spec_of(1), actor="ann", note="x" * 1001)
+        await create(ground.tasks, spec_of(1), ANN, note="x" * 1001)
     assert await ground.tasks.find() == []
-    await apply(ground.tasks, spec_of(1), actor="ann", note="x" * 1000)
+    made = await create(ground.tasks, spec_of(1), ANN, note="x" * 1000)
+    with pytest.raises(TaskInvalid, match="1001 characters"):
+        await change(ground.tasks, made.task, spec_of(2), ANN, note="x" * 1001)
 
 
 async def test_the_history_tells_what_each_version_changed(ground: SqliteGround) -> None:
-    for number in (1, 2, 1):
-        applied = await apply(ground.tasks, spec_of(number), actor="ann")
+    applied = (await kept(ground, 1, 2, 1))[-1]
     revisions = await history(ground.tasks, applied.task)
     assert [
         (one.version.number, [(change.before, change.after) for change in one.changes]) for one in revisions
@@ -98,24 +82,12 @@ async def test_the_history_tells_what_each_version_changed(ground: SqliteGround)
     assert await history(ground.tasks, applied.task, before=2) == revisions[2:]
 
 
-async def test_versions_are_compared_with_the_one_before_or_as_asked(ground: SqliteGround) -> None:
-    task = (await apply(ground.tasks, spec_of(1), actor="ann")).task
-    with pytest.raises(NotFound, match="no version before 1"):
-        await compare(ground.tasks, task)
-    for number in (2, 3):
-        task = (await apply(ground.tasks, spec_of(number), actor="ann")).task
-    asked = [(None, None), (1, None), (1, 2), (3, 1), (2, 2)]
-    found = [await compare(ground.tasks, task, before, after) for before, after in asked]
-    assert [(one.before.number, one.after.number) for one in found] == [
-        (2, 3),
-        (1, 3),
-        (1, 2),
-        (3, 1),
-        (2, 2),
-    ]
-    assert [len(one.changes) for one in found] == [1, 1, 1, 1, 0]
+async def test_a_version_is_shown_with_what_it_changed(ground: SqliteGround) -> None:
+    task = (await kept(ground, 1, 2))[-1].task
+    assert [change.path for change in (await revision(ground.tasks, task, 2)).changes] == ["n"]
+    assert (await revision(ground.tasks, task, 1)).changes == []
     with pytest.raises(NotFound, match="has no version 9"):
-        await compare(ground.tasks, task, 9)
+        await revision(ground.tasks, task, 9)
 
 
 def test_what_is_kept_is_what_is_run() -> None:

@@ -9,12 +9,11 @@ from starlette.responses import Response
 
 from smartspider.api.answers import answer, answers
 from smartspider.api.house import Housed
-from smartspider.api.paging import Cursor, Limit, listed, number_of
+from smartspider.api.paging import Cursor, Limit
 from smartspider.api.security import needs
 from smartspider.core.access import Principal
-from smartspider.interfaces.audit_log import AuditFilter
-from smartspider.services.audit import since as moment_of
-from smartspider.services.audit import told, told_check
+from smartspider.services import audit
+from smartspider.services.audit import AuditQuestion
 from smartspider.views.audit import AuditCheckView, AuditView
 from smartspider.views.listed import Listed
 
@@ -42,9 +41,8 @@ async def list_audit(
     cursor: Cursor = None,
 ) -> Response:
     """Every write, who did it, and every rule of politeness that somebody turned off."""
-    only = AuditFilter(action, subject, actor, None if since is None else moment_of(since))
-    found = await house.folder.audit.entries(only, before=number_of(cursor), limit=limit + 1)
-    return answer(listed(found, limit, lambda entry: entry.id, told))
+    asked = AuditQuestion(action, subject, actor, since)
+    return answer(await audit.entries(house.folder.audit, asked, cursor=cursor, limit=limit))
 
 
 @router.get(
@@ -55,4 +53,4 @@ async def list_audit(
 )
 async def verify_audit(house: Housed, _principal: Reader) -> Response:
     """Reads the whole chain and names the first entry that was changed, removed or put in."""
-    return answer(told_check(await house.folder.audit.verify()))
+    return answer(await audit.verify(house.folder.audit))

@@ -9,9 +9,9 @@ from starlette.responses import Response
 
 from smartspider.api.answers import answer, answers
 from smartspider.api.house import Housed
-from smartspider.api.ids import number
 from smartspider.api.security import needs
 from smartspider.core.access import Principal
+from smartspider.services.paging import number
 from smartspider.views.explain import ExplanationView
 from smartspider.wiring.explaining import explain_url
 

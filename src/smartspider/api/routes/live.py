@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from smartspider.api.desk import Desked
 from smartspider.api.house import house_of
-from smartspider.api.ids import RunId, TaskId, number
+from smartspider.api.ids import RunId, TaskId
 from smartspider.api.security import needs, ws_principal
 from smartspider.api.streams import (
     NUMBER,
@@ -26,6 +26,7 @@ from smartspider.core.access import Principal
 from smartspider.services import runs
 from smartspider.services.desk import Desk
 from smartspider.services.following import Ground, Wanted, follow_run, follow_task
+from smartspider.services.paging import number
 from smartspider.services.tasks import find_task
 from smartspider.views.runs import StatusView
 

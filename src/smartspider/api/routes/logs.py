@@ -12,9 +12,9 @@ from starlette.responses import Response
 
 from smartspider.api.answers import answer, answers
 from smartspider.api.desk import Desked
-from smartspider.api.house import Housed, house_of
-from smartspider.api.ids import RunId, TaskId, number
-from smartspider.api.paging import Cursor, Limit, number_of
+from smartspider.api.house import Housed
+from smartspider.api.ids import RunId, TaskId
+from smartspider.api.paging import Cursor, Limit
 from smartspider.api.security import needs, ws_principal
 from smartspider.api.streams import number_after, over_websocket
 from smartspider.core.access import Principal
@@ -22,9 +22,11 @@ from smartspider.core.logs import LEVELS
 from smartspider.interfaces.log_store import LogFilter
 from smartspider.services import logs
 from smartspider.services.logs import LogQuestion
+from smartspider.services.paging import number
 from smartspider.services.tasks import find_task
 from smartspider.views.listed import Listed
 from smartspider.views.logs import LogView
+from smartspider.wiring.house import House
 
 router = APIRouter(tags=["logs"])
 
@@ -61,6 +63,10 @@ EXAMPLE = {
 }
 
 
+OfTask = Annotated[str | None, Query(max_length=200, description="Of this task: its id or name.")]
+OfRun = Annotated[str | None, Query(max_length=40, description="Of this run.")]
+
+
 def _question(
     *,
     level: Level = None,
@@ -87,19 +93,16 @@ Asked = Annotated[LogQuestion, Depends(_question)]
 )
 async def list_logs(
     house: Housed,
-    desk: Desked,
     asked: Asked,
     _principal: Reader,
     *,
-    task_id: Annotated[str | None, Query(max_length=200, description="Of this task: its id or name.")] = None,
-    run_id: Annotated[str | None, Query(max_length=40, description="Of this run.")] = None,
+    task_id: OfTask = None,
+    run_id: OfRun = None,
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> Response:
     """Lines of everything, or of what is asked for: all that is given must hold."""
-    task = None if task_id is None else (await find_task(desk.tasks, task_id, or_deleted=True)).id
-    run = None if run_id is None else number(run_id, "run")
-    return await _page(house, msgspec.structs.replace(asked, task_id=task, run_id=run), limit, cursor)
+    return await _page(house, msgspec.structs.replace(asked, task_id=task_id, run_id=run_id), limit, cursor)
 
 
 @router.get(
@@ -118,8 +121,8 @@ async def list_run_logs(
     cursor: Cursor = None,
 ) -> Response:
     """What the workers said about the run."""
-    run = await house.folder.store.get_run(number(run_id, "run"))
-    return await _page(house, msgspec.structs.replace(asked, run_id=run.id), limit, cursor)
+    await house.folder.store.get_run(number(run_id, "run"))
+    return await _page(house, msgspec.structs.replace(asked, run_id=run_id), limit, cursor)
 
 
 @router.get(
@@ -143,18 +146,18 @@ async def list_task_logs(
     run = await desk.newest_run(task)
     if run is None:
         return answer(Listed[LogView]([], None))
-    return await _page(house, msgspec.structs.replace(asked, run_id=run.id), limit, cursor)
+    return await _page(house, msgspec.structs.replace(asked, run_id=str(run.id)), limit, cursor)
 
 
-async def _page(house: Housed, asked: LogQuestion, limit: int, cursor: str | None) -> Response:
-    only = logs.filter_of(asked)
-    return answer(await logs.search(house.folder.logs, only, before=number_of(cursor), limit=limit))
+async def _page(house: House, asked: LogQuestion, limit: int, cursor: str | None) -> Response:
+    only = await logs.filter_of(house.folder.tasks, asked)
+    return answer(await logs.search(house.folder.logs, only, cursor=cursor, limit=limit))
 
 
 @router.websocket("/api/logs/tail")
 async def tail_logs(
     websocket: WebSocket,
-    desk: Desked,
+    house: Housed,
     asked: Asked,
     *,
     task_id: str | None = None,
@@ -163,25 +166,26 @@ async def tail_logs(
 ) -> None:
     """Lines as they come; with `after` those that came since, too."""
     await ws_principal(websocket, "logs")
-    task = None if task_id is None else (await find_task(desk.tasks, task_id, or_deleted=True)).id
-    run = None if run_id is None else number(run_id, "run")
-    only = logs.filter_of(msgspec.structs.replace(asked, task_id=task, run_id=run))
-    house_of(websocket).hub.check_room()
-    await over_websocket(websocket, _tail(websocket, only, number_after(after)))
+    await _follow(websocket, house, msgspec.structs.replace(asked, task_id=task_id, run_id=run_id), after)
 
 
 @router.websocket("/api/runs/{run_id}/logs/tail")
-async def tail_run_logs(websocket: WebSocket, run_id: str, asked: Asked, after: str | None = None) -> None:
+async def tail_run_logs(
+    websocket: WebSocket, run_id: str, house: Housed, asked: Asked, after: str | None = None
+) -> None:
     """Lines of a run as they come."""
     await ws_principal(websocket, "logs")
-    run = await house_of(websocket).folder.store.get_run(number(run_id, "run"))
-    only = logs.filter_of(msgspec.structs.replace(asked, run_id=run.id))
-    house_of(websocket).hub.check_room()
-    await over_websocket(websocket, _tail(websocket, only, number_after(after)))
+    await house.folder.store.get_run(number(run_id, "run"))
+    await _follow(websocket, house, msgspec.structs.replace(asked, run_id=run_id), after)
 
 
-async def _tail(websocket: WebSocket, only: LogFilter, after: int | None) -> AsyncGenerator[str]:
-    house = house_of(websocket)
+async def _follow(websocket: WebSocket, house: House, asked: LogQuestion, after: str | None) -> None:
+    only = await logs.filter_of(house.folder.tasks, asked)
+    house.hub.check_room()
+    await over_websocket(websocket, _lines(house, only, number_after(after)))
+
+
+async def _lines(house: House, only: LogFilter, after: int | None) -> AsyncGenerator[str]:
     async with aclosing(logs.tail(house.folder.logs, house.hub, only, after)) as lines:
         async for line in lines:
             if line is not None:

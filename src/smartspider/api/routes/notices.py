@@ -12,21 +12,16 @@ from smartspider.api.answers import LOCATION, answer, answers, answers_nothing, 
 from smartspider.api.desk import Desked
 from smartspider.api.house import Housed
 from smartspider.api.idempotency import once, once_without_secret
-from smartspider.api.ids import Id, number
-from smartspider.api.paging import Cursor, Limit, listed, number_of
+from smartspider.api.ids import Id
+from smartspider.api.paging import Cursor, Limit
 from smartspider.api.security import needs
 from smartspider.core.access import Principal
 from smartspider.core.notices import NoticeKind, NoticeName
 from smartspider.services import notices
+from smartspider.services.paging import number
 from smartspider.services.tasks import find_task
 from smartspider.views.listed import Listed
-from smartspider.views.notices import (
-    DeliveryView,
-    NoticeTargetMade,
-    NoticeTargetView,
-    TriedView,
-    delivery_view,
-)
+from smartspider.views.notices import DeliveryView, NoticeTargetMade, NoticeTargetView, TriedView
 from smartspider.wiring.posting import post_of
 
 router = APIRouter(prefix="/api/notices", tags=["notices"])
@@ -70,8 +65,7 @@ async def list_notices(
     house: Housed, principal: Reader, limit: Limit = 100, cursor: Cursor = None
 ) -> Response:
     """All targets."""
-    found = await house.folder.notices.find_targets(after=number_of(cursor) or 0, limit=limit + 1)
-    return answer(listed(found, limit, lambda one: one.id, lambda one: notices.seen_by(principal, one)))
+    return answer(await notices.find(house.folder.notices, principal, cursor=cursor, limit=limit))
 
 
 @router.post(
@@ -141,6 +135,5 @@ async def list_deliveries(
     notice_id: Id, house: Housed, _principal: Reader, limit: Limit = 100, cursor: Cursor = None
 ) -> Response:
     """Notices to a target: delivered, waiting for another try, or given up."""
-    target = await house.folder.notices.get_target(number(notice_id, "notice target"))
-    found = await house.folder.notices.find(target_id=target.id, before=number_of(cursor), limit=limit + 1)
-    return answer(listed(found, limit, lambda one: one.id, delivery_view))
+    id_ = number(notice_id, "notice target")
+    return answer(await notices.deliveries(house.folder.notices, id_, cursor=cursor, limit=limit))

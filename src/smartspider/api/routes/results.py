@@ -11,7 +11,7 @@ from starlette.responses import Response
 from smartspider.api.answers import answer, answers
 from smartspider.api.files import FileAnswer
 from smartspider.api.house import Housed
-from smartspider.api.paging import Cursor, Limit, number_of
+from smartspider.api.paging import Cursor, Limit
 from smartspider.api.security import needs
 from smartspider.core.access import Principal
 from smartspider.interfaces.sink import OutputOptions
@@ -230,8 +230,7 @@ async def list_rejects(
     house: Housed, _principal: Reader, asked: AskedRun, limit: Limit = 100, cursor: Cursor = None
 ) -> Response:
     """Items that were not kept."""
-    after = number_of(cursor) or 0
-    return answer(await results.rejects(house.folder, asked, after=after, limit=limit))
+    return answer(await results.rejects(house.folder, asked, cursor=cursor, limit=limit))
 
 
 @router.get(
@@ -255,8 +254,7 @@ async def list_cleaning(
     cursor: Cursor = None,
 ) -> Response:
     """What steps made of values."""
-    after = number_of(cursor) or 0
-    found = await results.cleaning(house.folder, asked, (field, step), after=after, limit=limit)
+    found = await results.cleaning(house.folder, asked, (field, step), cursor=cursor, limit=limit)
     return answer(found)
 
 

@@ -11,15 +11,16 @@ from smartspider.api.answers import answer, answers, answers_nothing, no_answer
 from smartspider.api.desk import Desked
 from smartspider.api.house import Housed
 from smartspider.api.idempotency import once
-from smartspider.api.ids import RunId, number
-from smartspider.api.paging import Cursor, Limit, listed, number_of
+from smartspider.api.ids import RunId
+from smartspider.api.paging import Cursor, Limit
 from smartspider.api.run_answers import answers_retry, answers_run, show_retry, show_run
 from smartspider.api.run_bodies import Retry, RetryBody
 from smartspider.api.security import needs
 from smartspider.core.access import Principal
 from smartspider.core.runs import RunState
 from smartspider.core.verdict import UrlState
-from smartspider.services import control, knobs, run_views, runs, stall
+from smartspider.services import control, knobs, runs, stall
+from smartspider.services.paging import number
 from smartspider.services.tasks import find_task
 from smartspider.taskfile.tuning import Knobs
 from smartspider.views.listed import Listed
@@ -52,13 +53,7 @@ async def list_runs(
 ) -> Response:
     """Runs of all tasks or of one."""
     task = None if task_id is None else await find_task(desk.tasks, task_id, or_deleted=True)
-    found = await desk.store.list_runs(
-        task_id=None if task is None else task.id,
-        states=state or (),
-        before=number_of(cursor),
-        limit=limit + 1,
-    )
-    return answer(listed(found, limit, lambda run: run.id, run_views.run_view))
+    return answer(await runs.list_runs(desk, task, state or (), cursor=cursor, limit=limit))
 
 
 @router.get("/{run_id}", name="get_run", summary="A run as it stands", **answers(StatusView, "The run"))
@@ -147,9 +142,7 @@ async def list_run_failures(
     run_id: RunId, desk: Desked, _principal: Reader, limit: Limit = 100, cursor: Cursor = None
 ) -> Response:
     """Requests that were given up or could not be read, in the order they were found."""
-    run = await desk.store.get_run(number(run_id, "run"))
-    found = await desk.store.failures(run.id, limit + 1, after=number_of(cursor) or 0)
-    return answer(listed(found, limit, lambda failure: failure.id, run_views.failure_view))
+    return answer(await runs.failures(desk, number(run_id, "run"), cursor=cursor, limit=limit))
 
 
 @router.get(
@@ -167,9 +160,7 @@ async def list_run_pages(
     cursor: Cursor = None,
 ) -> Response:
     """Every request the run knows, in the order they were found."""
-    run = await desk.store.get_run(number(run_id, "run"))
-    found = await desk.store.pages(run.id, state=state, after=number_of(cursor) or 0, limit=limit + 1)
-    return answer(listed(found, limit, lambda page: page.id, run_views.page_view))
+    return answer(await runs.pages(desk, number(run_id, "run"), state, cursor=cursor, limit=limit))
 
 
 @router.get(

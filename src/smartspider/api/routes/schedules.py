@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
@@ -12,25 +11,17 @@ from starlette.responses import Response
 from smartspider.api.answers import LOCATION, answer, answers, answers_nothing, no_answer
 from smartspider.api.house import house_of
 from smartspider.api.idempotency import once
-from smartspider.api.ids import Id, number
-from smartspider.api.paging import Cursor, Limit, listed, number_of
+from smartspider.api.ids import Id
+from smartspider.api.paging import Cursor, Limit
 from smartspider.api.schedule_bodies import RuleBody, ScheduleBody, ScheduleChange
 from smartspider.api.security import needs
 from smartspider.core.access import Principal
-from smartspider.core.errors import TaskInvalid
 from smartspider.services import schedules
+from smartspider.services.paging import number
 from smartspider.services.tasks import find_task
 from smartspider.services.timetable import Timetable
 from smartspider.views.listed import Listed
-from smartspider.views.schedules import (
-    Fired,
-    FiringView,
-    PreviewedTimes,
-    ScheduleDetail,
-    ScheduleView,
-    firing_view,
-    schedule_view,
-)
+from smartspider.views.schedules import Fired, FiringView, PreviewedTimes, ScheduleDetail, ScheduleView
 from smartspider.wiring.timetable import timetable_of
 
 router = APIRouter(prefix="/api/schedules", tags=["schedules"])
@@ -55,9 +46,8 @@ async def list_schedules(
     table: Tabled, _principal: Reader, task_id: OfTask = None, limit: Limit = 100, cursor: Cursor = None
 ) -> Response:
     """All schedules, or those of one task."""
-    of = None if task_id is None else (await find_task(table.tasks, task_id)).id
-    found = await table.schedules.find(task_id=of, after=number_of(cursor) or 0, limit=limit + 1)
-    return answer(listed(found, limit, lambda one: one.id, schedule_view))
+    task = None if task_id is None else await find_task(table.tasks, task_id)
+    return answer(await schedules.find(table, task, cursor=cursor, limit=limit))
 
 
 @router.post(
@@ -131,10 +121,8 @@ async def list_firings(
     schedule_id: Id, table: Tabled, _principal: Reader, limit: Limit = 100, cursor: Cursor = None
 ) -> Response:
     """Each time it was due: started, skipped, missed or failed, and why."""
-    found = await table.schedules.firings(
-        number(schedule_id, "schedule"), before=_moment(cursor), limit=limit + 1
-    )
-    return answer(listed(found, limit, lambda one: repr(one.fire_at), firing_view))
+    id_ = number(schedule_id, "schedule")
+    return answer(await schedules.firings(table, id_, cursor=cursor, limit=limit))
 
 
 @router.post(
@@ -149,17 +137,3 @@ async def fire_schedule(schedule_id: Id, table: Tabled, principal: Writer) -> Re
     firing = await schedules.fire(table, principal, number(schedule_id, "schedule"))
     fired = Fired(str(firing.run_id), str(firing.schedule_id))
     return answer(fired, 202, {"Location": f"/api/runs/{firing.run_id}"})
-
-
-def _moment(cursor: str | None) -> float | None:
-    if cursor is None:
-        return None
-    try:
-        moment = float(cursor)
-    except ValueError:
-        moment = math.nan
-    if not math.isfinite(moment):
-        raise TaskInvalid(
-            f"{cursor[:40]!r} is not a cursor of this list", hint="use `next` of the page before"
-        )
-    return moment

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
@@ -14,13 +13,12 @@ from smartspider.api.etags import IfMatch, etag, expected_version
 from smartspider.api.house import Housed
 from smartspider.api.idempotency import once
 from smartspider.api.ids import TaskId
-from smartspider.api.paging import Cursor, Limit, listed, number_of
+from smartspider.api.paging import Cursor, Limit
 from smartspider.api.security import needs
 from smartspider.core.access import Principal
 from smartspider.core.tasks import MAX_NOTE
-from smartspider.services import task_views, tasks
+from smartspider.services import saving, task_views, tasks
 from smartspider.services.checking import check_document
-from smartspider.services.schedules import follow_task
 from smartspider.views.listed import Listed
 from smartspider.views.preview import DryRun
 from smartspider.views.tasks import TaskLine, TaskSaved, TaskView, VersionLine, VersionView
@@ -86,10 +84,7 @@ async def create_task(
     if dry_run:
         return answer(await looking.dry_run(house, principal, sent.value, pages if preview else 0))
     checked = await check_document(sent.value())
-    applied = await tasks.create(house.folder.tasks, checked.spec, principal, note)
-    table = timetable_of(house.folder, house.settings)
-    await follow_task(table, applied.task.id, actor=principal.name)
-    view = task_views.saved(applied, checked.missing)
+    view = await saving.create(timetable_of(house.folder, house.settings), principal, checked, note)
     return answer(view, 201, {"Location": f"/api/tasks/{view.id}", "ETag": etag(view.version)})
 
 
@@ -102,12 +97,7 @@ async def list_tasks(
     cursor: Cursor = None,
 ) -> Response:
     """Tasks in the order they were created, or by name where a name is asked for."""
-    store = house.folder.tasks
-    if name:
-        found = await store.find_named(name, after=cursor or "", limit=limit + 1)
-        return answer(listed(found, limit, lambda task: task.name, task_views.line))
-    found = await store.find(after=number_of(cursor) or 0, limit=limit + 1)
-    return answer(listed(found, limit, lambda task: task.id, task_views.line))
+    return answer(await task_views.list_tasks(house.folder.tasks, name, cursor=cursor, limit=limit))
 
 
 @router.get(
@@ -116,12 +106,10 @@ async def list_tasks(
     summary="A task as it stands",
     **answers(TaskView, "The task", **ETAG),
 )
-async def get_task(task_id: TaskId, house: Housed, _principal: Reader) -> Response:
-    """The newest version of a task, and its newest run."""
+async def get_task(task_id: TaskId, house: Housed, principal: Reader) -> Response:
+    """The newest version of a task, and its newest run. Secrets in it are shown to who may change it."""
     task = await tasks.find_task(house.folder.tasks, task_id)
-    version = await house.folder.tasks.version(task.id, task.version)
-    runs = await house.folder.store.list_runs(task_id=task.id, limit=1)
-    view = task_views.whole(task, version, runs[0] if runs else None)
+    view = await task_views.show(house.folder.tasks, house.folder.store, principal, task)
     return answer(view, headers={"ETag": etag(task.version)})
 
 
@@ -145,11 +133,8 @@ async def change_task(
     task = await tasks.find_own_task(house.folder.tasks, task_id, principal)
     checked = await check_document(sent.value())
     expected = expected_version(if_match, task.version)
-    applied = await tasks.change(
-        house.folder.tasks, task, checked.spec, principal, expected=expected, note=note
-    )
-    await follow_task(timetable_of(house.folder, house.settings), task.id, actor=principal.name)
-    view = task_views.saved(applied, checked.missing)
+    table = timetable_of(house.folder, house.settings)
+    view = await saving.change(table, principal, task, checked, expected=expected, note=note)
     return answer(view, headers={"ETag": etag(view.version)})
 
 
@@ -175,15 +160,14 @@ async def delete_task(
 async def list_task_versions(
     task_id: TaskId,
     house: Housed,
-    _principal: Reader,
+    principal: Reader,
     limit: Annotated[int, Query(ge=1, le=100, description="How many at most.")] = 20,
     cursor: Cursor = None,
 ) -> Response:
     """Who wrote each, when, why, and what changed; also of a deleted task by its id."""
     task = await tasks.find_task(house.folder.tasks, task_id, or_deleted=True)
-    found = await tasks.history(house.folder.tasks, task, before=number_of(cursor), limit=limit + 1)
-    shown = partial(task_views.version_line, task)
-    return answer(listed(found, limit, lambda one: one.version.number, shown))
+    store = house.folder.tasks
+    return answer(await task_views.list_versions(store, principal, task, cursor=cursor, limit=limit))
 
 
 @router.get(
@@ -192,8 +176,7 @@ async def list_task_versions(
     summary="A version of a task",
     **answers(VersionView, "The version, with the task as it was"),
 )
-async def get_task_version(task_id: TaskId, number: Number, house: Housed, _principal: Reader) -> Response:
+async def get_task_version(task_id: TaskId, number: Number, house: Housed, principal: Reader) -> Response:
     """One version, with what it changed; also of a deleted task by its id."""
     task = await tasks.find_task(house.folder.tasks, task_id, or_deleted=True)
-    revision = await tasks.revision(house.folder.tasks, task, number)
-    return answer(task_views.version_view(task, revision))
+    return answer(await task_views.show_version(house.folder.tasks, principal, task, number))

@@ -11,11 +11,12 @@ from starlette.responses import Response
 from smartspider.api.answers import LOCATION, answer, answers
 from smartspider.api.house import Housed
 from smartspider.api.idempotency import once_without_secret
-from smartspider.api.ids import Id, number
-from smartspider.api.paging import Cursor, Limit, listed, number_of
+from smartspider.api.ids import Id
+from smartspider.api.paging import Cursor, Limit
 from smartspider.api.security import needs
 from smartspider.core.access import AREAS, SCOPES, Principal, Role
 from smartspider.services import tokens
+from smartspider.services.paging import number
 from smartspider.views.access import NewTokenView, TokenView
 from smartspider.views.listed import Listed
 
@@ -65,9 +66,7 @@ async def list_tokens(
     cursor: Cursor = None,
 ) -> Response:
     """Tokens in the order they were made."""
-    after = number_of(cursor) or 0
-    found = await tokens.find(house.access, principal, actor=actor, after=after, limit=limit + 1)
-    return answer(listed(found, limit, lambda one: one.id, tokens.token_view))
+    return answer(await tokens.find(house.access, principal, actor=actor, cursor=cursor, limit=limit))
 
 
 @router.post(

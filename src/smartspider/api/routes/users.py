@@ -11,7 +11,7 @@ from starlette.responses import Response
 from smartspider.api.answers import LOCATION, answer, answers, answers_nothing, no_answer
 from smartspider.api.house import Housed
 from smartspider.api.idempotency import once
-from smartspider.api.paging import Cursor, Limit, listed, number_of
+from smartspider.api.paging import Cursor, Limit
 from smartspider.api.security import needs
 from smartspider.core.access import Principal, Role
 from smartspider.services import users
@@ -57,9 +57,7 @@ class UserChange(BaseModel):
 @router.get("", name="list_users", summary="Users", **answers(Listed[UserView], "A page of users"))
 async def list_users(house: Housed, principal: Reads, limit: Limit = 100, cursor: Cursor = None) -> Response:
     """Users in the order they were added."""
-    after = number_of(cursor) or 0
-    found = await users.find(house.access, principal, after=after, limit=limit + 1)
-    return answer(listed(found, limit, lambda one: one.id, users.user_view))
+    return answer(await users.find(house.access, principal, cursor=cursor, limit=limit))
 
 
 @router.post(
@@ -78,7 +76,7 @@ async def create_user(body: UserBody, house: Housed, principal: Writes) -> Respo
 @router.get("/{user_id}", name="get_user", summary="A user", **answers(UserView, "The user"))
 async def get_user(user_id: UserId, house: Housed, principal: Reads) -> Response:
     """A user."""
-    return answer(await users.get(house.access, principal, _id(user_id)))
+    return answer(await users.get(house.access, principal, user_id))
 
 
 @router.patch(
@@ -91,7 +89,7 @@ async def get_user(user_id: UserId, house: Housed, principal: Reads) -> Response
 async def change_user(user_id: UserId, body: UserChange, house: Housed, principal: Writes) -> Response:
     """Change a user."""
     changed = await users.change(
-        *(house.access, principal, _id(user_id)),
+        *(house.access, principal, user_id),
         password=body.password,
         role=body.role,
         is_enabled=body.enabled,
@@ -104,10 +102,5 @@ async def change_user(user_id: UserId, body: UserChange, house: Housed, principa
 )
 async def delete_user(user_id: UserId, house: Housed, principal: Writes) -> Response:
     """Forget a user; their sessions and tokens end."""
-    await users.delete(house.access, principal, _id(user_id))
+    await users.delete(house.access, principal, user_id)
     return no_answer()
-
-
-def _id(user_id: str) -> int | str:
-    """Names begin with a letter, so what is a number is an id."""
-    return int(user_id) if user_id.isascii() and user_id.isdecimal() and len(user_id) <= 18 else user_id

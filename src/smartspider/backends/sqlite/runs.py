@@ -22,6 +22,7 @@ from smartspider.backends.sqlite.policies import encode_knobs, encode_policies
 from smartspider.core import failpoints
 from smartspider.core.errors import Conflict, NotAllowed, NotFound
 from smartspider.core.plan import Plan
+from smartspider.core.redaction import without_userinfo
 from smartspider.core.runs import LIMIT, OVER, UNFINISHED, Counters, Run, RunState, may_become
 from smartspider.core.tasks import TaskSpec, TaskVersion
 
@@ -275,7 +276,6 @@ def _ending(connection: apsw.Connection, run: Run) -> tuple[RunState, str]:
     if fetched and fetched[0]:
         return "completed", ""
     why = row(connection, SQL.entry_reason, (run.id,))
-    return (
-        "failed",
-        f"no entry URL could be fetched: {why[0]}: {why[1]}" if why else "no entry URL was fetched",
-    )
+    if why is None:
+        return "failed", "no entry URL was fetched"
+    return "failed", f"no entry URL could be fetched: {without_userinfo(why[0])}: {why[1]}"

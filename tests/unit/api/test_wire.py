@@ -1,0 +1,151 @@
+"""Connections of a client that never ends, never reads or says too much."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing, suppress
+from typing import Any
+
+import pytest
+from tests.unit.api.asking import Caller
+
+from smartspider.api import server, wire
+
+HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n"
+AMOUNT = 50_000_000
+
+
+async def app(scope: Any, receive: Any, send: Any) -> None:
+    """Answers with the length of the body and of the headers, or with a flood."""
+    came = 0
+    while (message := await receive())["type"] == "http.request":
+        came += len(message.get("body", b""))
+        if not message.get("more_body"):
+            break
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    if scope["path"] == "/flood":
+        for _ in range(AMOUNT // 100_000):
+            await send({"type": "http.response.body", "body": b"x" * 100_000, "more_body": True})
+        came = -1
+    names = b",".join(name for name, _ in scope["headers"])
+    await send({"type": "http.response.body", "body": b"%d %b" % (came, names)})
+
+
+@asynccontextmanager
+async def listening(serves: Any = app) -> AsyncIterator[int]:
+    made = server.server_of(serves, port=0, timeout_graceful_shutdown=1)
+    task = asyncio.create_task(made.serve())
+    while not made.started:  # noqa: ASYNC110 - it has no event for it
+        await asyncio.sleep(0.001)
+    try:
+        yield made.servers[0].sockets[0].getsockname()[1]
+    finally:
+        made.should_exit = True
+        await task
+
+
+async def said(port: int, *pieces: bytes) -> bytes:
+    """Everything the server says until it hangs up."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        for piece in pieces:
+            writer.write(piece)
+            await writer.drain()
+        async with asyncio.timeout(20):
+            return await reader.read()
+    finally:
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
+
+
+async def test_who_does_not_finish_the_headers_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "HEAD_S", 0.05)
+    async with listening() as port:
+        assert (await said(port, HEAD)).startswith(b"HTTP/1.1 408 ")
+        assert await said(port) == b"", "somebody who says nothing is told nothing"
+
+
+async def test_who_does_not_finish_the_second_request_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "HEAD_S", 0.2)
+    async with listening() as port:
+        answers = await said(port, HEAD + b"\r\n" + HEAD)
+        assert answers.count(b"HTTP/1.1 200 ") == 1
+        assert answers.count(b"HTTP/1.1 408 ") == 1
+
+
+async def test_who_does_not_finish_the_body_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "BODY_S", 0.05)
+    async with listening() as port:
+        answer = await said(port, b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nfew")
+        assert answer.startswith(b"HTTP/1.1 408 ")
+
+
+async def test_headers_without_end_are_refused() -> None:
+    async with listening() as port:
+        answer = await said(port, HEAD + b"X: " + b"a" * (wire.LARGEST_HEAD + 1))
+        assert answer.startswith(b"HTTP/1.1 431 ")
+        answer = await said(port, HEAD + b"Connection: close\r\nX: " + b"a" * 30_000 + b"\r\n\r\n")
+        assert answer.startswith(b"HTTP/1.1 200 ")
+
+
+async def test_a_large_body_is_no_large_head() -> None:
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 1000000\r\n\r\n"
+    async with listening() as port:
+        assert b"1000000 " in await said(port, head + b"a" * 1_000_000)
+
+
+async def test_what_comes_after_a_body_is_no_header() -> None:
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+    async with listening() as port:
+        answer = await said(port, head + b"1\r\na\r\n0\r\nAuthorization: Bearer x\r\n\r\n")
+        assert b"1 host,connection,transfer-encoding" in answer
+        assert b"authorization" not in answer
+
+
+async def test_who_reads_nothing_of_an_answer_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "UNREAD_S", 0.05)
+    is_over = asyncio.Event()
+
+    async def flood(scope: Any, receive: Any, send: Any) -> None:
+        await app({**scope, "path": "/flood"}, receive, send)
+        is_over.set()
+
+    async with listening(flood) as port:
+        with closing(socket.create_connection(("127.0.0.1", port))) as client:
+            client.sendall(HEAD + b"\r\n")
+            async with asyncio.timeout(20):
+                await is_over.wait()
+
+
+async def test_more_connections_than_there_may_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "open_files", lambda: 2)
+    async with listening() as port:
+        held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+        await asyncio.sleep(0)
+        assert (await said(port)).startswith(b"HTTP/1.1 503 ")
+        for _, writer in held:
+            writer.close()
+        for _, writer in held:
+            await writer.wait_closed()
+        async with asyncio.timeout(20):
+            while b"HTTP/1.1 200 " not in await said(port, HEAD + b"Connection: close\r\n\r\n"):
+                pass
+
+
+async def test_who_leaves_in_the_middle_of_a_body_is_no_error(
+    api: Caller, caplog: pytest.LogCaptureFixture
+) -> None:
+    host, port = api.base.removeprefix("http://").split(":")
+    for path in ("/api/tasks", "/api/schedules"):
+        _, writer = await asyncio.open_connection(host, int(port))
+        head = f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {api.token}\r\n"
+        writer.write(f"{head}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{{".encode())
+        await writer.drain()
+        await api.get("/api/auth/me")  # so that the other one is being answered
+        writer.close()
+        await writer.wait_closed()
+        await api.get("/api/auth/me")
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []

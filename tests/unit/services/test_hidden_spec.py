@@ -1,0 +1,58 @@
+"""A task for people who may look at it but not change it."""
+
+from __future__ import annotations
+
+import json
+
+from smartspider.services.hidden_spec import hidden, hidden_changes
+from smartspider.services.spec_difference import spec_difference
+
+SPEC = {
+    "name": "shop",
+    "entry_urls": [
+        "http://ann:word@h.example/?token=abcdef",
+        {"url": "http://h.example/", "headers": {"Cookie": "sid=1"}},
+    ],
+    "selectors": {"fields": {"token": {"type": "css", "expr": ".token::text"}, "title": "h1"}},
+    "fetch": {"headers": {"Authorization": "Bearer abcdef", "Accept": "text/html", "X-Api-Key": "abcdef"}},
+    "concurrency": 4,
+    "use_cookie": True,
+    "cookie_id": 3,
+}
+
+
+def test_secrets_in_headers_and_urls_are_left_out_and_nothing_else() -> None:
+    shown = json.loads(hidden(json.dumps(SPEC).encode()))
+    assert shown == {
+        **SPEC,
+        "entry_urls": [
+            "http://[redacted]@h.example/?token=[redacted]",
+            {"url": "http://h.example/", "headers": {"Cookie": "[redacted]"}},
+        ],
+        "fetch": {
+            "headers": {"Authorization": "[redacted]", "Accept": "text/html", "X-Api-Key": "[redacted]"}
+        },
+    }
+
+
+def test_changes_of_secrets_are_told_without_them() -> None:
+    headers = {"Authorization": "Bearer other", "Accept": "text/plain"}
+    after = {
+        **SPEC,
+        "concurrency": 5,
+        "fetch": {"headers": headers},
+        "entry_urls": ["http://b:secret@h.example/"],
+    }
+    without = {name: value for name, value in SPEC.items() if name != "fetch"}
+    for old, new in ((SPEC, after), (after, SPEC), (SPEC, without), (without, SPEC)):
+        found = spec_difference(json.dumps(old).encode(), json.dumps(new).encode())
+        told = repr(hidden_changes(found))
+        assert not any(secret in told for secret in ("abcdef", "Bearer other", "word", "secret@", "sid=1")), (
+            told
+        )
+        assert len(hidden_changes(found)) == len(found)
+    changes = hidden_changes(spec_difference(json.dumps(SPEC).encode(), json.dumps(after).encode()))
+    assert [(one.before, one.after) for one in changes if one.path == "concurrency"] == [(4, 5)]
+    assert [(one.before, one.after) for one in changes if one.path.endswith(".Accept")] == [
+        ("text/html", "text/plain")
+    ]
