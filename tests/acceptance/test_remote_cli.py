@@ -139,7 +139,9 @@ def test_a_run_is_started_and_watched_to_its_end(ground: Ground, place: Terminal
     run = events[0]["run_id"]
     again = place.lines("run", "watch", run, "--after", str(events[-2]["id"]))
     assert again == events[-1:]
-    assert f"run {run} completed: 3 pages, 3 items" in place.run("run", "watch", run).err
+    begin, *_, end = place.run("run", "watch", run).err.splitlines()
+    assert begin == "completed: 3 pages, 3 items, 0.0 pages/s, 0 in flight, 0 to go"
+    assert end == f"run {run} completed: 3 pages, 3 items"
 
 
 def test_the_exit_code_of_watching_is_that_of_the_run(ground: Ground, place: Terminal, name: str) -> None:
@@ -246,6 +248,17 @@ def test_rows_are_exported_to_the_same_files(ground: Ground, name: str, ending: 
     assert ending in ("csv.gz", "xlsx") or near == far
 
 
+def test_only_rows_that_changed_are_exported_where_that_is_asked_for(
+    ground: Ground, place: Terminal, name: str
+) -> None:
+    ground.keep(name)
+    for _ in range(2):
+        place.run("run", "start", name, "--watch")
+    for options, rows in (((), 3), (("--only-changes",), 0)):
+        place.run("results", "export", "-o", f"{name}.jsonl", "--task", name, *options)
+        assert len(ground.workshop.rows(f"{name}.jsonl")) == rows
+
+
 def test_a_server_writes_no_parts_and_a_wrong_name_leaves_nothing(ground: Ground, name: str) -> None:
     ground.keep(name)
     ground.far.run("run", "start", name, "--watch")
@@ -344,6 +357,9 @@ def test_logs_are_followed(ground: Ground, place: Terminal, name: str) -> None:
     tail.signal(signal.SIGINT)
     assert tail.wait().code == 130
     assert len(set(broken())) == len(broken())
+    numbers = [int(line["id"]) for line in place.lines("logs", "--task", name, "--limit", "5")]
+    assert len(numbers) == 5
+    assert numbers == sorted(numbers)
 
 
 def test_ctrl_c_leaves_a_run_alone_that_is_watched(ground: Ground, place: Terminal, name: str) -> None:

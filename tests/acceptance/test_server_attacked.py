@@ -28,6 +28,7 @@ pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(120)]
 
 CLIENTS = 20
 PAGES = 300
+TASKS = 100
 SPELLINGS = [
     *("127.0.0.1", "localhost", "LOCALHOST.", "127.1", "0x7f.1", "0x7f000001", "2130706433", "0177.0.0.1"),
     *("[::1]", "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]", "[::]", "0", "foo.localhost", "user@127.0.0.1"),
@@ -237,7 +238,7 @@ def test_what_was_sent_when_the_api_died_is_done_once_or_not_at_all(workshop: Wo
                 return 0
 
         with ThreadPoolExecutor(CLIENTS) as pool:
-            asked = [pool.submit(create, number) for number in range(200)]
+            asked = [pool.submit(create, number) for number in range(TASKS)]
             until(lambda: sum(one.done() for one in asked) > 20, "some tasks")
             os.kill(named(server, "smartspider.api.process"), signal.SIGKILL)
             answers = [one.result() for one in asked]
@@ -246,12 +247,13 @@ def test_what_was_sent_when_the_api_died_is_done_once_or_not_at_all(workshop: Wo
         names = [one["name"] for one in listed]
         assert len(names) == len(set(names))
         assert {f"t{number}" for number, status in enumerate(answers) if status == 201} <= set(names)
-        for number in range(200):
+        for number in range(TASKS):
             if f"t{number}" not in names:
                 assert create(number) in (201, 409), "it can be tried again"
     is_sound(workshop)
 
 
+@pytest.mark.soak
 def test_a_full_disk_is_waited_out(workshop: Workshop, graph: Site) -> None:
     with served(workshop, "--workers", "1") as server:
         settled_at = time.monotonic() + SETTLED_S

@@ -21,7 +21,8 @@ TOKEN = re.compile(r"sst_[\w-]+")
 def greeting_shown() -> list[str]:
     """What the README says that a server says."""
     text = (ROOT / "README.md").read_text().partition("## As a service")[2]
-    return re.findall(r"^```text\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[0].splitlines()
+    shown: list[str] = re.findall(r"^```text\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return shown[0].splitlines()
 
 
 def test_make_serve_is_up_with_the_demo_shop() -> None:

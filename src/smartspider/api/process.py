@@ -10,12 +10,10 @@ from pathlib import Path
 from smartspider.api.app import create_app
 from smartspider.api.metrics_port import metrics_port
 from smartspider.api.server import Server, server_of
-from smartspider.core.errors import SmartSpiderError, StoreUnavailable
-from smartspider.engine.supervisor import STORE_UNAVAILABLE
 from smartspider.telemetry.process_log import ProcessPlaces, process_log
 from smartspider.wiring import faults
 from smartspider.wiring.house import House, open_house
-from smartspider.wiring.loop import run_loop
+from smartspider.wiring.loop import run_process
 from smartspider.wiring.parent import stop_on_signals
 from smartspider.wiring.redaction import redactor_of
 from smartspider.wiring.settings import Settings, read_settings
@@ -63,13 +61,8 @@ def main() -> int:
     parser.add_argument("--fd", type=int, required=True, help="the number of the socket")
     asked = parser.parse_args()
     faults.arm_from_environment()
-    try:
-        with socket.socket(fileno=asked.fd) as listener:
-            run_loop(serve(asked.data, listener, with_parent=True))
-    except SmartSpiderError as error:
-        sys.stderr.write(f"{error.message}\n")
-        return STORE_UNAVAILABLE if isinstance(error, StoreUnavailable) else 1
-    return 0
+    with socket.socket(fileno=asked.fd) as listener:
+        return run_process(serve(asked.data, listener, with_parent=True))
 
 
 if __name__ == "__main__":

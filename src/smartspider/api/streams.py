@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Annotated, Any
@@ -17,8 +18,12 @@ from smartspider.services.following import BEAT, END, Told
 SSE = "text/event-stream"
 RESTARTING = 1012
 """Close code: come back and go on."""
+FAILED = 1011
+"""Close code: something unexpected happened here."""
 RETRY_MS = 1000
 """How soon a client of server-sent events comes back."""
+
+_log = logging.getLogger(__name__)
 
 NUMBER = r"^[0-9]{0,18}$"
 
@@ -60,12 +65,22 @@ async def _send(websocket: WebSocket, texts: AsyncGenerator[str]) -> int | None:
     try:
         async with aclosing(texts):
             async for text in texts:
-                await websocket.send_text(text)
+                if not await _is_sent(websocket, text):
+                    return None
     except SmartSpiderError:
         return RESTARTING
-    except (WebSocketDisconnect, RuntimeError, OSError):  # gone in the middle of a message
-        return None
+    except Exception:  # noqa: BLE001 - else a watcher would take the end of the connection for that of the run
+        _log.exception("a stream broke off")
+        return FAILED
     return 1000
+
+
+async def _is_sent(websocket: WebSocket, text: str) -> bool:
+    try:
+        await websocket.send_text(text)
+    except (WebSocketDisconnect, RuntimeError, OSError):  # gone in the middle of a message
+        return False
+    return True
 
 
 async def _until_gone(websocket: WebSocket) -> None:

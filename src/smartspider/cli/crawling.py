@@ -29,6 +29,7 @@ from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.model import Task
 from smartspider.telemetry.logs import FOLDER as LOGS
 from smartspider.wiring import faults
+from smartspider.wiring.addresses import address_policy
 from smartspider.wiring.crawl import crawl_run
 from smartspider.wiring.folder import (
     DataFolder,
@@ -41,7 +42,6 @@ from smartspider.wiring.folder import (
 )
 from smartspider.wiring.loop import run_loop
 from smartspider.wiring.settings import Settings, read_settings
-from smartspider.wiring.worker import address_policy
 
 SHOWN_FAILURES = 3
 

@@ -27,10 +27,10 @@ def dry_run(task: Path, limit: int, settings: tuple[str, ...], *, as_json: bool)
     from smartspider.services.compiled import compile_plan
     from smartspider.taskfile.compile import compile_task
     from smartspider.taskfile.load import load_task
+    from smartspider.wiring.addresses import address_policy
     from smartspider.wiring.loop import run_loop
     from smartspider.wiring.previewing import preview_task
     from smartspider.wiring.settings import read_settings
-    from smartspider.wiring.worker import address_policy
 
     plan = compile_task(load_task(task, settings))
     compile_plan(plan)

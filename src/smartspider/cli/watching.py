@@ -38,7 +38,7 @@ async def watch_run(office: Office, run_id: str, *, as_json: bool = False, after
                         sys.stdout.flush()
                     else:
                         screen.show(event)
-                    if False:
+                    if _is_guarded(event):
                         break
         run = await office.get_run(run_id)
     except asyncio.CancelledError:

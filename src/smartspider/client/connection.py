@@ -30,10 +30,6 @@ KEEP_ALIVE_S = 3.0
 LARGEST_MESSAGE = 16 << 20
 
 
-class NotSent(ServerUnreachable):
-    """There was no connection, so nothing can have been done."""
-
-
 class Connection:
     """A session with a server, opened with the first request. Requests that may safely be repeated are, when
     the connection breaks or the server is busy.
@@ -91,7 +87,7 @@ class Connection:
                     raise
                 await asyncio.sleep(busy.retry_after_s)
             except ServerUnreachable as error:
-                if tried == TRIES or not (may_repeat or isinstance(error, NotSent)):
+                if tried == TRIES or not (may_repeat or _was_never_sent(error)):
                     raise
                 await asyncio.sleep(wait_s(tried))
         raise AssertionError
@@ -189,11 +185,15 @@ class _translated:  # noqa: N801 - used like a function
             retry_after = None if error.headers is None else error.headers.get("Retry-After")
             raise error_of(error.status, b"", retry_after) from error
         if isinstance(error, aiohttp.ClientError | TimeoutError | OSError):
-            kind = NotSent if isinstance(error, aiohttp.ClientConnectorError) else ServerUnreachable
-            raise kind(
+            raise ServerUnreachable(
                 f"the server {self._url} does not answer: {str(error) or type(error).__name__}",
                 hint="check the address (--server, SMARTSPIDER_SERVER) and that `smartspider up` runs there",
             ) from error
+
+
+def _was_never_sent(error: ServerUnreachable) -> bool:
+    """Whether there was no connection, so that nothing can have been done."""
+    return isinstance(error.__cause__, aiohttp.ClientConnectorError)
 
 
 def checked_url(url: str) -> str:

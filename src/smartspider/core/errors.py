@@ -12,6 +12,7 @@ SmartSpiderError
 ├── NotSignedIn            nobody, or nobody we know
 ├── TooMany                too many requests for now
 ├── ServerUnreachable      the server a command or program talks to does not answer
+├── Undelivered            a notice did not arrive
 ├── StoreUnavailable       the data folder cannot be used (locked, full, corrupt, too new)
 ├── SettingInvalid         a SMARTSPIDER_* setting does not mean anything
 └── FetchFailed            one request failed; `judge` turns it into a verdict
@@ -121,6 +122,12 @@ class ServerUnreachable(SmartSpiderError):
     """The server does not answer, or not as one of ours does."""
 
     code = "server_unreachable"
+
+
+class Undelivered(SmartSpiderError):
+    """A notice did not arrive; the message says why, without a secret."""
+
+    code = "undelivered"
 
 
 class StoreUnavailable(SmartSpiderError):

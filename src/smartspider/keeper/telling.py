@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from smartspider.core.errors import NotFound
+from smartspider.core.errors import NotFound, Undelivered
 from smartspider.core.notices import Notice
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.event_feed import EventFeed
 from smartspider.interfaces.leadership import Term
 from smartspider.interfaces.notice_store import NoticeStore
 from smartspider.interfaces.store import Store
-from smartspider.services.post import Post, Undelivered, letter_of, retry_at
+from smartspider.services.post import Post, letter_of, retry_at
 from smartspider.services.telling import look
 
 log = logging.getLogger("smartspider.keeper")

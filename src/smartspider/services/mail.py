@@ -11,9 +11,9 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from smartspider.core.errors import SettingInvalid
+from smartspider.core.errors import SettingInvalid, Undelivered
 from smartspider.core.notices import NoticeTarget
-from smartspider.services.post import Letter, Undelivered
+from smartspider.services.post import Letter
 
 TIMEOUT_S = 10.0
 _PORTS = {"smtp": 587, "smtps": 465}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from smartspider.core.access import Principal, require
-from smartspider.core.errors import Problem, TaskInvalid
+from smartspider.core.errors import Problem, TaskInvalid, Undelivered
 from smartspider.core.notices import NoticeKind, NoticeName, NoticeTarget
 from smartspider.core.tasks import TaskRecord
 from smartspider.core.urls import normal_url
@@ -15,7 +15,7 @@ from smartspider.interfaces.audit_log import AuditLog
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.notice_store import NoticeStore
 from smartspider.services.paging import page_of, place_of
-from smartspider.services.post import Post, Undelivered, letter
+from smartspider.services.post import Post, letter
 from smartspider.views.listed import Listed
 from smartspider.views.notices import (
     DeliveryView,

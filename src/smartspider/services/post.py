@@ -8,18 +8,11 @@ from typing import Protocol
 
 import msgspec
 
-from smartspider.core.errors import SmartSpiderError
 from smartspider.core.notices import Notice, NoticeTarget
 from smartspider.interfaces.clock import Clock
 
 BACKOFF_S = (30.0, 120.0, 600.0, 2700.0)
 """How long to wait after each try that failed; after the last one the notice is given up."""
-
-
-class Undelivered(SmartSpiderError):
-    """A notice did not arrive; the message says why, without a secret."""
-
-    code = "undelivered"
 
 
 class Letter(msgspec.Struct, frozen=True):

@@ -10,13 +10,13 @@ from aiohttp.resolver import ThreadedResolver
 from yarl import URL
 
 from smartspider import __version__
-from smartspider.core.errors import PrivateAddress, SettingInvalid
+from smartspider.core.errors import PrivateAddress, SettingInvalid, Undelivered
 from smartspider.core.notices import NoticeTarget
 from smartspider.core.urls import normal_url
 from smartspider.fetch.addresses import AddressPolicy
 from smartspider.fetch.resolver import CheckedResolver
 from smartspider.interfaces.clock import Clock
-from smartspider.services.post import Letter, Undelivered, signature
+from smartspider.services.post import Letter, signature
 
 TIMEOUT_S = 10.0
 

@@ -13,10 +13,11 @@ from smartspider.core.plan import Plan
 from smartspider.core.runs import UNFINISHED, Run
 from smartspider.engine.supervisor import Supervisor
 from smartspider.telemetry.logs import EventLog
+from smartspider.wiring.addresses import address_policy
 from smartspider.wiring.folder import DataFolder
 from smartspider.wiring.redaction import redactor_of
 from smartspider.wiring.settings import Settings
-from smartspider.wiring.worker import Workplace, address_policy, bus_of, run_worker
+from smartspider.wiring.worker import Workplace, bus_of, run_worker
 from smartspider.wiring.worker_process import run_command
 
 LOOK_S = 0.1

@@ -25,7 +25,7 @@ async def delete_run(folder: DataFolder, run_id: int) -> str:
             if any(worker.is_alive for worker in await folder.workers.find()):
                 raise NotAllowed(f"run {run_id} may be in the hands of a worker", hint="stop it first")
             await folder.store.set_state(run_id, "cancelled", "deleted", actor=folder.actor)
-        await _delete(folder, run_id, folder.actor)
+        await forget_run(folder, run_id, actor=folder.actor)
     try:
         await folder.store.compact()
     except StoreUnavailable as error:
@@ -44,10 +44,11 @@ async def delete_run_of_server(folder: DataFolder, desk: Desk, principal: Princi
     with run_lock(folder.path, run_id, is_last=True):
         if run.in_flight:
             await folder.frontier.reclaim()
-        await _delete(folder, run_id, principal.name)
+        await forget_run(folder, run_id, actor=principal.name)
 
 
-async def _delete(folder: DataFolder, run_id: int, actor: str) -> None:
+async def forget_run(folder: DataFolder, run_id: int, *, actor: str) -> None:
+    """Delete a run that is over, with its files."""
     await folder.store.delete_run(run_id, actor=actor)
     for file in (*log_files(folder.path, run_id), owing_mark(folder.path, run_id)):
         with suppress(OSError):  # the run is gone; a file that must stay means nothing any more

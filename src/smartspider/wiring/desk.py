@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from smartspider.fetch.addresses import AddressPolicy
 from smartspider.services.desk import Desk
+from smartspider.wiring.addresses import server_policy
 from smartspider.wiring.folder import DataFolder
 from smartspider.wiring.settings import Settings
 
@@ -18,10 +16,5 @@ def desk_of(folder: DataFolder, settings: Settings) -> Desk:
         frontier=folder.frontier,
         insight=folder.insight,
         workers=folder.workers,
-        policy=_policy(settings.allow_private),
+        policy=server_policy(settings),
     )
-
-
-@lru_cache(maxsize=8)
-def _policy(text: str) -> AddressPolicy:
-    return AddressPolicy.parse(text)

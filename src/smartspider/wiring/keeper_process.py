@@ -13,20 +13,18 @@ import os
 import secrets
 import socket
 import sys
-from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
-from smartspider.core.errors import SmartSpiderError, StoreUnavailable
 from smartspider.core.tasks import SYSTEM
-from smartspider.engine.supervisor import STORE_UNAVAILABLE
 from smartspider.keeper.duties import Estate, duties_of
 from smartspider.keeper.keeper import TERM_S, Keeper
 from smartspider.services.keys import open_keys
 from smartspider.services.retention import read_retention
-from smartspider.telemetry.logs import log_files
 from smartspider.wiring import faults
-from smartspider.wiring.folder import DataFolder, open_folder, owing_mark
-from smartspider.wiring.loop import run_loop
+from smartspider.wiring.deleting import forget_run
+from smartspider.wiring.folder import DataFolder, open_folder
+from smartspider.wiring.loop import run_process
 from smartspider.wiring.parent import stop_on_signals
 from smartspider.wiring.posting import post_of
 from smartspider.wiring.redaction import redactor_of
@@ -57,21 +55,9 @@ def estate_of(folder: DataFolder, settings: Settings) -> Estate:
         table=timetable_of(folder, settings),
         post=post_of(settings, keys, folder.clock),
         kept=read_retention(settings.keep_logs, settings.keep_runs, settings.keep_events),
-        forget_run=_forgetting(folder),
+        forget_run=partial(forget_run, folder, actor=SYSTEM),
         store_now=folder.leadership.now,
     )
-
-
-def _forgetting(folder: DataFolder) -> Callable[[int], Awaitable[None]]:
-    """Deletes a run that is over, with its files."""
-
-    async def forget(run_id: int) -> None:
-        await folder.store.delete_run(run_id, actor=SYSTEM)
-        for file in (*log_files(folder.path, run_id), owing_mark(folder.path, run_id)):
-            with contextlib.suppress(OSError):  # the run is gone; a file that stays means nothing any more
-                file.unlink(missing_ok=True)
-
-    return forget
 
 
 def keeper_of(folder: DataFolder, settings: Settings, term_s: float = TERM_S) -> Keeper:
@@ -103,13 +89,7 @@ def main() -> int:
     parser.add_argument("--term-s", type=float, default=TERM_S, help="seconds a term of leading lasts")
     asked = parser.parse_args()
     faults.arm_from_environment()
-    try:
-        run_loop(keep(asked.data, with_parent=not asked.alone, term_s=asked.term_s))
-    except SmartSpiderError as error:
-        with contextlib.suppress(OSError):  # nobody may be there to read it
-            sys.stderr.write(f"{error.message}\n")
-        return STORE_UNAVAILABLE if isinstance(error, StoreUnavailable) else 1
-    return 0
+    return run_process(keep(asked.data, with_parent=not asked.alone, term_s=asked.term_s))
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider.views.preview import DryRun, PreviewView, TaskLook
 from smartspider.views.problem import Wrong, wrongs
+from smartspider.wiring.addresses import server_policy
 from smartspider.wiring.fetch_one import checked_url
-from smartspider.wiring.worker import server_policy
 
 if TYPE_CHECKING:
     from smartspider.wiring.house import House

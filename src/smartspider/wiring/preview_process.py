@@ -22,13 +22,13 @@ from smartspider.services.trying import Tried, try_rules
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider.views.problem import Wrong, wrongs
+from smartspider.wiring.addresses import server_policy
 from smartspider.wiring.fetch_one import Way, fetch_by
 from smartspider.wiring.folder import DataFolder, open_folder
 from smartspider.wiring.loop import run_loop
 from smartspider.wiring.previewing import preview_task
 from smartspider.wiring.settings import Settings
 from smartspider.wiring.shared_gates import OutsideGate, share_gates
-from smartspider.wiring.worker import server_policy
 
 MOST_MEMORY = 2 << 30
 

@@ -37,9 +37,10 @@ from smartspider.services.preview import (
     preview_of,
     told_rejects,
 )
+from smartspider.wiring.addresses import address_policy, server_policy
 from smartspider.wiring.folder import DataFolder, open_folder
 from smartspider.wiring.settings import Settings
-from smartspider.wiring.worker import Workplace, address_policy, bus_of, run_worker, server_policy
+from smartspider.wiring.worker import Workplace, bus_of, run_worker
 
 MORE_FOR_SITEMAPS = 20
 """Sitemaps that may be read on the way to the pages they list."""

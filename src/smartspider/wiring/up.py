@@ -220,8 +220,6 @@ def environment(allow: str = "") -> dict[str, str]:
     """The environment of the staff: this one's, with a further private address open to crawls."""
     values = dict(os.environ)
     if allow:
-        own = values.get("SMARTSPIDER_ALLOW_PRIVATE", "")
-        values["SMARTSPIDER_ALLOW_PRIVATE"] = (
-            own if own.strip() == "1" else ",".join(filter(None, (own, allow)))
-        )
+        own = values.get(ALLOW_PRIVATE, "")
+        values[ALLOW_PRIVATE] = own if own.strip() == "1" else ",".join(filter(None, (own, allow)))
     return values

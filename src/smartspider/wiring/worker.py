@@ -33,20 +33,11 @@ from smartspider.fetch.transport import AiohttpTransport, ChooseProxy
 from smartspider.interfaces.event_bus import EventBus, Subscriber
 from smartspider.interfaces.extractor import Extractor
 from smartspider.services.compiled import compile_plan
+from smartspider.wiring.addresses import server_policy
 from smartspider.wiring.folder import DataFolder, run_lock_file
 from smartspider.wiring.plans import plan_of, retuned
 from smartspider.wiring.redaction import add_secrets
 from smartspider.wiring.settings import Settings
-
-
-def address_policy(plan: Plan, settings: Settings) -> AddressPolicy:
-    """Private addresses that are open to a command: the installation's, and the entries a person gave."""
-    return AddressPolicy.parse(settings.allow_private, [entry.url for entry in plan.entries])
-
-
-def server_policy(settings: Settings) -> AddressPolicy:
-    """Private addresses that are open to a server: those of the installation, whatever a task names."""
-    return AddressPolicy.parse(settings.allow_private)
 
 
 def choose_proxy(settings: Settings) -> ChooseProxy | None:

@@ -13,19 +13,18 @@ import contextlib
 import sys
 from pathlib import Path
 
-from smartspider.core.errors import SmartSpiderError, StoreUnavailable
 from smartspider.engine.memory import tune_process
-from smartspider.engine.supervisor import STORE_UNAVAILABLE
 from smartspider.telemetry.logs import EventLog
 from smartspider.telemetry.subscribers import Places, worker_subscribers
 from smartspider.wiring import faults
+from smartspider.wiring.addresses import address_policy
 from smartspider.wiring.folder import open_folder
-from smartspider.wiring.loop import run_loop
+from smartspider.wiring.loop import run_process
 from smartspider.wiring.parent import stop_on_signals
 from smartspider.wiring.plans import plan_of
 from smartspider.wiring.redaction import redactor_of
 from smartspider.wiring.settings import read_settings
-from smartspider.wiring.worker import Workplace, address_policy, bus_of, fleet_worker, run_worker
+from smartspider.wiring.worker import Workplace, bus_of, fleet_worker, run_worker
 
 
 def run_command(data: Path, run_id: int, number: int) -> list[str]:
@@ -84,16 +83,9 @@ def main() -> int:
     asked = parser.parse_args()
     faults.arm_from_environment()
     tune_process()
-    try:
-        if asked.slots is None:
-            run_loop(work_on(asked.data, asked.run, asked.number))
-        else:
-            run_loop(work_on_all(asked.data, asked.number, asked.slots))
-    except SmartSpiderError as error:
-        with contextlib.suppress(OSError):  # nobody may be there to read it
-            sys.stderr.write(f"{error.message}\n")
-        return STORE_UNAVAILABLE if isinstance(error, StoreUnavailable) else 1
-    return 0
+    if asked.slots is None:
+        return run_process(work_on(asked.data, asked.run, asked.number))
+    return run_process(work_on_all(asked.data, asked.number, asked.slots))
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from tests.unit.api.rows import TEA, crawled
 from tests.unit.api.watching import new_run
 
 from smartspider.client import SyncClient
+from smartspider.client.portal import Portal
 from smartspider.client.sync import SyncResults, SyncRun, SyncTask
 from smartspider.core.errors import NotFound, ServerUnreachable, SettingInvalid
 from smartspider.wiring.house import House, open_house
@@ -198,3 +199,21 @@ def _shape(text: str) -> tuple[list[str], list[str]]:
         f"{node.module}.{one.name}" for node in body if isinstance(node, ast.ImportFrom) for one in node.names
     ]
     return sorted(named), [ast.dump(node) for node in body if isinstance(node, ast.ClassDef)]
+
+
+def test_what_nobody_waits_for_any_more_is_ended() -> None:
+    portal, is_ended = Portal(), threading.Event()
+
+    async def work() -> None:
+        waiting = threading.main_thread().ident
+        assert waiting is not None
+        signal.pthread_kill(waiting, signal.SIGINT)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            is_ended.set()
+
+    with pytest.raises(KeyboardInterrupt):
+        portal.run(work())
+    assert is_ended.wait(10)
+    portal.close()

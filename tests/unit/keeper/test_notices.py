@@ -15,14 +15,14 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 from tests.unit.keeper.conftest import Desk
 
 from smartspider.backends.sqlite.events import SqliteEventFeed
-from smartspider.core.errors import SettingInvalid, TermOver
+from smartspider.core.errors import SettingInvalid, TermOver, Undelivered
 from smartspider.core.notices import NoticeName, NoticeTarget
 from smartspider.fetch.addresses import AddressPolicy
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.telling import DeliverNotices, WriteNotices
 from smartspider.services.keys import Keys
 from smartspider.services.mail import Mail, MailServer, read_mail_server
-from smartspider.services.post import BACKOFF_S, Letter, Post, Undelivered, letter, signature
+from smartspider.services.post import BACKOFF_S, Letter, Post, letter, signature
 from smartspider.services.telling import is_few
 from smartspider.services.webhooks import Webhooks
 

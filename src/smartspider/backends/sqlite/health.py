@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
+from shutil import disk_usage
 
 from smartspider.backends.sqlite.database import Database
 from smartspider.core.errors import StoreUnavailable
 
 PATIENCE_S = 2.0
+LEAST_FREE = 1_000_000
+"""Bytes on its disk; with less, hardly anything can be saved."""
 
 
 class SqliteHealth:
@@ -20,9 +24,11 @@ class SqliteHealth:
         """Raises `StoreUnavailable` unless a write transaction can be begun and committed soon."""
         try:
             async with asyncio.timeout(PATIENCE_S):
-                await self._db.write(lambda _connection: None)
+                folder = await self._db.write(lambda connection: Path(connection.filename).parent)
         except TimeoutError:
             raise StoreUnavailable(
                 f"the data folder was locked by another program for {PATIENCE_S:g} s",
                 hint="look for a program that holds it open",
             ) from None
+        if disk_usage(folder).free < LEAST_FREE:  # an empty transaction does not notice that
+            raise StoreUnavailable(f"the disk of the data folder {folder} is full", hint="make room on it")

@@ -1,0 +1,82 @@
+"""Ids, cursors and moments as they come from people and programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from smartspider.core.errors import NotFound, TaskInvalid
+from smartspider.services.moments import read_moment
+from smartspider.services.paging import moment_of, number, page_of, place_of
+from smartspider.wiring.office.local import open_office
+
+NO_NUMBERS = ["", "x", "-1", "1.5", "٣", " 1", "1" * 19]
+
+
+def test_an_id_is_a_number_inside() -> None:
+    assert number("17", "run") == 17
+
+
+@pytest.mark.parametrize("text", NO_NUMBERS)
+def test_what_is_no_number_belongs_to_nothing(text: str) -> None:
+    with pytest.raises(NotFound, match="there is no run"):
+        number(text, "run")
+
+
+def test_a_cursor_is_where_to_go_on() -> None:
+    assert (place_of(None), place_of("7"), moment_of(None), moment_of("7.25")) == (None, 7, None, 7.25)
+
+
+@pytest.mark.parametrize("text", NO_NUMBERS)
+def test_a_cursor_of_another_list_is_refused(text: str) -> None:
+    with pytest.raises(TaskInvalid, match="is not a cursor of this list"):
+        place_of(text)
+
+
+@pytest.mark.parametrize("text", ["", "x", "nan", "inf", "-inf"])
+def test_a_cursor_that_is_no_moment_is_refused(text: str) -> None:
+    with pytest.raises(TaskInvalid, match="is not a cursor of this list"):
+        moment_of(text)
+
+
+async def test_a_wrong_cursor_is_refused_alike_in_a_data_folder(tmp_path: Path) -> None:
+    async with open_office(tmp_path / "data", "ann") as office:
+        with pytest.raises(TaskInvalid, match="is not a cursor of this list"):
+            await office.list_firings("1", cursor="x")
+
+
+def test_a_page_names_the_next_one_only_when_there_is_more() -> None:
+    whole = page_of([1, 2], 2, lambda one: one, str)
+    part = page_of([1, 2, 3], 2, lambda one: one, str)
+    assert (whole.items, whole.next) == (["1", "2"], None)
+    assert (part.items, part.next) == (["1", "2"], "2")
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2026-01-31T12:00:00Z", 1769860800.0),
+        ("2026-01-31T12:00:00", 1769860800.0),
+        ("2026-01-31T13:00:00+01:00", 1769860800.0),
+        ("2026-01-31T13:00:00 01:00", 1769860800.0),  # a plus sign in a query
+        ("2026-01-31", 1769817600.0),
+        ("20260131", 1769817600.0),
+        ("1769860800", 1769860800.0),
+        ("1769860800.5", 1769860800.5),
+        (" 1000 ", 1000.0),
+    ],
+)
+def test_a_moment_is_read_as_people_write_it(text: str, moment: float) -> None:
+    assert read_moment("since", text) == moment
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "nan", "inf", "1e300", "2026-13-01", "x 01:00"])
+def test_what_is_no_moment_is_refused_by_its_name(text: str) -> None:
+    with pytest.raises(TaskInvalid, match=r"since: .* is not a moment") as caught:
+        read_moment("since", text)
+    assert [problem.path for problem in caught.value.problems] == ["since"]
+
+
+def test_no_moment_is_none() -> None:
+    assert read_moment("since", None) is None
