@@ -6,12 +6,17 @@ import asyncio
 import signal
 from asyncio.subprocess import Process
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from smartspider.core.errors import SmartSpiderError, StoreUnavailable
 from smartspider.interfaces.clock import Clock
 
 MAX_EARLY_DEATHS = 12
 EARLY_S = 5.0
+SETTLED_S = 3.0
+"""Who worked so long had a store that could be used, and will again: a full disk is not for ever."""
+FIRST_PAUSE_S = 0.25
+LONGEST_PAUSE_S = 5.0
 STORE_UNAVAILABLE = 5
 """The exit code of a worker that cannot use the store; another worker could not either."""
 
@@ -21,15 +26,22 @@ OnDeath = Callable[[int, int], None]
 
 
 class Supervisor:
-    """Keeps `count` worker processes alive until each has ended in good order."""
+    """Keeps `count` processes alive until each has ended in good order.
 
-    def __init__(self, spawn: Spawn, count: int, clock: Clock, on_death: OnDeath) -> None:
+    A crawl gives up when one dies again and again; a server (`is_lasting`) goes on with pauses in between.
+    """
+
+    def __init__(
+        self, spawn: Spawn, count: int, clock: Clock, on_death: OnDeath, *, is_lasting: bool = False
+    ) -> None:
+        self._is_lasting = is_lasting
+        self._begun_at = clock.monotonic()
+        self._stopping = asyncio.Event()
         self._spawn = spawn
         self._count = count
         self._clock = clock
         self._on_death = on_death
         self._processes: dict[int, Process] = {}
-        self._is_stopping = False
 
     async def run(self) -> None:
         """Come back when all workers are done; raises the first reason why one cannot be kept alive."""
@@ -42,7 +54,7 @@ class Supervisor:
 
     def stop(self) -> None:
         """Ask all workers to finish what is in flight and leave."""
-        self._is_stopping = True
+        self._stopping.set()
         for process in self._processes.values():
             if process.returncode is None:
                 process.send_signal(signal.SIGTERM)
@@ -52,20 +64,33 @@ class Supervisor:
         while True:
             started = self._clock.monotonic()
             process = self._processes[number] = await self._spawn(number)
-            if self._is_stopping:
+            if self._stopping.is_set():
                 self.stop()
             code = await process.wait()
-            if code == STORE_UNAVAILABLE:
+            if code == STORE_UNAVAILABLE and not (self._is_lasting and self._has_settled()):
                 raise StoreUnavailable(
                     f"worker {number} cannot use the data folder; what was saved is safe",
                     hint="mend what the line above says and run the same command again",
                 )
-            if code == 0 or self._is_stopping:
+            if code == 0 or self._stopping.is_set():
                 return
             self._on_death(number, code)
             early_deaths = early_deaths + 1 if self._clock.monotonic() - started < EARLY_S else 0
-            if early_deaths >= MAX_EARLY_DEATHS:
+            if self._is_lasting:
+                await self._pause(early_deaths)
+            elif early_deaths >= MAX_EARLY_DEATHS:
                 raise SmartSpiderError(
                     f"worker {number} died {early_deaths} times in a row right after its start (code {code})",
                     hint="look into the logs of the data folder, and try `smartspider doctor`",
                 )
+
+    def _has_settled(self) -> bool:
+        return self._clock.monotonic() - self._begun_at >= SETTLED_S
+
+    async def _pause(self, early_deaths: int) -> None:
+        """The longer, the more often one died at once; over when all are asked to stop."""
+        if early_deaths:
+            pause_s = min(FIRST_PAUSE_S * 2.0 ** min(early_deaths, 30), LONGEST_PAUSE_S)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause_s):
+                    await self._stopping.wait()

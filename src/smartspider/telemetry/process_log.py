@@ -27,7 +27,7 @@ from smartspider.telemetry.buffer import LogBuffer
 from smartspider.telemetry.outputs import as_json, open_file, print_line
 from smartspider.telemetry.subscribers import end
 
-QUIET = {"uvicorn.access": logging.WARNING, "uvicorn.error": logging.WARNING, "asyncio": logging.WARNING}
+QUIET = {"uvicorn.access": logging.WARNING, "uvicorn.error": logging.ERROR, "asyncio": logging.WARNING}
 """Libraries that say more than is worth keeping."""
 LONGEST_TRACE = 8_000
 _OWN = ("exc_info", "run_id", "task_id", "worker", "host", "url", "error", "level", "event", "text")

@@ -11,13 +11,12 @@ from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
-from typing import cast
 
 import msgspec
 
 from smartspider.core.errors import SettingInvalid
 from smartspider.engine.clock import SystemClock
-from smartspider.engine.supervisor import STORE_UNAVAILABLE, Supervisor
+from smartspider.engine.supervisor import Supervisor
 from smartspider.wiring.keeper_process import keeper_command
 from smartspider.wiring.worker_process import fleet_command
 
@@ -25,11 +24,6 @@ BACKLOG = 1024
 PATIENCE_S = 12.0
 """How long processes that were asked to stop may take; a worker needs up to eight seconds."""
 ANSWER_S = 0.05
-SETTLED_S = 3.0
-"""Who worked so long had a store that could be used, and will again: a full disk is not for ever."""
-STORE_PAUSE_S = 5.0
-MISSED_STORE = 1
-"""The exit code that is told of somebody who lost the store."""
 SHOP_PORT = 8800
 SLOTS = 32
 """Requests a worker has in flight at most; of a run it is the run's concurrency at most."""
@@ -43,35 +37,6 @@ class Post(msgspec.Struct, frozen=True):
     command: list[str]
     files: tuple[int, ...] = ()
     """Open files it inherits."""
-
-
-class Colleague:
-    """A process as the supervisor sees it. When it loses the store, another one starts after a pause."""
-
-    def __init__(self, process: Process, is_leaving: asyncio.Event, *, is_settled: bool) -> None:
-        self._process, self._is_leaving, self._is_settled = process, is_leaving, is_settled
-        self._loop = asyncio.get_running_loop()
-        self._started_at = self._loop.time()
-
-    @property
-    def returncode(self) -> int | None:
-        """Its exit code; None while it runs."""
-        return self._process.returncode
-
-    def send_signal(self, number: int) -> None:
-        """Send it a signal."""
-        self._process.send_signal(number)
-
-    async def wait(self) -> int:
-        """Its exit code, when it has ended and another one may start."""
-        code = await self._process.wait()
-        is_settled = self._is_settled or self._loop.time() - self._started_at >= SETTLED_S
-        if code != STORE_UNAVAILABLE or not is_settled:
-            return code
-        with suppress(TimeoutError):
-            async with asyncio.timeout(STORE_PAUSE_S):
-                await self._is_leaving.wait()
-        return MISSED_STORE
 
 
 class Staff:
@@ -89,15 +54,16 @@ class Staff:
         self._output = None if shows_logs else asyncio.subprocess.DEVNULL
         self._environment = environment
         self._started: list[Process] = []
-        self._is_leaving = asyncio.Event()
-        self._begun_at = 0.0
         self._supervisor = Supervisor(
-            self._spawn, len(posts), SystemClock(), lambda number, code: on_death(posts[number].name, code)
+            self._spawn,
+            len(posts),
+            SystemClock(),
+            lambda number, code: on_death(posts[number].name, code),
+            is_lasting=True,
         )
 
     async def run(self) -> None:
         """Come back when everybody has left in good order."""
-        self._begun_at = asyncio.get_running_loop().time()
         try:
             await self._supervisor.run()
         finally:
@@ -105,7 +71,6 @@ class Staff:
 
     def stop(self) -> None:
         """Ask everybody to finish what they are at and leave."""
-        self._is_leaving.set()
         self._supervisor.stop()
 
     async def _spawn(self, number: int) -> Process:
@@ -121,8 +86,7 @@ class Staff:
             env=self._environment,
         )
         self._started = [one for one in self._started if one.returncode is None] + [process]
-        is_settled = asyncio.get_running_loop().time() - self._begun_at >= SETTLED_S
-        return cast("Process", Colleague(process, self._is_leaving, is_settled=is_settled))
+        return process
 
     async def _see_off(self) -> None:
         left = [process for process in self._started if process.returncode is None]

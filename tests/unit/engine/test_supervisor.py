@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from smartspider.core.errors import SmartSpiderError, StoreUnavailable
+from smartspider.engine import supervisor as supervision
 from smartspider.engine.supervisor import EARLY_S, MAX_EARLY_DEATHS, STORE_UNAVAILABLE, Supervisor
 from smartspider.testing.clock import ManualClock
 
@@ -23,6 +24,7 @@ class Stable:
         self.deaths: list[tuple[int, int]] = []
         self.lives_s = 0.0
         self.spawned = asyncio.Event()
+        self.died = asyncio.Event()
 
     async def spawn(self, number: int) -> Process:
         script = self.scripts[number].pop(0)
@@ -34,10 +36,11 @@ class Stable:
 
     def on_death(self, number: int, code: int) -> None:
         self.deaths.append((number, code))
+        self.died.set()
 
-    def supervisor(self, **scripts: list[str]) -> Supervisor:
+    def supervisor(self, *, is_lasting: bool = False, **scripts: list[str]) -> Supervisor:
         self.scripts = {int(name[1:]): list(script) for name, script in scripts.items()}
-        return Supervisor(self.spawn, len(scripts), self.clock, self.on_death)
+        return Supervisor(self.spawn, len(scripts), self.clock, self.on_death, is_lasting=is_lasting)
 
     async def until_started(self, count: int) -> None:
         while len(self.started) < count:
@@ -107,3 +110,36 @@ async def test_a_worker_that_is_just_being_started_is_stopped_too(stable: Stable
     async with asyncio.timeout(10.0):
         await running
     assert [process.returncode for process in stable.started] == [-15]
+
+
+async def test_a_server_never_gives_up_and_pauses_between_early_deaths(
+    stable: Stable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervision, "FIRST_PAUSE_S", 0.0001)
+    dying = ["exit 1"] * (MAX_EARLY_DEATHS + 3)
+    await stable.supervisor(is_lasting=True, w0=[*dying, "exit 0"]).run()
+    assert len(stable.deaths) == len(dying)
+
+
+async def test_a_server_that_loses_its_store_waits_for_it(
+    stable: Stable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervision, "FIRST_PAUSE_S", 0.0001)
+    stable.lives_s = supervision.SETTLED_S
+    await stable.supervisor(is_lasting=True, w0=[f"exit {STORE_UNAVAILABLE}"] * 3 + ["exit 0"]).run()
+    assert stable.deaths == [(0, STORE_UNAVAILABLE)] * 3
+
+
+async def test_a_server_whose_store_can_not_be_used_from_the_first_ends_and_says_so(stable: Stable) -> None:
+    with pytest.raises(StoreUnavailable):
+        await stable.supervisor(is_lasting=True, w0=[f"exit {STORE_UNAVAILABLE}"]).run()
+
+
+async def test_a_server_that_is_stopped_in_a_pause_stops_at_once(stable: Stable) -> None:
+    supervisor = stable.supervisor(is_lasting=True, w0=["exit 1"] * 2, w1=["sleep 60"])
+    task = asyncio.create_task(supervisor.run())
+    await stable.until_started(2)
+    await stable.died.wait()
+    supervisor.stop()
+    await task
+    assert len(stable.deaths) <= 2
