@@ -15,6 +15,7 @@ from smartspider.taskfile.values import (
     Param,
     Pattern,
     Priority,
+    Selector,
     Text,
     checked_moment,
     wrong,
@@ -64,7 +65,7 @@ class RequestTemplate(Part):
 class Follow(Part):
     """Links to go on with."""
 
-    selector: Text = Field(
+    selector: Selector = Field(
         description="Elements with a link (href and src are implied), or `::attr()`.", examples=["a.detail"]
     )
     type: Literal["css", "xpath", "jmespath", "regex"] = Field(
@@ -123,7 +124,7 @@ class NextLink(_Pages):
     """The link found, until there is none."""
 
     type: Literal["next_link"] = Field(description="Kind of pagination.")
-    selector: Text = Field(description="Selector of the link.", examples=["a.next"])
+    selector: Selector = Field(description="Selector of the link.", examples=["a.next"])
     language: Literal["css", "xpath", "jmespath", "regex"] = Field(
         default="css", description="The language of `selector`."
     )
@@ -181,7 +182,7 @@ class Cursor(_Pages):
     """A value of the answer goes into the next request, until it is null."""
 
     type: Literal["cursor"] = Field(description="Kind of pagination.")
-    expr: Text = Field(description="JMESPath of the cursor in the answer.", examples=["meta.next"])
+    expr: Selector = Field(description="JMESPath of the cursor in the answer.", examples=["meta.next"])
     param: Param = Field(
         description="Where the cursor goes: a query parameter, or a path in the JSON body.",
         examples=["cursor", "variables.after"],

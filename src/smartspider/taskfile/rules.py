@@ -28,7 +28,7 @@ from typing_extensions import TypeAliasType
 
 from smartspider.core.rules import EXPRESSIONS, RuleType
 from smartspider.taskfile.forms import LIST, MARK, OBJECT, TEXT, WRONG_FORM, Part, by_form, form_of
-from smartspider.taskfile.values import Text, checked_pattern, wrong
+from smartspider.taskfile.values import MAX_EXPRESSION, Selector, Text, checked_pattern, wrong
 
 RULE_TYPES: tuple[str, ...] = get_args(RuleType)
 _ALONE = [kind for kind in RULE_TYPES if kind not in EXPRESSIONS]
@@ -87,7 +87,7 @@ class Rule(Part):
         description="The selector or expression; for `const` the value itself, for `meta` the key.",
         examples=[".price::text", "a::attr(href)"],
     )
-    within: Text | None = Field(
+    within: Selector | None = Field(
         default=None,
         alias="in",
         description="JMESPath: CSS of the elements (or `::attr()`) that hold the JSON; default the page.",
@@ -119,6 +119,8 @@ class Rule(Part):
             raise wrong("is not text", f"a {kind} rule takes an expression in quotes")
         if not value.strip():
             raise wrong("is empty", f"a {kind} rule needs an expression")
+        if len(value) > MAX_EXPRESSION:
+            raise wrong(f"has {len(value)} characters", f"{MAX_EXPRESSION} is the most it may have")
         return checked_pattern(value) if kind == "regex" else value
 
     @model_serializer(mode="wrap")
@@ -156,7 +158,7 @@ else:
     FieldRule = TypeAliasType(
         "FieldRule",
         Annotated[
-            Annotated[Text, Tag(TEXT)]
+            Annotated[Selector, Tag(TEXT)]
             | Annotated[Rule, Tag(RULE)]
             | Annotated[list["FieldRule"], Field(min_length=1), Tag(LIST)]
             | Annotated[
@@ -173,12 +175,12 @@ else:
     )
 
 OneRule = Annotated[
-    Annotated[Text, Tag(TEXT)] | Annotated[Rule, Tag(RULE)],
+    Annotated[Selector, Tag(TEXT)] | Annotated[Rule, Tag(RULE)],
     by_form({TEXT: TEXT, OBJECT: RULE}, "a CSS selector or a rule object"),
 ]
 
 ItemsRule = Annotated[
-    Annotated[Text, Tag(TEXT)]
+    Annotated[Selector, Tag(TEXT)]
     | Annotated[Rule, Tag(RULE)]
     | Annotated[list[OneRule], Field(min_length=1), Tag(LIST)],
     by_form({TEXT: TEXT, OBJECT: RULE, LIST: LIST}, "a CSS selector, a rule object or a list of them"),

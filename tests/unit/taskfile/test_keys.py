@@ -305,3 +305,15 @@ def test_every_key_of_the_schema_is_tried_here() -> None:
             ):
                 assert prefix + key in tried, f"{prefix}{key} is not tried"
     assert sections <= {case.split(".")[0].removesuffix("[]") for case in tried}
+
+
+def test_an_expression_is_not_longer_than_anybody_writes_one() -> None:
+    long = "a" + ", a" * 5_000
+    for wrong in (
+        {"selectors": {"fields": {"x": long}}},
+        {"selectors": {"fields": {"x": {"type": "xpath", "expr": long}}}},
+        {"follow": [{"selector": long}]},
+    ):
+        with pytest.raises(TaskInvalid) as caught:
+            parse_task({"name": "t", "entry_urls": ["http://a.example/"], **wrong})
+        assert "characters" in str(caught.value.problems[0])
