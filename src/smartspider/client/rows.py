@@ -61,7 +61,7 @@ class Results:
         """How many rows there are; with conditions, among as many as `at_most`."""
         return await self._client.count_results(where=where, at_most=at_most, **self._of)
 
-    async def coverage(self, *, fields: Several | None = None, sample: int = 10_000) -> CoverageView:
+    async def coverage(self, *, fields: Several | None = None, sample: int = 1_000) -> CoverageView:
         """How full the fields are, over the newest rows."""
         return await self._client.get_coverage(fields=_joined(fields), sample=sample, **self._of)
 

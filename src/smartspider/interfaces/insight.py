@@ -91,7 +91,6 @@ class Situation(msgspec.Struct, frozen=True):
 
     standing: Standing
     gates: list[GateStatus]
-    has_more_gates: bool
     waiting: int
     """Requests that come back later; no more than a thousand are counted."""
     next_due_at: float | None

@@ -103,9 +103,6 @@ class ScheduleStore(Protocol):
     ) -> list[Firing]:
         """What came of it so far, newest first."""
 
-    async def firing_of_run(self, run_id: int) -> Firing | None:
-        """Which firing a run belongs to."""
-
     async def watched(self, *, limit: int = 100) -> list[Firing]:
         """Watched firings whose run is over or gone."""
 

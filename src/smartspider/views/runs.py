@@ -208,13 +208,3 @@ class PageView(msgspec.Struct, frozen=True):
     items: int
     found_at: str
     closed_at: str | None
-
-
-class EventView(msgspec.Struct, frozen=True):
-    """What watchers of a run are told. `id` numbers the events of the run: 1, 2, 3, ..."""
-
-    id: int
-    run_id: str
-    at: str
-    event: str
-    data: msgspec.Raw

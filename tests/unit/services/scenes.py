@@ -84,7 +84,6 @@ def scene(
 ) -> Scene:
     """A run before these gates."""
     known: dict[str, Any] = {
-        "has_more_gates": False,
         "waiting": 0,
         "next_due_at": None,
         "oldest": [],

@@ -42,7 +42,6 @@ class SqliteInsight:
                     stories.gate_status(connection, host_id, (lanes.get(host_id, 0), held.get(host_id, 0)))
                     for host_id in hosts[:limit]
                 ],
-                has_more_gates=len(hosts) > limit or len(lanes) >= standing.LANES,
                 waiting=found[0] if found else 0,
                 next_due_at=due[0] if due else None,
                 oldest=[

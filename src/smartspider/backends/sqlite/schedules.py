@@ -255,11 +255,6 @@ class SqliteScheduleStore:
 
         return await self._db.read(work)
 
-    async def firing_of_run(self, run_id: int) -> Firing | None:
-        """Which firing a run belongs to."""
-        found = await self._db.read(lambda connection: row(connection, SQL.firing_of_run, (run_id,)))
-        return Firing(*found) if found else None
-
     async def watched(self, *, limit: int = 100) -> list[Firing]:
         """Watched firings whose run is over or gone."""
         return await self._db.read(

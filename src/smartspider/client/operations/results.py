@@ -63,7 +63,7 @@ class ResultOperations(Wired):
         return await self.connection.get(f"{RESULTS}/count", ResultCountView, params)
 
     async def get_coverage(
-        self, *, fields: str | None = None, sample: int = 10_000, **of: Unpack[RunWords]
+        self, *, fields: str | None = None, sample: int = 1_000, **of: Unpack[RunWords]
     ) -> CoverageView:
         """How full the fields are, over the newest rows."""
         return await self.connection.get(

@@ -54,8 +54,7 @@ class ScheduleStoreContract(OnGround):
         assert (run.state, run.task_version) == ("queued", 1)
         assert (await ground.schedules.get(schedule.id)).next_fire_at == due.next_fire_at
         assert await ground.schedules.due() == []
-        assert await ground.schedules.firing_of_run(run.id) == firing
-        assert await ground.schedules.firing_of_run(run.id + 1) is None
+        assert await ground.schedules.firings(schedule.id) == [firing]
         made = [entry[:3] for entry in await told(ground) if entry[1] == "run.created"]
         assert made == [(f"schedule:{schedule.id}", "run.created", f"run:{run.id}")]
 

@@ -46,7 +46,7 @@ class ResultOffice(RunOffice):
         return await results.count(self.folder, Asked(**of), where, at_most=at_most)
 
     async def get_coverage(
-        self, *, fields: str | None = None, sample: int = 10_000, **of: Unpack[RunWords]
+        self, *, fields: str | None = None, sample: int = 1_000, **of: Unpack[RunWords]
     ) -> CoverageView:
         """How full the fields are, over the newest rows."""
         return await results.coverage(self.folder, Asked(**of), fields, sample=sample)

@@ -58,9 +58,6 @@ WHERE schedule_id = ? AND fire_at < ? ORDER BY fire_at DESC LIMIT ?
 -- firing: one of them
 SELECT schedule_id, fire_at, at, outcome, reason, run_id, tries FROM firing WHERE schedule_id = ? AND fire_at = ?
 
--- firing_of_run: what made a run
-SELECT schedule_id, fire_at, at, outcome, reason, run_id, tries FROM firing WHERE run_id = ?
-
 -- watched: firings whose run is over or gone
 SELECT f.schedule_id, f.fire_at, f.at, f.outcome, f.reason, f.run_id, f.tries
 FROM firing f INDEXED BY firing_watched LEFT JOIN run r ON r.id = f.run_id
