@@ -21,8 +21,8 @@ from tests.acceptance import server as servers
 from tests.acceptance.server import Reply, Server, served
 from tests.acceptance.workshop import Site, Workshop, graph_site, html, is_running, until, written_site
 
+from smartspider.engine.supervisor import SETTLED_S
 from smartspider.testing.graph import ChangingGraph, graph_task
-from smartspider.wiring.up import SETTLED_S
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(120)]
 

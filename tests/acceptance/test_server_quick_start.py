@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import socket
 import subprocess
 from pathlib import Path
 
@@ -31,7 +32,7 @@ def test_make_serve_is_up_with_the_demo_shop() -> None:
 
 
 def test_the_first_start_says_where_everything_is_and_the_next_one_shows_no_token(workshop: Workshop) -> None:
-    up = workshop.start("up", "--demo", "--port", "0", "--data", ".smartspider/server")
+    up = workshop.start("up", "--demo", "--demo-port", "0", "--port", "0", "--data", ".smartspider/server")
     until(lambda: up.is_over() or "Ctrl-C" in up.err, "the greeting")
     said = TOKEN.sub("sst_...", re.sub(r"(?<=127\.0\.0\.1:)\d+", "#", up.err)).splitlines()
     assert said == [re.sub(r"(?<=127\.0\.0\.1:)\d+", "#", line) for line in greeting_shown()]
@@ -57,6 +58,24 @@ def test_a_port_that_is_taken_is_said_and_nothing_is_started(workshop: Workshop)
         other = workshop.run("up", "--port", port, "--data", "other").expect(2)
         assert "cannot be listened on" in other.err
         assert not (workshop.folder / "other").exists()
+
+
+def test_a_port_of_the_shop_that_is_taken_is_said(workshop: Workshop) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        up = workshop.run("up", "--demo", "--demo-port", port, "--port", "0", "--data", "data").expect(2)
+    assert "--demo-port" in up.err
+
+
+def test_a_drained_worker_leaves_and_is_not_replaced(workshop: Workshop) -> None:
+    with served(workshop, "--workers", "1") as server:
+        until(lambda: bool(server.ask("GET", "/api/nodes").json["items"]), "the worker to join")
+        node = server.ask("GET", "/api/nodes").json["items"][0]["node"]
+        server.ask("POST", f"/api/nodes/{node}/drain").expect(202)
+        until(lambda: "worker 0 has left" in server.command.err, "the worker to leave")
+        assert json.loads(server.ask("GET", "/readyz").expect(503).body)["missing"] == ["workers"]
 
 
 @pytest.mark.parametrize("name", ["smartspider.api.process", "keeper_process", "worker_process"])

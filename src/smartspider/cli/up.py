@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import click
 
 if TYPE_CHECKING:
     import socket
+
+    from smartspider.wiring.up import Post
 
 FOLDER = "server"
 WORKERS = 2
@@ -30,9 +30,18 @@ WORKERS = 2
     help=f"Data folder.  [default: ./.smartspider/{FOLDER}]",
 )
 @click.option("--demo", "with_demo", is_flag=True, help="Start the demo shop beside it, open to crawls.")
+@click.option(
+    "--demo-port",
+    type=click.IntRange(0, 65535),
+    default=8800,
+    show_default=True,
+    help="Port of the shop.",
+)
 @click.option("--logs", "shows_logs", is_flag=True, help="Print what they log as JSON lines.")
 @click.option("--json", "as_json", is_flag=True, help="Print where everything is as one JSON object.")
-def up(host: str, port: int, workers: int, data: Path | None, **flags: bool) -> None:
+def up(
+    host: str, port: int, workers: int, data: Path | None, demo_port: int, *, with_demo: bool, **flags: bool
+) -> None:
     """Run everything on this machine: API, keeper and workers.
 
     Ctrl-C stops it in good order. Runs go on where they were when it is started again.
@@ -40,46 +49,48 @@ def up(host: str, port: int, workers: int, data: Path | None, **flags: bool) -> 
     from smartspider.wiring import faults
     from smartspider.wiring.folder import folder_of
     from smartspider.wiring.loop import run_loop
-    from smartspider.wiring.up import listen
+    from smartspider.wiring.up import listen, posts, shop_post
 
     faults.arm_from_environment()
+    place = folder_of(data, FOLDER)
     with listen(host, port) as listener:
-        run_loop(_up(folder_of(data, FOLDER), listener, workers, **flags))
+        staff, shop = posts(place, listener, workers=workers), ""
+        if with_demo:
+            post, shop = shop_post(demo_port)
+            staff.append(post)
+        run_loop(_up(place, listener, staff, shop, **flags))
 
 
 async def _up(
-    place: Path,
-    listener: socket.socket,
-    workers: int,
-    *,
-    with_demo: bool,
-    shows_logs: bool,
-    as_json: bool,
+    place: Path, listener: socket.socket, staffing: list[Post], shop: str, *, shows_logs: bool, as_json: bool
 ) -> None:
     """Start everybody, say where they are once the API answers, and wait for their end."""
     import asyncio
 
     from smartspider.cli.output import say
     from smartspider.wiring.parent import stop_on_signals
-    from smartspider.wiring.up import Staff, demo_shop, environment, posts
+    from smartspider.wiring.up import Staff, environment
 
-    told = {"url": address_of(listener), "token": await first_token(place), "shop": None, "data": str(place)}
-    async with AsyncExitStack() as stack:
-        if with_demo:
-            told["shop"] = await stack.enter_async_context(demo_shop())
-        staff = Staff(
-            posts(place, listener, workers=workers),
-            environment(urlsplit(told["shop"] or "").netloc),
-            lambda name, code: say(f"{name} died (code {code}); starting another one"),
-            shows_logs=shows_logs,
-        )
-        stop_on_signals(staff.stop, with_parent=False)
-        greeting = asyncio.create_task(_greet(listener, told, as_json=as_json))
-        try:
-            await staff.run()
-        finally:
-            greeting.cancel()
+    told = {
+        "url": address_of(listener),
+        "token": await first_token(place),
+        "shop": f"http://{shop}/" if shop else None,
+        "data": str(place),
+    }
+    staff = Staff(staffing, environment(shop), lambda *end: say(_ended(*end)), shows_logs=shows_logs)
+    stop_on_signals(staff.stop, with_parent=False)
+    greeting = asyncio.create_task(_greet(listener, told, as_json=as_json))
+    try:
+        await staff.run()
+    finally:
+        greeting.cancel()
     say("stopped; runs that were not over go on when it is started again")
+
+
+def _ended(name: str, code: int) -> str:
+    if code == 0:
+        return f"{name} has left, as it was asked to; it comes back when the server is started again"
+    return f"{name} died (code {code}); starting another one"
 
 
 async def first_token(place: Path) -> str | None:

@@ -21,8 +21,8 @@ STORE_UNAVAILABLE = 5
 """The exit code of a worker that cannot use the store; another worker could not either."""
 
 Spawn = Callable[[int], Awaitable[Process]]
-OnDeath = Callable[[int, int], None]
-"""Called with the number of the worker and its exit code."""
+OnEnd = Callable[[int, int], None]
+"""Called with the number of a process that ended before all were asked to, and its exit code."""
 
 
 class Supervisor:
@@ -32,7 +32,7 @@ class Supervisor:
     """
 
     def __init__(
-        self, spawn: Spawn, count: int, clock: Clock, on_death: OnDeath, *, is_lasting: bool = False
+        self, spawn: Spawn, count: int, clock: Clock, on_end: OnEnd, *, is_lasting: bool = False
     ) -> None:
         self._is_lasting = is_lasting
         self._begun_at = clock.monotonic()
@@ -40,7 +40,7 @@ class Supervisor:
         self._spawn = spawn
         self._count = count
         self._clock = clock
-        self._on_death = on_death
+        self._on_end = on_end
         self._processes: dict[int, Process] = {}
 
     async def run(self) -> None:
@@ -72,9 +72,11 @@ class Supervisor:
                     f"worker {number} cannot use the data folder; what was saved is safe",
                     hint="mend what the line above says and run the same command again",
                 )
-            if code == 0 or self._stopping.is_set():
+            if self._stopping.is_set():
                 return
-            self._on_death(number, code)
+            self._on_end(number, code)
+            if code == 0:
+                return
             early_deaths = early_deaths + 1 if self._clock.monotonic() - started < EARLY_S else 0
             if self._is_lasting:
                 await self._pause(early_deaths)

@@ -103,11 +103,12 @@ async def _processes(folder: DataFolder, run: Run, workers: int) -> AsyncIterato
         started.append(process)
         return process
 
-    def on_death(number: int, code: int) -> None:
-        sys.stderr.write(f"worker {number} died (code {code}); starting another one\n")
+    def on_end(number: int, code: int) -> None:
+        if code:
+            sys.stderr.write(f"worker {number} died (code {code}); starting another one\n")
 
     try:
-        yield Supervisor(spawn, workers, folder.clock, on_death)
+        yield Supervisor(spawn, workers, folder.clock, on_end)
     finally:
         for process in started:
             if process.returncode is None:

@@ -8,8 +8,8 @@ import socket
 import ssl
 import sys
 from asyncio.subprocess import Process
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, closing, suppress
+from collections.abc import Callable
+from contextlib import closing, suppress
 from pathlib import Path
 
 import msgspec
@@ -24,7 +24,7 @@ BACKLOG = 1024
 PATIENCE_S = 12.0
 """How long processes that were asked to stop may take; a worker needs up to eight seconds."""
 ANSWER_S = 0.05
-SHOP_PORT = 8800
+LOOPBACK = "127.0.0.1"
 SLOTS = 32
 """Requests a worker has in flight at most; of a run it is the run's concurrency at most."""
 ALLOW_PRIVATE = "SMARTSPIDER_ALLOW_PRIVATE"
@@ -37,6 +37,8 @@ class Post(msgspec.Struct, frozen=True):
     command: list[str]
     files: tuple[int, ...] = ()
     """Open files it inherits."""
+    is_silent: bool = False
+    """What it prints is no log."""
 
 
 class Staff:
@@ -46,7 +48,7 @@ class Staff:
         self,
         posts: list[Post],
         environment: dict[str, str],
-        on_death: Callable[[str, int], None],
+        on_end: Callable[[str, int], None],
         *,
         shows_logs: bool = False,
     ) -> None:
@@ -58,7 +60,7 @@ class Staff:
             self._spawn,
             len(posts),
             SystemClock(),
-            lambda number, code: on_death(posts[number].name, code),
+            lambda number, code: on_end(posts[number].name, code),
             is_lasting=True,
         )
 
@@ -80,7 +82,7 @@ class Staff:
         process = await asyncio.create_subprocess_exec(
             *post.command,
             stdin=asyncio.subprocess.PIPE,
-            stdout=self._output,
+            stdout=asyncio.subprocess.DEVNULL if post.is_silent else self._output,
             start_new_session=True,
             pass_fds=post.files,
             env=self._environment,
@@ -150,34 +152,20 @@ def _trusting() -> ssl.SSLContext:
     return context
 
 
-@asynccontextmanager
-async def demo_shop() -> AsyncIterator[str]:
-    """The bundled shop as a process, at its usual port if that is free; its address."""
-    command = [sys.executable, "-m", "smartspider.demo.shop", "--port", str(_free_or_any(SHOP_PORT))]
-    process = await asyncio.create_subprocess_exec(
-        *command,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        start_new_session=True,
-    )
-    assert process.stdin is not None  # noqa: S101 - it is a pipe
-    assert process.stdout is not None  # noqa: S101 - it is a pipe
-    try:
-        line = (await process.stdout.readline()).decode()
-        yield line.removeprefix("listening on ").strip()
-    finally:
-        process.stdin.close()
-        await process.wait()
-
-
-def _free_or_any(port: int) -> int:
+def shop_post(port: int) -> tuple[Post, str]:
+    """The demo shop as one of the staff, at a port (0: any that is free), and its authority."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return 0
-        return port
+            probe.bind((LOOPBACK, port))
+        except OSError as error:
+            raise SettingInvalid(
+                f"port {port}, where the demo shop would be, is taken: {error.strerror or error}",
+                hint="stop what is there, or choose another one with --demo-port",
+            ) from error
+        chosen = probe.getsockname()[1]
+    command = [sys.executable, "-m", "smartspider.demo.shop", "--port", str(chosen)]
+    return Post("the demo shop", command, is_silent=True), f"{LOOPBACK}:{chosen}"
 
 
 def environment(allow: str = "") -> dict[str, str]:

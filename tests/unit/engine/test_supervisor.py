@@ -22,6 +22,7 @@ class Stable:
         self.scripts: dict[int, list[str]] = {}
         self.started: list[Process] = []
         self.deaths: list[tuple[int, int]] = []
+        self.leavers: list[int] = []
         self.lives_s = 0.0
         self.spawned = asyncio.Event()
         self.died = asyncio.Event()
@@ -34,13 +35,16 @@ class Stable:
         await self.clock.advance(self.lives_s)
         return process
 
-    def on_death(self, number: int, code: int) -> None:
+    def on_end(self, number: int, code: int) -> None:
+        if code == 0:
+            self.leavers.append(number)
+            return
         self.deaths.append((number, code))
         self.died.set()
 
     def supervisor(self, *, is_lasting: bool = False, **scripts: list[str]) -> Supervisor:
         self.scripts = {int(name[1:]): list(script) for name, script in scripts.items()}
-        return Supervisor(self.spawn, len(scripts), self.clock, self.on_death, is_lasting=is_lasting)
+        return Supervisor(self.spawn, len(scripts), self.clock, self.on_end, is_lasting=is_lasting)
 
     async def until_started(self, count: int) -> None:
         while len(self.started) < count:
@@ -61,6 +65,7 @@ async def stable() -> AsyncIterator[Stable]:
 async def test_workers_that_end_in_good_order_are_not_started_again(stable: Stable) -> None:
     await stable.supervisor(w0=["exit 0"], w1=["exit 0"]).run()
     assert len(stable.started) == 2
+    assert sorted(stable.leavers) == [0, 1]
     assert stable.deaths == []
 
 
