@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator
 
 import msgspec
@@ -19,8 +18,6 @@ from smartspider.views.listed import Listed
 from smartspider.views.logs import LogView, log_view
 
 TAIL_PIECE = 200
-MOST_PAGES = 20
-"""Searches one call makes for a page that is not full; then it answers with where to go on."""
 
 
 class LogQuestion(msgspec.Struct, frozen=True):
@@ -60,15 +57,8 @@ async def filter_of(tasks: TaskStore, asked: LogQuestion) -> LogFilter:
 
 async def search(logs: LogStore, only: LogFilter, *, cursor: str | None, limit: int) -> Listed[LogView]:
     """Lines, newest first. A page may have fewer than `limit` although there are more: `next` says so."""
-    before, found = place_of(cursor), list[LogView]()
-    for _ in range(MOST_PAGES):
-        page = await logs.before(only, before=before, limit=limit - len(found))
-        found += map(log_view, page.lines)
-        before = page.next
-        if before is None or len(found) >= limit:
-            break
-        await asyncio.sleep(0)
-    return Listed(found, None if before is None else str(before))
+    page = await logs.before(only, before=place_of(cursor), limit=limit)
+    return Listed([log_view(line) for line in page.lines], None if page.next is None else str(page.next))
 
 
 async def tail(

@@ -20,7 +20,7 @@ SQL = statements.load("logs.sql")
 
 LOOKED_AT = 2_000
 """Lines a search without marks looks at."""
-MARKS_LOOKED_AT = 20_000
+MARKS_LOOKED_AT = 50_000
 """Lines whose marks a search for several at once looks at: it reads numbers, not lines."""
 DISORDER_S = 300.0
 """A line may be written so much later than it happened; one that waited longer is told as if it had not."""
