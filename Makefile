@@ -4,6 +4,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 CORES ?= 2
 SETUP := $(PYTHON) scripts/bootstrap.py
+# Tests begin many processes: what they import is compiled once.
+unexport PYTHONDONTWRITEBYTECODE
 SECTION = @printf '\n== %s ==\n'
 
 .DEFAULT_GOAL := help
@@ -38,9 +40,9 @@ test: lint ## everything: lint, types, imports and all tests but the long ones
 	$(SECTION) 'pytest (real processes, one at a time)'
 	@$(BIN)/pytest -m "alone and not soak"
 
-check: lint ## the fast inner loop: like test, without simulation and real processes
+check: lint ## the fast inner loop: like test, without simulation, fuzzing and real processes
 	$(SECTION) 'pytest (fast)'
-	@$(BIN)/pytest -q -n $(CORES) -m "not soak and not acceptance" --ignore tests/simulation
+	@$(BIN)/pytest -q -n $(CORES) -m "not soak and not acceptance and not thorough" --ignore tests/simulation
 
 lint: setup-dev
 	$(SECTION) 'ruff check'

@@ -276,6 +276,10 @@ def test_a_schedule_is_kept(ground: Ground, place: Terminal, name: str) -> None:
     schedule = made["id"]
     assert place.json("schedule", "show", schedule)["task"] == name
     assert place.json("schedule", "next", schedule) == made["next_times"]
+    assert f"  {name}  0 6 * * *" in place.run("schedule", "list", "--task", name).out
+    berlin = place.run("schedule", "next", "--cron", "0 6 1 1 *", "--timezone", "Europe/Berlin").out
+    assert "-01-01T05:00:00.000Z" in berlin
+    assert "-01-01 06:00:00 Europe/Berlin" in berlin
     assert not place.json("schedule", "pause", schedule)["enabled"]
     assert place.json("schedule", "resume", schedule)["enabled"]
     run = place.json("schedule", "fire", schedule)["run_id"]

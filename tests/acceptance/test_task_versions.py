@@ -106,7 +106,7 @@ def test_a_run_keeps_the_version_it_began_with(workshop: Workshop) -> None:
     assert versions == [1, 2, 3]
     assert "run 1 of titles (version 1): completed" in workshop.run("run", "show", 1).out
     listed = workshop.run("run", "list", "--json").expect(0).json
-    assert [(one["run_id"], one["task"], one["task_version"]) for one in listed] == [
+    assert [(one["run_id"], one["task"], one["version"]) for one in listed] == [
         ("3", "titles", 3),
         ("2", "titles", 2),
         ("1", "titles", 1),

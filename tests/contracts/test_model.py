@@ -367,4 +367,4 @@ LedgerMachine.TestCase.settings = settings(
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
-TestLedgerModel = LedgerMachine.TestCase
+TestLedgerModel = pytest.mark.thorough(LedgerMachine.TestCase)

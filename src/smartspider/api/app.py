@@ -5,11 +5,14 @@ from __future__ import annotations
 import importlib
 
 from fastapi import APIRouter, FastAPI
-from fastapi.routing import APIRoute
+from fastapi.routing import APIRoute, APIWebSocketRoute
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from smartspider import __version__
 from smartspider.api import docs, problems, security, timing
+from smartspider.api.declared import guard
 from smartspider.api.document import document
 from smartspider.wiring.house import House
 
@@ -55,6 +58,7 @@ def create_app(house: House) -> FastAPI:
     for name in ROUTES:
         _add(app, importlib.import_module(f"smartspider.api.routes.{name}").router)
     app.add_route("/api/docs", docs.page, include_in_schema=False)
+    app.add_route("/", _front, include_in_schema=False)
     app.openapi = lambda: document(app)  # type: ignore[method-assign]  # FastAPI's way to have one's own
     return app
 
@@ -64,7 +68,14 @@ def _add(app: FastAPI, router: APIRouter) -> None:
     for route in router.routes:
         if isinstance(route, APIRoute):
             route.operation_id = route.name
+        if isinstance(route, APIRoute | APIWebSocketRoute):
+            guard(route)
         app.router.routes.append(route)
+
+
+async def _front(_request: Request) -> Response:
+    """Whoever opens the address of the server sees what can be done there."""
+    return RedirectResponse("/api/docs", 307)
 
 
 class WithoutSlash:

@@ -15,6 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from smartspider.api import meant
 from smartspider.core import errors
 from smartspider.views.problem import ProblemView, Wrong, problem_of
 
@@ -46,7 +47,10 @@ CODES = {
 }
 MOST_WRONG = 100
 """Mistakes told at once."""
+MOST_HINTS = 20
+"""Looking for what was meant takes a while."""
 LONGEST = 2000
+UNKNOWN_KEY = "extra_forbidden"
 
 _log = logging.getLogger(__name__)
 
@@ -113,9 +117,15 @@ def told(error: errors.SmartSpiderError) -> Response:
     return show(problem_of(error, status, title), headers)
 
 
-async def _not_valid(_request: Request, error: Exception) -> Response:
+async def _not_valid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
-    wrong = [_wrong(one) for one in error.errors()[:MOST_WRONG]]
+    found = error.errors()[:MOST_WRONG]
+    if found and found[0]["type"] == "json_invalid":
+        return show(_not_json(found[0], error.body))
+    wrong = [_wrong(one) for one in found]
+    for at, one in enumerate(found[:MOST_HINTS]):
+        if one["type"] == UNKNOWN_KEY:
+            wrong[at] = msgspec.structs.replace(wrong[at], hint=_key_hint(request, list(one["loc"])))
     first = wrong[0] if wrong else Wrong("", "the request is not valid")
     detail = f"{first.path}: {first.message}" if first.path else first.message
     return show(ProblemView("Not valid", 422, "request_invalid", detail, first.hint, errors=wrong))
@@ -124,14 +134,36 @@ async def _not_valid(_request: Request, error: Exception) -> Response:
 def _wrong(one: Any) -> Wrong:
     """Where it stands and what is wrong, in the words of task files: `fields[0].name`."""
     where, *parts = one["loc"]
-    if one["type"] == "json_invalid":
-        return Wrong("", f"the body is not JSON: {one.get('ctx', {}).get('error', 'it cannot be read')}")
     path = ""
     for part in parts:
         path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
     message = str(one["msg"]).removeprefix("Value error, ")
+    if one["type"] == UNKNOWN_KEY and parts:
+        message = f"unknown key {str(parts[-1])[: meant.LONGEST]!r}"
     hint = "" if where == "body" else f"it is read from the {where}"
     return Wrong(path[:LONGEST] or str(where), message[:LONGEST], hint)
+
+
+def _not_json(one: Any, body: Any) -> ProblemView:
+    """Says where the reading stopped; the reader of FastAPI knows the position, that of pydantic the line."""
+    reason = str(one.get("ctx", {}).get("error") or one["msg"]).removeprefix("Invalid JSON: ")
+    reason = reason[:1].lower() + reason[1:]
+    if isinstance(body, str) and isinstance(one["loc"][-1], int):
+        position = one["loc"][-1]
+        line, column = body.count("\n", 0, position) + 1, position - body.rfind("\n", 0, position)
+        reason = f"{reason} at line {line} column {column}"
+    message = f"the body is not JSON: {reason[:LONGEST]}"
+    hint = "send JSON, with `Content-Type: application/json`"
+    return ProblemView("Not readable", 400, CODES[400], message, hint, errors=[Wrong("", message, hint)])
+
+
+def _key_hint(request: Request, location: list[int | str]) -> str:
+    """What may have been meant by an unknown key, where the route says what its body is."""
+    where, *parts = location
+    field = getattr(request.scope.get("route"), "body_field", None)
+    if where != "body" or field is None or not parts:
+        return ""
+    return meant.near(str(parts[-1]), meant.keys_at(field.field_info.annotation, parts[:-1]))
 
 
 async def _of_http(request: Request, error: Exception) -> Response:

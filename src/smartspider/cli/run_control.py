@@ -102,8 +102,7 @@ def stall(run_id: str, place: Place, *, as_json: bool) -> None:
         return
     tell(found.summary)
     for cause in found.causes:
-        until = f" until {cause.until}" if cause.until else ""
-        tell(f"  {cause.what}{until}")
+        tell(f"  {cause.what}")
         tell(f"    try: {cause.advice}")
 
 

@@ -7,37 +7,7 @@ from typing import Any
 import msgspec
 
 from smartspider.cli.output import count
-from smartspider.core.moments import iso_moment
 from smartspider.views.runs import MetricsView, ReceiptView, RunView
-
-
-def summary(run: RunView) -> dict[str, Any]:
-    """The summary of `crawl`, which task it was, and the rest of what is told about a run."""
-    short: dict[str, Any] = {
-        "run_id": run.run_id,
-        "state": run.state,
-        "reason": run.reason,
-        "pages": run.success_count,
-        "items": run.items,
-        "failed": run.fail_count,
-        "missing": run.missing_count,
-        "duplicates": run.duplicates,
-        "rejected": run.rejected,
-        "duration_s": duration_s(run),
-        "outputs": [],
-        "task": run.task,
-        "task_id": run.task_id,
-        "task_version": run.version,
-    }
-    return {**short, **msgspec.structs.asdict(run)}
-
-
-def duration_s(run: RunView) -> float:
-    """From its start to its end; 0 while there is none."""
-    if run.started_at is None or run.finished_at is None:
-        return 0.0
-    took = iso_moment(run.finished_at) - iso_moment(run.started_at)
-    return round(took.total_seconds(), 3)
 
 
 def details(run: MetricsView, receipt: ReceiptView) -> dict[str, Any]:

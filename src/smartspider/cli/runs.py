@@ -28,13 +28,12 @@ def list_runs(
     from functools import partial
 
     from smartspider.cli.output import print_json, tell
-    from smartspider.cli.run_view import summary
 
     runs = place.do(
         lambda office: first(partial(office.list_runs, task_id=task, state=states), limit), task=task
     )
     if as_json:
-        print_json([summary(one) for one in runs])
+        print_json(runs)
         return
     for one in runs:
         done = f"{one.success_count} pages  {one.items} items"

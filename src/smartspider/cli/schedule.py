@@ -12,7 +12,7 @@ from smartspider.cli.place import JSON, Place, first, placed
 
 if TYPE_CHECKING:
     from smartspider.cli.place import Office
-    from smartspider.views.schedules import ScheduleDetail, ScheduleView
+    from smartspider.views.schedules import PreviewedTimes, ScheduleDetail, ScheduleView
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -84,7 +84,7 @@ def list_schedules(task: str | None, place: Place, *, as_json: bool) -> None:
         return
     for one in found:
         stands = "  in the task itself" if one.of_task else ""
-        tell(f"{one.id:>4}  task {one.task_id}  {_when(one)}  {_next(one)}{stands}")
+        tell(f"{one.id:>4}  {one.task}  {_when(one)}  {_next(one)}{stands}")
 
 
 @schedule.command()
@@ -172,17 +172,17 @@ def next_times(schedule_id: str | None, place: Place, *, as_json: bool, **said: 
     if (schedule_id is None) == (not words):
         raise click.UsageError("Give the ID of a schedule, or a rule with --cron, --every or --at.")
 
-    async def look(office: Office) -> list[str]:
+    async def look(office: Office) -> ScheduleDetail | PreviewedTimes:
         if schedule_id is not None:
-            return (await office.get_schedule(schedule_id)).next_times
-        return (await office.preview_schedule(**words)).next_times
+            return await office.get_schedule(schedule_id)
+        return await office.preview_schedule(**words)
 
-    times = place.do(look)
+    found = place.do(look)
     if as_json:
-        print_json(times)
+        print_json(found.next_times)
         return
-    for at in times:
-        tell(at)
+    for at in found.next_times:
+        tell(at + _local(at, found.timezone))
 
 
 @schedule.command()
@@ -197,6 +197,17 @@ def fire(schedule_id: str, place: Place, *, as_json: bool) -> None:
     if as_json:
         print_json(fired)
     say(f"run {fired.run_id} is started")
+
+
+def _local(at: str, timezone: str) -> str:
+    """The same moment as the clocks there show it; nothing where that is told already."""
+    from zoneinfo import ZoneInfo
+
+    from smartspider.core.moments import iso_moment
+
+    if timezone == "UTC":
+        return ""
+    return f"  {iso_moment(at).astimezone(ZoneInfo(timezone)).strftime('%a %Y-%m-%d %H:%M:%S')} {timezone}"
 
 
 def _words(said: dict[str, Any]) -> Any:

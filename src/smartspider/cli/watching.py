@@ -91,24 +91,14 @@ def _figures(event: LiveEvent) -> Figures | None:
     if event.event not in (STATUS, PROGRESS):
         return None
     data: dict[str, Any] = msgspec.json.decode(event.data)
-    if event.event == STATUS:
-        return Figures(
-            done=data["success_count"],
-            items=data["items"],
-            in_flight=data["in_flight"],
-            open=data["queued"] + data["in_flight"],
-            total=data["total"],
-            failed=data["fail_count"],
-            retries=data["retry_count"],
-        )
     return Figures(
-        done=data["done"],
+        done=data["success_count"],
         items=data["items"],
         in_flight=data["in_flight"],
-        open=data["open"],
+        open=data["queued"] + data["in_flight"],
         total=data["total"],
-        failed=data["dead"] + data["broken"],
-        retries=data["retries"],
+        failed=data["fail_count"],
+        retries=data["retry_count"],
     )
 
 

@@ -118,7 +118,8 @@ class Connection:
                 allow_redirects=False,
             ) as answer:
                 if answer.status >= 300 and answer.status not in also:
-                    raise error_of(answer.status, await answer.read(), answer.headers.get("Retry-After"))
+                    retry_after = answer.headers.get("Retry-After")
+                    raise error_of(answer.status, await answer.read(), retry_after, server=self.url)
                 yield answer
 
     @asynccontextmanager
@@ -183,7 +184,7 @@ class _translated:  # noqa: N801 - used like a function
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, aiohttp.WSServerHandshakeError):
             retry_after = None if error.headers is None else error.headers.get("Retry-After")
-            raise error_of(error.status, b"", retry_after) from error
+            raise error_of(error.status, b"", retry_after, server=self._url) from error
         if isinstance(error, aiohttp.ClientError | TimeoutError | OSError):
             raise ServerUnreachable(
                 f"the server {self._url} does not answer: {str(error) or type(error).__name__}",

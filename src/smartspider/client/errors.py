@@ -28,14 +28,19 @@ _BY_STATUS: dict[int, type[errors.SmartSpiderError]] = {
 _LONGEST_RETRY_AFTER_S = 86_400.0
 
 
-def error_of(status: int, body: bytes, retry_after: str | None = None) -> errors.SmartSpiderError:
-    """The error that an answer tells of."""
+def error_of(
+    status: int, body: bytes, retry_after: str | None = None, *, server: str = ""
+) -> errors.SmartSpiderError:
+    """The error that an answer of a server (its address) tells of.
+
+    What is no problem of ours was said by something else. Only a WebSocket that is refused has no body.
+    """
     try:
         problem = _decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
+        if status != 429 and (body or status == 503 or status not in _BY_STATUS):
+            return _of_something_else(status, server)
         problem = ProblemView("", status, "", f"the server answered {status}", _hint(status))
-        if status == 503:  # of something that stands before the server
-            return errors.ServerUnreachable(problem.detail, hint=problem.hint)
     if status == 429:
         return errors.TooMany(problem.detail, retry_after_s=_seconds(retry_after), hint=problem.hint)
     kind = KINDS.get(problem.code) or _BY_STATUS.get(status, errors.SmartSpiderError)
@@ -43,6 +48,13 @@ def error_of(status: int, body: bytes, retry_after: str | None = None) -> errors
         wrong = tuple(errors.Problem(one.path, one.message, one.hint) for one in problem.errors)
         return errors.TaskInvalid(problem.detail, wrong, hint=problem.hint)
     return kind(problem.detail, hint=problem.hint)
+
+
+def _of_something_else(status: int, server: str) -> errors.ServerUnreachable:
+    return errors.ServerUnreachable(
+        f"{server or 'the server'} did not answer as a SmartSpider server does ({status})",
+        hint="check the address (--server, SMARTSPIDER_SERVER): is this a SmartSpider server?",
+    )
 
 
 def _hint(status: int) -> str:

@@ -27,8 +27,10 @@ class Portal:
         if self.is_closed or threading.current_thread() is self._thread:
             work.close()
             raise RuntimeError("the client is closed, or used in its own loop")
-        future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._started())
+        future: Future[T] = Future()  # here before the work begins: no interrupt can come in between
+        loop = self._started()
         try:
+            loop.call_soon_threadsafe(_begin, work, future)
             return future.result()
         finally:
             future.cancel()  # does nothing when it is done
@@ -48,6 +50,31 @@ class Portal:
                 self._thread = threading.Thread(target=_serve, args=(self._loop,), name=name, daemon=True)
                 self._thread.start()
             return self._loop
+
+
+def _begin(work: Coroutine[Any, Any, T], future: Future[T]) -> None:
+    """Begin what somebody waits for, and end it when nobody does any more."""
+    loop = asyncio.get_running_loop()
+    task = loop.create_task(work)
+
+    def tell(task: asyncio.Task[T]) -> None:
+        if task.cancelled():
+            future.cancel()
+            return
+        error = task.exception()
+        if not future.set_running_or_notify_cancel():
+            return
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(task.result())
+
+    def end(future: Future[T]) -> None:
+        if future.cancelled():
+            loop.call_soon_threadsafe(task.cancel)
+
+    task.add_done_callback(tell)
+    future.add_done_callback(end)
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:

@@ -10,6 +10,9 @@ NoticeName = Literal["run.finished", "run.failed", "run.paused", "run.few_rows"]
 NOTICES: tuple[NoticeName, ...] = get_args(NoticeName)
 NoticeKind = Literal["webhook", "email"]
 
+SET_MAIL = "set SMARTSPIDER_SMTP_URL and SMARTSPIDER_MAIL_FROM where the server is started"
+"""What to do where email is asked for and no mail server is known."""
+
 
 class NoticeTarget(msgspec.Struct, frozen=True):
     """Where notices go. `task_id` None: those of all tasks."""

@@ -108,6 +108,10 @@ class Run(msgspec.Struct, frozen=True):
     task_id: int = 0
     task_version: int = 0
     started_by: str = ""
+    active_s: float = 0.0
+    """Seconds it worked, up to `resumed_at` where it works now."""
+    resumed_at: float | None = None
+    """Since when it works without a break."""
     tuning: bytes | None = None
     """Knobs turned since it was made (`core.tuning`, JSON); None: none."""
     revision: int = 0

@@ -37,7 +37,7 @@ class Standing(msgspec.Struct, frozen=True):
     resumed_at: float | None
     """Since when it is running without a break."""
     earlier: Mark | None
-    """Half a minute ago, or at the oldest moment that is known."""
+    """Half a minute ago, when it last went on if that is later, or at the oldest moment that is known."""
     workers: int
     """That serve it."""
     queues: list[HostQueue]
@@ -86,6 +86,13 @@ class Share(msgspec.Struct, frozen=True):
     in_flight: int
 
 
+class Failing(msgspec.Struct, frozen=True):
+    """A host that requests wait to be sent to again, and what went wrong the last time."""
+
+    host: str
+    reason: str
+
+
 class Situation(msgspec.Struct, frozen=True):
     """Everything that decides whether a run moves."""
 
@@ -97,6 +104,8 @@ class Situation(msgspec.Struct, frozen=True):
     oldest: list[HeldRequest]
     """What was handed out first."""
     shares: list[Share]
+    failing: list[Failing] = []
+    """Where what comes back first goes to; a few hosts, each once."""
 
 
 class SendMark(msgspec.Struct, frozen=True):

@@ -9,6 +9,7 @@ from smartspider.core.errors import NotAllowed
 from smartspider.core.runs import Run
 from smartspider.core.tasks import TaskRecord
 from smartspider.fetch.addresses import AddressPolicy
+from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.frontier import Frontier
 from smartspider.interfaces.insight import Insight
 from smartspider.interfaces.store import Store
@@ -18,7 +19,7 @@ from smartspider.services.newest import newest_run
 
 
 class Desk(msgspec.Struct, frozen=True):
-    """Store, tasks and workers, and the addresses that the installation opens."""
+    """Store, tasks and workers, the addresses that the installation opens, and the time."""
 
     store: Store
     tasks: TaskStore
@@ -26,6 +27,7 @@ class Desk(msgspec.Struct, frozen=True):
     insight: Insight
     workers: WorkerRegistry
     policy: AddressPolicy
+    clock: Clock
 
     async def run_to_change(self, principal: Principal, run_id: int) -> Run:
         """A run that the principal may change: runs belong to the owner of their task."""

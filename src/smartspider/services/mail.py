@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from smartspider.core.errors import SettingInvalid, Undelivered
-from smartspider.core.notices import NoticeTarget
+from smartspider.core.notices import SET_MAIL, NoticeTarget
 from smartspider.services.post import Letter
 
 TIMEOUT_S = 10.0
@@ -70,9 +70,7 @@ class Mail:
     async def carry(self, target: NoticeTarget, letter: Letter) -> None:
         """Hand a letter in; beside the loop, for the mail library waits."""
         if self._server is None or not self._sender:
-            raise Undelivered(
-                "no mail server is set", hint="set SMARTSPIDER_SMTP_URL and SMARTSPIDER_MAIL_FROM"
-            )
+            raise Undelivered(f"no mail server is set; {SET_MAIL}")
         message = _message(self._sender, target.address, letter)
         try:
             await asyncio.to_thread(_hand_in, self._server, message)

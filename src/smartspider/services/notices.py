@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from smartspider.core.access import Principal, require
 from smartspider.core.errors import Problem, TaskInvalid, Undelivered
-from smartspider.core.notices import NoticeKind, NoticeName, NoticeTarget
+from smartspider.core.notices import SET_MAIL, NoticeKind, NoticeName, NoticeTarget
 from smartspider.core.tasks import TaskRecord
 from smartspider.core.urls import normal_url
 from smartspider.fetch.addresses import AddressPolicy
@@ -29,6 +31,15 @@ from smartspider.views.notices import (
 from smartspider.views.times import told_at
 
 LONGEST = 2000
+
+
+class Reach(msgspec.Struct, frozen=True):
+    """What notices can get to from here: by webhook these addresses, by email anybody or nobody."""
+
+    policy: AddressPolicy
+    has_mail: bool
+
+
 _MAIL = re.compile(r"[^\s@<>,;:\"'()\[\]\\]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.\-]{0,250}[A-Za-z0-9])?")
 
 
@@ -38,7 +49,7 @@ async def create(
     wanted: tuple[NoticeKind, str, Sequence[NoticeName]],
     task: TaskRecord | None,
     *,
-    policy: AddressPolicy,
+    reach: Reach,
     secret_of: Callable[[int], str],
 ) -> NoticeTargetMade:
     """A new target; the secret of a webhook is told this one time."""
@@ -46,7 +57,7 @@ async def create(
     kind, address, events = wanted
     target = await notices.add_target(
         kind,
-        _checked(kind, address, policy),
+        _checked(kind, address, reach),
         tuple(dict.fromkeys(events)),
         task_id=None if task is None else task.id,
         actor=principal.name,
@@ -104,16 +115,19 @@ async def try_out(
     return tested
 
 
-def _checked(kind: NoticeKind, address: str, policy: AddressPolicy) -> str:
+def _checked(kind: NoticeKind, address: str, reach: Reach) -> str:
     if len(address) > LONGEST:
         raise _wrong(f"is longer than {LONGEST} characters", "")
     if kind == "email":
         if _MAIL.fullmatch(address) is None:
             raise _wrong("is not an email address", "one address, like ann@example.com")
+        if not reach.has_mail:
+            reason = "is email, and no mail server is set"
+            raise TaskInvalid(f"the kind {reason}; {SET_MAIL}", (Problem("kind", reason, SET_MAIL),))
         return address
     if not address.lower().startswith(("http://", "https://")) or normal_url(address) is None:
         raise _wrong("is not an http(s) URL", "like https://hooks.example.com/smartspider")
-    refusal = policy.refuse_url(address)
+    refusal = reach.policy.refuse_url(address)
     if refusal is not None:
         raise refusal
     return address

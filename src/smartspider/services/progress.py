@@ -9,7 +9,7 @@ import msgspec
 from smartspider.core.runs import UNFINISHED, Counters
 from smartspider.interfaces.insight import HostQueue, Standing
 
-_SOONEST_S = 0.25
+_SOONEST_S = 1.0
 """Less time than this says nothing about a rate."""
 
 

@@ -29,20 +29,21 @@ from smartspider.views.runs import (
     Started,
     StatusView,
     WorkerShare,
+    counted,
 )
 from smartspider.views.times import told_at
 
 
-def run_view(run: Run) -> RunView:
+def run_view(run: Run, now: float) -> RunView:
     """A run in a list."""
-    return RunView(**_head(run))
+    return RunView(**_head(run, now))
 
 
 def status_view(standing: Standing) -> StatusView:
     """How a run stands."""
     eta = progress.eta(standing)
     return StatusView(
-        **_head(standing.run),
+        **_head(standing.run, standing.now),
         pages_per_s=progress.pages_per_s(standing),
         eta_s=eta.eta_s,
         eta_low_s=eta.low_s,
@@ -66,6 +67,7 @@ def status_without_run(task: TaskRecord) -> StatusView:
         created_at=told_at(task.created_at),
         started_at=None,
         finished_at=None,
+        duration_s=0.0,
         pages_per_s=0.0,
         eta_s=None,
         eta_low_s=None,
@@ -158,7 +160,8 @@ def receipt_view(run_id: int, hosts: list[HostReceipt]) -> ReceiptView:
     )
 
 
-def _head(run: Run) -> dict[str, Any]:
+def _head(run: Run, now: float) -> dict[str, Any]:
+    going_s = 0.0 if run.resumed_at is None else max(now - run.resumed_at, 0.0)
     return {
         "id": str(run.id),
         "run_id": str(run.id),
@@ -171,27 +174,14 @@ def _head(run: Run) -> dict[str, Any]:
         "created_at": told_at(run.created_at),
         "started_at": told_at(run.started_at),
         "finished_at": told_at(run.finished_at),
+        "duration_s": round(run.active_s + going_s, 3),
         **_counted(run.counters, run.in_flight),
     }
 
 
 def _counted(counters: Counters, in_flight: int) -> dict[str, Any]:
     return {
-        "total": counters.total,
-        "queued": max(counters.open - in_flight, 0),
-        "in_flight": in_flight,
-        "success_count": counters.done,
-        "fail_count": counters.failed,
-        "missing_count": counters.missing,
-        "skipped_count": counters.skipped,
-        "redirect_count": counters.redirect,
-        "retry_count": counters.retries,
-        "items": counters.items,
-        "rejected": counters.rejected,
-        "duplicates": counters.duplicates,
-        "updated": counters.updated,
-        "duplicate_urls": counters.duplicate_urls,
-        "bytes_read": counters.bytes_read,
+        **counted(counters, in_flight),
         "broken_count": counters.broken,
         "return_count": counters.returns,
         "late_count": counters.late,

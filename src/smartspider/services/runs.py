@@ -36,7 +36,8 @@ async def list_runs(
     found = await desk.store.list_runs(
         task_id=None if task is None else task.id, states=states, before=place_of(cursor), limit=limit + 1
     )
-    return page_of(found, limit, lambda run: run.id, run_views.run_view)
+    now = desk.clock.now()
+    return page_of(found, limit, lambda run: run.id, lambda run: run_views.run_view(run, now))
 
 
 async def failures(desk: Desk, run_id: int, *, cursor: str | None, limit: int) -> Listed[FailureView]:

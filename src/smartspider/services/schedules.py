@@ -38,7 +38,10 @@ async def find(
     """Schedules of a task or of all, oldest first."""
     of = None if task is None else task.id
     found = await table.schedules.find(task_id=of, after=place_of(cursor) or 0, limit=limit + 1)
-    return page_of(found, limit, lambda one: one.id, schedule_view)
+    names = {one: (await table.tasks.get(one)).name for one in {each.task_id for each in found}}
+    return page_of(
+        found, limit, lambda one: one.id, lambda one: schedule_view(one, names.get(one.task_id, ""))
+    )
 
 
 async def firings(

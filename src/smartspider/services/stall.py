@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import msgspec
 
+from smartspider.core.redaction import without_userinfo
 from smartspider.core.runs import GUARD, LIMIT, UNFINISHED, Run
 from smartspider.core.workers import WorkerRecord
-from smartspider.interfaces.insight import GateStatus, Situation
+from smartspider.interfaces.insight import Failing, GateStatus, Situation
 from smartspider.services import gate_causes
 from smartspider.services.desk import Desk
 from smartspider.services.knobs import knobs_of
@@ -21,6 +22,7 @@ SILENT_S = 45.0
 FRESH_S = 10.0
 """A run that went on this recently has not had its chance yet."""
 GATES_LOOKED_AT = 200
+LONGEST_REASON = 200
 
 
 class Scene(msgspec.Struct, frozen=True):
@@ -157,10 +159,20 @@ def _work(scene: Scene) -> tuple[list[Cause], bool]:
 def _later(scene: Scene) -> Cause:
     due_at, count = scene.situation.next_due_at or scene.now, scene.situation.waiting
     many = "1,000 or more" if count >= 1000 else str(count)
+    failing = scene.situation.failing
+    where = "; ".join(_failed(one) for one in failing[:3])
     what = (
         f"all that is left ({many}) waits to be tried again, the first in {max(due_at - scene.now, 0):.0f} s"
+        f"{f': {where}' if where else ''}"
     )
-    return Cause("waiting_for_retry", what, "wait, or look at the failures of the run", told_at(due_at))
+    advice = "wait; if that does not pass, look whether the host is well, or cancel the run"
+    return Cause("waiting_for_retry", what, advice, told_at(due_at), [one.host for one in failing])
+
+
+def _failed(one: Failing) -> str:
+    """Where something failed, and why it did the last time."""
+    reason = without_userinfo(one.reason)[:LONGEST_REASON]
+    return f"{one.host} failed with {reason}" if reason else one.host
 
 
 def _opens_soon(scene: Scene, closed: Sequence[gate_causes.Closed]) -> bool:

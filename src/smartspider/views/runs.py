@@ -4,8 +4,29 @@ from __future__ import annotations
 
 import msgspec
 
-from smartspider.core.runs import RunState
+from smartspider.core.runs import Counters, RunState
 from smartspider.views.preview import StepView
+
+
+def counted(counters: Counters, in_flight: int) -> dict[str, int]:
+    """What a run counted, by the names it is told by everywhere: in answers and in events."""
+    return {
+        "total": counters.total,
+        "queued": max(counters.open - in_flight, 0),
+        "in_flight": in_flight,
+        "success_count": counters.done,
+        "fail_count": counters.failed,
+        "missing_count": counters.missing,
+        "skipped_count": counters.skipped,
+        "redirect_count": counters.redirect,
+        "retry_count": counters.retries,
+        "items": counters.items,
+        "rejected": counters.rejected,
+        "duplicates": counters.duplicates,
+        "updated": counters.updated,
+        "duplicate_urls": counters.duplicate_urls,
+        "bytes_read": counters.bytes_read,
+    }
 
 
 class RunView(msgspec.Struct, frozen=True):
@@ -48,6 +69,8 @@ class RunView(msgspec.Struct, frozen=True):
     created_at: str
     started_at: str | None
     finished_at: str | None
+    duration_s: float
+    """Seconds it worked; the time it rested is not among them."""
 
 
 class StatusView(RunView, frozen=True):

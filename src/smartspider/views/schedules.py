@@ -15,6 +15,7 @@ class ScheduleView(msgspec.Struct, frozen=True):
 
     id: str
     task_id: str
+    task: str
     cron: str | None
     every_s: float | None
     at: str | None
@@ -38,7 +39,6 @@ class ScheduleView(msgspec.Struct, frozen=True):
 class ScheduleDetail(ScheduleView, frozen=True):
     """A schedule, and the next times it is due."""
 
-    task: str
     next_times: list[str]
 
 
@@ -68,21 +68,22 @@ class Fired(msgspec.Struct, frozen=True):
     schedule_id: str
 
 
-def schedule_view(schedule: Schedule) -> ScheduleView:
+def schedule_view(schedule: Schedule, task: str) -> ScheduleView:
     """A schedule in a list."""
-    return ScheduleView(**_told(schedule))
+    return ScheduleView(**_told(schedule, task))
 
 
 def schedule_detail(schedule: Schedule, task: str, times: list[float]) -> ScheduleDetail:
     """A schedule by itself."""
-    return ScheduleDetail(**_told(schedule), task=task, next_times=[told_at(at) for at in times])
+    return ScheduleDetail(**_told(schedule, task), next_times=[told_at(at) for at in times])
 
 
-def _told(schedule: Schedule) -> dict[str, Any]:
+def _told(schedule: Schedule, task: str) -> dict[str, Any]:
     rule = schedule.rule
     return {
         "id": str(schedule.id),
         "task_id": str(schedule.task_id),
+        "task": task,
         "cron": rule.cron,
         "every_s": rule.every_s,
         "at": told_at(rule.at),

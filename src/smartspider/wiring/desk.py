@@ -17,4 +17,5 @@ def desk_of(folder: DataFolder, settings: Settings) -> Desk:
         insight=folder.insight,
         workers=folder.workers,
         policy=server_policy(settings),
+        clock=folder.clock,
     )

@@ -63,13 +63,28 @@ async def serving(house: House) -> AsyncIterator[str]:
     config = uvicorn.Config(
         create_app(house), port=0, log_config=None, lifespan="on", ws="websockets-sansio", proxy_headers=False
     )
+    config.load()
     server = uvicorn.Server(config)
-    task = asyncio.create_task(server.serve())
-    while not server.started:
-        assert not task.done(), "the server did not start"
-        await asyncio.sleep(0.001)
+    server.lifespan = config.lifespan_class(config)
+    await server.startup()
+    await server.on_tick(0)
     try:
         yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     finally:
-        server.should_exit = True
-        await task
+        await _stop(server)
+
+
+async def _stop(server: uvicorn.Server) -> None:
+    """What the server does at its end, without the tenths of a second that it sleeps meanwhile."""
+    for listening in server.servers:
+        listening.close()
+    state = server.server_state
+    for connection in list(state.connections):
+        connection.shutdown()
+    while True:
+        if not state.connections and not state.tasks:
+            break
+        await asyncio.sleep(0.001)
+    for listening in server.servers:
+        await listening.wait_closed()
+    await server.lifespan.shutdown()

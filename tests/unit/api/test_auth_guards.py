@@ -33,7 +33,8 @@ async def test_large_bodies_are_refused(tmp_path: Path) -> None:
         for path in ("/api/tokens", "/api/users", "/api/tasks", "/api/auth/token"):
             answer = (await api("POST", path, data=pieces(11), headers=chunked)).expect(413)
             assert answer.json["code"] == "too_large", path
-            (await api("POST", path, data=pieces(10), headers=chunked)).expect(422)
+            is_task = path == "/api/tasks"
+            (await api("POST", path, data=pieces(10), headers=chunked)).expect(422 if is_task else 400)
 
 
 async def test_an_odd_length_is_refused(api: Caller) -> None:

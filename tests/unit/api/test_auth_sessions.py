@@ -70,8 +70,8 @@ async def test_other_bodies_are_refused(api: Caller) -> None:
     somebody = api.with_token(None)
     for kind, body, status in (
         ("text/plain", b"x", 415),
-        ("application/json", b"{", 422),
-        ("application/json", b'{"username": "\xff"}', 422),
+        ("application/json", b"{", 400),
+        ("application/json", b'{"username": "\xff"}', 400),
         (FORM["Content-Type"], b"username=%FF&password=%FF", 401),
         (FORM["Content-Type"], b"\xff=1", 400),
         (FORM["Content-Type"], b"&".join(b"a=1" for _ in range(30)), 400),

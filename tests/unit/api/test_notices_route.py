@@ -2,13 +2,46 @@
 
 from __future__ import annotations
 
-import pytest
-from tests.unit.api.asking import Caller
+from collections.abc import AsyncIterator
+from pathlib import Path
 
-from smartspider.wiring.house import House
+import aiohttp
+import msgspec
+import pytest
+from tests.unit.api.asking import ADMIN_TOKEN, SETTINGS, Caller, serving
+
+from smartspider.wiring.house import House, open_house
 
 HOOK = {"kind": "webhook", "address": "https://hooks.example.com/in?key=hidden", "events": ["run.failed"]}
 MAIL = {"kind": "email", "address": "ann@example.com", "events": ["run.finished", "run.few_rows"]}
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    """One with a mail server in its settings, at which nobody listens."""
+    settings = msgspec.structs.replace(
+        SETTINGS, smtp_url="smtp://127.0.0.1:1", mail_from="spider@example.com"
+    )
+    async with open_house(tmp_path / "data", settings) as opened:
+        yield opened
+
+
+async def test_email_is_refused_where_no_mail_server_is_set(tmp_path: Path) -> None:
+    async with (
+        open_house(tmp_path / "other", SETTINGS) as other,
+        serving(other) as base,
+        aiohttp.ClientSession() as session,
+    ):
+        api = Caller(session, base, ADMIN_TOKEN)
+        problem = (await api.post("/api/notices", MAIL)).expect(422).json
+        assert "SMARTSPIDER_SMTP_URL" in problem["detail"]
+        assert [one["path"] for one in problem["errors"]] == ["kind"]
+        assert (await api.get("/api/notices")).expect(200).json["items"] == []
+        target = await other.folder.notices.add_target(
+            "email", "ann@example.com", ("run.failed",), task_id=None, actor="ann"
+        )
+        tried = (await api.post(f"/api/notices/{target.id}/test")).expect(200).json
+        assert (tried["delivered"], "SMARTSPIDER_SMTP_URL" in tried["error"]) == (False, True)
 
 
 async def test_the_secret_of_a_webhook_is_told_once(api: Caller, house: House) -> None:

@@ -138,4 +138,4 @@ async def test_what_is_wrong_with_a_body_is_named_by_its_key(api: Caller) -> Non
     half = (await api.post("/api/preview", {"url": "http://x.example/", "nonsense\ud800": 1})).expect(422)
     assert half.json["errors"]
     broken = await api("POST", "/api/preview", data=b"{", headers={"Content-Type": "application/json"})
-    assert "not JSON" in broken.expect(422).json["detail"]
+    assert "not JSON" in broken.expect(400).json["detail"]

@@ -252,8 +252,8 @@ async def test_heavy_work_beyond_what_is_possible_is_put_off(house: House, api: 
     with ExitStack() as stack:
         for _ in range(AT_ONCE):
             stack.enter_context(house.exports.slots.taken())
-        for method, path in (("GET", "diff"), ("POST", "export")):
-            answer = (await api(method, f"/api/results/{path}?run_id={run.id}&with={run.id}")).expect(429)
+        for method, path in (("GET", f"diff?with={run.id}&"), ("POST", "export?")):
+            answer = (await api(method, f"/api/results/{path}run_id={run.id}")).expect(429)
             assert answer.headers["Retry-After"] == "5"
     (await api("POST", f"/api/results/export?run_id={run.id}")).expect(200)
 

@@ -77,6 +77,8 @@ async def test_a_second_run_is_refused_unless_they_may_overlap(api: Caller) -> N
     refused = (await api.post(f"/api/tasks/{task_id}/start")).expect(409)
     assert refused.json["code"] == "conflict"
     assert f"run {first}" in refused.json["detail"]
+    assert "?overlap=true" in refused.json["hint"]
+    assert "--overlap" in refused.json["hint"]
     assert await start(api, f"{task_id}", json={"overlap": True}) != first
     third = (await api.post(f"/api/tasks/{task_id}/start?overlap=true")).expect(202)
     listed = (await api.get(f"/api/runs?task_id={task_id}&limit=2")).expect(200).json

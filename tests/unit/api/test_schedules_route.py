@@ -42,6 +42,12 @@ async def test_the_contract_of_a_new_schedule(api: Caller, task_id: str) -> None
     assert (await api.get(f"/api/schedules/{schedule['id']}")).expect(200).json == schedule
 
 
+async def test_a_list_tells_the_name_of_the_task(api: Caller, task_id: str) -> None:
+    await made(api, task_id)
+    (listed,) = (await api.get("/api/schedules")).expect(200).json["items"]
+    assert (listed["task_id"], listed["task"]) == (task_id, "shop")
+
+
 async def test_a_task_is_named_by_its_name_too(api: Caller, task_id: str) -> None:
     assert (await made(api, "shop"))["task_id"] == task_id
 

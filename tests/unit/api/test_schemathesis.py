@@ -87,6 +87,7 @@ async def viewer(api: Caller) -> str:
     return str(made.json["token"])
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("far_from_pages")
 async def test_no_request_finds_a_server_error_or_an_answer_that_is_not_documented(
     filled: Caller, tmp_path: Path
@@ -97,6 +98,7 @@ async def test_no_request_finds_a_server_error_or_an_answer_that_is_not_document
     assert "Tested:" in said
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("far_from_pages")
 async def test_nor_does_anybody_who_may_only_look_or_nothing(filled: Caller, tmp_path: Path) -> None:
     for token in (await viewer(filled), "forged"):

@@ -15,7 +15,7 @@ SQL = vars(statements.load("insight.sql"))
 
 SMALL = {"worker"}
 """Tables that have a row for each process."""
-BOUNDED = {"leases", "shares", "leased_hosts", "prints_of_url", "holders", "later_hosts"}
+BOUNDED = {"leases", "shares", "leased_hosts", "prints_of_url", "holders", "later_hosts", "failing"}
 """Statements that group or sort what a LIMIT inside them has bounded."""
 
 

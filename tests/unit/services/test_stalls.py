@@ -6,7 +6,8 @@ import pytest
 from tests.unit.services.scenes import NOW, gate, scene, standing, worker
 
 from smartspider.core.runs import Counters, RunState
-from smartspider.interfaces.insight import HeldRequest, Mark
+from smartspider.interfaces.insight import Failing, HeldRequest, Mark
+from smartspider.services.gate_causes import ADVICE
 from smartspider.services.stall import Scene, judge
 
 MOVING = Mark(NOW - 30.0, 10)
@@ -135,6 +136,22 @@ def test_what_waits_to_be_tried_again_says_when() -> None:
     assert [cause.code for cause in view.causes] == ["waiting_for_retry"]
     assert "in 42 s" in view.summary
     assert view.causes[0].until is not None
+
+
+def test_what_waits_to_be_tried_again_names_the_host_and_what_went_wrong() -> None:
+    failing = [
+        Failing("a.example", "connect: refused by http://ann:secret@a.example/"),
+        Failing("b.example", ""),
+    ]
+    view = judge(scene(of=standing(earlier=STUCK), waiting=2, next_due_at=NOW + 4.0, failing=failing))
+    assert "a.example failed with connect: refused" in view.summary
+    assert "secret" not in view.summary
+    assert view.causes[0].hosts == ["a.example", "b.example"]
+    assert "failures" not in view.causes[0].advice
+
+
+def test_no_advice_is_given_that_nothing_can_follow() -> None:
+    assert all("resume the host" not in advice for advice in ADVICE.values())
 
 
 def test_a_run_that_could_move_and_does_not_is_told_so() -> None:

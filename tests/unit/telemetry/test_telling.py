@@ -239,7 +239,8 @@ def _say_everything() -> None:
     log = structlog.get_logger("ours")
     log.info("run.paused", text=f"paused with {CANARY}", password=CANARY, name="n", args=3)
     log.debug("thing.looked_at")
-    logging.getLogger("uvicorn.error").warning("hello %s", f"Bearer {CANARY}")
+    logging.getLogger("uvicorn.error").warning("Invalid HTTP request received.")
+    logging.getLogger("uvicorn.error").error("hello %s", f"Bearer {CANARY}")
     logging.getLogger("uvicorn.access").info("GET /api/x?ticket=%s", CANARY)
     try:
         _resolve()

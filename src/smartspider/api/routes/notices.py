@@ -83,7 +83,7 @@ async def create_notice(body: TargetBody, house: Housed, desk: Desked, principal
         principal,
         (body.kind, body.address, body.events),
         task,
-        policy=desk.policy,
+        reach=notices.Reach(desk.policy, has_mail=bool(house.settings.smtp_url)),
         secret_of=house.keys.webhook_secret,
     )
     return answer(made, 201, {"Location": f"/api/notices/{made.id}"})

@@ -13,6 +13,7 @@ from smartspider.backends.sqlite.database import Database, row, rows
 from smartspider.core.events import Event, GuardTripped, HostAbandoned, HostHeld
 from smartspider.core.live import PROGRESS, PROGRESS_EVERY_S, RunEvent
 from smartspider.core.runs import OVER, Counters, RunState
+from smartspider.views.runs import counted
 
 SQL = statements.load("events.sql")
 
@@ -60,8 +61,7 @@ def tell_progress(
         counters = Counters(*counts)
         if state in OVER:
             counters = msgspec.structs.replace(counters, skipped=counters.skipped + counters.open)
-        data = {"at": now, "state": state, "in_flight": in_flight, "open": counters.open}
-        data |= msgspec.to_builtins(counters)
+        data = {"state": state, **counted(counters, in_flight)}
         connection.execute(SQL.add, (run_id, number, now, PROGRESS, _encode(data).decode()))
 
 

@@ -6,11 +6,12 @@ import apsw
 
 from smartspider.backends.sqlite import reading, standing, statements, stories
 from smartspider.backends.sqlite.database import Database, row, rows
-from smartspider.interfaces.insight import Share, Situation, Standing, UrlStory
+from smartspider.interfaces.insight import Failing, Share, Situation, Standing, UrlStory
 
 SQL = statements.load("insight.sql")
 
 OLDEST = 5
+FAILING = 5
 
 
 class SqliteInsight:
@@ -49,6 +50,7 @@ class SqliteInsight:
                     for lease in rows(connection, SQL.leases, (run_id, OLDEST))
                 ],
                 shares=_shares(connection, run_id),
+                failing=_failing(connection, run_id),
             )
 
         return await self._db.read(work)
@@ -69,6 +71,13 @@ class SqliteInsight:
         return await self._db.read(
             lambda connection: row(connection, SQL.has_visited, (host, run_id)) is not None
         )
+
+
+def _failing(connection: apsw.Connection, run_id: int) -> list[Failing]:
+    reasons: dict[str, str] = {}
+    for host, reason in rows(connection, SQL.failing, (run_id,)):
+        reasons[host] = reasons.get(host) or reason or ""
+    return [Failing(host, reason) for host, reason in list(reasons.items())[:FAILING]]
 
 
 def _shares(connection: apsw.Connection, run_id: int) -> list[Share]:

@@ -80,7 +80,7 @@ def create_run(
     audit.write(connection, now, actor, "run.created", subject, **of)
     for what in plan.overrides:
         audit.write(connection, now, actor, "politeness.overridden", subject, what=what)
-    told = {"task_id": pinned.task_id, "task": plan.name, "version": pinned.number, "total": len(places)}
+    told = {"task_id": str(pinned.task_id), "task": plan.name, "version": pinned.number, "total": len(places)}
     events.write(connection, run_id, "run.created", told, now)
     return int(run_id)
 
@@ -91,7 +91,7 @@ def _refuse_second(connection: apsw.Connection, name: str, task_id: int) -> None
     if active is not None:
         raise Conflict(
             f"run {active[0]} of the task {name!r} is {active[1]}",
-            hint="wait for its end, cancel it, or allow several runs of the task at a time",
+            hint="wait for its end, cancel it, or start beside it: ?overlap=true, `run start --overlap`",
         )
 
 
@@ -113,7 +113,7 @@ def read_run(connection: apsw.Connection, run_id: int) -> Run:
     if found is None:
         raise NotFound(f"there is no run {run_id}", hint="`smartspider run list` shows the runs there are")
     number, name, spec, spec_hash, state, reason, created, started, finished, *rest = found
-    task_id, task_version, started_by, tuning, revision, in_flight, *counts = rest
+    task_id, task_version, started_by, active_s, resumed_at, tuning, revision, in_flight, *counts = rest
     return Run(
         id=number,
         task_name=name,
@@ -129,6 +129,8 @@ def read_run(connection: apsw.Connection, run_id: int) -> Run:
         task_id=task_id,
         task_version=task_version,
         started_by=started_by,
+        active_s=active_s,
+        resumed_at=resumed_at,
         tuning=tuning,
         revision=revision,
     )

@@ -51,7 +51,8 @@ def _require_alone(connection: apsw.Connection, task_id: int) -> None:
     active = row(connection, SQL.active, (task_id,))
     if active is not None:
         raise Conflict(
-            f"run {active[0]} of the task is {active[1]}", hint="wait for it, cancel it, or let runs overlap"
+            f"run {active[0]} of the task is {active[1]}",
+            hint='wait for it, cancel it, or give the schedule "overlap": "allow"',
         )
 
 

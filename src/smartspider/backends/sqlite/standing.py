@@ -8,7 +8,6 @@ import msgspec
 from smartspider.backends.sqlite import gate as gates
 from smartspider.backends.sqlite import runs, statements
 from smartspider.backends.sqlite.database import row, rows
-from smartspider.core.runs import Counters
 from smartspider.interfaces.insight import HostQueue, Mark, Standing
 
 SQL = statements.load("insight.sql")
@@ -21,7 +20,21 @@ LANES = 100
 LONGEST = 4
 """Of these, the longest are the ones a run waits for in the end."""
 
-_counters = msgspec.json.Decoder(Counters)
+
+class _Told(msgspec.Struct, frozen=True):
+    """Of what was told of a run, that which counts as ended."""
+
+    success_count: int = 0
+    redirect_count: int = 0
+    missing_count: int = 0
+    fail_count: int = 0
+
+    @property
+    def ended(self) -> int:
+        return self.success_count + self.redirect_count + self.missing_count + self.fail_count
+
+
+_told = msgspec.json.Decoder(_Told)
 
 
 def read_standing(connection: apsw.Connection, run_id: int, now: float) -> Standing:
@@ -30,13 +43,14 @@ def read_standing(connection: apsw.Connection, run_id: int, now: float) -> Stand
     active_s, resumed_at, last = row(connection, SQL.times, (run_id,)) or (0.0, None, 0)
     is_running = run.state in ("running", "stopping")
     lanes = lanes_of(connection, run_id) if is_running else {}
+    lately = max(now - LATELY_S, resumed_at or 0.0)  # what ended before a break says nothing about now
     longest = sorted(lanes.items(), key=lambda lane: lane[1], reverse=True)[:LONGEST]
     return Standing(
         run=run,
         now=now,
         active_s=active_s + (now - resumed_at if resumed_at is not None else 0.0),
         resumed_at=resumed_at,
-        earlier=_earlier(connection, run_id, last, now - LATELY_S) if is_running else None,
+        earlier=_earlier(connection, run_id, last, lately) if is_running else None,
         workers=_workers(connection, run_id, now) if is_running else 0,
         queues=[_host_queue(connection, host_id, queued) for host_id, queued in longest],
     )
@@ -66,7 +80,7 @@ def _earlier(connection: apsw.Connection, run_id: int, last: int, moment: float)
     if progress is None and first == 1:
         return Mark(moment, 0)
     progress = progress or row(connection, SQL.progress_after, (run_id, low))
-    return None if progress is None else Mark(progress[0], _counters.decode(progress[1]).ended)
+    return None if progress is None else Mark(progress[0], _told.decode(progress[1]).ended)
 
 
 def lanes_of(connection: apsw.Connection, run_id: int) -> dict[int, int]:

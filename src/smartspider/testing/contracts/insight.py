@@ -60,6 +60,28 @@ class InsightContract(OnGround):
                 assert standing.earlier.ended == pytest.approx(second - 29, abs=1.5)
         assert standing.active_s == pytest.approx(60.0, abs=0.1)
 
+    async def test_what_ended_before_a_break_is_not_counted_after_it(self, ground: Ground) -> None:
+        """2: the mark is of the moment the run went on, with what came in while it rested."""
+        run = await begin(ground, *urls(100))
+        worker = await ground.frontier.join(WorkerCard("w"))
+        for _ in range(20):
+            await ground.clock.advance(1.0)
+            await settle(ground, done(await take_one(ground, worker, run)))
+        last = await take_one(ground, worker, run)
+        await ground.store.set_state(run.id, "paused")
+        await settle(ground, done(last))
+        assert (await ground.store.get_run(run.id)).active_s == pytest.approx(20.0, abs=0.1)
+        await ground.clock.advance(5.0)
+        await ground.store.set_state(run.id, "running")
+        await ground.clock.advance(1.0)
+        await settle(ground, done(await take_one(ground, worker, run)))
+        standing = await ground.insight.standing(run.id)
+        assert standing.earlier is not None
+        assert (standing.run.counters.ended, standing.earlier.ended) == (22, 21)
+        assert standing.active_s == pytest.approx(21.0, abs=0.1)
+        assert standing.run.active_s == pytest.approx(20.0, abs=0.1)
+        assert standing.resumed_at == standing.run.resumed_at == pytest.approx(standing.now - 1.0, abs=0.1)
+
     async def test_a_run_that_rests_has_no_worker_and_no_queue_in_its_way(self, ground: Ground) -> None:
         """2."""
         run = await begin(ground, *urls(3), delay_s=2.0)
@@ -88,6 +110,7 @@ class InsightContract(OnGround):
         assert gates["b.example"].hold_reason == "Retry-After"
         assert gates["b.example"].held_until == pytest.approx(ground.clock.now() + 60.0)
         assert situation.waiting == 1
+        assert [(one.host, one.reason) for one in situation.failing] == [(HOST, "timeout")]
         assert situation.next_due_at == pytest.approx(ground.clock.now() + 9.0)
         assert [(share.worker, share.node, share.in_flight) for share in situation.shares] == [
             ("alice", "here", 2)

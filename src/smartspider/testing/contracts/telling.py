@@ -107,6 +107,18 @@ class TellingContract(OnGround):
         assert receipt.smallest_gap_s == pytest.approx(0.4)
         assert receipt.asked_delay_s == 1.0
 
+    async def test_a_receipt_tells_the_delay_of_its_own_run(self, ground: Ground) -> None:
+        """A run that was told to be quicker was there before; its delay only says what is no violation."""
+        slow, quick = await begin(ground, *urls(3), delay_s=2.0), await begin(ground, *urls(3), delay_s=2.0)
+        worker = await ground.frontier.join(WorkerCard("w"))
+        start = ground.clock.monotonic()
+        for which, at, delay_s in ((quick, 0.0, 0.5), (slow, 0.6, 2.0), (slow, 2.6, 2.0)):
+            lease = await take_one(ground, worker, which)
+            await settle(ground, done(lease, sends=(Send(HOST, start + at, delay_s),)))
+            await ground.clock.advance(2.1)
+        (receipt,) = await ground.store.receipt(slow.id)
+        assert (receipt.asked_delay_s, receipt.violations) == (2.0, 0)
+
     async def test_sizes_and_overrides_can_be_asked_for_and_noted(self, ground: Ground) -> None:
         """The store tells how big it is and takes notes for the audit."""
         run = await begin(ground)

@@ -101,7 +101,7 @@ class TellingOffice(TaskOffice):
         task = None if task_id is None else await self._task(task_id)
         return await notices.create(
             *(self.folder.notices, self.principal, (kind, address, events), task),
-            policy=self.desk.policy,
+            reach=notices.Reach(self.desk.policy, has_mail=bool(self.settings.smtp_url)),
             secret_of=self.keys.webhook_secret,
         )
 

@@ -40,6 +40,11 @@ SELECT count(*) FROM (SELECT 1 FROM later WHERE run_id = ? LIMIT 1000)
 SELECT DISTINCT u.host_id FROM (SELECT url_id FROM later WHERE run_id = ? ORDER BY due_at LIMIT 50)
 JOIN url u ON u.id = url_id
 
+-- failing: where those that come back first go to, and what went wrong the last time
+SELECT h.name, (SELECT a.reason FROM attempt a WHERE a.url_id = u.id ORDER BY a.id DESC LIMIT 1)
+FROM (SELECT url_id FROM later WHERE run_id = ? ORDER BY due_at LIMIT 50)
+JOIN url u ON u.id = url_id JOIN host h ON h.id = u.host_id
+
 -- next_due: when the first of them does
 SELECT min(due_at) FROM later WHERE run_id = ?
 

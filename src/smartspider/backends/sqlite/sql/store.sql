@@ -10,7 +10,8 @@ UPDATE run SET total = ?, next_url = ? WHERE id = ?
 
 -- get_run: a run with its counters
 SELECT id, task_name, spec, spec_hash, state, reason, created_at, started_at, finished_at,
-       task_id, task_version, started_by, tuning, revision, (SELECT count(*) FROM lease WHERE run_id = run.id),
+       task_id, task_version, started_by, active_s, resumed_at, tuning, revision,
+       (SELECT count(*) FROM lease WHERE run_id = run.id),
        total, done, redirect, missing, skipped, dead, broken, items, rejected, duplicates, updated, duplicate_urls,
        retries, returns, late, bytes_read
 FROM run WHERE id = ?
@@ -162,9 +163,9 @@ SELECT h.id, h.name, v.requests, v.refusals, v.first_at, v.last_at FROM visit v 
 WHERE v.run_id = ? ORDER BY v.requests DESC
 
 -- gaps: how far requests of a run were from the one before them at a host, and how many were too close
-SELECT min(gap), min(delay_s), sum(gap < delay_s - 0.001), (SELECT count(*) FROM send WHERE host_id = ?1 AND run_id = ?2)
+SELECT min(gap), min(asked_s), sum(gap < delay_s - 0.001), (SELECT count(*) FROM send WHERE host_id = ?1 AND run_id = ?2)
 FROM (
-    SELECT run_id, at - lag(at) OVER (ORDER BY at) AS gap,
+    SELECT run_id, at - lag(at) OVER (ORDER BY at) AS gap, delay_s AS asked_s,
            min(delay_s, lag(delay_s) OVER (ORDER BY at)) AS delay_s
     FROM send WHERE host_id = ?1
 ) WHERE gap IS NOT NULL AND run_id = ?2
