@@ -67,6 +67,25 @@ CPU µs; `known` values are served from the cache of a step.
 {exports}
 
 `python benchmarks/exports.py`: each export in a process of its own; the rows are made on the way.
+
+## A server under many eyes
+
+A server crawls the site above at a steady rate, in turns alone and with 200 clients that ask for its status
+once a second and 50 that watch it over WebSockets; every other watcher breaks off in the middle and comes
+back where it was. Each checks that the events it gets are numbered 1, 2, 3, ... to the end.
+
+{server}
+
+`python benchmarks/server.py`.
+
+## Lists as the data grows
+
+CPU of the API for a call, on a folder with 1,000 tasks, pages, rows and log lines, and on one with 10,000
+tasks and a million of the others.
+
+{lists}
+
+`python benchmarks/lists.py`.
 """
 
 
@@ -114,6 +133,8 @@ def main() -> None:
         crawlers=crawlers,
         frontier=frontier,
         exports=exports,
+        server=said_by("server.py"),
+        lists=said_by("lists.py"),
         **{name: f"```\n{said}\n```" for name, said in plain.items()},
     )
     REPORT.write_text(report, encoding="utf-8")
