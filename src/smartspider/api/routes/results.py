@@ -98,7 +98,7 @@ async def _asked(
     ] = None,
     run_id: Annotated[str | None, Query(max_length=40, description="The id of a run.")] = None,
 ) -> Asked:
-    return Asked(run_id, task_id)
+    return Asked(run_id or None, task_id or None)  # `task_id=` says no more than leaving it out
 
 
 AskedRun = Annotated[Asked, Depends(_asked)]
