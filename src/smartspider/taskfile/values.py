@@ -160,7 +160,7 @@ def _param(value: str) -> str:
     return value
 
 
-MAX_EXPRESSION = 10_000
+MAX_EXPRESSION = 20_000
 """Characters of a selector or expression; compiling far longer ones takes minutes."""
 Text = Annotated[str, Field(min_length=1)]
 Selector = Annotated[str, Field(min_length=1, max_length=MAX_EXPRESSION)]
