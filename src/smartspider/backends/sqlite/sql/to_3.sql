@@ -144,7 +144,6 @@ CREATE TABLE firing (
     is_watched  INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (schedule_id, fire_at)
 ) WITHOUT ROWID;
-CREATE INDEX firing_run ON firing (run_id) WHERE run_id IS NOT NULL;
 CREATE INDEX firing_watched ON firing (schedule_id, fire_at) WHERE is_watched;
 
 CREATE TABLE leader (
