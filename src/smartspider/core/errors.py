@@ -13,7 +13,9 @@ SmartSpiderError
 ├── TooMany                too many requests for now
 ├── ServerUnreachable      the server a command or program talks to does not answer
 ├── Undelivered            a notice did not arrive
-├── StoreUnavailable       the data folder cannot be used (locked, full, corrupt, too new)
+├── StoreUnavailable       the store cannot be used (locked, full, corrupt, too new, no answer)
+│   └── FrontierUnavailable  a frontier apart from the store cannot be used
+│       └── NotArmed       its server began anew, and the keeper has not told it what is open yet
 ├── SettingInvalid         a SMARTSPIDER_* setting does not mean anything
 └── FetchFailed            one request failed; `judge` turns it into a verdict
     ├── NameNotResolved, ConnectFailed, TlsFailed, ConnectionDropped, TimedOut, ProxyFailed
@@ -134,6 +136,18 @@ class StoreUnavailable(SmartSpiderError):
     """The store cannot be used as it is."""
 
     code = "store_unavailable"
+
+
+class FrontierUnavailable(StoreUnavailable):
+    """A frontier apart from the store does not answer, or must not be used as it is."""
+
+    code = "frontier_unavailable"
+
+
+class NotArmed(FrontierUnavailable):
+    """The frontier waits for the keeper; what was asked is asked again a moment later."""
+
+    code = "not_armed"
 
 
 class SettingInvalid(SmartSpiderError):

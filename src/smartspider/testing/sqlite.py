@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from smartspider.backends.sqlite.answers import SqliteAnswerStore
-from smartspider.backends.sqlite.audit import SqliteAuditLog
+from smartspider.backends.sql.answers import SqlAnswerStore
+from smartspider.backends.sql.audit import SqlAuditLog
+from smartspider.backends.sql.events import SqlEventFeed
+from smartspider.backends.sql.insight import SqlInsight
+from smartspider.backends.sql.leadership import SqlLeadership
+from smartspider.backends.sql.logs import SqlLogStore
+from smartspider.backends.sql.metrics import SqlMetricStore
+from smartspider.backends.sql.notices import SqlNoticeStore
+from smartspider.backends.sql.results import SqlResultStore
+from smartspider.backends.sql.schedules import SqlScheduleStore
+from smartspider.backends.sql.tasks import SqlTaskStore
+from smartspider.backends.sql.users import SqlUserStore
 from smartspider.backends.sqlite.database import Database
-from smartspider.backends.sqlite.events import SqliteEventFeed
 from smartspider.backends.sqlite.frontier import SqliteFrontier
-from smartspider.backends.sqlite.insight import SqliteInsight
-from smartspider.backends.sqlite.leadership import SqliteLeadership
-from smartspider.backends.sqlite.ledger import SqliteLedger
-from smartspider.backends.sqlite.logs import SqliteLogStore
-from smartspider.backends.sqlite.metrics import SqliteMetricStore
+from smartspider.backends.sqlite.ledger import sqlite_ledger
 from smartspider.backends.sqlite.migrations import prepare
-from smartspider.backends.sqlite.notices import SqliteNoticeStore
-from smartspider.backends.sqlite.results import SqliteResultStore
-from smartspider.backends.sqlite.schedules import SqliteScheduleStore
 from smartspider.backends.sqlite.store import SqliteStore
-from smartspider.backends.sqlite.tasks import SqliteTaskStore
-from smartspider.backends.sqlite.users import SqliteUserStore
-from smartspider.backends.sqlite.workers import SqliteWorkerRegistry
+from smartspider.backends.sqlite.workers import sqlite_workers
 from smartspider.testing.clock import ManualClock
 from smartspider.testing.contracts.ground import Ground
 
@@ -53,20 +53,20 @@ class SqliteGround(Ground):
         self.database = Database(self.folder, self.clock)
         self.store = self.robots = SqliteStore(self.database)
         self.frontier: MortalFrontier = MortalFrontier(self.database)
-        self.ledger = SqliteLedger(self.database)
-        self.tasks = SqliteTaskStore(self.database)
-        self.results = SqliteResultStore(self.database)
-        self.audit = SqliteAuditLog(self.database)
-        self.workers = SqliteWorkerRegistry(self.database)
-        self.events = SqliteEventFeed(self.database)
-        self.schedules = SqliteScheduleStore(self.database)
-        self.leadership = SqliteLeadership(self.database)
-        self.notices = SqliteNoticeStore(self.database)
-        self.logs = SqliteLogStore(self.database)
-        self.metrics = SqliteMetricStore(self.database)
-        self.insight = SqliteInsight(self.database)
-        self.users = SqliteUserStore(self.database)
-        self.answers = SqliteAnswerStore(self.database)
+        self.ledger = sqlite_ledger(self.database)
+        self.tasks = SqlTaskStore(self.database)
+        self.results = SqlResultStore(self.database)
+        self.audit = SqlAuditLog(self.database)
+        self.workers = sqlite_workers(self.database)
+        self.events = SqlEventFeed(self.database)
+        self.schedules = SqlScheduleStore(self.database)
+        self.leadership = SqlLeadership(self.database)
+        self.notices = SqlNoticeStore(self.database)
+        self.logs = SqlLogStore(self.database)
+        self.metrics = SqlMetricStore(self.database)
+        self.insight = SqlInsight(self.database)
+        self.users = SqlUserStore(self.database)
+        self.answers = SqlAnswerStore(self.database)
 
     async def another(self) -> SqliteGround:
         """A second connection with presence locks of its own."""

@@ -8,28 +8,30 @@ from pathlib import Path
 
 import msgspec
 
-from smartspider.backends.sqlite.answers import SqliteAnswerStore
-from smartspider.backends.sqlite.audit import SqliteAuditLog
+from smartspider.backends.sql.answers import SqlAnswerStore
+from smartspider.backends.sql.audit import SqlAuditLog
+from smartspider.backends.sql.events import SqlEventFeed
+from smartspider.backends.sql.insight import SqlInsight
+from smartspider.backends.sql.leadership import SqlLeadership
+from smartspider.backends.sql.ledger import SqlLedger
+from smartspider.backends.sql.logs import SqlLogStore
+from smartspider.backends.sql.metrics import SqlMetricStore
+from smartspider.backends.sql.notices import SqlNoticeStore
+from smartspider.backends.sql.results import SqlResultStore
+from smartspider.backends.sql.schedules import SqlScheduleStore
+from smartspider.backends.sql.tasks import SqlTaskStore
+from smartspider.backends.sql.users import SqlUserStore
+from smartspider.backends.sql.workers import SqlWorkerRegistry
 from smartspider.backends.sqlite.database import FILE, Database
-from smartspider.backends.sqlite.events import SqliteEventFeed
 from smartspider.backends.sqlite.frontier import SqliteFrontier
 from smartspider.backends.sqlite.health import SqliteHealth
-from smartspider.backends.sqlite.insight import SqliteInsight
-from smartspider.backends.sqlite.leadership import SqliteLeadership
-from smartspider.backends.sqlite.ledger import SqliteLedger
-from smartspider.backends.sqlite.logs import SqliteLogStore
-from smartspider.backends.sqlite.metrics import SqliteMetricStore
+from smartspider.backends.sqlite.ledger import sqlite_ledger
 from smartspider.backends.sqlite.migrations import prepare
-from smartspider.backends.sqlite.notices import SqliteNoticeStore
 from smartspider.backends.sqlite.permits import SqlitePermits
 from smartspider.backends.sqlite.presence import FileLock
 from smartspider.backends.sqlite.replay import SqliteReplay
-from smartspider.backends.sqlite.results import SqliteResultStore
-from smartspider.backends.sqlite.schedules import SqliteScheduleStore
 from smartspider.backends.sqlite.store import SqliteStore
-from smartspider.backends.sqlite.tasks import SqliteTaskStore
-from smartspider.backends.sqlite.users import SqliteUserStore
-from smartspider.backends.sqlite.workers import SqliteWorkerRegistry
+from smartspider.backends.sqlite.workers import sqlite_workers
 from smartspider.core.errors import NotAllowed, NotFound, StoreUnavailable
 from smartspider.core.tasks import SYSTEM
 from smartspider.engine.clock import SystemClock
@@ -46,22 +48,22 @@ class DataFolder(msgspec.Struct, frozen=True):
     path: Path
     store: SqliteStore
     frontier: SqliteFrontier
-    ledger: SqliteLedger
-    tasks: SqliteTaskStore
-    results: SqliteResultStore
-    audit: SqliteAuditLog
-    workers: SqliteWorkerRegistry
-    events: SqliteEventFeed
-    logs: SqliteLogStore
-    metrics: SqliteMetricStore
-    users: SqliteUserStore
-    answers: SqliteAnswerStore
+    ledger: SqlLedger
+    tasks: SqlTaskStore
+    results: SqlResultStore
+    audit: SqlAuditLog
+    workers: SqlWorkerRegistry
+    events: SqlEventFeed
+    logs: SqlLogStore
+    metrics: SqlMetricStore
+    users: SqlUserStore
+    answers: SqlAnswerStore
     health: SqliteHealth
     permits: SqlitePermits
-    insight: SqliteInsight
-    schedules: SqliteScheduleStore
-    leadership: SqliteLeadership
-    notices: SqliteNoticeStore
+    insight: SqlInsight
+    schedules: SqlScheduleStore
+    leadership: SqlLeadership
+    notices: SqlNoticeStore
     replay: SqliteReplay
     clock: Clock
     actor: str = SYSTEM
@@ -78,22 +80,22 @@ def open_folder(path: Path, actor: str = SYSTEM) -> Iterator[DataFolder]:
             path=path,
             store=SqliteStore(database),
             frontier=SqliteFrontier(database),
-            ledger=SqliteLedger(database),
-            tasks=SqliteTaskStore(database),
-            results=SqliteResultStore(database),
-            audit=SqliteAuditLog(database),
-            workers=SqliteWorkerRegistry(database),
-            events=SqliteEventFeed(database),
-            logs=SqliteLogStore(database),
-            metrics=SqliteMetricStore(database),
-            users=SqliteUserStore(database),
-            answers=SqliteAnswerStore(database),
+            ledger=sqlite_ledger(database),
+            tasks=SqlTaskStore(database),
+            results=SqlResultStore(database),
+            audit=SqlAuditLog(database),
+            workers=sqlite_workers(database),
+            events=SqlEventFeed(database),
+            logs=SqlLogStore(database),
+            metrics=SqlMetricStore(database),
+            users=SqlUserStore(database),
+            answers=SqlAnswerStore(database),
             health=SqliteHealth(database),
             permits=SqlitePermits(database),
-            insight=SqliteInsight(database),
-            schedules=SqliteScheduleStore(database),
-            leadership=SqliteLeadership(database),
-            notices=SqliteNoticeStore(database),
+            insight=SqlInsight(database),
+            schedules=SqlScheduleStore(database),
+            leadership=SqlLeadership(database),
+            notices=SqlNoticeStore(database),
             replay=SqliteReplay(database),
             clock=clock,
             actor=actor,

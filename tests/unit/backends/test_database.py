@@ -6,6 +6,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from smartspider.backends.sql.connection import Connection, one
 from smartspider.backends.sqlite.database import FILE, LOCKED_PATIENCE_S
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.runs import Run
@@ -92,17 +93,14 @@ async def test_a_corrupt_file_is_told_and_not_worked_on(ground: SqliteGround) ->
 
 
 async def test_a_transaction_that_fails_leaves_the_connection_usable(ground: SqliteGround) -> None:
-    def work(connection: apsw.Connection) -> None:
+    def work(connection: Connection) -> None:
         connection.execute("INSERT INTO host (name, domain) VALUES ('never', 'never')")
         raise RuntimeError
 
     for _ in range(3):
         with pytest.raises(RuntimeError):
             await ground.database.write(work)
-    assert (
-        await ground.database.read(lambda connection: connection.execute("SELECT count(*) FROM host").get)
-        == 0
-    )
+    assert await ground.database.read(lambda connection: one(connection, "SELECT count(*) FROM host")) == 0
     assert (await ground.store.create_run(plan_of())).state == "queued"
 
 

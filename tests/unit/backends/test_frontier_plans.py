@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from smartspider.backends.sqlite import queue, workers
-from smartspider.backends.sqlite.database import rows
+from smartspider.backends.sql import workers
+from smartspider.backends.sql.connection import rows
+from smartspider.backends.sqlite import queue
 from smartspider.testing.clock import ManualClock
 from smartspider.testing.sqlite import SqliteGround
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
-import apsw
 import pytest
 
+from smartspider.backends.sql.connection import Connection
 from smartspider.core.dedup import ItemDedup
 from smartspider.core.extraction import Rejected
 from smartspider.core.runs import Run
@@ -86,8 +85,11 @@ async def _half_done(ground: SqliteGround) -> tuple[Run, int]:
 
 
 async def _damage(ground: SqliteGround, statements: list[str]) -> None:
-    for statement in statements:
-        await ground.database.write(partial(apsw.Connection.execute, statements=statement))
+    def work(connection: Connection) -> None:
+        for statement in statements:
+            connection.execute(statement)
+
+    await ground.database.write(work)
 
 
 async def _finish(ground: SqliteGround, run: Run) -> Run:
@@ -193,7 +195,7 @@ async def test_a_run_half_deleted_is_never_worked_on_and_can_be_deleted_again(
     await settle(ground, done(await take_one(ground, worker, run), items=[{"n": 1}]))
     await ground.store.set_state(run.id, "paused")
     with monkeypatch.context() as patch:
-        patch.setattr("smartspider.backends.sqlite.runs.delete_step", lambda *_: _crash_after(0)(None))
+        patch.setattr("smartspider.backends.sql.runs.delete_step", lambda *_: _crash_after(0)(None))
         with pytest.raises(KeyboardInterrupt):
             await ground.store.delete_run(run.id)
     assert (await ground.store.get_run(run.id)).state == "cancelled"
@@ -207,7 +209,7 @@ async def test_a_cancel_that_was_interrupted_goes_on(
 ) -> None:
     run = await begin(ground, *urls(3))
     with monkeypatch.context() as patch:
-        patch.setattr("smartspider.backends.sqlite.runs.close_rest", lambda *_, **__: _crash_after(0)(None))
+        patch.setattr("smartspider.backends.sql.runs.close_rest", lambda *_, **__: _crash_after(0)(None))
         with pytest.raises(KeyboardInterrupt):
             await ground.store.set_state(run.id, "cancelled")
     assert (await ground.store.set_state(run.id, "cancelled")).counters.open == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from smartspider.backends.sqlite import statements
+from smartspider.backends.sql import statements
 from smartspider.backends.sqlite.database import FILE, connect
 from smartspider.backends.sqlite.migrations import prepare
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from smartspider.backends.sqlite import logs, metrics
-from smartspider.backends.sqlite.database import rows
-from smartspider.backends.sqlite.log_marks import marks_asked, question, words
-from smartspider.backends.sqlite.logs import SqliteLogStore
+from smartspider.backends.sql import logs, metrics
+from smartspider.backends.sql.connection import rows
+from smartspider.backends.sql.log_marks import marks_asked, question, words
+from smartspider.backends.sql.logs import SqlLogStore
 from smartspider.core.logs import LEVELS, LogLine
 from smartspider.interfaces.log_store import LogFilter
 from smartspider.testing.clock import ManualClock
@@ -88,7 +88,7 @@ async def test_a_search_without_marks_looks_at_so_many_lines(
     ground: SqliteGround, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logs, "LOOKED_AT", 10)
-    store = SqliteLogStore(ground.database)
+    store = SqlLogStore(ground.database)
     now = ground.clock.now()
     await store.add([LogLine(now - 100.0 + number, 20, "a.b", str(number)) for number in range(100)])
     only = LogFilter(until=now - 95.0)
@@ -107,7 +107,7 @@ async def test_a_search_for_several_marks_looks_at_so_many_numbers(
     ground: SqliteGround, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logs, "MARKS_LOOKED_AT", 10)
-    store = SqliteLogStore(ground.database)
+    store = SqlLogStore(ground.database)
     now = ground.clock.now()
     lines = [
         LogLine(now, 20, "a.b", f"{number}", host=f"h{number % 2}", error=f"e{number % 3}")
@@ -135,7 +135,7 @@ async def test_a_search_for_several_marks_looks_at_so_many_numbers(
 
 async def test_lines_a_little_out_of_order_are_found_by_time(ground: SqliteGround) -> None:
     """Two processes write at different times what happened at the same."""
-    store = SqliteLogStore(ground.database)
+    store = SqlLogStore(ground.database)
     start = ground.clock.now()
     moments = []
     for number in range(40):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from smartspider.backends.sqlite import recrawl
-from smartspider.backends.sqlite.database import rows
+from smartspider.backends.sql import recrawl
+from smartspider.backends.sql.connection import rows
 from smartspider.core.recrawl import Recrawl
 from smartspider.core.runs import Run
 from smartspider.testing.clock import ManualClock

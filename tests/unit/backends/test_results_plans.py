@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from smartspider.backends.sqlite import looking, sorted_rows
-from smartspider.backends.sqlite.database import rows
-from smartspider.backends.sqlite.looking import SQL
-from smartspider.backends.sqlite.results import SqliteResultStore
+from smartspider.backends.sql import looking, sorted_rows
+from smartspider.backends.sql.connection import rows
+from smartspider.backends.sql.looking import SQL
+from smartspider.backends.sql.results import SqlResultStore
 from smartspider.core.conditions import Condition
 from smartspider.interfaces.result_store import RowQuery
 from smartspider.testing.contracts.results import growing
@@ -117,5 +117,5 @@ async def test_only_a_few_orders_are_kept(ground: SqliteGround) -> None:
     for number in range(10):
         await ground.results.rows(RowQuery(run.id, (Condition("n", "ne", number),), sort="n"))
     store = ground.results
-    assert isinstance(store, SqliteResultStore)
+    assert isinstance(store, SqlResultStore)
     assert len(store._sorted._windows) == sorted_rows.MAX_WINDOWS

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-import apsw
 import msgspec
 import pytest
 
-from smartspider.backends.sqlite import retrying
+from smartspider.backends.sql import retrying
+from smartspider.backends.sql.connection import Connection
 from smartspider.core.errors import NotAllowed
 from smartspider.core.limits import Limits
 from smartspider.core.runs import Run
@@ -33,7 +32,7 @@ async def _failed(ground: SqliteGround, count: int) -> tuple[Run, int]:
 
 
 async def _write(ground: SqliteGround, statement: str) -> None:
-    await ground.database.write(partial(apsw.Connection.execute, statements=statement))
+    await ground.database.write(lambda connection: connection.execute(statement))
 
 
 class Killed(BaseException):
@@ -71,7 +70,7 @@ async def test_a_run_that_ends_while_it_is_retried_is_queued_again(ground: Sqlit
     run, worker = await _failed(ground, 9)
     sweep = retrying.Sweep(run.id, "ann")
 
-    def step(connection: apsw.Connection) -> bool:
+    def step(connection: Connection) -> bool:
         return retrying.step(connection, sweep, ground.database.now())
 
     while await ground.database.write(step):
@@ -88,7 +87,7 @@ async def test_a_run_that_is_cancelled_while_it_is_retried_stays_so(ground: Sqli
     run, _ = await _failed(ground, 9)
     sweep = retrying.Sweep(run.id, "ann")
 
-    def step(connection: apsw.Connection) -> bool:
+    def step(connection: Connection) -> bool:
         return retrying.step(connection, sweep, ground.database.now())
 
     await ground.database.write(step)

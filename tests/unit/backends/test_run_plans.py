@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
-import apsw
 import pytest
 
-from smartspider.backends.sqlite import events, runs
-from smartspider.backends.sqlite.database import rows
+from smartspider.backends.sql import events, runs
+from smartspider.backends.sql.connection import Connection, rows
+from smartspider.backends.sqlite import queue
 from smartspider.testing.sqlite import SqliteGround
+
+FILES = {"store": runs.SQL, "events": events.SQL, "frontier": queue.SQL}
 
 FOUND_BY_KEY = [
     *(f"store.{name}" for name in ("runs", "runs_named", "runs_of_task", "runs_in", "runs_of_task_in")),
@@ -42,11 +44,11 @@ SMALL = ("SCAN run USING INDEX run_live", "SCAN run USING COVERING INDEX run_liv
 @pytest.mark.parametrize("name", FOUND_BY_KEY)
 async def test_a_list_is_found_by_its_key(ground: SqliteGround, name: str) -> None:
     file, _, block = name.partition(".")
-    sql = getattr(runs.SQL if file == "store" else events.SQL, block)
+    sql = getattr(FILES[file], block)
     marks = re.findall(r"[?](\d*)", sql)
     values = (1,) * max([len(set(marks)) if "1" in marks else len(marks), 0])
 
-    def plan(connection: apsw.Connection) -> list[str]:
+    def plan(connection: Connection) -> list[str]:
         return [step for *_, step in rows(connection, f"EXPLAIN QUERY PLAN {sql}", values)]
 
     steps = await ground.database.read(plan)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from smartspider.backends.sqlite import notices, replay, schedules, tasks
-from smartspider.backends.sqlite.database import rows
+from smartspider.backends.sql import notices, schedules, tasks
+from smartspider.backends.sql.connection import rows
+from smartspider.backends.sqlite import replay
 from smartspider.testing.clock import ManualClock
 from smartspider.testing.sqlite import SqliteGround
 

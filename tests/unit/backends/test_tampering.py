@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smartspider.backends.sqlite import answers, audit, tasks
-from smartspider.backends.sqlite.database import FILE, rows
+from smartspider.backends.sql import answers, audit, tasks
+from smartspider.backends.sqlite.database import FILE
 from smartspider.core.audit import Break
 from smartspider.interfaces.audit_log import AuditCheck, AuditFilter
 from smartspider.services.audit import told
@@ -56,7 +56,7 @@ def test_any_stored_byte_that_changes_is_found(shared: Tampered, data: Any) -> N
     """Whatever it becomes, text or not."""
     number = data.draw(st.integers(1, ENTRIES))
     column = data.draw(st.sampled_from(TEXTS))
-    ((old,),) = rows(shared.raw, f"SELECT CAST({column} AS BLOB) FROM audit WHERE id = ?", (number,))
+    ((old,),) = shared.raw.execute(f"SELECT CAST({column} AS BLOB) FROM audit WHERE id = ?", (number,))
     place = data.draw(st.integers(0, len(old) - 1))
     byte = data.draw(st.integers(0, 255).filter(lambda value: value != old[place]))
     new = old[:place] + bytes([byte]) + old[place + 1 :]
@@ -152,6 +152,6 @@ STATEMENTS = {
 def test_rows_are_found_by_a_key_and_come_in_order(shared: Tampered, name: str) -> None:
     """However many tasks, versions and entries there are: nothing is scanned, nothing sorted."""
     sql, values = STATEMENTS[name]
-    steps = [step for *_, step in rows(shared.raw, f"EXPLAIN QUERY PLAN {sql}", values)]
+    steps = [step for *_, step in shared.raw.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
     assert steps
     assert not [step for step in steps if step.startswith("SCAN") or "TEMP B-TREE" in step], steps

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from smartspider.backends.sqlite import sessions, tokens, users
-from smartspider.backends.sqlite.database import FILE, connect, rows
+from smartspider.backends.sql import sessions, tokens, users
+from smartspider.backends.sqlite.database import FILE, connect
 from smartspider.backends.sqlite.migrations import prepare
 
 STATEMENTS = {
@@ -32,7 +32,7 @@ def test_rows_are_found_by_a_key_and_come_in_order(tmp_path: Path, name: str) ->
     prepare(tmp_path)
     connection = connect(tmp_path / FILE)
     sql, values = STATEMENTS[name]
-    steps = [step for *_, step in rows(connection, f"EXPLAIN QUERY PLAN {sql}", values)]
+    steps = [step for *_, step in connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
     connection.close()
     assert steps
     scans = [step for step in steps if step.startswith("SCAN") and name != "users any_user"]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.unit.engine.dictionary_site import HOST, Lines, Site
 
+from smartspider.backends.sql.connection import row
 from smartspider.core.errors import NotBuilt
 from smartspider.core.events import Event, RunEnded, RunStarted
 from smartspider.core.lease import Lease
@@ -347,7 +348,7 @@ async def test_a_worker_with_nothing_to_do_writes_nothing(
         await until(fleet.has_beaten)
         with open_folder(fleet.folder.path) as other:
             changes = "PRAGMA data_version"
-            before = await other.store._db.read(lambda connection: connection.execute(changes).get)
+            before = await other.store._db.read(lambda connection: row(connection, changes))
             looks: list[None] = []
             live = fleet.folder.store.live_runs
 
@@ -360,7 +361,7 @@ async def test_a_worker_with_nothing_to_do_writes_nothing(
 
             fleet.folder.store.live_runs = counted  # type: ignore[method-assign] # to know that it looked
             await until(has_looked)
-            after = await other.store._db.read(lambda connection: connection.execute(changes).get)
+            after = await other.store._db.read(lambda connection: row(connection, changes))
     assert after == before
 
 

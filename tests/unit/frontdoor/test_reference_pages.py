@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import pytest
 
-from smartspider.backends.sqlite import notes
+from smartspider.backends.sql import notes
 from smartspider.core.columns import Column
 from smartspider.core.extraction import Extraction, Item
 from smartspider.core.page import Page

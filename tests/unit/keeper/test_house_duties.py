@@ -156,9 +156,9 @@ async def test_retention_walks_once_an_hour(desk: Desk) -> None:
 
 
 async def test_events_of_a_run_are_trimmed_while_it_lives_and_once_more(desk: Desk) -> None:
-    from smartspider.backends.sqlite.events import SqliteEventFeed
+    from smartspider.backends.sql.events import SqlEventFeed
 
-    events = SqliteEventFeed(desk.ground.database)
+    events = SqlEventFeed(desk.ground.database)
     await desk.task()
     run_id = await made(desk)
     for _ in range(10):
@@ -236,13 +236,13 @@ class Usage(NamedTuple):
 async def test_health_tells_what_is_new_and_what_is_over(
     desk: Desk, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from smartspider.backends.sqlite.workers import SqliteWorkerRegistry
+    from smartspider.backends.sqlite.workers import sqlite_workers
 
     free = 10**12
     monkeypatch.setattr(
         "smartspider.keeper.health.shutil.disk_usage", lambda _path: Usage(2 * 10**12, 0, free)
     )
-    workers = SqliteWorkerRegistry(desk.ground.database)
+    workers = sqlite_workers(desk.ground.database)
     duty = CheckHealth(tmp_path, workers, desk.clock, desk.ground.database.now)
     worker = await desk.ground.frontier.join(WorkerCard("slow"))
     with caplog.at_level(logging.INFO):

@@ -14,7 +14,7 @@ from aiohttp import web
 from aiosmtpd.smtp import SMTP, Envelope, Session
 from tests.unit.keeper.conftest import Desk
 
-from smartspider.backends.sqlite.events import SqliteEventFeed
+from smartspider.backends.sql.events import SqlEventFeed
 from smartspider.core.errors import SettingInvalid, TermOver, Undelivered
 from smartspider.core.notices import NoticeName, NoticeTarget
 from smartspider.fetch.addresses import AddressPolicy
@@ -44,7 +44,7 @@ async def term_of(desk: Desk) -> Term:
 
 async def tell(desk: Desk) -> list[tuple[str, dict[str, Any]]]:
     """Look at all events; what is in the outbox now, oldest first."""
-    duty = WriteNotices(desk.ground.notices, SqliteEventFeed(desk.ground.database), desk.ground.store)
+    duty = WriteNotices(desk.ground.notices, SqlEventFeed(desk.ground.database), desk.ground.store)
     await duty.do(await term_of(desk))
     found = (await desk.ground.notices.find())[::-1]
     return [(one.name, msgspec.json.decode(one.data)) for one in found]
@@ -141,7 +141,7 @@ async def test_an_old_leader_tells_nothing(desk: Desk) -> None:
     old = await term_of(desk)
     await desk.ground.leadership.resign("tests")
     await desk.ground.leadership.take("another", 10.0)
-    duty = WriteNotices(desk.ground.notices, SqliteEventFeed(desk.ground.database), desk.ground.store)
+    duty = WriteNotices(desk.ground.notices, SqlEventFeed(desk.ground.database), desk.ground.store)
     with pytest.raises(TermOver):
         await duty.do(old)
     assert await desk.ground.notices.find() == []

@@ -7,11 +7,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import apsw
 
+from smartspider.backends.sql.connection import Connection
 from smartspider.backends.sqlite import times
+from smartspider.backends.sqlite.moves import SqliteMoves
 from smartspider.core.errors import StoreUnavailable
 from smartspider.interfaces.clock import Clock
 
@@ -26,6 +28,17 @@ CHECKPOINT_PAGES = 4000
 T = TypeVar("T")
 
 
+class SqliteConnection:
+    """A connection as the store's functions see it; the frontier is in the same file."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.apsw = connection
+        self.execute = connection.execute
+        self.executemany = connection.executemany
+        self.changes = connection.changes
+        self.moves = SqliteMoves(self)
+
+
 class Database:
     """The one connection of a process. Calls run on the event loop: they take milliseconds (see ADR 0003)."""
 
@@ -34,6 +47,7 @@ class Database:
         self.clock = clock
         self._shift = clock.now() - clock.monotonic()
         self._connection = connect(folder / FILE)
+        self._seen = SqliteConnection(self._connection)
         self._checkpointer: threading.Thread | None = None
         with translated(folder):
             self._connection.set_wal_hook(self._on_commit)
@@ -46,18 +60,18 @@ class Database:
         """How far this process's monotonic clock is ahead of store time."""
         return -self._shift
 
-    async def write(self, work: Callable[[apsw.Connection], T]) -> T:
+    async def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one write transaction; the loop goes on while another process writes."""
         with translated(self.folder):
             await self._begin()
             return self._finish(self._timed(work))
 
-    async def read(self, work: Callable[[apsw.Connection], T]) -> T:
+    async def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` on one consistent snapshot."""
         with translated(self.folder):
             self._connection.execute("BEGIN")
             try:
-                return work(self._connection)
+                return work(self._seen)
             finally:
                 self._roll_back()
 
@@ -73,16 +87,16 @@ class Database:
             else:
                 return
 
-    def _timed(self, work: Callable[[apsw.Connection], T]) -> Callable[[apsw.Connection], T]:
-        def timed(connection: apsw.Connection) -> T:
+    def _timed(self, work: Callable[[Connection], T]) -> Callable[[Connection], T]:
+        def timed(connection: Connection) -> T:
             self._shift = times.follow(connection, self.clock.now(), self.clock.monotonic())
             return work(connection)
 
         return timed
 
-    def _finish(self, work: Callable[[apsw.Connection], T]) -> T:
+    def _finish(self, work: Callable[[Connection], T]) -> T:
         try:
-            result = work(self._connection)
+            result = work(self._seen)
             self._connection.execute("COMMIT")
         except BaseException:
             self._roll_back()
@@ -170,13 +184,3 @@ def translated(folder: Path) -> Iterator[None]:
             f"the data folder {folder} cannot be used: {error}",
             hint="check that it exists, is writable and is on a local disk",
         ) from error
-
-
-def rows(connection: apsw.Connection, sql: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """All rows of a statement."""
-    return connection.execute(sql, values).fetchall()
-
-
-def row(connection: apsw.Connection, sql: str, values: tuple[Any, ...] = ()) -> tuple[Any, ...] | None:
-    """The first row of a statement."""
-    return connection.execute(sql, values).fetchone()

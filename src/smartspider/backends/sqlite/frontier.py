@@ -6,11 +6,12 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-import apsw
-
-from smartspider.backends.sqlite import events, queue
+from smartspider.backends.sql import events, hosts
+from smartspider.backends.sql.connection import Connection, row, rows
+from smartspider.backends.sql.moves import BURY_AFTER, SUSPECT_AFTER, Spot
 from smartspider.backends.sqlite import gate as gates
-from smartspider.backends.sqlite.database import Database, row, rows
+from smartspider.backends.sqlite import queue
+from smartspider.backends.sqlite.database import Database
 from smartspider.backends.sqlite.presence import FileLock, is_alive, worker_lock
 from smartspider.backends.sqlite.sharing import Claim, Turns, share_out
 from smartspider.core.events import LeasesReturned
@@ -32,7 +33,7 @@ class SqliteFrontier:
     async def join(self, worker: WorkerCard) -> int:
         """Register a worker and take the lock that says it lives."""
 
-        def work(connection: apsw.Connection) -> int:
+        def work(connection: Connection) -> int:
             card = (worker.name, worker.node, worker.pid, worker.version, worker.slots)
             ((worker_id,),) = rows(connection, SQL.add_worker, (*card, self._db.now()))
             lock = FileLock(worker_lock(self._db.folder, worker_id))
@@ -45,7 +46,7 @@ class SqliteFrontier:
     async def leave(self, worker_id: int) -> None:
         """Release what the worker holds and forget it."""
 
-        def work(connection: apsw.Connection) -> None:
+        def work(connection: Connection) -> None:
             for url_id, token in rows(connection, SQL.leases_of_all, (worker_id,)):
                 queue.give_back(connection, (url_id, token), self._db.now())
             connection.execute(SQL.remove_worker, (worker_id,))
@@ -61,7 +62,7 @@ class SqliteFrontier:
     async def lease(self, worker_id: int, want: int, runs: Sequence[int]) -> LeaseBatch:
         """Hand out what may leave now."""
 
-        def work(connection: apsw.Connection) -> LeaseBatch:
+        def work(connection: Connection) -> LeaseBatch:
             now = self._db.now()
             hand = queue.Hand(worker_id, want, now, self._db.clock_shift())
             if row(connection, SQL.holds_suspect, (worker_id,)):
@@ -84,7 +85,7 @@ class SqliteFrontier:
     async def renew(self, leases: Sequence[Lease]) -> list[Lease]:
         """Move the deadlines of leases that are still held."""
 
-        def work(connection: apsw.Connection) -> list[Lease]:
+        def work(connection: Connection) -> list[Lease]:
             until = self._db.now() + queue.LEASE_S
             keys = [(until, lease.url_id, lease.token.counter) for lease in leases]
             kept = {url_id for (url_id,) in connection.executemany(SQL.renew, keys)}
@@ -95,7 +96,7 @@ class SqliteFrontier:
     async def release(self, leases: Sequence[Lease]) -> None:
         """Queue unused leases again."""
 
-        def work(connection: apsw.Connection) -> None:
+        def work(connection: Connection) -> None:
             for lease in leases:
                 queue.give_back(connection, (lease.url_id, lease.token.counter), self._db.now())
 
@@ -106,8 +107,8 @@ class SqliteFrontier:
         if not await self._db.read(self._has_lost):
             return []
 
-        def work(connection: apsw.Connection) -> list[LeasesReturned]:
-            names = dict(rows(connection, SQL.workers))
+        def work(connection: Connection) -> list[LeasesReturned]:
+            names: dict[int, str] = dict(rows(connection, SQL.workers))
             dead = [worker_id for worker_id in names if not self._lives(worker_id)]
             lost = rows(connection, SQL.lost_leases, (self._db.now(), json.dumps(dead)))
             returned: Counter[tuple[int, str]] = Counter()
@@ -125,15 +126,13 @@ class SqliteFrontier:
 
         return await self._db.write(work)
 
-    def _has_lost(self, connection: apsw.Connection) -> bool:
+    def _has_lost(self, connection: Connection) -> bool:
         """Whether a worker is dead or a lease is past its deadline."""
         if row(connection, SQL.has_late, (self._db.now(),)) is not None:
             return True
         return not all(self._lives(worker_id) for worker_id, _ in rows(connection, SQL.workers))
 
-    def _return(
-        self, connection: apsw.Connection, lease: tuple[int, int], run_id: int, *, is_alone: bool
-    ) -> None:
+    def _return(self, connection: Connection, lease: tuple[int, int], run_id: int, *, is_alone: bool) -> None:
         """A lost lease goes back to the queue; one that keeps losing workers is set apart, then buried."""
         url_id, token = lease
         connection.execute("UPDATE run SET returns = returns + 1 WHERE id = ?", (run_id,))
@@ -144,23 +143,23 @@ class SqliteFrontier:
         if not found or found[0][2] != "open":
             return
         returns, lone_returns, _, host_id, priority = found[0]
-        if lone_returns >= queue.BURY_AFTER:
+        if lone_returns >= BURY_AFTER:
             connection.execute(
                 "UPDATE url SET state = 'dead', reason = 'crash: every worker that took it alone was lost',"
                 " closed_at = ? WHERE id = ?",
                 (now, url_id),
             )
             connection.execute("UPDATE run SET dead = dead + 1 WHERE id = ?", (run_id,))
-        elif returns >= queue.SUSPECT_AFTER:
+        elif returns >= SUSPECT_AFTER:
             connection.execute(SQL.put_later, (url_id, run_id, now, 1))
         else:
-            queue.enqueue(connection, run_id, [queue.Place(url_id, host_id, -priority)])
+            queue.enqueue(connection, run_id, [Spot(url_id, host_id, -priority)])
 
     async def permit(self, host: str) -> Window:
         """Reserve one more slot of a host."""
 
-        def work(connection: apsw.Connection) -> Window:
-            gate = gates.read_gate(connection, gates.find_host(connection, host))
+        def work(connection: Connection) -> Window:
+            gate = hosts.read_gate(connection, hosts.find_host(connection, host))
             window = gates.reserve(connection, gate, self._db.now())
             if not window.is_free:
                 gates.reopen_lanes(connection, gate.host_id, self._db.now())
@@ -171,10 +170,10 @@ class SqliteFrontier:
     async def hold_host(self, host: str, seconds: float, reason: str) -> None:
         """Send nothing to a host for so long."""
 
-        def work(connection: apsw.Connection) -> None:
-            host_id = gates.find_host(connection, host)
+        def work(connection: Connection) -> None:
+            host_id = hosts.find_host(connection, host)
             now = self._db.now()
-            connection.execute(gates.SQL.hold, (now + seconds, reason, host_id))
+            connection.execute(hosts.SQL.hold, (now + seconds, reason, host_id))
             gates.reopen_lanes(connection, host_id, now)
 
         await self._db.write(work)
@@ -182,9 +181,9 @@ class SqliteFrontier:
     async def resume_host(self, host: str) -> None:
         """Lift a hold at once."""
 
-        def work(connection: apsw.Connection) -> None:
-            host_id = gates.find_host(connection, host)
-            connection.execute(gates.SQL.resume, (host_id,))
+        def work(connection: Connection) -> None:
+            host_id = hosts.find_host(connection, host)
+            connection.execute(hosts.SQL.resume, (host_id,))
             gates.reopen_lanes(connection, host_id, self._db.now())
 
         await self._db.write(work)
@@ -193,20 +192,20 @@ class SqliteFrontier:
         return worker_id in self._locks or is_alive(worker_lock(self._db.folder, worker_id))
 
 
-def _claims(connection: apsw.Connection, runs: Sequence[int]) -> list[Claim]:
+def _claims(connection: Connection, runs: Sequence[int]) -> list[Claim]:
     """Those of the runs that lease."""
     found = rows(connection, SQL.runnable, (json.dumps(list(runs)),))
     return [Claim(run_id, weight, room) for run_id, state, weight, room in found if state in LEASES_IN]
 
 
-def _next_at(connection: apsw.Connection, runs: str, suspicious: Iterable[int], now: float) -> float | None:
+def _next_at(connection: Connection, runs: str, suspicious: Iterable[int], now: float) -> float | None:
     """When one of the runs (a JSON list) may have something to hand out again."""
     wake = row(connection, SQL.next_wake, (runs,))
     due = row(connection, SQL.next_due, (runs, now))
     next_at = _earlier(wake[0] if wake else None, due[0] if due else None)
     for run_id in suspicious:
         for _, host_id in rows(connection, SQL.due_suspects, (run_id, now)):
-            next_at = _earlier(next_at, gates.read_gate(connection, host_id).opens_at)
+            next_at = _earlier(next_at, hosts.read_gate(connection, host_id).opens_at)
     return next_at
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from shutil import disk_usage
 
 from smartspider.backends.sqlite.database import Database
@@ -24,11 +23,13 @@ class SqliteHealth:
         """Raises `StoreUnavailable` unless a write transaction can be begun and committed soon."""
         try:
             async with asyncio.timeout(PATIENCE_S):
-                folder = await self._db.write(lambda connection: Path(connection.filename).parent)
+                await self._db.write(lambda _: None)
         except TimeoutError:
             raise StoreUnavailable(
                 f"the data folder was locked by another program for {PATIENCE_S:g} s",
                 hint="look for a program that holds it open",
             ) from None
-        if disk_usage(folder).free < LEAST_FREE:  # an empty transaction does not notice that
-            raise StoreUnavailable(f"the disk of the data folder {folder} is full", hint="make room on it")
+        if disk_usage(self._db.folder).free < LEAST_FREE:  # an empty transaction does not notice that
+            raise StoreUnavailable(
+                f"the disk of the data folder {self._db.folder} is full", hint="make room on it"
+            )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import apsw
 import msgspec
 
+from smartspider.backends.sql import hosts
+from smartspider.backends.sql.connection import Connection
 from smartspider.backends.sqlite import gate as gates
 from smartspider.backends.sqlite.database import Database
 from smartspider.core.lease import Window
@@ -19,8 +20,8 @@ class SqlitePermits:
     async def reserve(self, host: str, delay_s: float) -> Window:
         """The next slot of a host, at least so far from the one before, also where no run stands."""
 
-        def work(connection: apsw.Connection) -> Window:
-            gate = gates.read_gate(connection, gates.find_host(connection, host))
+        def work(connection: Connection) -> Window:
+            gate = hosts.read_gate(connection, hosts.find_host(connection, host))
             spaced = msgspec.structs.replace(gate, run_s=max(gate.run_s, delay_s))
             window = gates.reserve(connection, spaced, self._db.now())
             gates.reopen_lanes(connection, gate.host_id, self._db.now())

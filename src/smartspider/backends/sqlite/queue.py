@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import apsw
 import msgspec
 
+from smartspider.backends.sql import hosts, statements
+from smartspider.backends.sql.connection import Connection, row, rows
+from smartspider.backends.sql.moves import Spot
 from smartspider.backends.sqlite import gate as gates
-from smartspider.backends.sqlite import statements
-from smartspider.backends.sqlite.database import row, rows
-from smartspider.backends.sqlite.ids import run_of
+from smartspider.core.ids import run_of
 from smartspider.core.lease import Lease, Token, Window
 from smartspider.core.request import NO_EXTRAS, Extras, Request
 
-SQL = statements.load("frontier.sql")
+SQL = statements.load("frontier.sql", __package__)
 
 LEASE_S = 60.0
-SUSPECT_AFTER = 3
-"""Returns after which a request is only handed out alone."""
-BURY_AFTER = 3
-"""Workers lost with nothing but this request in their hands."""
 ASKING_S = 0.3
 """A run whose workers asked within this time takes its turn at a host."""
 SPARE_LANES = 8
@@ -30,15 +26,7 @@ SPARE_LANES = 8
 _extras = msgspec.json.Decoder(Extras)
 
 
-class Place(msgspec.Struct, frozen=True, gc=False):
-    """Where a request goes in the frontier."""
-
-    url_id: int
-    host_id: int
-    rank: int
-
-
-def find_lane(connection: apsw.Connection, run_id: int, host_id: int) -> int:
+def find_lane(connection: Connection, run_id: int, host_id: int) -> int:
     """The lane of a run for a host, made when it is new."""
     found = row(connection, SQL.find_lane, (host_id, run_id))
     if found is None:
@@ -48,38 +36,38 @@ def find_lane(connection: apsw.Connection, run_id: int, host_id: int) -> int:
     return int(found[0])
 
 
-def enqueue(connection: apsw.Connection, run_id: int, places: Iterable[Place]) -> None:
+def enqueue(connection: Connection, run_id: int, spots: Iterable[Spot]) -> None:
     """Queue requests that are not live."""
-    by_host: dict[int, list[Place]] = {}
-    for place in places:
-        by_host.setdefault(place.host_id, []).append(place)
+    by_host: dict[int, list[Spot]] = {}
+    for spot in spots:
+        by_host.setdefault(spot.host_id, []).append(spot)
     for host_id, group in by_host.items():
         lane_id = find_lane(connection, run_id, host_id)
-        connection.executemany(SQL.enqueue, [(lane_id, place.rank, place.url_id) for place in group])
-        best = min(place.rank for place in group)
+        connection.executemany(SQL.enqueue, [(lane_id, spot.rank, spot.url_id) for spot in group])
+        best = min(spot.rank for spot in group)
         connection.execute(SQL.lane_grew, (len(group), best, lane_id))
 
 
-def offer(connection: apsw.Connection, run_id: int, url_ids: Iterable[int]) -> int:
+def offer(connection: Connection, run_id: int, url_ids: Iterable[int]) -> int:
     """Queue open rows of a run unless they are live."""
-    places = []
+    spots = []
     for url_id in sorted({url_id for url_id in url_ids if run_of(url_id) == run_id}):
         found = row(connection, SQL.open_row, (url_id,))
         if found and not row(connection, SQL.is_live, (*found, run_id))[0]:  # type: ignore[index] # EXISTS has a row
-            places.append(Place(*found))
-    enqueue(connection, run_id, places)
-    return len(places)
+            spots.append(Spot(*found))
+    enqueue(connection, run_id, spots)
+    return len(spots)
 
 
-def wake(connection: apsw.Connection, runs: str, now: float) -> None:
+def wake(connection: Connection, runs: str, now: float) -> None:
     """Open the lanes and bring back the requests of runs (a JSON list) whose time has come."""
     connection.execute(SQL.wake_lanes, (runs, now))
-    due: dict[int, list[Place]] = {}
+    due: dict[int, list[Spot]] = {}
     for run_id, *place in rows(connection, SQL.due_later, (runs, now)):
-        due.setdefault(run_id, []).append(Place(*place))
-    for run_id, places in due.items():
-        connection.executemany(SQL.drop_later, [(place.url_id,) for place in places])
-        enqueue(connection, run_id, places)
+        due.setdefault(run_id, []).append(Spot(*place))
+    for run_id, spots in due.items():
+        connection.executemany(SQL.drop_later, [(spot.url_id,) for spot in spots])
+        enqueue(connection, run_id, spots)
 
 
 class Hand(msgspec.Struct):
@@ -97,13 +85,13 @@ class Hand(msgspec.Struct):
         return self.want - len(self.leases)
 
 
-def take_suspect(connection: apsw.Connection, hand: Hand, run_id: int, room: int) -> bool:
+def take_suspect(connection: Connection, hand: Hand, run_id: int, room: int) -> bool:
     """Whether a suspect waits for this worker; it is handed out once the worker holds nothing else.
 
     A suspect whose gate is closed keeps nobody waiting.
     """
     for url_id, host_id in rows(connection, SQL.due_suspects, (run_id, hand.now)):
-        gate = gates.read_gate(connection, host_id)
+        gate = hosts.read_gate(connection, host_id)
         if gate.opens_at > hand.now:
             continue
         is_idle = not hand.leases and row(connection, SQL.leases_of, (hand.worker_id,)) == (0,)
@@ -116,13 +104,13 @@ def take_suspect(connection: apsw.Connection, hand: Hand, run_id: int, room: int
     return False
 
 
-def take(connection: apsw.Connection, hand: Hand, run_id: int, room: int, weight: int) -> int:
+def take(connection: Connection, hand: Hand, run_id: int, room: int, weight: int) -> int:
     """Fill the hand from the open lanes of a run, best first; how many it got."""
     before = len(hand.leases)
     limit = min(hand.free, room)
     lanes = rows(connection, SQL.open_lanes, (run_id, limit + SPARE_LANES)) if limit > 0 else []
     for lane_id, host_id, queued, served in lanes:
-        gate = gates.read_gate(connection, host_id)
+        gate = hosts.read_gate(connection, host_id)
         slots = gates.room(connection, gate, hand.now)
         turn = max(served, gate.turn - 1.0)
         hungry = (host_id, run_id, turn, hand.now - ASKING_S, gate.turn - 1.0)
@@ -133,7 +121,7 @@ def take(connection: apsw.Connection, hand: Hand, run_id: int, room: int, weight
             _take_from(connection, hand, run_id, (lane_id, count, turn, count / weight), gate)
             limit -= count
             if gate.delay_s > 0.0:
-                gate = gates.read_gate(connection, host_id)
+                gate = hosts.read_gate(connection, host_id)
         if count >= slots or gate.delay_s > 0.0:
             gates.close_lanes(connection, gate, hand.now, is_full=gate.opens_at <= hand.now)
         if limit <= 0:
@@ -142,24 +130,24 @@ def take(connection: apsw.Connection, hand: Hand, run_id: int, room: int, weight
 
 
 def _take_from(
-    connection: apsw.Connection,
+    connection: Connection,
     hand: Hand,
     run_id: int,
     lane: tuple[int, int, float, float],
-    gate: gates.Gate,
+    gate: hosts.Gate,
 ) -> None:
     lane_id, count, turn, share = lane
     heads = rows(connection, SQL.head, (lane_id, count))
     connection.executemany(SQL.dequeue, [(lane_id, head[1], head[0]) for head in heads])
     connection.execute(SQL.lane_shrank, (len(heads), lane_id))
     connection.execute(SQL.lane_served, (turn + share, lane_id))
-    connection.execute(gates.SQL.set_turn, (turn, gate.host_id))
+    connection.execute(hosts.SQL.set_turn, (turn, gate.host_id))
     windows = [gates.reserve(connection, gate, hand.now)] * len(heads)
     _hand_out(connection, hand, run_id, heads, windows)
 
 
 def _hand_out(
-    connection: apsw.Connection,
+    connection: Connection,
     hand: Hand,
     run_id: int,
     heads: Sequence[tuple[Any, ...]],
@@ -208,7 +196,7 @@ def _request(  # noqa: PLR0917 - the columns of a row, in the order of the state
     return Request(url, fingerprint, page, priority, depth, bool(is_entry), details, parent)
 
 
-def give_back(connection: apsw.Connection, lease: tuple[int, int], now: float) -> None:
+def give_back(connection: Connection, lease: tuple[int, int], now: float) -> None:
     """End a lease, if it is still this one (row and token), and queue its request again if that is open."""
     url_id, _ = lease
     for host_id, is_alone in rows(connection, SQL.drop_own_lease, lease):
@@ -216,5 +204,5 @@ def give_back(connection: apsw.Connection, lease: tuple[int, int], now: float) -
         if found is not None and is_alone:
             connection.execute(SQL.put_later, (url_id, run_of(url_id), now, 1))
         elif found is not None:
-            enqueue(connection, run_of(url_id), [Place(*found)])
+            enqueue(connection, run_of(url_id), [Spot(*found)])
         gates.reopen_lanes(connection, host_id, now)

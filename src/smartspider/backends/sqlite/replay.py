@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import apsw
+from smartspider.backends.sql import statements
+from smartspider.backends.sql.connection import Connection, Database, row, rows
 
-from smartspider.backends.sqlite import statements
-from smartspider.backends.sqlite.database import Database, row, rows
-
-SQL = statements.load("replay.sql")
+SQL = statements.load("replay.sql", __package__)
 
 
 class SqliteReplay:
@@ -19,7 +17,7 @@ class SqliteReplay:
     async def is_whole(self, run_id: int) -> bool:
         """Whether as many requests are queued, waiting or leased as are open."""
 
-        def work(connection: apsw.Connection) -> bool:
+        def work(connection: Connection) -> bool:
             is_open = row(connection, SQL.open, (run_id,))
             return is_open is None or row(connection, SQL.live, (run_id,)) == is_open
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-import apsw
 import msgspec
 
+from smartspider.backends.sql.connection import Connection, rows
 from smartspider.backends.sqlite import queue
-from smartspider.backends.sqlite.database import rows
 
 SQL = queue.SQL
 
@@ -48,7 +47,7 @@ class Turns:
         return max(self._served.get(run_id, 0.0), self._turn - 1.0)
 
 
-def share_out(connection: apsw.Connection, hand: queue.Hand, claims: Sequence[Claim], turns: Turns) -> None:
+def share_out(connection: Connection, hand: queue.Hand, claims: Sequence[Claim], turns: Turns) -> None:
     """Fill the hand: each run up to its share of the worker by weight, then the rest to who can use it."""
     if len(claims) == 1:
         _give(connection, hand, claims[0], hand.free)
@@ -57,7 +56,9 @@ def share_out(connection: apsw.Connection, hand: queue.Hand, claims: Sequence[Cl
     asked = json.dumps([claim.run_id for claim in claims if claim.room > 0])
     open_runs = {run_id for (run_id,) in rows(connection, SQL.with_open_lanes, (asked,))}
     able = [claim for claim in claims if claim.run_id in open_runs]
-    held = dict(rows(connection, SQL.held_by, (hand.worker_id,))) if len(able) > 1 else {}
+    held: dict[int, int] = {}
+    if len(able) > 1:
+        held = dict(rows(connection, SQL.held_by, (hand.worker_id,)))
     hungry = turns.in_order(able)
     grants = fair_shares(hand.free, hungry, held)
     while hand.free > 0 and hungry:
@@ -74,7 +75,7 @@ def share_out(connection: apsw.Connection, hand: queue.Hand, claims: Sequence[Cl
         turns.charge(claim, _give(connection, hand, claim, hand.free))
 
 
-def _give(connection: apsw.Connection, hand: queue.Hand, claim: Claim, count: int) -> int:
+def _give(connection: Connection, hand: queue.Hand, claim: Claim, count: int) -> int:
     got = 0
     if count > 0 and claim.room > 0:
         got = queue.take(connection, hand, claim.run_id, min(count, claim.room), claim.weight)

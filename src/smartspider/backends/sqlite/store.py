@@ -1,37 +1,14 @@
-"""The store on SQLite."""
+"""The store on SQLite: what is the same in all SQL, and what only a file has."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-
-import apsw
-
-from smartspider.backends.sqlite import audit, fsck, knobs, listing, reading, retrying, runs
-from smartspider.backends.sqlite import gate as gates
-from smartspider.backends.sqlite.database import FILE, Database, row, rows
-from smartspider.backends.sqlite.ids import end_id, first_id
-from smartspider.core.errors import Conflict, NotAllowed, StoreUnavailable
-from smartspider.core.extraction import StepCount
-from smartspider.core.plan import Plan
-from smartspider.core.runs import OVER, Run, RunState
-from smartspider.core.tasks import SYSTEM
-from smartspider.core.tuning import Tuning
-from smartspider.core.verdict import UrlState
-from smartspider.interfaces.robots_cache import RobotsAnswer
-from smartspider.interfaces.store import (
-    Failure,
-    Finding,
-    HostReceipt,
-    HostStatus,
-    StoredChange,
-    StoredItem,
-    StoredReject,
-    UrlRecord,
-    UrlRow,
-)
-
-SQL = runs.SQL
+from smartspider.backends.sql import fsck
+from smartspider.backends.sql.connection import Connection, rows
+from smartspider.backends.sql.store import SqlStore
+from smartspider.backends.sqlite import fsck as own
+from smartspider.backends.sqlite.database import FILE, Database
+from smartspider.core.errors import StoreUnavailable
+from smartspider.interfaces.store import Finding
 
 PURPOSES = {
     "url": "requests",
@@ -48,243 +25,39 @@ PURPOSES = {
 """What tables and their indexes hold, by the first word of their names."""
 
 
-class SqliteStore:
+class SqliteStore(SqlStore):
     """See `interfaces/store.py` and `interfaces/robots_cache.py`."""
 
     def __init__(self, database: Database) -> None:
-        self._db = database
-
-    async def create_run(
-        self,
-        plan: Plan,
-        *,
-        actor: str = SYSTEM,
-        version: int | None = None,
-        is_only: bool = False,
-        started_by: str = "",
-    ) -> Run:
-        """A run, its entries, the version of its task and the audit of it, in one transaction."""
-
-        def work(connection: apsw.Connection) -> Run:
-            run_id = runs.create_run(
-                connection, plan, self._db.now(), actor, version, is_only=is_only, started_by=started_by
-            )
-            return runs.read_run(connection, run_id)
-
-        return await self._db.write(work)
-
-    async def get_run(self, run_id: int) -> Run:
-        """A run as it stands."""
-        return await self._db.read(lambda connection: runs.read_run(connection, run_id))
-
-    async def find_runs(self, task_name: str | None = None, *, limit: int | None = None) -> list[Run]:
-        """Runs, newest first."""
-
-        def work(connection: apsw.Connection) -> list[Run]:
-            return listing.read(connection, listing.named_run_ids(connection, task_name, limit))
-
-        return await self._db.read(work)
-
-    async def list_runs(
-        self,
-        *,
-        task_id: int | None = None,
-        states: Sequence[RunState] = (),
-        before: int | None = None,
-        limit: int = 100,
-    ) -> list[Run]:
-        """Runs, newest first, a page at a time."""
-
-        def work(connection: apsw.Connection) -> list[Run]:
-            return listing.read(connection, listing.run_ids(connection, task_id, states, before, limit))
-
-        return await self._db.read(work)
-
-    async def live_runs(self) -> list[Run]:
-        """Runs that workers have something to do for, oldest first."""
-        return await self._db.read(listing.live_runs)
-
-    async def tune(self, run_id: int, tuning: Tuning, *, actor: str = SYSTEM) -> Run:
-        """Turn knobs; the run as it then stands."""
-
-        def work(connection: apsw.Connection) -> Run:
-            knobs.turn(connection, run_id, tuning, self._db.now(), actor)
-            return runs.read_run(connection, run_id)
-
-        return await self._db.write(work)
-
-    async def retry(self, run_id: int, *, actor: str = SYSTEM) -> int:
-        """Open what failed once more, some thousand rows in a transaction; how many."""
-        sweep = retrying.Sweep(run_id, actor)
-        await self._until_done(lambda connection: retrying.step(connection, sweep, self._db.now()))
-        if not sweep.opened:
-            raise NotAllowed(
-                f"no request of run {run_id} failed, so there is nothing to retry",
-                hint="start another run of its task to fetch everything anew",
-            )
-        return sweep.opened
-
-    async def pages(
-        self, run_id: int, *, state: UrlState | None = None, after: int = 0, limit: int = 100
-    ) -> list[UrlRow]:
-        """Requests of a run, a page at a time."""
-        return await self._db.read(lambda connection: listing.pages(connection, run_id, state, after, limit))
-
-    async def set_state(
-        self,
-        run_id: int,
-        state: RunState,
-        reason: str = "",
-        *,
-        actor: str = SYSTEM,
-        was: RunState | None = None,
-    ) -> Run:
-        """Move a run to another state; ending it closes what is open, also what a worker still holds."""
-
-        def work(connection: apsw.Connection) -> Run:
-            if was is not None and (found := runs.read_run(connection, run_id).state) != was:
-                raise Conflict(f"run {run_id} is {found} and not {was} any more")
-            runs.set_state(connection, run_id, state, reason, self._db.now(), actor=actor)
-            return runs.read_run(connection, run_id)
-
-        run = await self._db.write(work)
-        if state in OVER:
-            await self._until_done(lambda connection: runs.close_ended(connection, run_id, self._db.now()))
-            run = await self.get_run(run_id)
-        return run
-
-    async def finish(self, run_id: int) -> Run:
-        """End a run that has nothing left to do."""
-        await self._until_done(lambda connection: runs.finish_step(connection, run_id, self._db.now()))
-        return await self.get_run(run_id)
-
-    async def delete_run(self, run_id: int, *, actor: str = SYSTEM) -> None:
-        """Forget a run that nobody works on."""
-        await self._db.write(lambda connection: runs.begin_delete(connection, run_id, self._db.now(), actor))
-        await self._until_done(lambda connection: runs.delete_step(connection, run_id))
-
-    async def _until_done(self, step: Callable[[apsw.Connection], bool]) -> None:
-        """Long work in short transactions, so that nobody waits for the whole of it."""
-        while await self._db.write(step):  # noqa: ASYNC110 - nothing is waited for
-            await asyncio.sleep(0)  # a loop that serves others goes on in between
-
-    async def items(self, run_id: int, after: int = 0) -> AsyncIterator[Sequence[StoredItem]]:
-        """Committed items in batches."""
-        cursor = max(after, first_id(run_id))
-        while batch := await self._db.read(self._items_after(run_id, cursor)):
-            yield batch
-            cursor = batch[-1].id
-
-    def _items_after(self, run_id: int, cursor: int) -> Callable[[apsw.Connection], list[StoredItem]]:
-        def work(connection: apsw.Connection) -> list[StoredItem]:
-            return [
-                StoredItem(item_id, run_id, url, data.encode(), created_at)
-                for item_id, url, data, created_at in rows(connection, SQL.items, (cursor, end_id(run_id)))
-            ]
-
-        return work
-
-    async def rejects(self, run_id: int, *, limit: int = 100, after: int = 0) -> list[StoredReject]:
-        """Items that were not kept."""
-        return await self._db.read(lambda connection: reading.rejects(connection, run_id, limit, after))
-
-    async def cleaning(
-        self,
-        run_id: int,
-        *,
-        field: str | None = None,
-        step: str | None = None,
-        limit: int = 100,
-        after: int = 0,
-    ) -> list[StoredChange]:
-        """What steps made of values."""
-        return await self._db.read(
-            lambda connection: reading.cleaning(connection, run_id, (field, step), limit, after)
-        )
-
-    async def step_counts(self, run_id: int) -> dict[str, StepCount]:
-        """What each step did."""
-        return await self._db.read(lambda connection: reading.step_counts(connection, run_id))
-
-    async def find_urls(self, fingerprint: bytes, run_id: int | None = None) -> list[UrlRecord]:
-        """What is known about a request, newest run first."""
-
-        def work(connection: apsw.Connection) -> list[UrlRecord]:
-            among = [run_id] if run_id is not None else listing.named_run_ids(connection, None, None)
-            return reading.find_urls(connection, fingerprint, among)
-
-        return await self._db.read(work)
-
-    async def failures(self, run_id: int, limit: int = 100, *, after: int = 0) -> list[Failure]:
-        """Requests that ended in failure."""
-        return await self._db.read(lambda connection: listing.failures(connection, run_id, after, limit))
-
-    async def hosts(self, run_id: int, limit: int = 20) -> list[HostStatus]:
-        """The gates a run stands at."""
-        return await self._db.read(lambda connection: reading.hosts(connection, run_id, limit))
-
-    async def receipt(self, run_id: int) -> list[HostReceipt]:
-        """How hosts were treated."""
-        return await self._db.read(lambda connection: reading.receipt(connection, run_id))
-
-    async def note_override(self, run_id: int, what: str, *, actor: str = SYSTEM) -> None:
-        """Keep who turned off what."""
-        subject = f"run:{run_id}"
-        await self._db.write(
-            lambda connection: audit.write(
-                connection, self._db.now(), actor, "politeness.overridden", subject, what=what
-            )
-        )
+        super().__init__(database)
+        self._file = database
 
     async def fsck(self, *, repair: bool = False) -> list[Finding]:
-        """Check that everything agrees."""
-        damage = await self._db.read(fsck.damage)
+        """Check that everything agrees, the frontier with it."""
+        damage = await self._file.read(own.damage)
         if damage:
             return damage
-        ask = self._db.write if repair else self._db.read
-        return await ask(lambda connection: fsck.check(connection, self._db.now(), repair=repair))
+        ask = self._file.write if repair else self._file.read
+        return await ask(
+            lambda connection: fsck.check(connection, self._file.now(), repair=repair, frontier=own.FRONTIER)
+        )
 
     async def sizes(self) -> dict[str, int]:
         """Bytes of the data folder by what they hold."""
 
-        def work(connection: apsw.Connection) -> dict[str, int]:
+        def work(connection: Connection) -> dict[str, int]:
             sizes = dict.fromkeys((*PURPOSES.values(), "other"), 0)
             for name, size in rows(connection, "SELECT name, sum(pgsize) FROM dbstat GROUP BY name"):
                 sizes[PURPOSES.get(str(name).partition("_")[0], "other")] += size
             return sizes
 
-        sizes = await self._db.read(work)
-        sizes["logs"] = sum(path.stat().st_size for path in self._db.folder.glob("logs/*"))
-        sizes["file"] = sum(path.stat().st_size for path in self._db.folder.glob(f"{FILE}*"))
+        sizes = await self._file.read(work)
+        sizes["logs"] = sum(path.stat().st_size for path in self._file.folder.glob("logs/*"))
+        sizes["file"] = sum(path.stat().st_size for path in self._file.folder.glob(f"{FILE}*"))
         return sizes
 
     async def compact(self) -> None:
         """Give the space of deleted rows back to the disk; refused while workers use the folder."""
-        if await self._db.read(lambda connection: rows(connection, "SELECT 1 FROM worker LIMIT 1")):
-            raise StoreUnavailable(f"the data folder {self._db.folder} is in use", hint="try again later")
-        self._db.compact()
-
-    async def get_robots(self, origin: str) -> RobotsAnswer | None:
-        """What a host said about robots."""
-
-        def work(connection: apsw.Connection) -> RobotsAnswer | None:
-            found = row(connection, SQL.get_robots, (origin,))
-            return RobotsAnswer(*found) if found else None
-
-        return await self._db.read(work)
-
-    async def put_robots(self, answer: RobotsAnswer, *, host: str, crawl_delay_s: float | None) -> None:
-        """Keep what a host says about robots, and its Crawl-delay with its gate."""
-
-        def work(connection: apsw.Connection) -> None:
-            host_id = gates.find_host(connection, host)
-            connection.execute(
-                SQL.put_robots,
-                (
-                    *(answer.origin, host_id, crawl_delay_s or 0.0, answer.status, answer.body),
-                    *(answer.fetched_at, answer.expires_at),
-                ),
-            )
-            connection.execute(gates.SQL.set_crawl_delay, (host_id,))
-
-        await self._db.write(work)
+        if await self._file.read(lambda connection: rows(connection, "SELECT 1 FROM worker LIMIT 1")):
+            raise StoreUnavailable(f"the data folder {self._file.folder} is in use", hint="try again later")
+        self._file.compact()

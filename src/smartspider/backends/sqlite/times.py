@@ -5,27 +5,26 @@ It never goes back and is the same for every process, whatever happens to the wa
 
 from __future__ import annotations
 
-import apsw
+from smartspider.backends.sql import statements
+from smartspider.backends.sql.connection import Connection, one
 
-from smartspider.backends.sqlite import statements
-
-SQL = statements.load("times.sql")
+SQL = statements.load("times.sql", __package__)
 
 JUMP_S = 1.0
 """How far the wall clock may be ahead of store time before store time follows."""
 
 
-def follow(connection: apsw.Connection, wall: float, monotonic: float) -> float:
+def follow(connection: Connection, wall: float, monotonic: float) -> float:
     """The shift that holds in this transaction.
 
     When the wall clock was set forward, or the machine slept, everything that waits moves along: no gap
     between two requests gets shorter by it, and no living worker loses a lease.
     """
-    shift = float(connection.execute(SQL.shift).get)
+    shift = float(one(connection, SQL.shift))
     ahead_s = wall - monotonic - shift
     if ahead_s <= JUMP_S:
         return shift
-    if monotonic + shift >= connection.execute(SQL.last_moment).get:  # else the machine's clock began anew
+    if monotonic + shift >= one(connection, SQL.last_moment):  # else the machine's clock began anew
         for move in (SQL.move_hosts, SQL.move_leases, SQL.move_later, SQL.move_runs):
             connection.execute(move, (ahead_s,))
     connection.execute(SQL.open_lanes)

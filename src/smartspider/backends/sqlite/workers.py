@@ -1,77 +1,14 @@
-"""The workers of a data folder, as they and their file locks tell."""
+"""The workers of a data folder: the locks on their files tell which are alive."""
 
 from __future__ import annotations
 
-import apsw
-
-from smartspider.backends.sqlite import audit, statements
-from smartspider.backends.sqlite.database import Database, row, rows
+from smartspider.backends.sql.workers import SqlWorkerRegistry
+from smartspider.backends.sqlite.database import Database
 from smartspider.backends.sqlite.presence import is_alive, worker_lock
-from smartspider.core.workers import WorkerRecord
-from smartspider.interfaces.worker_registry import Beat
-
-SQL = statements.load("workers.sql")
-
-KEEP_S = 15.0
-"""A beat that tells nothing new is written this often, so that an idle worker hardly writes."""
-NEW_CPU_S = 0.1
-NEW_MEMORY = 16 << 20
-HOSTS_SHOWN = 5
-CARD = ("id", "name", "node", "pid", "version", "slots", "joined_at", "seen_at", "cpu_s", "memory")
 
 
-class SqliteWorkerRegistry:
+def sqlite_workers(database: Database) -> SqlWorkerRegistry:
     """See `interfaces/worker_registry.py`."""
-
-    def __init__(self, database: Database) -> None:
-        self._db = database
-
-    async def beat(self, worker_id: int, beat: Beat) -> bool:
-        """Keep it, if it tells anything new; whether the worker should leave. One that is gone should."""
-        found = await self._db.read(lambda connection: row(connection, SQL.beaten, (worker_id,)))
-        if found is None:
-            return True
-        slots, cpu_s, memory, seen_at, is_draining = found
-        is_news = slots != beat.slots or beat.cpu_s - cpu_s >= NEW_CPU_S or self._db.now() - seen_at >= KEEP_S
-        if is_news or abs(memory - beat.memory) >= NEW_MEMORY:
-            values = (beat.slots, beat.cpu_s, beat.memory, self._db.now(), worker_id)
-            await self._db.write(lambda connection: connection.execute(SQL.beat, values))
-        return bool(is_draining)
-
-    async def find(self) -> list[WorkerRecord]:
-        """All workers, in the order they joined."""
-        return await self._db.read(self._records)
-
-    async def drain(self, node: str, *, worker_id: int | None = None, actor: str) -> int:
-        """Ask workers of a node to leave, or one of them."""
-
-        def work(connection: apsw.Connection) -> int:
-            asked = [name for (name,) in rows(connection, SQL.drain, (node, worker_id))]
-            if asked:
-                now = self._db.now()
-                audit.write(connection, now, actor, "node.drained", f"node:{node}", workers=asked)
-            return len(asked)
-
-        return await self._db.write(work)
-
-    def _records(self, connection: apsw.Connection) -> list[WorkerRecord]:
-        held: dict[int, int] = {}
-        hosts: dict[int, list[str]] = {}
-        runs: dict[int, set[int]] = {}
-        for worker_id, run_id, host, count in rows(connection, SQL.held):
-            held[worker_id] = held.get(worker_id, 0) + count
-            runs.setdefault(worker_id, set()).add(run_id)
-            shown = hosts.setdefault(worker_id, [])
-            if host not in shown and len(shown) < HOSTS_SHOWN:
-                shown.append(host)
-        return [
-            WorkerRecord(
-                **dict(zip(CARD, found, strict=True)),
-                is_draining=bool(is_draining),
-                is_alive=is_alive(worker_lock(self._db.folder, found[0])),
-                held=held.get(found[0], 0),
-                hosts=hosts.get(found[0], []),
-                runs=sorted(runs.get(found[0], ())),
-            )
-            for is_draining, *found in rows(connection, SQL.all)
-        ]
+    return SqlWorkerRegistry(
+        database, lambda worker_id, _seen_at: is_alive(worker_lock(database.folder, worker_id))
+    )

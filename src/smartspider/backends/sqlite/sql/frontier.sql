@@ -142,3 +142,31 @@ FROM json_each(?)
 
 -- next_due: when a waiting request of runs comes back
 SELECT min((SELECT min(due_at) FROM later WHERE run_id = value AND due_at > ?2)) FROM json_each(?1)
+
+-- leased: requests of a run that are in a worker's hands
+SELECT url_id FROM lease WHERE run_id = ?
+
+-- fence: whoever holds a lease holds it no more, though it counts at its host until it is over
+UPDATE lease SET token = ? WHERE url_id = ?
+
+-- open_gates: the lanes at all hosts of a run look at their gates anew
+UPDATE lane SET wake_at = NULL
+WHERE wake_at IS NOT NULL AND host_id IN (SELECT host_id FROM lane WHERE run_id = ?)
+
+-- empty_lanes: the frontier forgets a run
+DELETE FROM queue WHERE lane_id IN (SELECT id FROM lane WHERE run_id = ?)
+
+-- holds: whether a lease is the one that holds its row
+SELECT 1 FROM lease WHERE url_id = ? AND token = ?
+
+-- drop_lanes: the lanes of a run that are empty now
+DELETE FROM lane WHERE run_id = ?
+
+-- drop_laters: what of a run would come back
+DELETE FROM later WHERE run_id = ?
+
+-- empty_lane: nothing waits in a lane any more
+DELETE FROM queue WHERE lane_id = ?
+
+-- lane_emptied: and it knows
+UPDATE lane SET queued = 0 WHERE id = ?

@@ -1,0 +1,1 @@
+"""The store in SQL, for every database: plain functions inside a transaction, and stores over them."""

@@ -1,0 +1,128 @@
+"""The audit on SQLite. `write` runs inside a transaction: an entry stands or falls with what it tells of."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from smartspider.backends.sql import statements
+from smartspider.backends.sql.connection import Connection, Database, row, rows
+from smartspider.core import failpoints
+from smartspider.core.audit import START, AuditEntry, Head, first_break, missing_end, sealed
+from smartspider.interfaces.audit_log import AuditCheck, AuditFilter
+
+SQL = statements.load("audit.sql")
+
+PIECE = 500
+"""Entries that are checked before others have a turn."""
+PAST_ALL = (1 << 63) - 1
+
+_encode = msgspec.json.Encoder(order="sorted", enc_hook=str).encode
+
+
+def write(
+    connection: Connection, now: float, actor: str, action: str, subject: str, **detail: Any
+) -> AuditEntry:
+    """Add an entry to the chain."""
+    entry = sealed(AuditEntry(0, now, actor, action, subject, _encode(detail), "", ""), _head(connection))
+    connection.execute(
+        SQL.add,
+        (
+            *(entry.id, entry.at, entry.actor, entry.action, entry.subject, entry.detail.decode()),
+            *(entry.previous, entry.hash),
+        ),
+    )
+    failpoints.reach("audit.added")
+    connection.execute(SQL.set_head, (entry.id, entry.hash))
+    failpoints.reach("audit.headed")
+    return entry
+
+
+def _head(connection: Connection) -> Head:
+    found = row(connection, SQL.head)
+    return Head(*found) if found else START
+
+
+def _entry(found: tuple[Any, ...]) -> AuditEntry:
+    number, at, actor, action, subject, detail, previous, own = found
+    return AuditEntry(
+        *(number, at, _text(actor), _text(action), _text(subject)),
+        detail=detail,
+        previous=_text(previous),
+        hash=_text(own),
+    )
+
+
+def _text(stored: bytes) -> str:
+    return stored.decode("utf-8", "surrogateescape")
+
+
+def adopt(connection: Connection) -> None:
+    """Put the notes of a folder of format 1 into the chain, with their moments."""
+    for at, run_id, what in rows(connection, "SELECT at, run_id, what FROM audit_1 ORDER BY id"):
+        write(connection, at, "format 1", "politeness.overridden", f"run:{run_id}", what=what)
+    connection.execute("DROP TABLE audit_1")
+
+
+class SqlAuditLog:
+    """See `interfaces/audit_log.py`."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def append(self, actor: str, action: str, subject: str, detail: dict[str, Any]) -> AuditEntry:
+        """Write an entry of its own."""
+        return await self._db.write(
+            lambda connection: write(connection, self._db.now(), actor, action, subject, **detail)
+        )
+
+    async def entries(
+        self, only: AuditFilter = AuditFilter(), *, before: int | None = None, limit: int = 100
+    ) -> list[AuditEntry]:
+        """Entries, newest first."""
+        return await self._db.read(_listing(only, PAST_ALL if before is None else before, limit))
+
+    async def verify(self) -> AuditCheck:
+        """Check the whole chain, piece by piece, each on one snapshot with the end it should have."""
+        last = START
+        while True:
+            found, head = await self._db.read(_piece(last.id))
+            broken = first_break(found, last)
+            if broken is not None:
+                sound = [entry for entry in found if entry.id < broken.entry_id]
+                return AuditCheck(Head(sound[-1].id, sound[-1].hash) if sound else last, broken)
+            last = Head(found[-1].id, found[-1].hash) if found else last
+            if len(found) < PIECE:
+                return AuditCheck(last, missing_end(last, head))
+            await asyncio.sleep(0)
+
+
+def _piece(after: int) -> Callable[[Connection], tuple[list[AuditEntry], Head]]:
+    def work(connection: Connection) -> tuple[list[AuditEntry], Head]:
+        return [_entry(found) for found in rows(connection, SQL.after, (after, PIECE))], _head(connection)
+
+    return work
+
+
+def listing_sql(only: AuditFilter) -> str:
+    """The statement for a filter; only what is asked for stands in it, so that an index is found."""
+    given = [f" AND {name} = ?" for name in ("subject", "actor", "action") if getattr(only, name) is not None]
+    floor = " AND id >= ?" if only.since is not None else ""
+    return f"{SQL.before}{''.join(given)}{floor} ORDER BY id DESC LIMIT ?"
+
+
+def _listing(only: AuditFilter, before: int, limit: int) -> Callable[[Connection], list[AuditEntry]]:
+    def work(connection: Connection) -> list[AuditEntry]:
+        values: list[Any] = [before]
+        values += [value for value in (only.subject, only.actor, only.action) if value is not None]
+        if only.since is not None:
+            first = row(connection, SQL.since, (only.since,))
+            if first is None:
+                return []
+            values.append(first[0])
+        return [_entry(found) for found in rows(connection, listing_sql(only), (*values, limit))]
+
+    return work

@@ -1,0 +1,86 @@
+"""What can be asked about runs and requests, on SQLite: short reads of a bounded number of rows."""
+
+from __future__ import annotations
+
+from smartspider.backends.sql import reading, standing, statements, stories
+from smartspider.backends.sql.connection import Connection, Database, row, rows
+from smartspider.interfaces.insight import Failing, Share, Situation, Standing, UrlStory
+
+SQL = statements.load("insight.sql")
+
+OLDEST = 5
+FAILING = 5
+
+
+class SqlInsight:
+    """See `interfaces/insight.py`."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def standing(self, run_id: int) -> Standing:
+        """How a run stands."""
+        return await self._db.read(
+            lambda connection: standing.read_standing(connection, run_id, self._db.now())
+        )
+
+    async def situation(self, run_id: int, limit: int = 20) -> Situation:
+        """What keeps a run moving or not."""
+
+        def work(connection: Connection) -> Situation:
+            lanes = standing.lanes_of(connection, run_id)
+            held: dict[int, int] = dict(rows(connection, SQL.leased_hosts, (run_id,)))
+            later = [host_id for (host_id,) in rows(connection, SQL.later_hosts, (run_id,))]
+            longest = sorted(lanes, key=lanes.__getitem__, reverse=True)
+            hosts = list(dict.fromkeys([*longest, *held, *later]))
+            found = row(connection, SQL.waiting, (run_id,))
+            due = row(connection, SQL.next_due, (run_id,))
+            return Situation(
+                standing=standing.read_standing(connection, run_id, self._db.now()),
+                gates=[
+                    stories.gate_status(connection, host_id, (lanes.get(host_id, 0), held.get(host_id, 0)))
+                    for host_id in hosts[:limit]
+                ],
+                waiting=found[0] if found else 0,
+                next_due_at=due[0] if due else None,
+                oldest=[
+                    stories.held_request(connection, *lease)
+                    for lease in rows(connection, SQL.leases, (run_id, OLDEST))
+                ],
+                shares=_shares(connection, run_id),
+                failing=_failing(connection, run_id),
+            )
+
+        return await self._db.read(work)
+
+    async def stories(self, run_id: int, fingerprint: bytes, url: str, limit: int = 10) -> list[UrlStory]:
+        """Requests with all that is known around them."""
+
+        def work(connection: Connection) -> list[UrlStory]:
+            others = [other for (other,) in rows(connection, SQL.prints_of_url, (run_id, url, limit))]
+            prints = dict.fromkeys([fingerprint, *others])
+            records = [record for one in prints for record in reading.find_urls(connection, one, [run_id])]
+            return [stories.tell(connection, record, self._db.now()) for record in records[:limit]]
+
+        return await self._db.read(work)
+
+    async def has_visited(self, run_id: int, host: str) -> bool:
+        """Whether a run has fetched something from a host."""
+        return await self._db.read(
+            lambda connection: row(connection, SQL.has_visited, (host, run_id)) is not None
+        )
+
+
+def _failing(connection: Connection, run_id: int) -> list[Failing]:
+    reasons: dict[str, str] = {}
+    for host, reason in rows(connection, SQL.failing, (run_id,)):
+        reasons[host] = reasons.get(host) or reason or ""
+    return [Failing(host, reason) for host, reason in list(reasons.items())[:FAILING]]
+
+
+def _shares(connection: Connection, run_id: int) -> list[Share]:
+    shares = []
+    for worker_id, held in rows(connection, SQL.shares, (run_id,)):
+        name, node = row(connection, SQL.worker, (worker_id,)) or (f"worker {worker_id}, which is gone", "")
+        shares.append(Share(name, node, held))
+    return shares

@@ -1,0 +1,64 @@
+"""Who keeps house, on SQLite. `check` runs inside a transaction: a leader's write stands or falls with it."""
+
+from __future__ import annotations
+
+from smartspider.backends.sql import statements
+from smartspider.backends.sql.connection import Connection, Database, one, row
+from smartspider.core.errors import TermOver
+from smartspider.interfaces.leadership import Term
+
+SQL = statements.load("leadership.sql")
+
+
+def check(connection: Connection, epoch: int) -> None:
+    """Raise `TermOver` unless this is the newest epoch."""
+    newest = _newest(connection)
+    if newest.epoch != epoch:
+        raise TermOver(f"term {epoch} is over: {newest.owner or 'nobody'} has the newest, {newest.epoch}")
+
+
+def _newest(connection: Connection) -> Term:
+    found = row(connection, SQL.current)
+    return Term(*found) if found else Term("", 0, 0.0)
+
+
+class SqlLeadership:
+    """See `interfaces/leadership.py`."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def now(self) -> float:
+        """Store time, as this process knows it."""
+        return self._db.now()
+
+    async def take(self, owner: str, term_s: float) -> Term | None:
+        """Lead, or go on leading, for so long; None while another does."""
+
+        def work(connection: Connection) -> Term | None:
+            now, newest = self._db.now(), _newest(connection)
+            is_over = newest.until <= now
+            if newest.owner != owner and not is_over:
+                return None
+            until = now + term_s
+            epoch = one(connection, *((SQL.take, (owner, until)) if is_over else (SQL.prolong, (until,))))
+            return Term(owner, int(epoch), until)
+
+        return await self._db.write(work)
+
+    async def resign(self, owner: str) -> None:
+        """Give up a term that is one's own."""
+        await self._db.write(lambda connection: connection.execute(SQL.resign, (owner,)))
+
+    async def current(self) -> Term | None:
+        """The term that is not over, if there is one."""
+
+        def work(connection: Connection) -> Term | None:
+            newest = _newest(connection)
+            return newest if newest.until > self._db.now() else None
+
+        return await self._db.read(work)
+
+    async def check(self, epoch: int) -> None:
+        """Raise `TermOver` unless this is the newest epoch."""
+        await self._db.read(lambda connection: check(connection, epoch))

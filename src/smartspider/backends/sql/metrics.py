@@ -1,0 +1,83 @@
+"""Sums and gauges on SQLite."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from smartspider.backends.sql import statements
+from smartspider.backends.sql.connection import Connection, Database, row, rows
+from smartspider.interfaces.metric_store import Key
+
+SQL = statements.load("metrics.sql")
+
+MAX_KEYS = 2_000
+COUNTED = 10_000
+"""A gauge counts no further than this."""
+
+LIVE_STATES = ("queued", "running", "stopping")
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+_decode = msgspec.json.Decoder(dict[str, str]).decode
+
+
+class SqlMetricStore:
+    """See `interfaces/metric_store.py`."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def add(self, deltas: Mapping[Key, float]) -> None:
+        """Add to sums."""
+        if deltas:
+            await self._db.write(lambda connection: _add(connection, deltas))
+
+    async def sums(self) -> dict[Key, float]:
+        """All sums."""
+        found = await self._db.read(lambda connection: rows(connection, SQL.sums))
+        return {(name, _labels(labels)): value for name, labels, value in found}
+
+    async def gauges(self) -> dict[Key, float]:
+        """What can be counted now, each by a key or from a small table."""
+        return await self._db.read(lambda connection: _gauges(connection, self._db.now()))
+
+
+def _add(connection: Connection, deltas: Mapping[Key, float]) -> None:
+    room = MAX_KEYS - _one(connection, SQL.count)[0]
+    for (name, labels), delta in deltas.items():
+        key = (name, _encode(dict(labels)).decode())
+        if row(connection, SQL.is_known, key) is None:
+            if room <= 0:
+                continue
+            room -= 1
+        connection.execute(SQL.add, (*key, delta))
+
+
+def _labels(labels: str) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(_decode(labels).items()))
+
+
+def _gauges(connection: Connection, now: float) -> dict[Key, float]:
+    gauges: dict[Key, float] = {}
+    live = {state: (count, still) for state, count, still in rows(connection, SQL.live_runs, (COUNTED,))}
+    for state in LIVE_STATES:
+        count, still = live.get(state, (0, 0))
+        gauges["smartspider_runs", (("state", state),)] = count
+        gauges["smartspider_requests_open", (("run_state", state),)] = still
+    workers, slots = _one(connection, SQL.workers)
+    plain = {
+        "smartspider_leases": _one(connection, SQL.leases)[0],
+        "smartspider_hosts_held": _one(connection, SQL.held, (now, COUNTED))[0],
+        "smartspider_workers": workers,
+        "smartspider_worker_slots": slots,
+        "smartspider_log_bytes": _one(connection, SQL.log_bytes)[0],
+        "smartspider_store_bytes": _one(connection, SQL.store_bytes)[0],
+    }
+    return gauges | {(name, ()): float(value) for name, value in plain.items()}
+
+
+def _one(connection: Connection, sql: str, values: tuple[Any, ...] = ()) -> tuple[Any, ...]:
+    found = row(connection, sql, values)
+    return found if found is not None else (0, 0)

@@ -1,0 +1,93 @@
+-- run: what settling needs to know of a run
+SELECT id, state, next_url, next_item, failures_row, done, items, dead, broken, missing, max_pages, max_items,
+       max_errors, max_host_urls, guard_row, guard_rate, guard_after, guard_pauses, adaptive, active_s, resumed_at, policies,
+       CASE WHEN policies IS NOT NULL THEN task_id END, told_at
+FROM run WHERE id = ?
+
+-- row_state: whether a row is still open, and how often it was opened again
+SELECT id, state, host_id, visit FROM url WHERE id = ?
+
+-- close: a request is over
+UPDATE url SET state = ?, reason = ?, status = ?, items = ?, target_id = ?, closed_at = ?, attempts = attempts + ?
+WHERE id = ?
+
+-- add_url: a request nobody knew; known ones are left alone
+INSERT INTO url (id, run_id, fingerprint, host_id, url, page, priority, depth, is_entry, parent_id, extras, found_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run_id, fingerprint) DO NOTHING RETURNING id
+
+-- find_url: the row of a request
+SELECT id, state, host_id FROM url WHERE run_id = ? AND fingerprint = ?
+
+-- add_item: a record of a page
+INSERT INTO item (id, url_id, data) VALUES (?, ?, ?)
+
+-- find_key: which item is recognised by a key
+SELECT scope, key, item_id FROM item_key WHERE scope = ? AND key = ?
+
+-- put_key: from now on a key stands for this item
+INSERT INTO item_key (scope, key, item_id) VALUES (?, ?, ?)
+ON CONFLICT (scope, key) DO UPDATE SET item_id = excluded.item_id
+
+-- drop_keys: an item is recognised no more
+DELETE FROM item_key WHERE item_id = ?
+
+-- get_item: a stored item
+SELECT url_id, data FROM item WHERE id = ?
+
+-- set_item: a later duplicate changed an item
+UPDATE item SET data = ? WHERE id = ?
+
+-- drop_item: a later duplicate replaced an item
+DELETE FROM item WHERE id = ?
+
+-- gave_less: an item of a page was replaced
+UPDATE url SET items = items - 1 WHERE id = ?
+
+-- last_reject: the greatest id of a run's rejects
+SELECT max(id) FROM reject WHERE id < ?
+
+-- add_reject: an item that was not kept
+INSERT INTO reject (id, url_id, reason, step, field, value, data) VALUES (?, ?, ?, ?, ?, ?, ?)
+
+-- last_change: the greatest id of a run's cleaning log
+SELECT max(id) FROM cleaning WHERE id < ?
+
+-- add_change: what a step made of a value
+INSERT INTO cleaning (id, url_id, item, step, field, before, after) VALUES (?, ?, ?, ?, ?, ?, ?)
+
+-- add_count: what a step did
+INSERT INTO step_count (run_id, step, seen, changed, emptied, rejected) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (run_id, step) DO UPDATE SET seen = seen + excluded.seen, changed = changed + excluded.changed,
+    emptied = emptied + excluded.emptied, rejected = rejected + excluded.rejected
+
+-- count_failure: a fetch failed
+UPDATE url SET attempts = attempts + ? WHERE id = ?
+
+-- add_attempt: keep what went wrong
+INSERT INTO attempt (url_id, at, status, reason, elapsed_s) VALUES (?, ?, ?, ?, ?)
+
+-- trim_attempts: only the last few are kept
+DELETE FROM attempt WHERE url_id = ?1 AND id NOT IN (SELECT id FROM attempt WHERE url_id = ?1 ORDER BY id DESC LIMIT 8)
+
+-- add_send: a request left; settling the same page again tells nothing new
+INSERT INTO send (host_id, at, token, run_id, delay_s) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+
+-- add_visit: how a run treated a host
+INSERT INTO visit (run_id, host_id, requests, refusals, first_at, last_at) VALUES (?1, ?2, ?3, ?4, ?5, ?5)
+ON CONFLICT DO UPDATE SET requests = requests + ?3, refusals = refusals + ?4, last_at = ?5
+
+-- urls_of_host: how many requests a run knows for a host
+SELECT count(*) FROM url WHERE run_id = ? AND host_id = ?
+
+-- settle_run: keep the sums
+UPDATE run SET next_url = ?, next_item = ?, failures_row = ?, total = total + ?, done = done + ?,
+    redirect = redirect + ?, missing = missing + ?, skipped = skipped + ?, dead = dead + ?, broken = broken + ?,
+    items = items + ?, rejected = rejected + ?, duplicates = duplicates + ?, updated = updated + ?,
+    duplicate_urls = duplicate_urls + ?, retries = retries + ?, late = late + ?, bytes_read = bytes_read + ?, untold = 1
+WHERE id = ?
+
+-- set_run_state: a limit was reached or a guard tripped
+UPDATE run SET state = ?, reason = ?, active_s = ?, resumed_at = ? WHERE id = ?
+
+-- host_down: what a host that stays down leaves undone
+SELECT id FROM url WHERE run_id = ? AND state = 'open' AND host_id = ?

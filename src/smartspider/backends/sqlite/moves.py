@@ -1,0 +1,89 @@
+"""What the store means for a frontier in the same file: carried out at once, in the same transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from smartspider.backends.sql import statements
+from smartspider.backends.sql.connection import Connection, row, rows
+from smartspider.backends.sql.moves import Spot
+from smartspider.backends.sqlite import gate as gates
+from smartspider.backends.sqlite import queue
+from smartspider.core.lease import Lease
+
+SQL = statements.load("frontier.sql", __package__)
+
+
+class SqliteMoves:
+    """See `backends/sql/moves.py`."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def offer(self, run_id: int, spots: Sequence[Spot]) -> None:
+        """Queue rows, which are new or were closed until now, so that none of them is live."""
+        queue.enqueue(self._connection, run_id, spots)
+
+    def set_apart(self, run_id: int, spots: Sequence[Spot], now: float) -> None:
+        """Queue rows that are only handed out alone."""
+        records = [(spot.url_id, run_id, now, 1) for spot in spots]
+        self._connection.executemany(SQL.put_later, records)
+
+    def holds(self, lease: Lease) -> bool:
+        """Whether a lease is the one that holds its row."""
+        return row(self._connection, SQL.holds, (lease.url_id, lease.token.counter)) is not None
+
+    def end(self, lease: Lease) -> None:
+        """Drop the lease; when it is another one by now, or none, the row may be anywhere."""
+        dropped = rows(self._connection, SQL.drop_lease, (lease.url_id,))
+        if dropped != [(lease.token.counter,)]:
+            self.forget(lease.run_id, lease.url_id)
+
+    def postpone(self, lease: Lease, due_at: float) -> None:
+        """End a lease and bring its row back later."""
+        rows(self._connection, SQL.drop_lease, (lease.url_id,))
+        self._connection.execute(SQL.put_later, (lease.url_id, lease.run_id, due_at, 0))
+
+    def release(self, lease: Lease, now: float) -> None:
+        """Queue the row again, if the lease is still this one and the row is open."""
+        queue.give_back(self._connection, (lease.url_id, lease.token.counter), now)
+
+    def forget(self, run_id: int, url_id: int) -> None:
+        """Take a closed row out of lease, later and lane."""
+        connection = self._connection
+        rows(connection, SQL.drop_lease, (url_id,))
+        connection.execute(SQL.drop_later, (url_id,))
+        ((host_id, rank),) = rows(connection, SQL.place, (url_id,))
+        lane_id = queue.find_lane(connection, run_id, host_id)
+        connection.execute(SQL.dequeue, (lane_id, rank, url_id))
+        if connection.changes():
+            connection.execute(SQL.lane_shrank, (1, lane_id))
+
+    def forget_host(self, run_id: int, host_id: int, url_ids: Sequence[int]) -> None:
+        """Empty a lane."""
+        self._connection.executemany(SQL.drop_later, [(url_id,) for url_id in url_ids])
+        lane_id = queue.find_lane(self._connection, run_id, host_id)
+        self._connection.execute(SQL.empty_lane, (lane_id,))
+        self._connection.execute(SQL.lane_emptied, (lane_id,))
+
+    def fence(self, run_id: int, url_ids: set[int]) -> set[int]:
+        """Give their leases tokens that nobody knows; they stay at their hosts' gates until they end."""
+        held = url_ids.intersection(url_id for (url_id,) in rows(self._connection, SQL.leased, (run_id,)))
+        for url_id in held:
+            token = row(self._connection, SQL.next_tokens, (1,))
+            assert token is not None  # noqa: S101 - meta rows are part of the schema
+            self._connection.execute(SQL.fence, (token[0], url_id))
+        return held
+
+    def host_changed(self, host_id: int, now: float) -> None:
+        """Ask again as soon as a slot may start."""
+        gates.reopen_lanes(self._connection, host_id, now)
+
+    def run_changed(self, run_id: int) -> None:
+        """The lanes at all hosts of the run look at their gates anew."""
+        self._connection.execute(SQL.open_gates, (run_id,))
+
+    def drop(self, run_id: int) -> None:
+        """Forget lanes and what comes back later."""
+        for statement in (SQL.empty_lanes, SQL.drop_lanes, SQL.drop_laters):
+            self._connection.execute(statement, (run_id,))

@@ -1,0 +1,22 @@
+"""How a frontier apart from the store hears of what was committed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from smartspider.core.lease import Lease, Token
+from smartspider.core.placing import Moves
+
+
+class MoveTaker(Protocol):
+    """1. Moves are carried out in order: gates, offers, leases. An ack never overtakes an offer.
+    2. Carried out twice they do no harm. What cannot be carried out in a lease time is given up: the keeper
+       offers open rows, and leases run out.
+    """
+
+    async def carry_out(self, moves: Moves) -> None:
+        """Tell the frontier what was committed."""
+
+    async def held(self, leases: Sequence[Lease]) -> set[Token]:
+        """Those of the leases that are still held."""

@@ -1,0 +1,44 @@
+"""What a frontier apart from the store asks the store: open rows, runs and hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from smartspider.core.events import LeasesReturned
+from smartspider.core.placing import HostRow, OpenRequest, Place, Returned, RunControl
+
+
+class OpenRows(Protocol):
+    """1. Only open rows of runs that are not over are told, each as it is committed.
+    2. Rows are listed by a cursor that never skips or repeats one that was open all the while.
+    3. The head of a lane is its best rows, in the order they are handed out.
+    4. A returned lease is counted on its row; one that keeps losing workers is set apart, then buried.
+    """
+
+    async def requests(self, url_ids: Sequence[int]) -> dict[int, OpenRequest]:
+        """Those of the rows that are open, ready to be handed out."""
+
+    async def places(self, url_ids: Sequence[int]) -> list[Place]:
+        """Where those of the rows that are open belong."""
+
+    async def places_after(self, run_id: int, *, after: int = 0, limit: int = 500) -> list[Place]:
+        """Places of open rows of a run, those with a greater id than `after`, by id."""
+
+    async def head(self, run_id: int, host: str, limit: int) -> list[Place]:
+        """The best open rows of a run for a host."""
+
+    async def lanes(self, run_id: int) -> list[str]:
+        """Hosts that a run has open rows for."""
+
+    async def controls(self) -> list[RunControl]:
+        """All runs that are not over, oldest first."""
+
+    async def hosts(self, *, after: str = "", limit: int = 1000) -> list[HostRow]:
+        """Gates of hosts with anything to say, names greater than `after`, by name."""
+
+    async def count_returns(self, returned: Sequence[Returned]) -> tuple[list[Place], list[LeasesReturned]]:
+        """Count leases that were taken back; what of them is to be queued again, and what is told of it."""
+
+    async def lost_workers(self) -> list[int]:
+        """Workers that fell silent or are gone; what they hold is taken back at once."""
