@@ -14,12 +14,13 @@ from smartspider.testing.sqlite import SqliteGround
 FILES = {"store": runs.SQL, "events": events.SQL, "frontier": queue.SQL}
 
 FOUND_BY_KEY = [
+    "frontier.leased",
     *(f"store.{name}" for name in ("runs", "runs_named", "runs_of_task", "runs_in", "runs_of_task_in")),
     *(
         f"store.{name}"
         for name in ("live_runs", "unfinished", "pages", "pages_open", "pages_closed", "failed")
     ),
-    *(f"store.{name}" for name in ("leased", "knobs", "has_open", "get_run")),
+    *(f"store.{name}" for name in ("knobs", "has_open", "get_run")),
     *(
         f"events.{name}"
         for name in ("of_run", "since", "last_id", "first_number", "trim", "forget", "progress")

@@ -56,7 +56,10 @@ class Database(Protocol):
         """How far this process's monotonic clock is ahead of store time."""
 
     async def write(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in one write transaction."""
+        """Run `work` in one write transaction, alone among all writes that read before they decide."""
+
+    async def write_beside(self, work: Callable[[Connection], T]) -> T:
+        """The same beside other writes: for work that only adds, or locks what it reads."""
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` on one consistent snapshot."""

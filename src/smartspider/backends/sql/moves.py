@@ -59,8 +59,11 @@ class FrontierMoves(Protocol):
     def fence(self, run_id: int, url_ids: set[int]) -> set[int]:
         """Rows among these, opened again just now, that somebody still holds; what he says is late now."""
 
-    def host_changed(self, host_id: int, now: float) -> None:
-        """A lease of the host ended, or its gate opens at another time."""
+    def host_freed(self, host_id: int, now: float) -> None:
+        """A lease of the host ended."""
+
+    def gate_changed(self, host_id: int) -> None:
+        """The gate of a host opens at another time, or lets fewer through."""
 
     def run_changed(self, run_id: int) -> None:
         """State or knobs of a run changed, which may count at the gates it stands at."""

@@ -102,7 +102,7 @@ class RunSettling:
         self._note_sends(settlements)
         self._events += trouble.settle(self._sums)
         for host_id in self._freed:
-            connection.moves.host_changed(host_id, self._now)
+            connection.moves.host_freed(host_id, self._now)
         self._keep_sums()
         reach("settle.counted")
         sums = self._sums

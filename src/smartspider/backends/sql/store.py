@@ -246,5 +246,6 @@ class SqlStore:
                 ),
             )
             connection.execute(hosts.SQL.set_crawl_delay, (host_id,))
+            connection.moves.gate_changed(host_id)
 
         await self._db.write(work)

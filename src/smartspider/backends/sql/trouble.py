@@ -106,6 +106,7 @@ class HostTrouble:
                 *(standing.has_answered, host_id),
             ),
         )
+        connection.moves.gate_changed(host_id)
         patience = politeness.CIRCUIT_GIVE_UP if standing.has_answered else politeness.CIRCUIT_GIVE_UP_UNSEEN
         events: list[Event] = []
         if standing.openings >= patience:

@@ -66,6 +66,10 @@ class Database:
             await self._begin()
             return self._finish(self._timed(work))
 
+    async def write_beside(self, work: Callable[[Connection], T]) -> T:
+        """The same: a file has one writer at a time."""
+        return await self.write(work)
+
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` on one consistent snapshot."""
         with translated(self.folder):

@@ -75,7 +75,10 @@ class SqliteMoves:
             self._connection.execute(SQL.fence, (token[0], url_id))
         return held
 
-    def host_changed(self, host_id: int, now: float) -> None:
+    def gate_changed(self, host_id: int) -> None:
+        """Nothing: gates are read anew at every lease."""
+
+    def host_freed(self, host_id: int, now: float) -> None:
         """Ask again as soon as a slot may start."""
         gates.reopen_lanes(self._connection, host_id, now)
 

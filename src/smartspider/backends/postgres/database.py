@@ -1,0 +1,162 @@
+"""Connections to one PostgreSQL database: transactions in threads, tried again where that is safe."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+import psycopg
+
+from smartspider.backends.postgres.connection import OutcomeUnknown, PostgresConnection
+from smartspider.backends.postgres.times import StoreTime
+from smartspider.backends.sql.connection import Connection
+from smartspider.core.errors import StoreUnavailable
+from smartspider.core.placing import Moves
+from smartspider.interfaces.clock import Clock
+
+T = TypeVar("T")
+
+CALL_S = 25.0
+"""How long one transaction may take; then its connection is cut: one that is half open holds nobody."""
+PATIENCE_S = 30.0
+"""How long a server that is gone is waited for."""
+FIRST_PAUSE_S = 0.05
+MAX_PAUSE_S = 1.0
+
+ALONE = "SELECT pg_advisory_xact_lock(7305001)"
+"""Writes that read before they decide come one at a time, as in a file."""
+
+AGAIN = (
+    psycopg.errors.DeadlockDetected,
+    psycopg.errors.SerializationFailure,
+    psycopg.errors.LockNotAvailable,
+    psycopg.errors.AdminShutdown,
+    psycopg.errors.CrashShutdown,
+    psycopg.errors.CannotConnectNow,
+    psycopg.errors.TooManyConnections,
+    psycopg.errors.IdleInTransactionSessionTimeout,
+)
+"""Nothing was kept, and the next try may do better."""
+
+
+class PostgresDatabase:
+    """A database as the stores see it. `size` is how many transactions may go on at a time."""
+
+    def __init__(self, url: str, clock: Clock, times: StoreTime | None = None, *, size: int = 4) -> None:
+        self.clock = clock
+        self.times = times or StoreTime(clock)
+        self._url = url
+        self.place = _place_of(url)
+        self._free: list[PostgresConnection] = []
+        self._slots = asyncio.Semaphore(size)
+        self._threads = ThreadPoolExecutor(size, thread_name_prefix="postgres")
+
+    def now(self) -> float:
+        """Store time, the same for all processes: it never goes back."""
+        return self.times.now()
+
+    def clock_shift(self) -> float:
+        """How far this process's monotonic clock is ahead of store time."""
+        return self.times.clock_shift()
+
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` on one consistent snapshot."""
+        begin = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
+        return await self._patiently(begin, work, is_writing=False)
+
+    async def write(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` in one write transaction, alone among all writes that read first."""
+        return await self._patiently(("BEGIN", ALONE), work, is_writing=True)
+
+    async def write_beside(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` in one write transaction beside others; it locks what it reads."""
+        return await self._patiently(("BEGIN",), work, is_writing=True)
+
+    async def write_moves(self, work: Callable[[Connection], T]) -> tuple[T, Moves]:
+        """Like `write_beside`, and what it means for the frontier."""
+
+        def moving(connection: PostgresConnection) -> tuple[T, Moves]:
+            return work(connection), connection.moves.collected()
+
+        return await self._patiently(("BEGIN",), moving, is_writing=True)
+
+    async def _patiently(
+        self, begin: tuple[str, ...], work: Callable[[PostgresConnection], T], *, is_writing: bool
+    ) -> T:
+        """Try until it works, as long as nothing can have been kept and there is hope."""
+        give_up_at = self.clock.monotonic() + PATIENCE_S
+        pause_s = FIRST_PAUSE_S
+        while True:
+            try:
+                async with self._slots:
+                    return await self._once(begin, work, is_writing=is_writing)
+            except OutcomeUnknown:
+                raise
+            except (*AGAIN, psycopg.OperationalError, psycopg.InterfaceError) as error:
+                if self.clock.monotonic() >= give_up_at or isinstance(error, psycopg.errors.DiskFull):
+                    raise self._unavailable(error) from error
+            await asyncio.sleep(pause_s)
+            pause_s = min(pause_s * 2, MAX_PAUSE_S)
+
+    async def _once(
+        self, begin: tuple[str, ...], work: Callable[[PostgresConnection], T], *, is_writing: bool
+    ) -> T:
+        loop = asyncio.get_running_loop()
+        connection = self._free.pop() if self._free else await loop.run_in_executor(self._threads, self._open)
+        call = loop.run_in_executor(
+            self._threads, lambda: connection.transact(begin, work, is_writing=is_writing)
+        )
+        try:
+            async with asyncio.timeout(CALL_S):
+                return await asyncio.shield(call)
+        except (TimeoutError, asyncio.CancelledError) as error:
+            _cut(connection)
+            await asyncio.wait([call])
+            if isinstance(error, TimeoutError):
+                return call.result()
+            call.exception()  # it is nobody's any more
+            raise
+        finally:
+            if connection.is_usable:
+                self._free.append(connection)
+            else:
+                connection.close()
+
+    def _open(self) -> PostgresConnection:
+        connection = PostgresConnection(self._url)
+        self.times.follow(connection.driver)
+        return connection
+
+    def _unavailable(self, error: Exception) -> StoreUnavailable:
+        text = str(error).strip().splitlines()
+        return StoreUnavailable(
+            f"the store at {self.place} cannot be used: {text[0] if text else type(error).__name__}",
+            hint="check that PostgreSQL runs there and that SMARTSPIDER_STORE_URL is right",
+        )
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        for connection in self._free:
+            connection.close()
+        self._free.clear()
+        self._threads.shutdown(wait=True)
+
+
+def _cut(connection: PostgresConnection) -> None:
+    """End a call that waits for an answer: its socket is shut, and the wait ends with an error."""
+    with (
+        contextlib.suppress(OSError, psycopg.Error),
+        socket.socket(fileno=socket.dup(connection.driver.fileno())) as line,
+    ):
+        line.shutdown(socket.SHUT_RDWR)
+
+
+def _place_of(url: str) -> str:
+    """Where the server is, without user and password."""
+    parts = urlsplit(url)
+    return f"{parts.hostname or 'localhost'}:{parts.port or 5432}{parts.path}"

@@ -1,0 +1,70 @@
+"""SQLite's statements in PostgreSQL's words.
+
+Most need only other marks for their values. For the rest there is a block of the same file and name in
+`sql/`: `name` stands for the statement, `name__write` for the same one in a write transaction (where it locks
+what it reads), `name__many` for many of it at once: it gets one array for each column of the values.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from importlib import resources
+
+import msgspec
+
+from smartspider.backends.sql import statements
+
+_MARK = re.compile(r"'(?:[^']|'')*'|--[^\n]*|[?](\d+)?")
+_SHARED = "smartspider.backends.sql"
+
+
+class Wording(msgspec.Struct, frozen=True):
+    """A statement as PostgreSQL reads it."""
+
+    one: str
+    write: str
+    many: str | None
+    is_numbered: bool
+    """Its values have names: p1, p2, ..."""
+
+
+@lru_cache(maxsize=2048)
+def wording(sql: str) -> Wording:
+    """How a statement is said here."""
+    own = _overrides().get(sql, {})
+    one = own.get("", sql)
+    many = own.get("many")
+    return Wording(
+        marked(one),
+        marked(own.get("write", one)),
+        None if many is None else marked(many),
+        is_numbered="?1" in one,
+    )
+
+
+def marked(sql: str) -> str:
+    """The statement with the driver's marks for values."""
+
+    def mark(found: re.Match[str]) -> str:
+        text = found.group(0)
+        if not text.startswith("?"):
+            return "" if text.startswith("--") else text
+        return f"\0(p{found.group(1)})s" if found.group(1) else "\0s"
+
+    return _MARK.sub(mark, sql).replace("%", "%%").replace("\0", "%")
+
+
+@lru_cache(maxsize=1)
+def _overrides() -> dict[str, dict[str, str]]:
+    """Our own words for statements, by these and by what for."""
+    found: dict[str, dict[str, str]] = {}
+    shared = resources.files(_SHARED) / "sql"
+    for file in (resources.files(__package__) / "sql").iterdir():
+        if not (shared / file.name).is_file():
+            continue
+        theirs = statements.blocks((shared / file.name).read_text(encoding="utf-8"))
+        for name, body in statements.blocks(file.read_text(encoding="utf-8")).items():
+            word, _, purpose = name.partition("__")
+            found.setdefault(theirs[word], {})[purpose] = body
+    return found
