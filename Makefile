@@ -10,7 +10,7 @@ SECTION = @printf '\n== %s ==\n'
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help python setup setup-dev demo serve test check lint bench soak lock format clean
+.PHONY: help python setup setup-dev servers faketime demo serve test check lint bench soak lock format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,13 +26,19 @@ setup: python ## make .venv with everything a crawl needs
 setup-dev: python
 	@$(SETUP) dev
 
+servers: setup-dev
+	@$(BIN)/python scripts/servers.py redis postgres
+
+faketime: setup-dev
+	@$(BIN)/python scripts/servers.py faketime
+
 demo: setup ## crawl the bundled demo shop and show what was found
 	@$(BIN)/smartspider demo
 
 serve: setup ## start everything on this machine: API, keeper, workers and the demo shop
 	@$(BIN)/smartspider up --demo
 
-test: lint ## everything: lint, types, imports and all tests but the long ones
+test: servers faketime lint ## everything: lint, types, imports and all tests but the long ones
 	$(SECTION) 'pytest (unit, contracts, simulation)'
 	@$(BIN)/pytest -q -n $(CORES) -m "not soak and not acceptance"
 	$(SECTION) 'pytest (real processes)'
@@ -40,7 +46,7 @@ test: lint ## everything: lint, types, imports and all tests but the long ones
 	$(SECTION) 'pytest (real processes, one at a time)'
 	@$(BIN)/pytest -m "alone and not soak"
 
-check: lint ## the fast inner loop: like test, without simulation, fuzzing and real processes
+check: servers lint ## the fast inner loop: like test, without simulation, fuzzing and real processes
 	$(SECTION) 'pytest (fast)'
 	@$(BIN)/pytest -q -n $(CORES) -m "not soak and not acceptance and not thorough" --ignore tests/simulation
 
@@ -54,12 +60,14 @@ lint: setup-dev
 	$(SECTION) 'import-linter'
 	@$(BIN)/lint-imports
 
-bench: setup-dev ## the benchmarks, against other crawlers and on the frontier alone
+bench: servers ## the benchmarks, against other crawlers and on the frontier alone
 	@$(SETUP) bench
 	@$(BIN)/python benchmarks/run.py
 
-soak: setup-dev ## the long fault runs
+soak: servers faketime ## the long fault runs
 	@$(BIN)/pytest -m soak
+	$(SECTION) 'smartspider chaos'
+	@$(BIN)/smartspider chaos
 
 lock: setup ## write requirements/*.lock anew from pyproject.toml
 	@$(BIN)/python scripts/lock.py
