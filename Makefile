@@ -46,9 +46,9 @@ test: servers faketime lint ## everything: lint, types, imports and all tests bu
 	$(SECTION) 'pytest (real processes, one at a time)'
 	@$(BIN)/pytest -m "alone and not soak"
 
-check: servers lint ## the fast inner loop: like test, without simulation, fuzzing and real processes
+check: lint ## the fast inner loop: like test, without simulation, fuzzing, servers and real processes
 	$(SECTION) 'pytest (fast)'
-	@$(BIN)/pytest -q -n $(CORES) -m "not soak and not acceptance and not thorough" --ignore tests/simulation
+	@$(BIN)/pytest -q -n $(CORES) -m "not soak and not acceptance and not thorough and not servers" --ignore tests/simulation
 
 lint: setup-dev
 	$(SECTION) 'ruff check'

@@ -11,6 +11,15 @@ import pytest
 
 from smartspider.testing.servers import PostgresServer, RedisServer
 
+SERVERS = {"postgres_server", "redis_server", "postgres_template"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that ask for a server are marked by that."""
+    for item in items:
+        if isinstance(item, pytest.Function) and not SERVERS.isdisjoint(item.fixturenames):
+            item.add_marker("servers")
+
 
 @pytest.fixture(scope="session")
 def postgres_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
