@@ -10,7 +10,18 @@ from smartspider.core.errors import Forbidden
 
 Role = Literal["viewer", "operator", "admin", "worker", "uploader"]
 Area = Literal[
-    "tasks", "runs", "results", "logs", "schedules", "notices", "nodes", "audit", "users", "tokens", "metrics"
+    "tasks",
+    "runs",
+    "results",
+    "logs",
+    "schedules",
+    "notices",
+    "hosts",
+    "nodes",
+    "audit",
+    "users",
+    "tokens",
+    "metrics",
 ]
 Verb = Literal["read", "write"]
 
@@ -19,8 +30,18 @@ AREAS: tuple[Area, ...] = get_args(Area)
 SCOPES: tuple[str, ...] = tuple(f"{area}:{verb}" for area in AREAS for verb in ("read", "write"))
 """What a token may be limited to."""
 
-_SEEN: tuple[Area, ...] = ("tasks", "runs", "results", "logs", "schedules", "notices", "nodes", "metrics")
-_WORKED: tuple[Area, ...] = ("tasks", "runs", "results", "schedules", "notices", "tokens")
+_SEEN: tuple[Area, ...] = (
+    "tasks",
+    "runs",
+    "results",
+    "logs",
+    "schedules",
+    "notices",
+    "hosts",
+    "nodes",
+    "metrics",
+)
+_WORKED: tuple[Area, ...] = ("tasks", "runs", "results", "schedules", "notices", "hosts", "tokens")
 _READ = frozenset(f"{area}:read" for area in (*_SEEN, "tokens"))
 
 GRANTS: dict[Role, frozenset[str]] = {

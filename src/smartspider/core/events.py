@@ -148,3 +148,46 @@ class GuardTripped(Event, frozen=True):
     name: ClassVar[str] = "guard.tripped"
     level: ClassVar[str] = "error"
     reason: str
+
+
+class StoreLost(Event, frozen=True):
+    """Store or frontier do not answer, and a worker waits with what it holds. Of no run: `run_id` 0."""
+
+    name: ClassVar[str] = "store.lost"
+    level: ClassVar[str] = "warning"
+    reason: str
+
+
+class StoreReturned(Event, frozen=True):
+    """They answer again. Of no run: `run_id` 0."""
+
+    name: ClassVar[str] = "store.returned"
+    away_s: float
+
+
+class KnownUrlsCounted(Event, frozen=True):
+    """What a layer in front of the store did since this was last told, in URLs. Of no run: `run_id` 0."""
+
+    name: ClassVar[str] = "known_urls.counted"
+    level: ClassVar[str] = "debug"
+    layer: str
+    hits: int
+    misses: int
+    certainly_new: int
+    false_positives: int
+    added: int
+    refused: int
+    unavailable: int
+
+
+class KnownUrlsFull(Event, frozen=True):
+    """A layer in front of the store has used most of its memory, or all of it (`is_full`): then it learns
+    nothing more, and the store is asked.
+    """
+
+    name: ClassVar[str] = "known_urls.full"
+    level: ClassVar[str] = "warning"
+    layer: str
+    bytes_used: int
+    bytes_max: int
+    is_full: bool

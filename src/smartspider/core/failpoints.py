@@ -23,8 +23,14 @@ NAMES = (
 WRITES = ("task.versioned", "audit.added", "audit.headed", "run.created")
 """The same between the steps of writing tasks, runs and the audit."""
 
+CLUSTER = ("ledger.committed", "ledger.offered", "ledger.acked")
+"""The same between settling in the store and telling a frontier apart from it."""
+
 KEEPS = ("schedule.fired", "notices.put")
 """The same between the steps of the keeper's writes."""
+
+LEADS = ("keeper.arm", "keeper.drop", "keeper.replay", "keeper.refill", "keeper.complete")
+"""The same inside the duties of a leader, between what it read and what it writes."""
 
 _on_reach: Callable[[str], None] | None = None
 

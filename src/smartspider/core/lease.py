@@ -53,6 +53,8 @@ class Lease(msgspec.Struct, frozen=True):
     """Times this request came back because its worker died or fell silent."""
     is_alone: bool = False
     """A suspect: the worker has nothing else in its hands."""
+    visit: int = 0
+    """How often its row had been opened again when it was handed out."""
 
 
 class LeaseBatch(msgspec.Struct, frozen=True):

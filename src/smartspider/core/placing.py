@@ -27,6 +27,7 @@ class OpenRequest(msgspec.Struct, frozen=True):
     request: Request
     attempts: int
     returns: int
+    visit: int = 0
 
 
 class RunControl(msgspec.Struct, frozen=True):
@@ -39,6 +40,16 @@ class RunControl(msgspec.Struct, frozen=True):
     delay_s: float
     per_host: int
     per_domain: int | None
+
+
+class RunLoad(msgspec.Struct, frozen=True):
+    """What the frontier holds of a run, counted after all of it had heard that the run is in this state."""
+
+    run_id: int
+    state: RunState
+    leased: int
+    queued: int
+    waiting: int
 
 
 class HostRow(msgspec.Struct, frozen=True):

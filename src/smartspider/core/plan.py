@@ -57,3 +57,5 @@ class Plan(msgspec.Struct, frozen=True):
     """Keep what each step made of each value."""
     items: ItemDedup = ItemDedup()
     recrawl: Recrawl = Recrawl()
+    urls: Literal["exact", "bloom"] = "exact"
+    """`bloom`: what a Bloom filter takes for known is not fetched, though it may be new."""

@@ -19,6 +19,8 @@ from smartspider.engine.known import RecentSet
 
 LinkKey = tuple[str, str, str]
 _UNKEYED: LinkKey = ("", "", "")
+LINKS_BYTES = 32_000_000
+"""What links take that need no second look, for each reason."""
 RobotsOpinion = Callable[[str], bool | None]
 """Whether robots.txt allows a URL; None when its host's robots.txt is not known yet."""
 
@@ -59,16 +61,17 @@ class _Refused(NamedTuple):
 class LinkFilter:
     """Decides which links of a run's pages become requests. Remembers what needs no second look."""
 
-    def __init__(self, plan: Plan, robots: RobotsOpinion) -> None:
+    def __init__(self, plan: Plan, robots: RobotsOpinion, known: RecentSet[bytes] | None = None) -> None:
         self._plan = plan
         self._robots = robots
         self._scope = plan.scope
         self._looks_back = plan.recrawl.looks_back
         self._keeps_all = plan.recrawl.conditional
         self._ends_when_seen = frozenset(name for name, page in plan.pages.items() if page.stop_when.seen)
-        self._stored: RecentSet[LinkKey] = RecentSet()
-        self._refused: RecentSet[LinkKey] = RecentSet()
-        self._known: RecentSet[bytes] = RecentSet()
+        self._stored: RecentSet[LinkKey] = RecentSet(LINKS_BYTES // 2, _link_bytes)
+        self._refused: RecentSet[LinkKey] = RecentSet(LINKS_BYTES // 2, _link_bytes)
+        self._known: RecentSet[bytes] = RecentSet() if known is None else known
+        self._hits = self._misses = 0
 
     def admit(self, host: str, page: str = DEFAULT_PAGE) -> None:
         """A host whose page was handed out belongs to the run, whatever led to it; where only a sitemap lies
@@ -82,6 +85,17 @@ class LinkFilter:
         """These children are committed: from now on they are known."""
         self._stored.update(found.keys)
         self._known.update([child.fingerprint for child in found.children])
+
+    def forget(self) -> None:
+        """Rows that were committed may be gone: nothing is known any more."""
+        self._stored.clear()
+        self._known.clear()
+
+    def take_counts(self) -> tuple[int, int]:
+        """Links that were known here and those that were not, since this was last asked."""
+        counts = self._hits, self._misses
+        self._hits = self._misses = 0
+        return counts
 
     def children(self, extraction: Extraction, request: Request) -> Found:
         """Requests for the links of a page that are in scope and not known."""
@@ -114,6 +128,8 @@ class LinkFilter:
                 found.next_pages.append(child)
             else:
                 found.add(child, key)
+        self._hits += found.duplicates
+        self._misses += len(fresh)
         return _marked(found, further) if further else found
 
     def refusal_of(self, link: Link, request: Request, base: str) -> str | None:
@@ -190,6 +206,11 @@ class LinkFilter:
             patterns = pattern_refusal(canonical, self._scope.allow, self._scope.deny)
             return patterns or self._plan.traps.refusal(url)
         return self._refusal(url, canonical, request.host)
+
+
+def _link_bytes(key: LinkKey) -> int:
+    """What a key takes in a set; all but its href is shared with others of its page."""
+    return 200 + len(key[1])
 
 
 class _Places:

@@ -23,7 +23,8 @@ class Frontier(Protocol):
     6. Renewing moves the deadline of the leases still held and names those that were lost.
     7. Released leases are queued again at once and nothing is counted.
     8. Reclaiming returns the leases that are past their deadline and those of dead workers, and counts it.
-    9. A held host hands out nothing before its time, a resumed one goes on at once.
+    9. A held host hands out nothing before its time, a resumed one goes on at once. The delay of an operator
+       counts like that of a run, and for all of them, until it is set to 0.
     10. A request that came back too often is handed out alone.
     11. Runs asked for together share what is handed out by their weights: none starves, and what one cannot
         use the others get.
@@ -58,3 +59,6 @@ class Frontier(Protocol):
 
     async def resume_host(self, host: str) -> None:
         """Lift a hold, and forget what made the host slow."""
+
+    async def slow_host(self, host: str, delay_s: float) -> None:
+        """Have the slots of a host at least so far apart; 0 takes that back."""

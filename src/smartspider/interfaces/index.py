@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -37,6 +37,8 @@ class IndexCounts(msgspec.Struct, frozen=True):
     queued: int = 0
     waiting: int = 0
     leased: int = 0
+    cut: int = 0
+    """Lanes whose tail was left in the store."""
 
 
 class Index(Protocol):
@@ -57,11 +59,17 @@ class Index(Protocol):
     async def look(self) -> list[ShardState | None]:
         """How the shards stand; None for one that does not answer."""
 
+    async def look_at(self, shard: int) -> ShardState | None:
+        """How one shard stands, whatever the others do."""
+
     async def begin(self, shard: int, epoch: int) -> None:
         """Announce that a shard will be armed with an epoch: what follows is accepted, nothing else yet."""
 
     async def arm(self, shard: int, epoch: int, store_now: float) -> None:
         """Arm a shard, or renew that; `store_now` is the moment the leader was sure of its term."""
+
+    async def disarm(self, shard: int, epoch: int) -> None:
+        """Have a shard serve nobody until it is begun and armed anew."""
 
     async def set_controls(self, shard: int, epoch: int, controls: Sequence[RunControl]) -> None:
         """These are all runs there are."""
@@ -69,14 +77,30 @@ class Index(Protocol):
     async def set_hosts(self, shard: int, epoch: int, hosts: Sequence[HostRow]) -> None:
         """Gates as the store has them."""
 
-    async def replay(self, shard: int, epoch: int, run_id: int, places: Sequence[Place]) -> int:
-        """Offer open rows, also before the shard is armed; how many were not live."""
+    async def replay(
+        self,
+        shard: int,
+        epoch: int,
+        run_id: int,
+        places: Sequence[Place],
+        *,
+        tails: Mapping[str, bool] = {},
+    ) -> int:
+        """Offer open rows, also before the shard is armed; how many were not live.
+
+        `tails` says of hosts whether the store has more than is offered with this.
+        """
 
     async def lanes(self, shard: int, run_id: int) -> list[Lane]:
         """The queues of a run."""
 
-    async def counts(self, shard: int, runs: Sequence[int]) -> dict[int, IndexCounts]:
-        """What is held of runs."""
+    async def short_lanes(self, shard: int, run_id: int) -> list[Lane]:
+        """Those of the queues whose tail is in the store and whose head is nearly used up."""
+
+    async def counts(
+        self, shard: int, runs: Sequence[int], *, with_queues: bool = True
+    ) -> dict[int, IndexCounts]:
+        """What is held of runs. Without queues it costs the same however many hosts a run has."""
 
     def shard_of(self, host: str) -> int:
         """Where a host is kept: all hosts of a registrable domain together."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from smartspider.core.events import LeasesReturned
-from smartspider.core.placing import HostRow, OpenRequest, Place, Returned, RunControl
+from smartspider.core.placing import HostRow, OpenRequest, Place, Returned, RunControl, RunLoad
 
 
 class OpenRows(Protocol):
@@ -14,6 +14,7 @@ class OpenRows(Protocol):
     2. Rows are listed by a cursor that never skips or repeats one that was open all the while.
     3. The head of a lane is its best rows, in the order they are handed out.
     4. A returned lease is counted on its row; one that keeps losing workers is set apart, then buried.
+    5. What was counted of a run is kept only while the run is in the state it was counted in.
     """
 
     async def requests(self, url_ids: Sequence[int]) -> dict[int, OpenRequest]:
@@ -21,6 +22,12 @@ class OpenRows(Protocol):
 
     async def places(self, url_ids: Sequence[int]) -> list[Place]:
         """Where those of the rows that are open belong."""
+
+    async def open_children(self, url_ids: Sequence[int]) -> list[Place]:
+        """Places of the open rows that those of the rows led to that are closed, also by a redirect.
+
+        Who finds a row closed offers them: whoever closed it may have died before he did (rule 2).
+        """
 
     async def places_after(self, run_id: int, *, after: int = 0, limit: int = 500) -> list[Place]:
         """Places of open rows of a run, those with a greater id than `after`, by id."""
@@ -42,3 +49,6 @@ class OpenRows(Protocol):
 
     async def lost_workers(self) -> list[int]:
         """Workers that fell silent or are gone; what they hold is taken back at once."""
+
+    async def keep_loads(self, loads: Sequence[RunLoad]) -> None:
+        """Keep what the frontier holds of runs, for those who look and for runs that are about to end."""

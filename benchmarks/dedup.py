@@ -1,0 +1,126 @@
+"""What the layers in front of the store's unique key cost: bytes a URL, microseconds a lookup, errors.
+
+python benchmarks/dedup.py [--urls 3000000] [--errors 10000000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from hashlib import blake2b
+from pathlib import Path
+
+from smartspider.backends.redis.connecting import read_url
+from smartspider.backends.redis.seen.bloom import RedisBloom
+from smartspider.backends.redis.seen.exact import RedisSeen
+from smartspider.backends.redis.seen.functions import SeenFunctions
+from smartspider.backends.redis.servers import open_servers
+from smartspider.core.bloom import GrowingBloom
+from smartspider.interfaces.seen import Seen, SeenKey
+from smartspider.testing.servers import RedisServer
+from smartspider.testing.servers.resp import RedisConnection
+
+SIZES = (1_000, 100_000, 1_000_000, 3_000_000)
+BATCH = 100
+BATCH_ADDED = 500
+ASKED = 50_000
+RUN = SeenKey("run", 1, "bench")
+
+
+def fingerprints(first: int, count: int) -> list[bytes]:
+    """As uniform as those of requests; four to a digest, to spend the time on what is measured."""
+    found: list[bytes] = []
+    for number in range(first // 4, (first + count) // 4 + 1):
+        digest = blake2b(b"%d" % number, digest_size=64).digest()
+        found += [digest[:16], digest[16:32], digest[32:48], digest[48:]]
+    return found[first % 4 : first % 4 + count]
+
+
+def batches(first: int, last: int, size: int) -> Iterator[list[bytes]]:
+    for start in range(first, last, size):
+        yield fingerprints(start, min(size, last - start))
+
+
+async def bytes_a_url(server: RedisServer, layer: Seen, name: str, most: int) -> None:
+    server.empty()
+    await layer.known(RUN, fingerprints(0, 1))
+    there = 0
+    for size in (size for size in SIZES if size <= most):
+        cpu, longest = server.cpu_s(), 0.0
+        for batch in batches(there, size, BATCH_ADDED):
+            began = time.perf_counter()
+            await layer.add(RUN, batch)
+            longest = max(longest, time.perf_counter() - began)
+        spent = (server.cpu_s() - cpu) / (size - there) * 1e6
+        there = size
+        print(
+            f"{name:>6} {size:>9,} URLs: {of_keys(server) / size:6.1f} bytes a URL;"
+            f" adding {spent:5.1f} µs of server CPU each,"
+            f" longest batch of {BATCH_ADDED} {longest * 1000:.0f} ms"
+        )
+    for what, first in (("known", 0), ("new", most + 1_000_000)):
+        cpu, own, wall = server.cpu_s(), time.process_time(), time.perf_counter()
+        for batch in batches(first, first + ASKED, BATCH):
+            await layer.known(RUN, batch)
+        figures = [server.cpu_s() - cpu, time.process_time() - own, time.perf_counter() - wall]
+        there_, here, all_in_all = (figure / ASKED * 1e6 for figure in figures)
+        print(
+            f"{name:>6} asking for {what} URLs by {BATCH}:"
+            f" server {there_:.1f}, client {here:.1f}, wall {all_in_all:.1f} µs each"
+        )
+
+
+def of_keys(server: RedisServer) -> int:
+    """What all keys take with their values and their places in the table of keys."""
+    with RedisConnection(server.port) as connection:
+        names = connection("KEYS", "*")
+        assert isinstance(names, list)
+        return sum(int(str(connection("MEMORY", "USAGE", name, "SAMPLES", "0"))) + 16 for name in names)
+
+
+def errors(count: int) -> None:
+    bloom = GrowingBloom()
+    began, own = time.process_time(), 0
+    for batch in batches(0, count, 10_000):
+        own += bloom.add(batch)[0]
+    adding = time.process_time() - began
+    began, wrong, asked = time.process_time(), 0, 0
+    for batch in batches(2_000_000_000, 2_000_000_000 + count, 10_000):
+        wrong += len(bloom.known(batch))
+        asked += len(batch)
+    asking = time.process_time() - began
+    print(
+        f" lossy {count:>10,} URLs in one process: {bloom.bytes_used / count:.2f} bytes a URL,"
+        f" {count - own} of {count:,} not added because taken for known,"
+        f" then {wrong} of {asked:,} new ones taken for known: {wrong / asked:.6%};"
+        f" {adding / count * 1e6:.1f} µs to add, {asking / asked * 1e6:.1f} µs to ask"
+    )
+
+
+async def measure(urls: int) -> None:
+    with tempfile.TemporaryDirectory() as folder, RedisServer(Path(folder)) as server:
+        servers = open_servers(read_url(server.url))
+        functions = SeenFunctions(servers)
+        ample = 10_000_000_000
+        await bytes_a_url(server, RedisSeen(functions, max_bytes=ample), "exact", urls)
+        await bytes_a_url(server, RedisBloom(functions, max_bytes=ample), "bloom", urls)
+        await servers.close()
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--urls", type=int, default=SIZES[-1])
+    asked.add_argument("--errors", type=int, default=10_000_000)
+    chosen = asked.parse_args()
+    os.nice(5)
+    asyncio.run(measure(chosen.urls))
+    if chosen.errors:
+        errors(chosen.errors)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""What a crawled URL costs the frontier's Redis, and what a pending one weighs there.
+
+    python benchmarks/redis_frontier.py [--urls 20000] [--batch 100]
+
+Offer, lease and ack of every URL through `RedisFrontier` on a Redis of its own; seconds of CPU and memory are
+the own figures of the server.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from smartspider.backends.redis.calls import place_calls
+from smartspider.backends.redis.connecting import read_url
+from smartspider.backends.redis.frontier import RedisFrontier
+from smartspider.backends.redis.index import RedisIndex
+from smartspider.backends.redis.shards import Shards
+from smartspider.core.ids import first_id
+from smartspider.core.placing import Moves, OpenRequest, Place, RunControl
+from smartspider.core.request import Request, make_request
+from smartspider.testing.servers import RedisServer
+
+RUN = 1
+CAP = 1_000_000
+PENDING = 200_000
+
+
+class Clock:
+    """The machine's."""
+
+    now = staticmethod(time.time)
+    monotonic = staticmethod(time.monotonic)
+    sleep = staticmethod(asyncio.sleep)
+
+
+class AllOpen:
+    """A store in which every row is open."""
+
+    def __init__(self, hosts: Sequence[str]) -> None:
+        self._requests = [make_request(f"http://{host}/") for host in hosts]
+
+    def request(self, url_id: int) -> Request:
+        return self._requests[url_id % len(self._requests)]
+
+    async def requests(self, url_ids: Sequence[int]) -> dict[int, OpenRequest]:
+        return {url_id: OpenRequest(self.request(url_id), 0, 0) for url_id in url_ids}
+
+
+class Bench:
+    """A frontier, armed, with one run."""
+
+    def __init__(self, server: RedisServer, hosts: int, per_host: int = 1_000) -> None:
+        self.server = server
+        names = [f"h{number}.example{number}.com" for number in range(hosts)]
+        self.rows = cast("Any", AllOpen(names))
+        self.shards = Shards(read_url(server.url))
+        self.index = RedisIndex(self.shards, cap=CAP)
+        self.frontier = RedisFrontier(self.shards, self.rows, self.rows, self.rows, Clock(), cap=CAP)
+        self.control = RunControl(RUN, "running", 1, 10_000, 0.0, per_host, None)
+
+    async def arm(self) -> None:
+        if (await self.index.look_at(0)).epoch == 0:  # type: ignore[union-attr] # it answers
+            await self.index.begin(0, 1)
+            await self.index.set_controls(0, 1, [self.control])
+        await self.index.arm(0, 1, time.time())
+
+    def places(self, first: int, count: int) -> list[Place]:
+        numbers = range(first, first + count)
+        return [
+            Place(first_id(RUN) + number, self.rows.request(first_id(RUN) + number).host, 0)
+            for number in numbers
+        ]
+
+    async def crawl(self, urls: int, batch: int) -> dict[str, float]:
+        """Every URL offered, leased and acked."""
+        await self.arm()
+        spent = {}
+        before = self.server.cpu_s()
+        for start in range(0, urls, batch):
+            for call in place_calls(self.shards, "offer", self.places(start + 1, batch), CAP):
+                await self.shards.call(call.shard, call.name, *call.args)
+            await self.arm()
+        spent["offer"] = self.server.cpu_s() - before
+        before = self.server.cpu_s()
+        got = 0
+        while got < urls:
+            leases = (await self.frontier.lease(1, batch, [RUN])).leases
+            got += len(leases)
+            await self.frontier.carry_out(Moves(ended=leases))
+            await self.arm()
+        spent["lease_and_ack"] = self.server.cpu_s() - before
+        spent["all"] = sum(spent.values())
+        return {f"{name}_us": round(seconds / urls * 1e6, 1) for name, seconds in spent.items()}
+
+    async def weigh(self) -> float:
+        """Bytes of a pending URL."""
+        await self.arm()
+        before = self.server.memory_bytes()
+        for start in range(0, PENDING, 500):
+            for call in place_calls(self.shards, "offer", self.places(start + 1, 500), CAP):
+                await self.shards.call(call.shard, call.name, *call.args)
+            await self.arm()
+        return round((self.server.memory_bytes() - before) / PENDING, 1)
+
+
+async def measure(folder: Path, urls: int, batch: int) -> dict[str, Any]:
+    figures: dict[str, Any] = {"urls": urls, "batch": batch}
+    for hosts in (1, 200):
+        with RedisServer(folder / str(hosts)) as server:
+            bench = Bench(server, hosts)
+            figures[f"{hosts} hosts"] = await bench.crawl(urls, batch)
+            await bench.shards.close()
+        with RedisServer(folder / f"{hosts}-pending") as server:
+            bench = Bench(server, hosts)
+            figures[f"{hosts} hosts"]["bytes_per_pending"] = await bench.weigh()
+            await bench.shards.close()
+    with RedisServer(folder / "spread") as server:
+        bench = Bench(server, 200, per_host=1)
+        figures["200 hosts, one at a time"] = await bench.crawl(urls, batch)
+        await bench.shards.close()
+    return figures
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--urls", type=int, default=20_000)
+    parser.add_argument("--batch", type=int, default=100)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        print(json.dumps(asyncio.run(measure(Path(folder), options.urls, options.batch)), indent=2))
+
+
+if __name__ == "__main__":
+    main()

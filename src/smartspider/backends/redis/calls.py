@@ -1,0 +1,104 @@
+"""Values as the library takes them and gives them back."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from smartspider.backends.domains import registrable_domain
+from smartspider.backends.redis.shards import Call, Shards
+from smartspider.core.ids import run_of
+from smartspider.core.lease import Lease
+from smartspider.core.placing import HostRow, Place, RunControl
+
+BATCH = 500
+"""URLs in one call."""
+LANE_CAP = 1000
+"""Requests that the head of a lane has at most."""
+
+T = TypeVar("T")
+
+_ID = struct.Struct(">Q")
+
+
+def id_bytes(url_id: int) -> bytes:
+    """An id: three bytes of the run, five of the number within it."""
+    return _ID.pack(url_id)
+
+
+def ids(packed: bytes) -> list[int]:
+    """Ids, one after the other."""
+    return [number for (number,) in _ID.iter_unpack(packed)]
+
+
+def due(place: Place) -> str:
+    """When a request comes back: '' at once, 'a' before the moment of one to be tried alone."""
+    if place.is_alone:
+        return f"a{place.due_at!r}"
+    return repr(place.due_at) if place.due_at > 0 else ""
+
+
+def token_args(shards: Shards, lease: Lease) -> list[Any]:
+    """A lease as its server knows it."""
+    return [id_bytes(lease.url_id), lease.token.epoch, shards.number(lease.token.counter)]
+
+
+def control_args(control: RunControl) -> list[Any]:
+    """What the library keeps of a run."""
+    per_domain = -1 if control.per_domain is None else control.per_domain
+    packed = msgspec.msgpack.encode(
+        (control.state, control.weight, control.concurrency, control.delay_s, control.per_host, per_domain)
+    )
+    return [control.run_id, packed]
+
+
+def host_args(host: HostRow) -> list[Any]:
+    """A gate as the store has it."""
+    seconds = (host.robots_s, host.adaptive_s, host.operator_s, host.held_until)
+    return [host.name, host.domain, *(repr(float(one)) for one in seconds), host.openings]
+
+
+def place_args(run_id: int, places: Iterable[Place], cap: int) -> list[Any]:
+    """Requests of one run and shard, host by host."""
+    by_host: dict[str, list[Any]] = {}
+    for place in places:
+        entry = (id_bytes(place.url_id), place.rank, due(place))
+        by_host.setdefault(place.host, []).extend(entry)
+    args: list[Any] = [run_id, cap]
+    for host, entries in by_host.items():
+        args += [host, registrable_domain(host), len(entries) // 3, *entries]
+    return args
+
+
+def place_calls(shards: Shards, name: str, places: Iterable[Place], cap: int) -> list[Call]:
+    """Offers, by run and shard, hosts together."""
+    groups: dict[tuple[int, int], list[Place]] = {}
+    for place in places:
+        groups.setdefault((run_of(place.url_id), shards.of(place.host)), []).append(place)
+    calls = []
+    for (run_id, shard), group in groups.items():
+        group.sort(key=lambda place: place.host)
+        calls += [Call(shard, name, place_args(run_id, part, cap)) for part in batches(group)]
+    return calls
+
+
+def lease_calls(
+    shards: Shards, name: str, entries: Iterable[tuple[Lease, Sequence[Any]]], *, first: Sequence[Any] = ()
+) -> list[Call]:
+    """Calls about leases, by shard: `first`, then for each its token and what is beside it."""
+    groups: dict[int, list[list[Any]]] = {}
+    for lease, beside in entries:
+        groups.setdefault(shards.of(lease.request.host), []).append([*token_args(shards, lease), *beside])
+    return [
+        Call(shard, name, [*first, *(arg for entry in part for arg in entry)])
+        for shard, group in groups.items()
+        for part in batches(group)
+    ]
+
+
+def batches(things: Sequence[T], size: int = BATCH) -> Iterator[Sequence[T]]:
+    """Parts of at most so many."""
+    return (things[start : start + size] for start in range(0, len(things), size))

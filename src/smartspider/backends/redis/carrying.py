@@ -1,0 +1,85 @@
+"""Telling the frontier what was committed, as long as it takes within reason."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from smartspider.backends.redis.calls import LANE_CAP, due, host_args, lease_calls, place_calls
+from smartspider.backends.redis.shards import Call, Shards
+from smartspider.core.errors import SmartSpiderError
+from smartspider.core.failpoints import reach
+from smartspider.core.placing import HostRow, Moves
+from smartspider.interfaces.clock import Clock
+
+PATIENCE_S = 60.0
+"""As long as a lease lasts: whoever is not reached by then hears of it from the keeper."""
+SHARED_PATIENCE_S = 3.0
+"""The same where there are several shards: while one is waited for, the others stand still."""
+FIRST_PAUSE_S = 0.05
+LONGEST_PAUSE_S = 0.5
+
+log = logging.getLogger(__name__)
+
+
+class Carrier:
+    """Sends calls until they are answered. A shard that was given up gets one try until it answers again."""
+
+    def __init__(self, shards: Shards, clock: Clock, *, cap: int = LANE_CAP) -> None:
+        self._shards = shards
+        self._clock = clock
+        self._cap = cap
+        self._given_up: set[int] = set()
+
+    async def carry_out(self, moves: Moves) -> None:
+        """Gates and offers first; leases end when these were heard by all shards that are there."""
+        before = [*host_calls(self._shards, moves.hosts)]
+        before += place_calls(self._shards, "offer", moves.offered, self._cap)
+        ends = lease_calls(
+            self._shards,
+            "postpone",
+            [(lease, (place.rank, due(place))) for lease, place in moves.postponed],
+        )
+        ends += lease_calls(self._shards, "release", [(lease, ()) for lease in moves.released])
+        ends += lease_calls(self._shards, "ack", [(lease, ()) for lease in moves.ended])
+        is_heard = await self.insist(before)
+        if is_heard or self._shards.count > 1:
+            # A shard that is away hears of its open rows from the keeper when it serves again; leases of the
+            # others must not wait for that, or soon nobody would have a place left.
+            reach("ledger.offered")
+            await self.insist(ends)
+
+    async def insist(self, calls: Sequence[Call]) -> bool:
+        """Call until all are answered; False when that was given up. Repeating a call does no harm."""
+        until = self._clock.monotonic() + (PATIENCE_S if self._shards.count == 1 else SHARED_PATIENCE_S)
+        pause_s, left = FIRST_PAUSE_S, list(calls)
+        while left:
+            answers = await self._shards.round(left)
+            failed = {
+                number: answer
+                for number, answer in enumerate(answers)
+                if isinstance(answer, SmartSpiderError)
+            }
+            self._given_up -= {call.shard for number, call in enumerate(left) if number not in failed}
+            left = [left[number] for number in failed]
+            if not left:
+                break
+            is_late = self._clock.monotonic() + pause_s > until
+            if is_late or all(call.shard in self._given_up for call in left):
+                self._given_up |= {call.shard for call in left}
+                log.warning("The frontier was not told what was committed: %s", next(iter(failed.values())))
+                return False
+            await self._clock.sleep(pause_s)
+            pause_s = min(pause_s * 2.0, LONGEST_PAUSE_S)
+        return True
+
+
+def host_calls(shards: Shards, hosts: Sequence[HostRow]) -> list[Call]:
+    """Gates that changed, by shard."""
+    groups: dict[int, list[HostRow]] = {}
+    for host in hosts:
+        groups.setdefault(shards.of(host.name), []).append(host)
+    return [
+        Call(shard, "hosts", [arg for host in group for arg in host_args(host)])
+        for shard, group in groups.items()
+    ]

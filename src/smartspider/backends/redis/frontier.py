@@ -1,0 +1,282 @@
+"""The frontier on Redis: queues, gates and leases there, rows and hosts in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from smartspider.backends.domains import registrable_domain
+from smartspider.backends.redis.calls import (
+    BATCH,
+    LANE_CAP,
+    id_bytes,
+    ids,
+    lease_calls,
+    place_args,
+    place_calls,
+)
+from smartspider.backends.redis.carrying import Carrier, host_calls
+from smartspider.backends.redis.leasing import Asking, Grant, Leasing
+from smartspider.backends.redis.shards import Call, Shards
+from smartspider.core.errors import FrontierUnavailable, SmartSpiderError, StoreUnavailable
+from smartspider.core.events import LeasesReturned
+from smartspider.core.ids import run_of
+from smartspider.core.lease import Lease, LeaseBatch, Token, Window
+from smartspider.core.placing import Moves, OpenRequest, Place, Returned
+from smartspider.core.workers import WorkerCard
+from smartspider.interfaces.clock import Clock
+from smartspider.interfaces.holds import Holds
+from smartspider.interfaces.open_rows import OpenRows
+from smartspider.interfaces.presence import Presence
+
+LEASE_S = 60.0
+STALE_ROUNDS = 20
+"""Times to ask again when all that was handed out turned out to be closed."""
+RECLAIM_ROUNDS = 20
+
+
+class RedisFrontier:
+    """See `interfaces/frontier.py` and `interfaces/moves.py`."""
+
+    def __init__(
+        self,
+        shards: Shards,
+        rows: OpenRows,
+        presence: Presence,
+        holds: Holds,
+        clock: Clock,
+        *,
+        cap: int = LANE_CAP,
+    ) -> None:
+        self._shards = shards
+        self._rows = rows
+        self._presence = presence
+        self._holds = holds
+        self._clock = clock
+        self._cap = cap
+        self.lease_s = LEASE_S
+        """How long a lease lasts unless it is renewed; fault tests are in a hurry."""
+        self._leasing = Leasing(shards, clock)
+        self._carrier = Carrier(shards, clock, cap=cap)
+
+    async def join(self, worker: WorkerCard) -> int:
+        """Register a worker in the store."""
+        return await self._presence.join(worker)
+
+    async def leave(self, worker_id: int) -> None:
+        """Release what the worker holds and forget it; what cannot be released now returns as lost."""
+        for shard in range(self._shards.count):
+            try:
+                while await self._shards.call(shard, "leave", worker_id, BATCH) == BATCH:
+                    pass
+            except FrontierUnavailable:
+                continue
+        await self._presence.leave(worker_id)
+
+    async def offer(self, run_id: int, url_ids: Sequence[int]) -> int:
+        """Queue open rows of a run unless they are live."""
+        own = sorted({url_id for url_id in url_ids if run_of(url_id) == run_id})
+        places = await self._rows.places(own) if own else []
+        answers = await self._answered(place_calls(self._shards, "offer", places, self._cap))
+        return sum(max(int(new), 0) for new in answers)
+
+    async def lease(self, worker_id: int, want: int, runs: Sequence[int]) -> LeaseBatch:
+        """Hand out what may leave now, looked up in the store; what is closed there is forgotten here."""
+        asking = Asking(worker_id, min(want, BATCH), self.lease_s, list(dict.fromkeys(runs)))
+        for _ in range(STALE_ROUNDS):
+            harvest = await self._leasing.ask(asking)
+            leases = await self._looked_up(harvest.grants)
+            if leases or not harvest.grants:
+                break
+        return LeaseBatch(leases, harvest.now, harvest.next_at)
+
+    async def renew(self, leases: Sequence[Lease]) -> list[Lease]:
+        """Move the deadlines of leases that are still held."""
+        kept = await self._marked("renew", leases, first=(self.lease_s,))
+        kept -= await self._outdated([lease for lease in leases if lease.token in kept])
+        return [lease for lease in leases if lease.token not in kept]
+
+    async def _outdated(self, leases: Sequence[Lease]) -> set[Token]:
+        """Leases of rows that were given up and opened again since; they keep their place at the gate."""
+        if not leases:
+            return set()
+        try:
+            found = await self._rows.requests([lease.url_id for lease in leases])
+        except StoreUnavailable:
+            return set()
+        return {
+            lease.token
+            for lease in leases
+            if (row := found.get(lease.url_id)) is not None and row.visit > lease.visit
+        }
+
+    async def held(self, leases: Sequence[Lease]) -> set[Token]:
+        """Those of the leases that are still held."""
+        return await self._marked("held", leases)
+
+    async def release(self, leases: Sequence[Lease]) -> None:
+        """Queue unused leases again."""
+        await self._answered(lease_calls(self._shards, "release", [(lease, ()) for lease in leases]))
+
+    async def carry_out(self, moves: Moves) -> None:
+        """Tell the frontier what was committed."""
+        await self._carrier.carry_out(moves)
+
+    async def reclaim(self) -> list[LeasesReturned]:
+        """Take back what dead or silent workers hold; the store counts it and says what is queued again."""
+        dead = await self._rows.lost_workers()
+        told: list[LeasesReturned] = []
+        for _ in range(RECLAIM_ROUNDS):
+            calls = [Call(shard, "reclaim", [BATCH, *dead]) for shard in range(self._shards.count)]
+            found = await self._shards.round(calls)
+            answers = [answer for answer in found if not isinstance(answer, SmartSpiderError)]
+            if not answers:
+                raise found[0]  # one shard that is away keeps the others from nothing
+            returned = [lost for answer in answers for lost in _returned(answer)]
+            if returned:
+                places, events = await self._rows.count_returns(returned)
+                await self._carrier.insist(self._requeue_calls(returned, places))
+                told += events
+            if all(len(answer) < 5 * BATCH for answer in answers):
+                break
+        return told
+
+    async def permit(self, host: str, delay_s: float = 0.0) -> Window:
+        """Reserve one more slot of a host, at least so far from the one before."""
+        pace = self._leasing.pace
+        sent_at = self._clock.monotonic()
+        args = (host, registrable_domain(host), 0.0, pace.slack_s, delay_s)
+        answer = await self._shards.call(self._shards.of(host), "permit", *args)
+        arrived_at = self._clock.monotonic()
+        pace.called(arrived_at - sent_at)
+        now, not_before, not_after, spacing_s = (float(one) for one in answer)
+        return Window(arrived_at + not_before - now, sent_at + not_after - now, spacing_s)
+
+    async def hold_host(self, host: str, seconds: float, reason: str) -> None:
+        """Send nothing to a host for so long: in the store first."""
+        row = await self._holds.hold_host(host, seconds, reason)
+        await self._carrier.insist(host_calls(self._shards, [row]))
+
+    async def resume_host(self, host: str) -> None:
+        """Lift a hold: in the store first."""
+        row = await self._holds.resume_host(host)
+        shard = self._shards.of(host)
+        await self._carrier.insist([*host_calls(self._shards, [row]), Call(shard, "resume", [host])])
+
+    async def slow_host(self, host: str, delay_s: float) -> None:
+        """Have the slots of a host at least so far apart: in the store first."""
+        row = await self._holds.slow_host(host, delay_s)
+        await self._carrier.insist(host_calls(self._shards, [row]))
+
+    async def check(self, runs: Sequence[int], *, repair: bool = False) -> list[str]:
+        """Whether all indexes agree; what does not, in words. Repairing mends it."""
+        found: list[str] = []
+        for shard in range(self._shards.count):
+            for run_id in runs:
+                found += await self._pages(shard, "check_lanes", run_id, repair=repair)
+                found += await self._pages(shard, "check_waiting", run_id, repair=repair)
+            for name in ("check_leases", "check_workers", "check_flying"):
+                found += await self._pages(shard, name, repair=repair)
+        return found
+
+    async def _pages(self, shard: int, name: str, *args: int, repair: bool) -> list[str]:
+        found: list[str] = []
+        cursor = b"0"
+        while True:
+            cursor, *more = await self._shards.call(shard, name, *args, cursor, int(repair))
+            found += [line.decode() for line in more]
+            if cursor == b"0":
+                return found
+
+    async def _answered(self, calls: Sequence[Call]) -> list[Any]:
+        """All answers; raises the first error after all were sent."""
+        answers = await self._shards.round(calls)
+        for answer in answers:
+            if isinstance(answer, SmartSpiderError):
+                raise answer
+        return answers
+
+    async def _marked(self, name: str, leases: Sequence[Lease], first: Sequence[float] = ()) -> set[Token]:
+        """Tokens of leases that a function says yes to."""
+        calls = lease_calls(self._shards, name, [(lease, ()) for lease in leases], first=first)
+        kept: set[tuple[bytes, int]] = set()
+        for call, answer in zip(calls, await self._answered(calls), strict=True):
+            keys = call.args[len(first) :]
+            kept |= {
+                (keys[3 * number], keys[3 * number + 2])
+                for number, mark in enumerate(answer)
+                if mark == ord("1")
+            }
+        return {
+            lease.token
+            for lease in leases
+            if (id_bytes(lease.url_id), self._shards.number(lease.token.counter)) in kept
+        }
+
+    async def _looked_up(self, grants: Sequence[Grant]) -> list[Lease]:
+        """Leases of the rows that are open; the others are not needed any more and their slots are free."""
+        if not grants:
+            return []
+        began_at = self._clock.monotonic()
+        try:
+            found = await self._rows.requests([grant.url_id for grant in grants])
+        except BaseException:
+            await self._end("release", grants)  # others may have more luck
+            raise
+        self._leasing.pace.looked_up(self._clock.monotonic() - began_at)
+        closed = [grant for grant in grants if grant.url_id not in found]
+        if closed:
+            await self._pass_by(closed)
+        return [_lease(grant, found[grant.url_id]) for grant in grants if grant.url_id in found]
+
+    async def _pass_by(self, closed: Sequence[Grant]) -> None:
+        """Offer what closed rows led to, which whoever closed them may not have done; then end them."""
+        left = await self._rows.open_children([grant.url_id for grant in closed])
+        await self._answered(place_calls(self._shards, "offer", left, self._cap))
+        await self._end("unused", closed)
+
+    async def _end(self, name: str, grants: Sequence[Grant]) -> None:
+        """End leases whose requests are not known; what fails runs out by itself."""
+        groups: dict[int, list[Any]] = {}
+        for grant in grants:
+            number = self._shards.number(grant.token.counter)
+            key = (id_bytes(grant.url_id), grant.token.epoch, number)
+            groups.setdefault(grant.shard, []).extend(key)
+        await self._shards.round([Call(shard, name, args) for shard, args in groups.items()])
+
+    def _requeue_calls(self, returned: Sequence[Returned], places: Sequence[Place]) -> list[Call]:
+        """What is counted is no longer returned, and what of it is open is queued."""
+        lost: dict[tuple[int, int], list[int]] = {}
+        for one in returned:
+            lost.setdefault((self._shards.of(one.host), run_of(one.url_id)), []).append(one.url_id)
+        again: dict[tuple[int, int], list[Place]] = {}
+        for place in places:
+            again.setdefault((self._shards.of(place.host), run_of(place.url_id)), []).append(place)
+        calls = []
+        for (shard, run_id), url_ids in lost.items():
+            queued = again.get((shard, run_id), [])
+            args = [len(url_ids), *map(id_bytes, url_ids), *place_args(run_id, queued, self._cap)]
+            calls.append(Call(shard, "requeue", args))
+        return calls
+
+
+def _lease(grant: Grant, row: OpenRequest) -> Lease:
+    return Lease(
+        token=grant.token,
+        url_id=grant.url_id,
+        run_id=run_of(grant.url_id),
+        request=row.request,
+        window=grant.window,
+        deadline_at=grant.deadline_at,
+        attempts=row.attempts,
+        returns=row.returns,
+        is_alone=grant.is_alone,
+        visit=row.visit,
+    )
+
+
+def _returned(answer: list[Any]) -> list[Returned]:
+    return [
+        Returned(ids(url_id)[0], host.decode(), int(worker), bool(int(is_alone)), bool(int(counts)))
+        for url_id, host, worker, is_alone, counts in zip(*(iter(answer),) * 5, strict=True)
+    ]

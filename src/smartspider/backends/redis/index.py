@@ -1,0 +1,124 @@
+"""The leader's side of the frontier on Redis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from smartspider.backends.redis.calls import LANE_CAP, batches, control_args, host_args, place_args
+from smartspider.backends.redis.shards import Call, Shards
+from smartspider.core.errors import SmartSpiderError
+from smartspider.core.placing import HostRow, Place, RunControl
+from smartspider.interfaces.index import IndexCounts, Lane, ShardState
+
+NEARLY_USED_UP = 4
+"""A head is short when less than the n-th part of it is left."""
+
+
+class RedisIndex:
+    """See `interfaces/index.py`."""
+
+    def __init__(self, shards: Shards, *, cap: int = LANE_CAP) -> None:
+        self._shards = shards
+        self._cap = cap
+
+    @property
+    def shards(self) -> int:
+        """How many parts there are."""
+        return self._shards.count
+
+    async def look(self) -> list[ShardState | None]:
+        """How the shards stand."""
+        answers = await self._shards.round([Call(shard, "look") for shard in range(self.shards)])
+        return [_state(shard, answer) for shard, answer in enumerate(answers)]
+
+    async def look_at(self, shard: int) -> ShardState | None:
+        """How one shard stands, whatever the others do."""
+        (answer,) = await self._shards.round([Call(shard, "look")])
+        return _state(shard, answer)
+
+    async def begin(self, shard: int, epoch: int) -> None:
+        """Announce that a shard will be armed; until it is, it serves nobody."""
+        await self._shards.call(shard, "begin", epoch)
+
+    async def arm(self, shard: int, epoch: int, store_now: float) -> None:
+        """Arm a shard, or renew that."""
+        await self._shards.call(shard, "arm", epoch, repr(float(store_now)))
+
+    async def disarm(self, shard: int, epoch: int) -> None:
+        """Have a shard serve nobody until it is begun and armed anew."""
+        await self._shards.call(shard, "disarm", epoch)
+
+    async def set_controls(self, shard: int, epoch: int, controls: Sequence[RunControl]) -> None:
+        """These are all runs there are; what follows from that is done a part at a time."""
+        args = [arg for control in controls for arg in control_args(control)]
+        while await self._shards.call(shard, "controls", epoch, *args):
+            pass
+
+    async def set_hosts(self, shard: int, epoch: int, hosts: Sequence[HostRow]) -> None:
+        """Gates as the store has them."""
+        for part in batches(hosts):
+            await self._shards.call(
+                shard, "set_hosts", epoch, *(arg for host in part for arg in host_args(host))
+            )
+
+    async def replay(
+        self,
+        shard: int,
+        epoch: int,
+        run_id: int,
+        places: Sequence[Place],
+        *,
+        tails: Mapping[str, bool] = {},
+    ) -> int:
+        """Offer open rows. `tails` says of hosts whether the store has more than is offered with this."""
+        marks = [arg for host, has_more in tails.items() for arg in (host, int(has_more))]
+        new = 0
+        for part in list(batches(places)) or [()]:
+            args = place_args(run_id, part, self._cap)
+            answer = await self._shards.call(shard, "replay", epoch, len(marks) // 2, *marks, *args)
+            new += max(int(answer), 0)
+        return new
+
+    async def lanes(self, shard: int, run_id: int) -> list[Lane]:
+        """The queues of a run."""
+        return await self._lanes(shard, run_id, "hosts")
+
+    async def short_lanes(self, shard: int, run_id: int) -> list[Lane]:
+        """Those of the queues whose tail is in the store and whose head is nearly used up."""
+        return [lane for lane in await self._lanes(shard, run_id, "more") if lane.is_short]
+
+    async def counts(
+        self, shard: int, runs: Sequence[int], *, with_queues: bool = True
+    ) -> dict[int, IndexCounts]:
+        """What is held of runs. Without queues it costs the same however many hosts a run has."""
+        answer = await self._shards.call(shard, "counts", *runs)
+        counts = {}
+        for run_id, waiting, leased, cut in zip(runs, *(iter(answer),) * 3, strict=True):
+            queued = 0
+            if with_queues:
+                queued = sum(lane.queued for lane in await self._lanes(shard, run_id, "hosts"))
+            counts[run_id] = IndexCounts(queued, waiting, leased, cut)
+        return counts
+
+    def shard_of(self, host: str) -> int:
+        """Where a host is kept."""
+        return self._shards.of(host)
+
+    async def _lanes(self, shard: int, run_id: int, part: str) -> list[Lane]:
+        found: dict[str, Lane] = {}
+        cursor = b"0"
+        while True:
+            cursor, *rest = await self._shards.call(shard, "lanes", run_id, cursor, part)
+            for name, queued, has_more in zip(*(iter(rest),) * 3, strict=True):
+                host = name.decode()
+                is_short = bool(has_more) and queued * NEARLY_USED_UP < self._cap
+                found[host] = Lane(run_id, host, queued, is_short)
+            if cursor == b"0":
+                return list(found.values())
+
+
+def _state(shard: int, answer: Any) -> ShardState | None:
+    if isinstance(answer, SmartSpiderError):
+        return None
+    return ShardState(shard, answer[0].decode(), int(answer[1]), bool(answer[2]))

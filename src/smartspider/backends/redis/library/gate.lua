@@ -1,0 +1,193 @@
+-- The host gate: who may send to a host, and when. Runs have their say as long as they stand there.
+
+local WINDOW_SHARE, WINDOW_MIN_S, WINDOW_MAX_S = 0.05, 0.005, 0.050
+local FULL_S = 60      -- a host that is full opens when a lease ends; this is how long it is trusted to be full
+local CROWD = 16       -- hosts woken when a place under the cap of their domain is free
+
+local Runs, Gate = {}, {}
+local SAYS = {running = true, stopping = true, paused = true}
+
+-- The control of a run; false for one that is gone.
+function Runs.get(x, run)
+  local control = x.runs[run]
+  if control == nil then
+    local packed = redis.call('HGET', Key.controls(x), run)
+    control = false
+    if packed then
+      local c = cmsgpack.unpack(packed)
+      control = {state = c[1], weight = c[2], concurrency = c[3], delay = c[4], per_host = c[5],
+                 per_domain = c[6] >= 0 and c[6] or nil}
+    end
+    x.runs[run] = control
+  end
+  return control
+end
+
+local function strictest(x, gate)
+  for _, run in ipairs(gate.runs) do
+    local control = Runs.get(x, run)
+    if control and SAYS[control.state] then
+      gate.delay = math.max(gate.delay, control.delay)
+      gate.per_host = math.min(gate.per_host or control.per_host, control.per_host)
+      if control.per_domain then
+        gate.per_domain = math.min(gate.per_domain or control.per_domain, control.per_domain)
+      end
+    end
+  end
+  gate.per_host = gate.per_host or 1
+end
+
+function Gate.read(x, host)
+  local gate = x.gates[host]
+  if gate then return gate end
+  local row = redis.call('HMGET', Key.gate(x, host),
+    'sent', 'robots', 'adaptive', 'operator', 'held', 'openings', 'turn', 'domain')
+  gate = {host = host, sent = tonumber(row[1] or 0), held = tonumber(row[5] or 0), turn = tonumber(row[7] or 0),
+          is_on_trial = tonumber(row[6] or 0) > 0, domain = row[8] or host, runs = {}, served = {}}
+  gate.delay = math.max(tonumber(row[2] or 0), tonumber(row[3] or 0), tonumber(row[4] or 0))
+  local lanes = redis.call('ZRANGE', Key.standing(x, host), 0, -1, 'WITHSCORES')
+  for i = 1, #lanes, 2 do
+    push(gate.runs, lanes[i])
+    gate.served[lanes[i]] = tonumber(lanes[i + 1])
+  end
+  strictest(x, gate)
+  x.gates[host] = gate
+  return gate
+end
+
+-- The first moment a slot may start. Slots of before this shard was armed are not known for sure: one delay and
+-- one window go by first.
+function Gate.opens_at(x, gate)
+  local sent = gate.sent
+  if gate.delay > 0 then sent = math.max(sent, x.armed_at + WINDOW_MAX_S) end
+  return math.max(sent + gate.delay, gate.held)
+end
+
+local function in_flight(x, key)
+  return redis.call('ZCOUNT', key, '(' .. past_ms(x.now), '+inf')
+end
+
+-- How many requests may leave for the host at this moment.
+function Gate.room(x, gate)
+  gate.is_crowded = false
+  if Gate.opens_at(x, gate) > x.now then return 0 end
+  local left = (gate.is_on_trial and 1 or gate.per_host) - in_flight(x, Key.flight(x, gate.host))
+  if left > 0 and gate.per_domain then
+    local flying = 0
+    for _, host in ipairs(redis.call('SMEMBERS', Key.flying_hosts(x, gate.domain))) do
+      local count = in_flight(x, Key.flight(x, host))
+      flying = flying + count
+      if count == 0 then redis.call('SREM', Key.flying_hosts(x, gate.domain), host) end
+    end
+    left = math.min(left, gate.per_domain - flying)
+    gate.is_crowded = left <= 0
+  end
+  if gate.delay > 0 then return math.min(left, 1) end
+  return left
+end
+
+-- Take the next slot; the one after it starts a window and a delay later. `ahead` is how long the caller needs
+-- until it can send, `slack` how unsure it is of the moment: the window is wider by that, so no gap is shorter.
+-- `by` names the taker, who may undo it as long as nobody took a slot since.
+function Gate.reserve(x, gate, ahead, slack, by)
+  local start = math.max(x.now, Gate.opens_at(x, gate))
+  local window = {not_before = x.now, not_after = x.now, delay = 0}
+  if gate.delay > 0 or start > x.now then
+    start = math.max(start, x.now + ahead)
+    local width = math.min(math.max(gate.delay * WINDOW_SHARE, WINDOW_MIN_S), WINDOW_MAX_S) + slack
+    window = {not_before = start, not_after = start + width, delay = gate.delay > 0 and gate.delay or WINDOW_MIN_S}
+  end
+  local before = gate.sent
+  gate.sent = math.max(gate.sent, window.not_after)
+  local key, sent = Key.gate(x, gate.host), precise(gate.sent)
+  if window.delay > 0 then
+    redis.call('HSET', key, 'sent', sent, 'turn', gate.turn, 'before', before, 'by', by)
+  elseif #gate.runs > 1 then
+    redis.call('HSET', key, 'sent', sent, 'turn', gate.turn)
+  else
+    redis.call('HSET', key, 'sent', sent)
+  end
+  return window
+end
+
+-- A slot that was taken for nothing is given back, unless another was taken since.
+function Gate.undo(x, host, by)
+  local key = Key.gate(x, host)
+  local row = redis.call('HMGET', key, 'by', 'before')
+  if row[1] and tonumber(row[1]) == by then
+    redis.call('HSET', key, 'sent', row[2])
+    redis.call('HDEL', key, 'by')
+    x.gates[host] = nil
+  end
+end
+
+-- Keep workers from asking at a gate that is closed.
+function Gate.close(x, gate, is_full)
+  local wake_at = Gate.opens_at(x, gate)
+  if is_full then wake_at = math.max(wake_at, x.now + FULL_S) end
+  wake_at = in_ms(wake_at)
+  for _, run in ipairs(gate.runs) do
+    local is_open = redis.call('ZREM', Key.run(x, run, 'a'), gate.host) == 1
+    redis.call('ZADD', Key.run(x, run, 'w'), is_open and 'CH' or 'XX', wake_at, gate.host)
+  end
+  if gate.is_crowded then
+    redis.call('SADD', Key.crowded(x, gate.domain), gate.host)
+    redis.call('SADD', Key.crowds(x), gate.domain)
+  end
+end
+
+-- A lane that waited stands where workers look.
+function Gate.open_lane(x, run, host)
+  local head = redis.call('ZRANGE', Key.queue(x, run, host), 0, 0, 'WITHSCORES')
+  if head[1] then redis.call('ZADD', Key.run(x, run, 'a'), standing_of(head), host) end
+end
+
+-- Something at the host changed: all its lanes are asked again as soon as a slot may start.
+function Gate.reopen(x, host)
+  local gate = Gate.read(x, host)
+  if Gate.opens_at(x, gate) > x.now then return Gate.close(x, gate, false) end
+  for _, run in ipairs(gate.runs) do
+    if redis.call('ZREM', Key.run(x, run, 'w'), host) == 1 then Gate.open_lane(x, run, host) end
+  end
+end
+
+-- Leases of a host ended. Its siblings may have waited for that.
+function Gate.freed(x, host)
+  Gate.reopen(x, host)
+  if x.has_crowds == nil then x.has_crowds = redis.call('EXISTS', Key.crowds(x)) == 1 end
+  if not x.has_crowds then return end
+  local domain = Gate.read(x, host).domain
+  local siblings = redis.call('SPOP', Key.crowded(x, domain), CROWD)
+  for _, sibling in ipairs(siblings) do
+    if sibling ~= host then Gate.reopen(x, sibling) end
+  end
+  if #siblings < CROWD then redis.call('SREM', Key.crowds(x), domain) end
+end
+
+-- A host as the store has it. A hold is never shortened by a row, which may be older than the hold: lifting one
+-- is an act of its own. While a shard is being loaded nobody else writes, and the store is right.
+function Gate.set(x, row)
+  local host, held = row[1], tonumber(row[6])
+  local key = Key.gate(x, host)
+  if x.is_armed then held = math.max(held, tonumber(redis.call('HGET', key, 'held') or 0)) end
+  redis.call('HSET', key, 'domain', row[2], 'robots', row[3], 'adaptive', row[4], 'operator', row[5],
+    'held', held, 'openings', row[7])
+  x.gates[host] = nil
+  Gate.reopen(x, host)
+end
+
+function Gate.resume(x, host)
+  redis.call('HSET', Key.gate(x, host), 'held', 0, 'adaptive', 0, 'openings', 0)
+  x.gates[host] = nil
+  Gate.reopen(x, host)
+end
+
+-- Nobody stands at the host any more; what it has to say is in the store.
+function Gate.forget(x, host)
+  if redis.call('EXISTS', Key.standing(x, host), Key.flight(x, host)) > 0 then return end
+  local gate = Gate.read(x, host)
+  if not gate.is_on_trial and gate.delay == 0 and gate.held <= x.now and gate.sent + FULL_S < x.now then
+    redis.call('UNLINK', Key.gate(x, host))
+    redis.call('SREM', Key.flying_hosts(x, gate.domain), host)
+  end
+end

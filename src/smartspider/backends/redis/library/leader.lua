@@ -1,0 +1,114 @@
+-- The leader's acts: which runs there are, how hosts stand, what is open, and what is held.
+
+local WORK = 500 -- hosts seen to in one call
+
+local Leader = {}
+
+-- What is left of a run that is gone is taken away host by host; leases stay at their gates until they end.
+local function drop_some(x, run, limit)
+  local hosts = redis.call('SPOP', Key.run(x, run, 'hosts'), limit)
+  for _, host in ipairs(hosts) do
+    redis.call('UNLINK', Key.queue(x, run, host))
+    redis.call('ZREM', Key.standing(x, host), run)
+    redis.call('ZREM', Key.run(x, run, 'a'), host)
+    redis.call('ZREM', Key.run(x, run, 'w'), host)
+    x.gates[host] = nil
+    Gate.reopen(x, host)
+    Gate.forget(x, host)
+  end
+  if #hosts < limit then
+    local parts = {}
+    for i, part in ipairs({'hosts', 'a', 'w', 'later', 'alone', 'held', 'more'}) do parts[i] = Key.run(x, run, part) end
+    redis.call('UNLINK', unpack(parts))
+    redis.call('ZREM', Key.asked(x), run)
+    redis.call('SREM', Key.gone(x), run)
+  end
+  return #hosts
+end
+
+-- Where a run stands whose control changed, gates may have opened.
+local function touch_some(x, run, cursor, limit)
+  local found = redis.call('SSCAN', Key.run(x, run, 'hosts'), cursor, 'COUNT', limit)
+  for _, host in ipairs(found[2]) do Gate.reopen(x, host) end
+  if found[1] == '0' then
+    redis.call('HDEL', Key.touched(x), run)
+  else
+    redis.call('HSET', Key.touched(x), run, found[1])
+  end
+  return #found[2]
+end
+
+local function catch_up(x)
+  local left = WORK
+  for _, run in ipairs(redis.call('SMEMBERS', Key.gone(x))) do
+    if left > 0 then left = left - drop_some(x, run, left) end
+  end
+  local touched = redis.call('HGETALL', Key.touched(x))
+  for i = 1, #touched, 2 do
+    if left > 0 then left = left - touch_some(x, touched[i], touched[i + 1], left) end
+  end
+  return redis.call('EXISTS', Key.gone(x), Key.touched(x)) > 0 and 1 or 0
+end
+
+-- All runs there are: run, control, run, control ... 1 when there is more to do, by calling again.
+function Leader.controls(x, argv)
+  local named, known = {}, redis.call('HGETALL', Key.controls(x))
+  for i = 2, #argv, 2 do named[argv[i]] = argv[i + 1] end
+  for i = 1, #known, 2 do
+    local run = known[i]
+    if not named[run] then
+      redis.call('HDEL', Key.controls(x), run)
+      redis.call('HDEL', Key.touched(x), run)
+      redis.call('SADD', Key.gone(x), run)
+    elseif named[run] == known[i + 1] then
+      named[run] = nil
+    end
+  end
+  for run, control in pairs(named) do
+    redis.call('HSET', Key.controls(x), run, control)
+    redis.call('HSET', Key.touched(x), run, '0')
+    redis.call('SREM', Key.gone(x), run)
+  end
+  return catch_up(x)
+end
+
+-- name, domain, robots, adaptive, operator, held until, openings ...
+function Leader.hosts(x, argv, at)
+  for i = at, #argv, 7 do Gate.set(x, {unpack(argv, i, i + 6)}) end
+  return 1
+end
+
+-- epoch, count of marks, per mark: host and whether the store has more, then as for an offer.
+function Leader.replay(x, argv)
+  local past = 3 + 2 * tonumber(argv[2])
+  local new = Lanes.offer(x, argv, past)
+  if new >= 0 then
+    for i = 3, past - 1, 2 do Lanes.mark(x, argv[past], argv[i], argv[i + 1] == '1') end
+  end
+  return new
+end
+
+local function lane(x, answer, run, host)
+  local queued = redis.call('ZCARD', Key.queue(x, run, host))
+  local has_more = redis.call('ZSCORE', Key.run(x, run, 'more'), host) and 1 or 0
+  if queued > 0 or has_more == 1 then push(answer, host, queued, has_more) end
+end
+
+-- Lanes of a run, some at a time: run, cursor, part ('hosts' for all, 'more' for those whose tail is in the store).
+function Leader.lanes(x, argv)
+  local run, part = argv[1], argv[3]
+  local found = redis.call(part == 'more' and 'ZSCAN' or 'SSCAN', Key.run(x, run, part), argv[2], 'COUNT', WORK)
+  local answer = {found[1]}
+  for i = 1, #found[2], part == 'more' and 2 or 1 do lane(x, answer, run, found[2][i]) end
+  return answer
+end
+
+-- Waiting, leased and lanes cut off, of runs.
+function Leader.counts(x, argv)
+  local answer = {}
+  for _, run in ipairs(argv) do
+    push(answer, redis.call('ZCARD', Key.run(x, run, 'later')) + redis.call('ZCARD', Key.run(x, run, 'alone')),
+      tonumber(redis.call('HGET', Key.flying(x), run) or 0), redis.call('ZCARD', Key.run(x, run, 'more')))
+  end
+  return answer
+end

@@ -1,0 +1,160 @@
+"""The library of the layers: put on the servers when it is missing, called in one round trip."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+import msgspec
+from redis.exceptions import RedisError, ResponseError
+
+from smartspider.backends.redis.servers import Servers
+from smartspider.core.errors import FrontierUnavailable
+
+NAME = "smartspider_seen"
+VERSION = 1
+"""Raised with every change of the library."""
+PARTS = ("exact", "bloom", "register")
+BATCH = 500
+"""Fingerprints in one call: what a server does without looking up."""
+SIZE = 16
+FILL = 200
+"""Entries of a bucket on the average; twice as many and some are still a listpack by Redis's defaults."""
+
+
+class SeenCall(msgspec.Struct, frozen=True):
+    """One command about one part: a function of the library, or a word of Redis's own."""
+
+    part: int
+    words: Sequence[Any]
+
+
+@lru_cache(maxsize=1)
+def source() -> str:
+    """The whole library."""
+    folder = resources.files(__package__) / "library"
+    parts = [(folder / f"{name}.lua").read_text(encoding="utf-8") for name in PARTS]
+    return "\n".join((f"#!lua name={NAME}", f"local VERSION = {VERSION}", *parts))
+
+
+class SeenFunctions:
+    """The servers of a frontier, as the layers use them; `namespace` sets installations apart.
+
+    `parts` is 1 where all is on one server, and the same for all processes of an installation.
+    """
+
+    def __init__(self, servers: Servers, *, namespace: str = "main", parts: int = 1) -> None:
+        self._servers = servers
+        self._namespace = namespace
+        self._is_ready = False
+        self._lock = asyncio.Lock()
+        self.parts = parts
+        self.fill = FILL
+
+    def tag(self, part: int) -> str:
+        """What all keys of a part begin with."""
+        return f"{{smartspider:seen:{part}}}:{self._namespace}"
+
+    def function(self, part: int, name: str, *args: Any) -> SeenCall:
+        """A call of a function of the library."""
+        return SeenCall(part, ("FCALL", f"{NAME}_{name}", 1, self.tag(part), *args))
+
+    def command(self, part: int, word: str, name: str, *args: Any) -> SeenCall:
+        """A command of Redis's own on one key."""
+        return SeenCall(part, (word, f"{self.tag(part)}:{name}", *args))
+
+    def split(self, fingerprints: Sequence[bytes]) -> list[tuple[int, Sequence[bytes]]]:
+        """Batches, each of one part."""
+        by_part: list[list[bytes]] = [[] for _ in range(self.parts)]
+        for one in fingerprints:
+            by_part[one[0] % self.parts].append(one)
+        return [
+            (part, group[start : start + BATCH])
+            for part, group in enumerate(by_part)
+            for start in range(0, len(group), BATCH)
+        ]
+
+    async def round(self, calls: Sequence[SeenCall]) -> list[Any]:
+        """Answers in the same order. Raises `FrontierUnavailable` when one is missing."""
+        if not calls:
+            return []
+        commands = [(self.tag(call.part), list(call.words)) for call in calls]
+        await self.prepare()
+        try:
+            answers = await self._servers.calls(commands)
+            if any("Function not found" in str(one) for one in answers if isinstance(one, Exception)):
+                self._is_ready = False  # the server was emptied, functions and all
+                await self._make_ready()
+                answers = await self._servers.calls(commands)
+        except (RedisError, OSError, TimeoutError) as error:
+            raise _unavailable(error) from error
+        for one in answers:
+            if isinstance(one, Exception):
+                raise _unavailable(one) from one
+        return answers
+
+    async def prepare(self) -> None:
+        """See to it that the servers have the library."""
+        try:
+            await self._make_ready()
+        except (RedisError, OSError, TimeoutError) as error:
+            raise _unavailable(error) from error
+
+    async def _make_ready(self) -> None:
+        async with self._lock:
+            if self._is_ready:
+                return
+            for server in await self._servers.primaries():
+                await self._load(server)
+                self.fill = min(self.fill, await _room(server))
+            self._is_ready = True
+
+    async def _load(self, server: Any) -> None:
+        """Put the library on a server unless it has this version or a newer one, which knows these calls."""
+        if await server.execute_command("FUNCTION", "LIST", "LIBRARYNAME", NAME):
+            there = int(await server.execute_command("FCALL_RO", f"{NAME}_version", 0))
+            if there >= VERSION:
+                return
+        await server.execute_command("FUNCTION", "LOAD", "REPLACE", source())
+
+
+async def _room(server: Any) -> int:
+    """How many entries a bucket may have on the average so that none becomes a large hash table."""
+    try:
+        found = await server.execute_command("CONFIG", "GET", "hash-max-listpack-entries")
+    except ResponseError:  # a server that does not show its settings
+        return FILL
+    values = list(found.values()) if isinstance(found, dict) else list(found)[1::2]
+    return max(int(values[0]) * 2 // 5, 1) if values else FILL
+
+
+def _unavailable(error: Exception) -> FrontierUnavailable:
+    return FrontierUnavailable(
+        f"the shared memory of known URLs cannot be used: {str(error) or type(error).__name__}"
+    )
+
+
+def packed(fingerprints: Sequence[bytes]) -> bytes:
+    """Fingerprints, one after the other."""
+    joined = b"".join(fingerprints)
+    if len(joined) != SIZE * len(fingerprints):
+        raise ValueError("fingerprints have sixteen bytes")
+    return joined
+
+
+def chosen(groups: Sequence[tuple[int, Sequence[bytes]]], answers: Sequence[Any]) -> set[bytes]:
+    """The fingerprints that the answers say yes to."""
+    known: set[bytes] = set()
+    for (_, group), answer in zip(groups, answers, strict=True):
+        if not isinstance(answer, bytes) or len(answer) != len(group):
+            raise FrontierUnavailable("the shared memory of known URLs answers another question")
+        known.update(one for one, flag in zip(group, answer, strict=True) if flag == ord("1"))
+    return known
+
+
+def totals(answers: Sequence[Sequence[int]]) -> tuple[int, int]:
+    """How many were new and how many refused, by all answers."""
+    return sum(answer[0] for answer in answers), sum(answer[1] for answer in answers)

@@ -1,0 +1,141 @@
+-- The exact set: hashes of some 200 fingerprints each, small enough to stay listpacks. Their number grows by
+-- one whenever the average is too large (linear hashing), so no call does more than its own share of work.
+--
+-- <tag>:set:<name>  what is known of a set: gen, level, split, count, day0
+-- <tag>:sets        names of all sets
+-- <tag>:entries     how many entries all sets have
+-- <tag>:<gen>:<n>   a bucket: fingerprint -> days after day0
+-- <tag>:trash       gen -> buckets of dropped sets that are still to be freed
+
+local Exact = {}
+
+local FIELDS = {'gen', 'level', 'split', 'count', 'day0'}
+
+local function head(tag, name)
+  local found = redis.call('HMGET', tag .. ':set:' .. name, unpack(FIELDS))
+  if not found[1] then return nil end
+  return {
+    gen = found[1],
+    level = tonumber(found[2]),
+    split = tonumber(found[3]),
+    count = tonumber(found[4]),
+    day0 = tonumber(found[5]),
+  }
+end
+
+-- Bytes 3 to 6: the first one says on which part of a cluster it is.
+local function hash(packed, at)
+  local a, b, c, d = string.byte(packed, at + 2, at + 5)
+  return ((a * 256 + b) * 256 + c) * 256 + d
+end
+
+local function place(set, number)
+  local size = 2 ^ set.level
+  local bucket = number % size
+  if bucket < set.split then bucket = number % (2 * size) end
+  return bucket
+end
+
+local function key_of(tag, set, bucket)
+  return string.format('%s:%s:%d', tag, set.gen, bucket)
+end
+
+function Exact.known(tag, argv)
+  local set = head(tag, argv[1])
+  local since, packed, answer = tonumber(argv[2]), argv[3], {}
+  for at = 1, #packed, 16 do
+    local day = set and redis.call('HGET', key_of(tag, set, place(set, hash(packed, at))), string.sub(packed, at, at + 15))
+    answer[#answer + 1] = (day and set.day0 + tonumber(day) >= since) and '1' or '0'
+  end
+  return table.concat(answer)
+end
+
+-- The next bucket in turn gives half of its entries to a new one.
+local function split(tag, set)
+  local size = 2 ^ set.level
+  local old, new = key_of(tag, set, set.split), key_of(tag, set, set.split + size)
+  local all, gone, kept = redis.call('HGETALL', old), {}, {}
+  for at = 1, #all, 2 do
+    if hash(all[at], 1) % (2 * size) ~= set.split then
+      gone[#gone + 1] = all[at]
+      kept[#kept + 1] = all[at]
+      kept[#kept + 1] = all[at + 1]
+    end
+  end
+  for at = 1, #gone, 1000 do
+    redis.call('HSET', new, unpack(kept, 2 * at - 1, math.min(2 * at + 1998, #kept)))
+    redis.call('HDEL', old, unpack(gone, at, math.min(at + 999, #gone)))
+  end
+  set.split = set.split + 1
+  if set.split == size then set.level, set.split = set.level + 1, 0 end
+end
+
+-- name, fresh gen, day, entries in a bucket, entries that all sets may have, fingerprints
+function Exact.add(tag, argv)
+  local name, gen, today, fill, most, packed = argv[1], argv[2], tonumber(argv[3]), tonumber(argv[4]), tonumber(argv[5]), argv[6]
+  local set = head(tag, name) or {gen = gen, level = 0, split = 0, count = 0, day0 = today}
+  local entries = tonumber(redis.call('GET', tag .. ':entries') or 0)
+  local day, new, refused = math.max(today - set.day0, 0), 0, 0
+  for at = 1, #packed, 16 do
+    local bucket, entry = key_of(tag, set, place(set, hash(packed, at))), string.sub(packed, at, at + 15)
+    local before = redis.call('HGET', bucket, entry)
+    if before then
+      if tonumber(before) < day then redis.call('HSET', bucket, entry, day) end
+    elseif entries + new >= most then
+      refused = refused + 1
+    else
+      redis.call('HSET', bucket, entry, day)
+      new, set.count = new + 1, set.count + 1
+      if set.count > fill * (2 ^ set.level + set.split) then split(tag, set) end
+    end
+  end
+  if new > 0 then
+    redis.call('HSET', tag .. ':set:' .. name, 'gen', set.gen, 'level', set.level, 'split', set.split,
+      'count', set.count, 'day0', set.day0)
+    redis.call('SADD', tag .. ':sets', name)
+    redis.call('INCRBY', tag .. ':entries', new)
+  end
+  return {new, refused, entries + new}
+end
+
+function Exact.drop(tag, argv)
+  local set = head(tag, argv[1])
+  if not set then return 0 end
+  redis.call('HSET', tag .. ':trash', set.gen, 2 ^ set.level + set.split)
+  redis.call('DEL', tag .. ':set:' .. argv[1])
+  redis.call('SREM', tag .. ':sets', argv[1])
+  redis.call('DECRBY', tag .. ':entries', set.count)
+  return 1
+end
+
+-- Frees some buckets of dropped sets; how many are left.
+function Exact.sweep(tag, argv)
+  local left = tonumber(argv[1])
+  local trash, waiting = redis.call('HGETALL', tag .. ':trash'), 0
+  for at = 1, #trash, 2 do
+    local gen, buckets = trash[at], tonumber(trash[at + 1])
+    local step = math.min(left, buckets)
+    for bucket = buckets - step, buckets - 1 do redis.call('UNLINK', key_of(tag, {gen = gen}, bucket)) end
+    left, buckets = left - step, buckets - step
+    if buckets == 0 then
+      redis.call('HDEL', tag .. ':trash', gen)
+    else
+      redis.call('HSET', tag .. ':trash', gen, buckets)
+    end
+    waiting = waiting + buckets
+  end
+  return waiting
+end
+
+-- The entries of some buckets from `first` on, and the next to ask for (-1: none). A bucket that is split
+-- meanwhile gives to one that comes later, so nothing is left out.
+function Exact.list(tag, argv)
+  local set, first, many = head(tag, argv[1]), tonumber(argv[2]), tonumber(argv[3])
+  if not set then return {-1, ''} end
+  local buckets, found = 2 ^ set.level + set.split, {}
+  local last = math.min(first + many, buckets) - 1
+  for bucket = first, last do
+    found[#found + 1] = table.concat(redis.call('HKEYS', key_of(tag, set, bucket)))
+  end
+  return {last + 1 < buckets and last + 1 or -1, table.concat(found)}
+end

@@ -1,0 +1,195 @@
+"""The servers behind an address: one pipeline for any number of calls, exactly one try."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from redis.asyncio import Redis, RedisCluster
+from redis.asyncio.cluster import ClusterNode
+from redis.asyncio.retry import Retry
+from redis.asyncio.sentinel import Sentinel
+from redis.backoff import NoBackoff
+from redis.exceptions import ResponseError
+
+from smartspider.backends.redis import library
+from smartspider.backends.redis.connecting import ANSWER_S, CONNECT_S, Address
+from smartspider.core.errors import FrontierUnavailable
+
+OLDEST = (7, 0)
+MAX_CONNECTIONS = 64
+
+log = logging.getLogger(__name__)
+
+
+class Servers(Protocol):
+    """Redis, however many servers it is."""
+
+    async def calls(self, calls: Sequence[tuple[str, list[Any]]]) -> list[Any]:
+        """Send commands, each with the key that says where; answers or errors in the same order."""
+
+    async def primaries(self) -> list[library.Server]:
+        """Every server that takes writes."""
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+
+
+def open_servers(address: Address) -> Servers:
+    """Clients for an address; nothing is sent yet."""
+    return ClusterServers(address) if address.kind == "cluster" else OneServer(address)
+
+
+class OneServer:
+    """A single Redis, or whoever is the master by the word of Sentinel."""
+
+    def __init__(self, address: Address) -> None:
+        shared: dict[str, Any] = {
+            "username": address.username,
+            "password": address.password,
+            "db": address.db,
+            "max_connections": MAX_CONNECTIONS,
+            **_patience(),
+        }
+        self._sentinel: Sentinel | None = None
+        if address.kind == "sentinel":
+            self._sentinel = Sentinel(  # type: ignore[no-untyped-call] # its constructor is not annotated
+                list(address.nodes), sentinel_kwargs=_patience()
+            )
+            self._client: Redis = self._sentinel.master_for(address.service, ssl=address.is_tls, **shared)
+        else:
+            ((host, port),) = address.nodes[:1]
+            self._client = Redis(host=host, port=port, ssl=address.is_tls, **shared)
+
+    async def calls(self, calls: Sequence[tuple[str, list[Any]]]) -> list[Any]:
+        """One pipeline."""
+        pipeline = self._client.pipeline(transaction=False)
+        for _, command in calls:
+            pipeline.execute_command(*command)
+        return list(await pipeline.execute(raise_on_error=False))
+
+    async def primaries(self) -> list[library.Server]:
+        """The one there is."""
+        return [self._client]
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+        await self._client.aclose()
+        for sentinel in self._sentinel.sentinels if self._sentinel is not None else ():
+            await sentinel.aclose()
+
+
+class ClusterServers:
+    """A Redis Cluster: calls go to the master of their slot, all masters at once."""
+
+    def __init__(self, address: Address) -> None:
+        self._client = RedisCluster(
+            startup_nodes=[ClusterNode(host, port) for host, port in address.nodes],
+            username=address.username,
+            password=address.password,
+            ssl=address.is_tls,
+            max_connections=MAX_CONNECTIONS,
+            require_full_coverage=False,
+            **_patience(),
+        )
+
+    async def calls(self, calls: Sequence[tuple[str, list[Any]]]) -> list[Any]:
+        """One pipeline for each master, side by side; one that is away is an error for its own calls only."""
+        await self._client.initialize()
+        answers: list[Any] = [
+            FrontierUnavailable("the Redis Cluster has no master for a part of the frontier")
+        ]
+        answers *= len(calls)
+        groups: dict[str, list[int]] = {}
+        for place, (key, _) in enumerate(calls):
+            node = self._client.get_node_from_key(key)
+            if node is not None:
+                groups.setdefault(node.name, []).append(place)
+        rounds = await asyncio.gather(
+            *(self._on(name, [calls[place][1] for place in places]) for name, places in groups.items()),
+            return_exceptions=True,
+        )
+        for places, given in zip(groups.values(), rounds, strict=True):
+            for number, place in enumerate(places):
+                answers[place] = given if isinstance(given, BaseException) else given[number]
+        return answers
+
+    async def _on(self, name: str, commands: Sequence[list[Any]]) -> list[Any]:
+        """One pipeline to one master."""
+        pipeline = self._client.pipeline(transaction=False)
+        for command in commands:
+            # Named here, because the library would ask the server for the keys of every call.
+            pipeline.execute_command(*command, target_nodes=self._client.get_node(node_name=name))
+        return list(await pipeline.execute(raise_on_error=False))
+
+    async def primaries(self) -> list[library.Server]:
+        """All masters."""
+        await self._client.initialize()
+        return [_ClusterServer(self._client, node) for node in self._client.get_primaries()]
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+        await self._client.aclose()
+
+
+class _ClusterServer:
+    """One master of a cluster."""
+
+    def __init__(self, client: RedisCluster, node: ClusterNode) -> None:
+        self._client = client
+        self._node = node
+
+    async def execute_command(self, *args: Any) -> Any:
+        """Send a command to this master."""
+        return await self._client.execute_command(*args, target_nodes=self._node)
+
+
+def _patience() -> dict[str, Any]:
+    """One try: what failed is tried again by whoever knows whether that is still wanted."""
+    return {
+        "socket_connect_timeout": CONNECT_S,
+        "socket_timeout": ANSWER_S,
+        "retry": Retry(NoBackoff(), 0),
+        "protocol": 2,
+    }
+
+
+async def check(server: library.Server, address: Address) -> None:
+    """Raise `FrontierUnavailable` unless the server can be trusted with queues."""
+    version = _text((await server.execute_command("INFO", "server")).get("redis_version", "0"))
+    if tuple(int(part) for part in version.split(".")[:2]) < OLDEST:
+        raise FrontierUnavailable(
+            f"the frontier's Redis at {address.shown} is {version}; functions need 7.0 or newer",
+            hint="update Redis",
+        )
+    try:
+        found = await server.execute_command("CONFIG", "GET", "maxmemory-policy", "appendonly")
+    except ResponseError:
+        log.warning(
+            "The Redis at %s does not show its settings: see to it that maxmemory-policy is noeviction and"
+            " appendonly is yes.",
+            address.shown,
+        )
+        return
+    settings = {_text(name): _text(value) for name, value in _pairs(found)}
+    if settings.get("maxmemory-policy", "").startswith("allkeys-"):
+        raise FrontierUnavailable(
+            f"the frontier's Redis at {address.shown} throws keys away when memory is short"
+            f" (maxmemory-policy {settings['maxmemory-policy']})",
+            hint="CONFIG SET maxmemory-policy noeviction",
+        )
+    if settings.get("appendonly") != "yes" and address.is_durable:
+        raise FrontierUnavailable(
+            f"the frontier's Redis at {address.shown} does not keep its data (appendonly no)",
+            hint="CONFIG SET appendonly yes, or add ?persistence=none to the frontier's URL",
+        )
+
+
+def _pairs(found: Any) -> list[tuple[Any, Any]]:
+    return list(found.items()) if isinstance(found, dict) else list(zip(found[::2], found[1::2], strict=True))
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)

@@ -1,0 +1,128 @@
+"""Parts of the index: by registrable domain, each in one slot; calls to several go out together."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+from redis.exceptions import RedisError
+
+from smartspider.backends.domains import registrable_domain
+from smartspider.backends.redis import library
+from smartspider.backends.redis.connecting import Address
+from smartspider.backends.redis.servers import Servers, check, open_servers
+from smartspider.core.errors import FrontierUnavailable, NotArmed, SmartSpiderError, TermOver
+
+ON_CLUSTER = 16
+
+
+class Call(msgspec.Struct, frozen=True):
+    """One call of a function of the library."""
+
+    shard: int
+    name: str
+    args: Sequence[Any] = ()
+
+
+class Shards:
+    """The library on the servers of an address, checked and loaded on first use."""
+
+    def __init__(self, address: Address, *, servers: Servers | None = None, code: str | None = None) -> None:
+        self._address = address
+        self._servers = servers or open_servers(address)
+        self._code = code or library.source()
+        self._is_ready = False
+        self._lock = asyncio.Lock()
+        self._count = ON_CLUSTER if address.kind == "cluster" else 1
+
+    @property
+    def count(self) -> int:
+        """How many parts there are."""
+        return self._count
+
+    def tag(self, shard: int) -> str:
+        """The key that all of a shard derive from."""
+        return f"{{smartspider:{shard}}}:{self._address.namespace}"
+
+    def of(self, host: str) -> int:
+        """Where a host is kept: all hosts of a registrable domain together."""
+        return _shard(registrable_domain(host), self._count) if self._count > 1 else 0
+
+    def counter(self, shard: int, number: int) -> int:
+        """The number of a lease among those of all shards: each counts by itself, and no two say the same."""
+        return number * self._count + shard
+
+    def number(self, counter: int) -> int:
+        """The number of a lease as its shard knows it."""
+        return counter // self._count
+
+    async def call(self, shard: int, name: str, *args: Any) -> Any:
+        """Call one function; raises what went wrong."""
+        (answer,) = await self.round([Call(shard, name, args)])
+        if isinstance(answer, SmartSpiderError):
+            raise answer
+        return answer
+
+    async def round(self, calls: Sequence[Call]) -> list[Any]:
+        """Call functions in one round trip; an answer or an error for each."""
+        if not calls:
+            return []
+        try:
+            await self._make_ready()
+            answers = await self._servers.calls([self._command(call) for call in calls])
+        except (
+            RedisError,
+            OSError,
+            TimeoutError,
+            RuntimeError,
+        ) as error:  # uvloop's word for a closed socket
+            return [self._translated(error)] * len(calls)
+        except FrontierUnavailable as error:
+            return [error] * len(calls)
+        return [self._translated(one) if isinstance(one, Exception) else one for one in answers]
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+        await self._servers.close()
+
+    def _command(self, call: Call) -> tuple[str, list[Any]]:
+        tag = self.tag(call.shard)
+        return tag, ["FCALL", f"{library.NAME}_{call.name}", 1, tag, *call.args]
+
+    async def _make_ready(self) -> None:
+        if self._is_ready:
+            return
+        async with self._lock:
+            if not self._is_ready:
+                for server in await self._servers.primaries():
+                    await check(server, self._address)
+                    await library.load(server, self._code)
+                self._is_ready = True
+
+    def _translated(self, error: Exception) -> SmartSpiderError:
+        """What went wrong, in our words; nothing of the URL but its hosts."""
+        text = str(error)
+        if text.startswith("NOT_ARMED"):
+            return NotArmed(f"the frontier waits for the keeper: {_reason(text)}")
+        if text.startswith("OLD_EPOCH"):
+            return TermOver(f"the frontier follows a newer keeper: {_reason(text)}")
+        if "Function not found" in text:
+            self._is_ready = False  # a server that lost its functions gets them again with the next call
+            return NotArmed("the frontier waits for the keeper: its server has lost the library")
+        return FrontierUnavailable(
+            f"the frontier's Redis at {self._address.shown} cannot be used: {text or type(error).__name__}"
+        )
+
+
+def _reason(text: str) -> str:
+    return text.partition(" ")[2].partition(" script:")[0]
+
+
+@lru_cache(maxsize=65536)
+def _shard(domain: str, count: int) -> int:
+    """Stable over processes and versions, or hosts would be kept twice."""
+    return int.from_bytes(hashlib.blake2b(domain.encode(), digest_size=8).digest(), "big") % count

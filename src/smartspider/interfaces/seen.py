@@ -1,0 +1,137 @@
+"""Layers in front of the store's unique key: what is known need not be asked there."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import Literal, Protocol
+
+import msgspec
+
+
+class SeenKey(msgspec.Struct, frozen=True, order=True):
+    """Whose knowledge it is. `epoch` changes whenever committed rows may be gone: another store, one that was
+    restored, or a standby that took over; what was known before is then not asked any more.
+    """
+
+    kind: Literal["run", "task"]
+    id: int
+    epoch: str = ""
+    window_days: int = 0
+    """Of a task: the window that its runs share."""
+
+    def __str__(self) -> str:
+        return f"{self.kind}.{self.id}.{self.window_days}.{self.epoch}"
+
+
+def seen_key(text: str) -> SeenKey | None:
+    """The key that is written so; None for anything else."""
+    kind, _, rest = text.partition(".")
+    number, _, rest = rest.partition(".")
+    days, _, epoch = rest.partition(".")
+    if kind not in ("run", "task") or not number.isdigit() or not days.isdigit():
+        return None
+    return SeenKey("run" if kind == "run" else "task", int(number), epoch, int(days))
+
+
+class SeenSize(msgspec.Struct, frozen=True):
+    """How large a layer is, all keys together."""
+
+    entries: int
+    bytes_used: int
+    bytes_max: int
+
+    @property
+    def share(self) -> float:
+        """Of its budget."""
+        return self.bytes_used / self.bytes_max if self.bytes_max else 1.0
+
+
+class Added(msgspec.Struct, frozen=True):
+    """What came of adding: `refused` did not fit into the budget."""
+
+    new: int
+    refused: int
+    size: SeenSize
+
+
+class Seen(Protocol):
+    """Fingerprints that are known, by key.
+
+    1. Known is only what was added under the same key; a lossy layer errs, but on less than one new
+       fingerprint in ten thousand. Whoever adds does so after the commit of the row.
+    2. What was added is known until it is dropped or the layer loses it; losing is always allowed.
+    3. Adding again changes nothing but the day, which only grows. An exact layer knows the day: `since_day`
+       names only what was added on it or later.
+    4. What is dropped is not known any more, at once, also when it takes longer to free its memory.
+    5. A layer never takes more than its budget: what does not fit is refused, counted, and not known.
+    6. Any number at a time; whoever asks for many does so in one call.
+    """
+
+    async def known(self, key: SeenKey, fingerprints: Sequence[bytes], *, since_day: int = 0) -> set[bytes]:
+        """Those of them that are known."""
+
+    async def add(self, key: SeenKey, fingerprints: Sequence[bytes], *, day: int = 0) -> Added:
+        """Their rows are committed: from now on they are known."""
+
+    async def drop(self, key: SeenKey) -> None:
+        """Forget all of a key."""
+
+    async def keys(self) -> list[SeenKey]:
+        """All there are."""
+
+    async def size(self) -> SeenSize:
+        """How large it is."""
+
+
+class ExactSeen(Seen, Protocol):
+    """7. What an exact layer holds can be listed, and so compared with the store."""
+
+    def entries(self, key: SeenKey) -> AsyncIterator[list[bytes]]:
+        """All that is known under a key while it is listed; what is added meanwhile may be left out."""
+
+
+class Front(Protocol):
+    """A layer that may only say "certainly new", and so spares the question to the next."""
+
+    def maybe_known(self, key: SeenKey, fingerprints: Iterable[bytes]) -> set[bytes]:
+        """All but those that are certainly new, as far as this process knows."""
+
+    async def note(self, key: SeenKey, fingerprints: Sequence[bytes]) -> SeenSize:
+        """These are known from now on, to all who refresh."""
+
+    async def refresh(self, key: SeenKey) -> None:
+        """Learn a little of what others noted."""
+
+
+class Estimates(Protocol):
+    """About how many distinct requests there are, within some two per cent; never exact, never large."""
+
+    async def note(self, keys: Sequence[SeenKey], fingerprints: Sequence[bytes]) -> None:
+        """These belong to all of the keys."""
+
+    async def about(self, keys: Sequence[SeenKey]) -> dict[SeenKey, int]:
+        """How many each has; 0 when nothing was noted."""
+
+
+class Layers(msgspec.Struct, frozen=True):
+    """What stands between workers and the store; all of it may be missing."""
+
+    exact: Seen | None = None
+    front: Front | None = None
+    """Before the exact one."""
+    lossy: Seen | None = None
+    """For tasks with `dedup.urls: bloom`, and for these only."""
+    estimates: Estimates | None = None
+
+
+class SeenRows(Protocol):
+    """What the store says, who is always right."""
+
+    async def stored(self, run_id: int, fingerprints: Sequence[bytes]) -> set[bytes]:
+        """Those of them that have a row in the run."""
+
+    async def totals(self, run_ids: Sequence[int]) -> Mapping[int, int]:
+        """How many rows the runs have; runs that are not there are left out."""
+
+    async def epoch(self) -> str:
+        """The epoch of the store, see `SeenKey`."""

@@ -1,0 +1,190 @@
+"""A store in memory: open rows, workers and holds as a frontier apart from it needs them, nothing more."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from smartspider.backends.domains import registrable_domain
+from smartspider.core.events import LeasesReturned
+from smartspider.core.ids import first_id, run_of
+from smartspider.core.placing import HostRow, OpenRequest, Place, Returned, RunControl, RunLoad
+from smartspider.core.politeness import slowed
+from smartspider.core.request import Request
+from smartspider.core.runs import OVER, RunState
+from smartspider.core.verdict import UrlState
+from smartspider.core.workers import WorkerCard
+
+SUSPECT_AFTER = BURY_AFTER = 3
+
+
+class Row(msgspec.Struct):
+    """A url row."""
+
+    id: int
+    request: Request
+    state: UrlState = "open"
+    reason: str = ""
+    attempts: int = 0
+    returns: int = 0
+    lone_returns: int = 0
+    due_at: float = 0.0
+
+    @property
+    def place(self) -> Place:
+        """Where it belongs."""
+        is_alone = self.returns >= SUSPECT_AFTER
+        return Place(self.id, self.request.host, -self.request.priority, self.due_at, is_alone)
+
+
+class MemoryRows:
+    """See `interfaces/open_rows.py`, `presence.py` and `holds.py`."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self.now = now
+        self.rows: dict[int, Row] = {}
+        self.known: dict[tuple[int, bytes], int] = {}
+        self.runs: dict[int, RunControl] = {}
+        self.gates: dict[str, HostRow] = {}
+        self.reasons: dict[str, str] = {}
+        self.workers: dict[int, str] = {}
+        self.dead: set[int] = set()
+        self.returns: Counter[int] = Counter()
+        self.told: list[LeasesReturned] = []
+        self.is_down = False
+        self.parents: dict[int, int] = {}
+
+    def add_run(self, requests: Sequence[Request], state: RunState = "running", **knobs: float | None) -> int:
+        """A run with its first rows."""
+        run_id = len(self.runs) + 1
+        values = {"weight": 1, "concurrency": 64, "delay_s": 0.0, "per_host": 64, "per_domain": None}
+        self.runs[run_id] = RunControl(run_id=run_id, state=state, **(values | knobs))  # type: ignore[arg-type] # knobs by name
+        for request in requests:
+            self.add(run_id, request)
+        return run_id
+
+    def add(self, run_id: int, request: Request) -> int | None:
+        """A row for a request that is new to the run."""
+        if (run_id, request.fingerprint) in self.known:
+            return None
+        url_id = first_id(run_id) + sum(run == run_id for run, _ in self.known) + 1
+        self.known[run_id, request.fingerprint] = url_id
+        self.rows[url_id] = Row(url_id, request)
+        return url_id
+
+    def change(self, run_id: int, **knobs: object) -> None:
+        """State or knobs of a run."""
+        self.runs[run_id] = msgspec.structs.replace(self.runs[run_id], **knobs)
+
+    def open_rows(self, run_id: int) -> list[Row]:
+        """Rows of a run that are to be fetched."""
+        return [row for row in self.rows.values() if run_of(row.id) == run_id and row.state == "open"]
+
+    async def requests(self, url_ids: Sequence[int]) -> dict[int, OpenRequest]:
+        """Open rows of runs that are not over."""
+        if self.is_down:
+            raise ConnectionError("the store is down")
+        return {
+            url_id: OpenRequest(row.request, row.attempts, row.returns)
+            for url_id in url_ids
+            if (row := self.rows.get(url_id)) and self._is_open(row)
+        }
+
+    async def places(self, url_ids: Sequence[int]) -> list[Place]:
+        """Where open rows belong."""
+        return [self.rows[one].place for one in url_ids if one in self.rows and self._is_open(self.rows[one])]
+
+    async def open_children(self, url_ids: Sequence[int]) -> list[Place]:
+        """Open rows that closed ones led to."""
+        closed = {url_id for url_id in url_ids if self.rows[url_id].state != "open"}
+        children = [child for child, parent in self.parents.items() if parent in closed]
+        return await self.places(children)
+
+    async def places_after(self, run_id: int, *, after: int = 0, limit: int = 500) -> list[Place]:
+        """Open rows by id."""
+        return [row.place for row in self.open_rows(run_id) if row.id > after][:limit]
+
+    async def head(self, run_id: int, host: str, limit: int) -> list[Place]:
+        """The best of a lane."""
+        places = [row.place for row in self.open_rows(run_id) if row.request.host == host]
+        return sorted(places, key=lambda place: (place.rank, place.url_id))[:limit]
+
+    async def lanes(self, run_id: int) -> list[str]:
+        """Hosts with open rows."""
+        return sorted({row.request.host for row in self.open_rows(run_id)})
+
+    async def controls(self) -> list[RunControl]:
+        """Runs that are not over."""
+        return [run for run in self.runs.values() if run.state not in OVER]
+
+    async def hosts(self, *, after: str = "", limit: int = 1000) -> list[HostRow]:
+        """Gates with anything to say."""
+        return [self.gates[name] for name in sorted(self.gates) if name > after][:limit]
+
+    async def count_returns(self, returned: Sequence[Returned]) -> tuple[list[Place], list[LeasesReturned]]:
+        """Count what came back."""
+        places = []
+        counts: Counter[tuple[int, str]] = Counter()
+        for lost in returned:
+            row = self.rows[lost.url_id]
+            counts[run_of(row.id), self.workers[lost.worker_id]] += 1
+            self.returns[run_of(row.id)] += 1
+            row.returns += lost.counts
+            row.lone_returns += lost.counts and lost.is_alone
+            if row.lone_returns >= BURY_AFTER and row.state == "open":
+                row.state, row.reason = "dead", "crash: every worker that took it alone was lost"
+            if self._is_open(row):
+                places.append(row.place)
+        told = [LeasesReturned(run_id, count, name) for (run_id, name), count in counts.items()]
+        self.told += told
+        return places, told
+
+    async def keep_loads(self, loads: Sequence[RunLoad]) -> None:
+        """Nobody looks at them here."""
+
+    async def lost_workers(self) -> list[int]:
+        """Who died."""
+        return sorted(self.dead)
+
+    async def join(self, card: WorkerCard) -> int:
+        """The next id."""
+        self.workers[len(self.workers) + 1] = card.name
+        return len(self.workers)
+
+    async def leave(self, worker_id: int) -> None:
+        """It is gone."""
+        self.dead.discard(worker_id)
+
+    async def hold_host(self, host: str, seconds: float, reason: str) -> HostRow:
+        """Never shortened."""
+        until = self.now() + seconds
+        if until > self.gate(host).held_until:
+            self.reasons[host] = reason
+            return self.set_gate(host, held_until=until)
+        return self.gate(host)
+
+    async def resume_host(self, host: str) -> HostRow:
+        """All that made it slow is forgotten."""
+        return self.set_gate(host, held_until=0.0, adaptive_s=0.0, openings=0)
+
+    async def slow_host(self, host: str, delay_s: float) -> HostRow:
+        """The delay of an operator."""
+        return self.set_gate(host, operator_s=delay_s)
+
+    def gate(self, host: str) -> HostRow:
+        """A host as it stands."""
+        return self.gates.get(host) or HostRow(host, registrable_domain(host))
+
+    def set_gate(self, host: str, **values: float) -> HostRow:
+        """Change what is kept of a host."""
+        self.gates[host] = msgspec.structs.replace(self.gate(host), **values)
+        return self.gates[host]
+
+    def slow_down(self, host: str) -> None:
+        """It asked for mercy."""
+        self.set_gate(host, adaptive_s=slowed(self.gate(host).adaptive_s, 0.0))
+
+    def _is_open(self, row: Row) -> bool:
+        return row.state == "open" and self.runs[run_of(row.id)].state not in OVER

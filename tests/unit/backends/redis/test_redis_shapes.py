@@ -1,0 +1,107 @@
+"""The same frontier behind Sentinel and on a Redis Cluster."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from tests.unit.backends.redis.grounds import Scene, url, urls
+
+from smartspider.backends.redis.connecting import read_url
+from smartspider.backends.redis.leasing import divided
+from smartspider.backends.redis.shards import Shards
+from smartspider.core.errors import FrontierUnavailable
+from smartspider.core.placing import Moves
+from smartspider.core.workers import WorkerCard
+from smartspider.testing.servers import RedisCluster, SentinelGroup
+
+
+def test_a_domain_is_in_one_shard_for_ever() -> None:
+    """Rule 19: by a hash that is the same in every process and version."""
+    shards = Shards(read_url("redis+cluster://127.0.0.1:1"))
+    assert shards.count == 16
+    assert shards.of("a.shop.co.uk") == shards.of("b.shop.co.uk") == shards.of("shop.co.uk")
+    assert [shards.of(f"h{number}.com") for number in range(6)] == [0, 2, 14, 12, 1, 12]
+    assert {shards.of(f"h{number}.com") for number in range(200)} == set(range(16))
+    assert Shards(read_url("redis://127.0.0.1:1")).of("h0.com") == 0
+
+
+def test_a_hand_is_divided_among_shards() -> None:
+    assert divided(10, {0: 1, 1: 1}) == {0: 5, 1: 5}
+    assert divided(2, {0: 0, 1: 9, 2: 1, 3: 1}) == {0: 0, 1: 1, 2: 1, 3: 0}
+    assert divided(7, {0: 3, 1: 0}) == {0: 7, 1: 0}
+    assert divided(7, {0: 0, 1: 0}) == {0: 0, 1: 0}
+
+
+async def crawl(scene: Scene, worker: int, run: int, *, want: int) -> Counter[int]:
+    """Lease and settle until nothing is open; how often each row was handed out."""
+    seen: Counter[int] = Counter()
+    while scene.rows.open_rows(run):
+        leases = await scene.take(worker, run, want=want)
+        assert len(leases) <= want
+        assert leases
+        seen.update(lease.url_id for lease in leases)
+        scene.close(*leases)
+        await scene.frontier.carry_out(Moves(ended=leases))
+    return seen
+
+
+async def test_a_crawl_on_a_redis_cluster(tmp_path: Path) -> None:
+    """Sixteen shards on three masters: everything once, caps and suspects over all of them."""
+    with RedisCluster(tmp_path / "cluster", masters=3) as cluster:
+        scene = Scene(cluster.url)
+        await scene.keeper.start()
+        assert [state is not None and state.is_armed for state in await scene.index.look()] == [True] * 16
+        hosts = [f"h{number}.com" for number in range(30)]
+        run = await scene.begin([one for host in hosts for one in urls(8, host=host)], per_host=4)
+        worker = await scene.frontier.join(WorkerCard("w"))
+        assert len(await scene.take(worker, run, want=50)) == 50
+        await scene.frontier.leave(worker)
+        worker = await scene.frontier.join(WorkerCard("next"))
+        seen = await crawl(scene, worker, run, want=50)
+        assert set(seen.values()) == {1}
+        assert len(seen) == 240
+
+        capped = await scene.begin([url("x", host=host) for host in hosts], concurrency=7)
+        held = await scene.take(worker, capped, want=50)
+        assert len(held) == 7
+        assert await scene.take(worker, capped) == []
+        for lease in held:
+            scene.rows.rows[lease.url_id].returns = 2
+        scene.rows.dead.add(worker)
+        assert sum(event.count for event in await scene.frontier.reclaim()) == 7
+        alone = await scene.frontier.join(WorkerCard("alone"))
+        (suspect,) = await scene.take(alone, capped)
+        assert suspect.is_alone
+        assert await scene.take(alone, capped) == []
+        assert await scene.frontier.check([run, capped]) == []
+        await scene.end()
+
+
+@pytest.mark.timeout(60)
+async def test_a_new_master_is_found_and_waits_for_the_keeper(tmp_path: Path) -> None:
+    """Index 2: the calls of before fail in words, and go on when the keeper has loaded the new one."""
+    with SentinelGroup(tmp_path / "group") as group:
+        scene = Scene(group.url)
+        await scene.keeper.start()
+        run = await scene.begin(urls(6))
+        worker = await scene.frontier.join(WorkerCard("w"))
+        (before,) = await scene.index.look()
+        leases = await scene.take(worker, run, want=2)
+        old = group.master()
+        scene.keeper.is_on = False
+        old.kill()
+        with pytest.raises(FrontierUnavailable):
+            await scene.frontier.renew(leases)
+        await asyncio.to_thread(group.wait_for_new_master, old)
+        while (after := await scene.index.look_at(0)) is None:
+            pass  # a Sentinel may still name the old one
+        assert before is not None
+        assert (after.process != before.process, after.is_armed) == (True, False)
+        await scene.keeper.start(ago_s=0.0)
+        scene.close(*leases)
+        await scene.frontier.carry_out(Moves(ended=leases))
+        assert len(await scene.take(worker, run)) == 4
+        await scene.end()
