@@ -16,8 +16,7 @@ Usage = namedtuple("Usage", "total used free")
 
 async def test_a_full_disk_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_folder(tmp_path / "data") as folder:
-        checks = folder.health
-        await checks.check_writable()
+        await folder.check_writable()
         monkeypatch.setattr(health, "disk_usage", lambda _folder: Usage(10**9, 10**9, 4096))
         with pytest.raises(StoreUnavailable, match="is full"):
-            await checks.check_writable()
+            await folder.check_writable()

@@ -8,11 +8,12 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg.adapt import Dumper
 from psycopg.pq import Format, TransactionStatus
-from psycopg.types.numeric import Int2Dumper
+from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
 
 from smartspider.backends.postgres.dialect import wording
 from smartspider.backends.postgres.moves import CollectedMoves
 from smartspider.backends.sql.connection import Row
+from smartspider.backends.sql.known_hosts import KnownHosts
 from smartspider.core.errors import StoreUnavailable
 
 T = TypeVar("T")
@@ -20,8 +21,11 @@ T = TypeVar("T")
 OPTIONS = (
     "-c statement_timeout=20s -c lock_timeout=15s -c idle_in_transaction_session_timeout=20s"
     " -c client_min_messages=warning -c search_path=smartspider,public -c jit=off"
+    " -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
 )
-"""All below the time of a lease (60 s): who waits longer than that has lost it."""
+"""Times are below that of a lease (60 s): who waits longer than that has lost it. All that is asked has its
+keys: a plan made while a table was small must not look through it when it is great.
+"""
 CONNECT_S = 5
 
 
@@ -35,7 +39,7 @@ class NumberedFlag(Dumper):
     """Flags are numbers in the store, as in SQLite."""
 
     format = Format.TEXT
-    oid = Int2Dumper.oid
+    oid = Int8Dumper.oid
 
     def dump(self, obj: bool) -> bytes:
         """One or nought."""
@@ -61,41 +65,44 @@ class PostgresCursor:
         self._cursor.close()
 
     def __iter__(self) -> Iterator[Row]:
-        return iter(self._cursor.fetchall())
+        return iter(self._cursor)
 
 
 class Rows:
-    """Rows that are there already."""
+    """Rows of several statements, one after the other; waited for when somebody wants them."""
 
-    def __init__(self, found: list[Row]) -> None:
-        self._found = found[::-1]
+    def __init__(self, cursors: Sequence[PostgresCursor]) -> None:
+        self._rows = (found for cursor in cursors for found in cursor.fetchall())
 
     def fetchone(self) -> Row | None:
         """The next row."""
-        return self._found.pop() if self._found else None
+        return next(self._rows, None)
 
     def fetchall(self) -> list[Row]:
         """All rows that are left."""
-        left, self._found = self._found[::-1], []
-        return left
+        return list(self._rows)
 
     def close(self) -> None:
         """No more rows are wanted."""
-        self._found = []
+        self._rows.close()
 
     def __iter__(self) -> Iterator[Row]:
-        return iter(self.fetchall())
+        return self._rows
 
 
 class PostgresConnection:
     """A connection as the store's functions see it; `moves` collects what is told to the frontier."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, known_hosts: dict[str, int] | None = None) -> None:
         self.driver: psycopg.Connection[Row] = psycopg.connect(
             url, autocommit=True, options=OPTIONS, connect_timeout=CONNECT_S, application_name="smartspider"
         )
+        # One type for all numbers, so that a statement is prepared once, whatever its values are.
+        for numbers in (Int8BinaryDumper, Int8Dumper):
+            self.driver.adapters.register_dumper(int, numbers)
         self.driver.adapters.register_dumper(bool, NumberedFlag)
         self.moves = CollectedMoves(self)
+        self.hosts = KnownHosts(known_hosts)
         self._is_writing = False
         self._last: psycopg.Cursor[Row] | None = None
         self._pipeline: psycopg.Pipeline | None = None
@@ -105,30 +112,29 @@ class PostgresConnection:
         words = wording(sql)
         text = words.write if self._is_writing else words.one
         given: Any = {f"p{place}": value for place, value in enumerate(values, 1)}
-        cursor = self.driver.cursor()
-        cursor.execute(text, given if words.is_numbered else tuple(values))
-        self._last = cursor
-        return PostgresCursor(cursor)
+        return self._carry_out(text, given if words.is_numbered else tuple(values))
 
-    def executemany(self, sql: str, values: Iterable[Sequence[Any]]) -> Rows:
+    def executemany(self, sql: str, values: Iterable[Sequence[Any]]) -> PostgresCursor | Rows:
         """Carry out a statement for each of the values: at once, where there are words for that."""
         given = list(values)
         if not given:
             return Rows([])
         words = wording(sql)
         if words.many is None:
-            return self._one_by_one(sql, given)
-        cursor = self.driver.cursor()
-        columns = [[_plain(value) for value in column] for column in zip(*given, strict=True)]
-        cursor.execute(words.many, columns)
-        self._last = cursor
-        return Rows(cursor.fetchall() if " RETURNING " in words.many or _is_query(words.many) else [])
+            return Rows([self.execute(sql, one) for one in given])
+        columns = [_column(column) for column in zip(*given, strict=True)]
+        return self._carry_out(words.many, columns)
 
-    def _one_by_one(self, sql: str, given: list[Sequence[Any]]) -> Rows:
-        cursors = [self.execute(sql, values) for values in given]
-        if "RETURNING" not in sql and not _is_query(sql):
-            return Rows([])
-        return Rows([found for cursor in cursors for found in cursor.fetchall()])
+    def _carry_out(self, text: str, values: Any) -> PostgresCursor:
+        cursor = self.driver.cursor()
+        try:
+            cursor.execute(text, values)
+        except psycopg.DataError:  # the driver's own: a zero byte; nothing was sent
+            if self._is_writing:
+                raise
+            cursor.execute(text, _askable(values))
+        self._last = cursor
+        return PostgresCursor(cursor)
 
     def changes(self) -> int:
         """How many rows the last statement changed."""
@@ -145,25 +151,38 @@ class PostgresConnection:
         self._is_writing = is_writing
         self._last = None
         self.moves.clear()
+        self.hosts.begin()
         is_ending = False
         try:
             with self.driver.pipeline() as self._pipeline:
                 for statement in begin:
                     self.driver.execute(statement)
                 result = work(self)
+                if is_writing:
+                    self.moves.write()
                 is_ending = True
                 self.driver.execute("COMMIT")
         except BaseException as error:
             self._pipeline = None
             if not self.is_usable and is_ending and is_writing:
                 raise OutcomeUnknown("the store did not say whether it kept a change") from error
-            self._roll_back()
+            self._roll_back(error)
             raise
         self._pipeline = None
+        self.hosts.commit()
         return result
 
-    def _roll_back(self) -> None:
-        if self.is_usable and self.driver.info.transaction_status != TransactionStatus.IDLE:
+    def _roll_back(self, error: BaseException) -> None:
+        """Begin anew; after an error of the server with another line, for what was to be prepared behind the
+        statement that failed is not, and the driver does not know.
+        """
+        status = self.driver.info.transaction_status
+        if isinstance(error, psycopg.Error) or status not in (
+            TransactionStatus.IDLE,
+            TransactionStatus.INTRANS,
+        ):
+            self.driver.close()
+        elif self.is_usable and status == TransactionStatus.INTRANS:
             self.driver.execute("ROLLBACK")
 
     @property
@@ -176,9 +195,19 @@ class PostgresConnection:
         self.driver.close()
 
 
-def _plain(value: Any) -> Any:
-    return int(value) if isinstance(value, bool) else value
+def _askable(values: Any) -> Any:
+    """Values without zero bytes: no text in the store has one, nor what stands here in its place."""
+    if isinstance(values, dict):
+        return {name: _askable(value) for name, value in values.items()}
+    if isinstance(values, list | tuple):
+        return [_askable(value) for value in values]
+    return values.replace("\0", "\ufffd\ufffe") if isinstance(values, str) else values
 
 
-def _is_query(sql: str) -> bool:
-    return sql.lstrip().upper().startswith(("SELECT", "WITH"))
+def _column(values: tuple[Any, ...]) -> list[Any]:
+    """Values of one kind: the driver refuses lists of flags and numbers, or of whole numbers and others."""
+    kinds = set(map(type, values)) - {type(None)}
+    if kinds == {bool} or (len(kinds) > 1 and kinds <= {bool, int, float}):
+        kind = float if float in kinds else int
+        return [None if value is None else kind(value) for value in values]
+    return list(values)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
-from urllib.parse import urlsplit
 
 import psycopg
 
+from smartspider.backends.postgres.address import Address
 from smartspider.backends.postgres.connection import OutcomeUnknown, PostgresConnection
 from smartspider.backends.postgres.times import StoreTime
 from smartspider.backends.sql.connection import Connection
-from smartspider.core.errors import StoreUnavailable
+from smartspider.core.errors import NotAllowed
 from smartspider.core.placing import Moves
 from smartspider.interfaces.clock import Clock
 
@@ -28,6 +30,12 @@ PATIENCE_S = 30.0
 FIRST_PAUSE_S = 0.05
 MAX_PAUSE_S = 1.0
 
+SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+NO_LIMIT = (
+    "SELECT set_config(name, value, true) FROM (VALUES ('statement_timeout', '0'), ('enable_seqscan', 'on'),"
+    " ('enable_hashjoin', 'on'), ('enable_mergejoin', 'on')) AS settings (name, value)"
+)
+"""For work that looks at everything there is."""
 ALONE = "SELECT pg_advisory_xact_lock(7305001)"
 """Writes that read before they decide come one at a time, as in a file."""
 
@@ -51,10 +59,14 @@ class PostgresDatabase:
         self.clock = clock
         self.times = times or StoreTime(clock)
         self._url = url
-        self.place = _place_of(url)
+        self._address = Address(url)
+        self.place = self._address.place
         self._free: list[PostgresConnection] = []
+        self._known_hosts: dict[str, int] = {}
         self._slots = asyncio.Semaphore(size)
         self._threads = ThreadPoolExecutor(size, thread_name_prefix="postgres")
+        # The driver warns of what follows from an error, beside the error itself, which is raised.
+        logging.getLogger("psycopg").setLevel(logging.ERROR)
 
     def now(self) -> float:
         """Store time, the same for all processes: it never goes back."""
@@ -66,18 +78,19 @@ class PostgresDatabase:
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` on one consistent snapshot."""
-        begin = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
-        return await self._patiently(begin, work, is_writing=False)
+        return await self._patiently((SNAPSHOT,), work, is_writing=False)
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one write transaction, alone among all writes that read first."""
-        return await self._patiently(("BEGIN", ALONE), work, is_writing=True)
+        with refused():
+            return await self._patiently(("BEGIN", ALONE), work, is_writing=True)
 
     async def write_beside(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one write transaction beside others; it locks what it reads."""
-        return await self._patiently(("BEGIN",), work, is_writing=True)
+        with refused():
+            return await self._patiently(("BEGIN",), work, is_writing=True)
 
-    async def write_moves(self, work: Callable[[Connection], T]) -> tuple[T, Moves]:
+    async def write_moves(self, work: Callable[[PostgresConnection], T]) -> tuple[T, Moves]:
         """Like `write_beside`, and what it means for the frontier."""
 
         def moving(connection: PostgresConnection) -> tuple[T, Moves]:
@@ -85,8 +98,18 @@ class PostgresDatabase:
 
         return await self._patiently(("BEGIN",), moving, is_writing=True)
 
+    async def at_leisure(self, work: Callable[[Connection], T], *, is_writing: bool) -> T:
+        """Run `work` however long it takes, on one snapshot or as a write that is alone."""
+        begin = ("BEGIN", ALONE) if is_writing else (SNAPSHOT,)
+        return await self._patiently((*begin, NO_LIMIT), work, is_writing=is_writing, limit_s=None)
+
     async def _patiently(
-        self, begin: tuple[str, ...], work: Callable[[PostgresConnection], T], *, is_writing: bool
+        self,
+        begin: tuple[str, ...],
+        work: Callable[[PostgresConnection], T],
+        *,
+        is_writing: bool,
+        limit_s: float | None = CALL_S,
     ) -> T:
         """Try until it works, as long as nothing can have been kept and there is hope."""
         give_up_at = self.clock.monotonic() + PATIENCE_S
@@ -94,25 +117,30 @@ class PostgresDatabase:
         while True:
             try:
                 async with self._slots:
-                    return await self._once(begin, work, is_writing=is_writing)
+                    return await self._once(begin, work, is_writing=is_writing, limit_s=limit_s)
             except OutcomeUnknown:
                 raise
             except (*AGAIN, psycopg.OperationalError, psycopg.InterfaceError) as error:
                 if self.clock.monotonic() >= give_up_at or isinstance(error, psycopg.errors.DiskFull):
-                    raise self._unavailable(error) from error
+                    raise self._address.unavailable(error) from error
             await asyncio.sleep(pause_s)
             pause_s = min(pause_s * 2, MAX_PAUSE_S)
 
     async def _once(
-        self, begin: tuple[str, ...], work: Callable[[PostgresConnection], T], *, is_writing: bool
+        self,
+        begin: tuple[str, ...],
+        work: Callable[[PostgresConnection], T],
+        *,
+        is_writing: bool,
+        limit_s: float | None,
     ) -> T:
         loop = asyncio.get_running_loop()
-        connection = self._free.pop() if self._free else await loop.run_in_executor(self._threads, self._open)
+        connection = self._free.pop() if self._free else await self._opened(loop)
         call = loop.run_in_executor(
             self._threads, lambda: connection.transact(begin, work, is_writing=is_writing)
         )
         try:
-            async with asyncio.timeout(CALL_S):
+            async with asyncio.timeout(limit_s):
                 return await asyncio.shield(call)
         except (TimeoutError, asyncio.CancelledError) as error:
             _cut(connection)
@@ -127,17 +155,18 @@ class PostgresDatabase:
             else:
                 connection.close()
 
+    async def _opened(self, loop: asyncio.AbstractEventLoop) -> PostgresConnection:
+        opening = loop.run_in_executor(self._threads, self._open)
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:  # nobody will use it
+            opening.add_done_callback(_let_go)
+            raise
+
     def _open(self) -> PostgresConnection:
-        connection = PostgresConnection(self._url)
+        connection = PostgresConnection(self._url, self._known_hosts)
         self.times.follow(connection.driver)
         return connection
-
-    def _unavailable(self, error: Exception) -> StoreUnavailable:
-        text = str(error).strip().splitlines()
-        return StoreUnavailable(
-            f"the store at {self.place} cannot be used: {text[0] if text else type(error).__name__}",
-            hint="check that PostgreSQL runs there and that SMARTSPIDER_STORE_URL is right",
-        )
 
     def close(self) -> None:
         """Let go of all connections."""
@@ -147,6 +176,21 @@ class PostgresDatabase:
         self._threads.shutdown(wait=True)
 
 
+def _let_go(opening: asyncio.Future[PostgresConnection]) -> None:
+    if opening.exception() is None:
+        opening.result().close()
+
+
+@contextmanager
+def refused() -> Iterator[None]:
+    """What cannot be stored is refused in our words; a settle finds out for itself what that is."""
+    try:
+        yield
+    except psycopg.DataError as error:
+        told = str(error).partition("\n")[0]
+        raise NotAllowed(f"the store cannot keep this: {told}", hint="look for zero bytes in it") from error
+
+
 def _cut(connection: PostgresConnection) -> None:
     """End a call that waits for an answer: its socket is shut, and the wait ends with an error."""
     with (
@@ -154,9 +198,3 @@ def _cut(connection: PostgresConnection) -> None:
         socket.socket(fileno=socket.dup(connection.driver.fileno())) as line,
     ):
         line.shutdown(socket.SHUT_RDWR)
-
-
-def _place_of(url: str) -> str:
-    """Where the server is, without user and password."""
-    parts = urlsplit(url)
-    return f"{parts.hostname or 'localhost'}:{parts.port or 5432}{parts.path}"

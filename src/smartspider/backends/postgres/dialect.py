@@ -2,7 +2,8 @@
 
 Most need only other marks for their values. For the rest there is a block of the same file and name in
 `sql/`: `name` stands for the statement, `name__write` for the same one in a write transaction (where it locks
-what it reads), `name__many` for many of it at once: it gets one array for each column of the values.
+what it reads), `name__many` for many of it at once: it gets one array for each column of the values. What is
+added to a statement, as conditions are, is added to its words here.
 """
 
 from __future__ import annotations
@@ -32,25 +33,35 @@ class Wording(msgspec.Struct, frozen=True):
 @lru_cache(maxsize=2048)
 def wording(sql: str) -> Wording:
     """How a statement is said here."""
-    own = _overrides().get(sql, {})
+    own = _overrides().get(sql) or _begun(sql)
     one = own.get("", sql)
     many = own.get("many")
     return Wording(
         marked(one),
         marked(own.get("write", one)),
-        None if many is None else marked(many),
+        None if many is None else marked(many, "b"),
         is_numbered="?1" in one,
     )
 
 
-def marked(sql: str) -> str:
-    """The statement with the driver's marks for values."""
+def _begun(sql: str) -> dict[str, str]:
+    """Our words for a statement that begins with one of which they are known, as one with more conditions."""
+    for theirs, own in _overrides().items():
+        if sql.startswith((f"{theirs} ", f"{theirs}\n")):
+            return {purpose: body + sql[len(theirs) :] for purpose, body in own.items() if purpose != "many"}
+    return {}
+
+
+def marked(sql: str, form: str = "s") -> str:
+    """The statement with the driver's marks for values; in the form `b` they are sent as the server has them,
+    which for arrays is by far the quickest.
+    """
 
     def mark(found: re.Match[str]) -> str:
         text = found.group(0)
         if not text.startswith("?"):
             return "" if text.startswith("--") else text
-        return f"\0(p{found.group(1)})s" if found.group(1) else "\0s"
+        return f"\0(p{found.group(1)}){form}" if found.group(1) else f"\0{form}"
 
     return _MARK.sub(mark, sql).replace("%", "%%").replace("\0", "%")
 
@@ -61,10 +72,11 @@ def _overrides() -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     shared = resources.files(_SHARED) / "sql"
     for file in (resources.files(__package__) / "sql").iterdir():
-        if not (shared / file.name).is_file():
-            continue
-        theirs = statements.blocks((shared / file.name).read_text(encoding="utf-8"))
-        for name, body in statements.blocks(file.read_text(encoding="utf-8")).items():
+        ours = statements.blocks(file.read_text(encoding="utf-8"))
+        has_shared = (shared / file.name).is_file()
+        theirs = statements.blocks((shared / file.name).read_text(encoding="utf-8")) if has_shared else ours
+        for name, body in ours.items():
             word, _, purpose = name.partition("__")
-            found.setdefault(theirs[word], {})[purpose] = body
+            if has_shared or purpose:
+                found.setdefault(theirs[word], {})[purpose] = body
     return found

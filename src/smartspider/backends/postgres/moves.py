@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smartspider.backends.sql import statements
-from smartspider.backends.sql.connection import Connection, rows
+from smartspider.backends.sql.connection import Connection, row, rows
 from smartspider.backends.sql.moves import Spot
 from smartspider.core.lease import Lease, Token
 from smartspider.core.placing import HostRow, Moves, Place
@@ -24,8 +24,10 @@ class CollectedMoves:
 
     def clear(self) -> None:
         """Begin anew."""
-        self._offered: dict[int, list[tuple[Spot, bool]]] = {}
-        self._postponed: list[tuple[Lease, float]] = []
+        self.held = None
+        self._offered: list[tuple[Spot, bool]] = []
+        self._lanes: set[tuple[int, int]] = set()
+        self._postponed: dict[int, tuple[Lease, float]] = {}
         self._released: list[Lease] = []
         self._ended: list[Lease] = []
         self._gates: set[int] = set()
@@ -40,13 +42,17 @@ class CollectedMoves:
         self._stand(run_id, spots, is_alone=True)
 
     def _stand(self, run_id: int, spots: Sequence[Spot], *, is_alone: bool) -> None:
-        lanes = sorted({(run_id, spot.host_id) for spot in spots})
-        self._connection.executemany(SQL.add_lane, lanes)
-        self._offered.setdefault(run_id, []).extend((spot, is_alone) for spot in spots)
+        self._lanes.update((run_id, spot.host_id) for spot in spots)
+        self._offered += [(spot, is_alone) for spot in spots]
 
     def holds(self, lease: Lease) -> bool:
         """Whether the frontier said so before the transaction."""
         return self.held is None or lease.token in self.held
+
+    def ending(self, run_id: int) -> int:
+        """The frontier hears of them after the commit."""
+        ending = (*self._ended, *self._released, *(lease for lease, _ in self._postponed.values()))
+        return sum(lease.run_id == run_id for lease in ending)
 
     def end(self, lease: Lease) -> None:
         """Its row is closed."""
@@ -54,8 +60,7 @@ class CollectedMoves:
 
     def postpone(self, lease: Lease, due_at: float) -> None:
         """The row comes back later; the store keeps when, for a frontier that is wiped."""
-        self._connection.execute(SQL.postpone, (due_at, lease.url_id))
-        self._postponed.append((lease, due_at))
+        self._postponed[lease.url_id] = (lease, due_at)
 
     def release(self, lease: Lease, now: float) -> None:
         """The row is queued again if it is open, which the next lease finds out."""
@@ -63,10 +68,16 @@ class CollectedMoves:
         self._released.append(lease)
 
     def forget(self, run_id: int, url_id: int) -> None:
-        """Nothing: a lease looks its row up."""
+        """What is queued is looked up by its lease; a lease that was to come back later just ends."""
+        del run_id
+        if (postponed := self._postponed.pop(url_id, None)) is not None:
+            self._ended.append(postponed[0])
 
     def forget_host(self, run_id: int, host_id: int, url_ids: Sequence[int]) -> None:
-        """Nothing: a lease looks its row up."""
+        """The same for all of them."""
+        del host_id
+        for url_id in url_ids:
+            self.forget(run_id, url_id)
 
     def fence(self, run_id: int, url_ids: set[int]) -> set[int]:
         """None: whoever held a row of a run that ended holds it no more."""
@@ -81,27 +92,41 @@ class CollectedMoves:
         self._gates.add(host_id)
 
     def run_changed(self, run_id: int) -> None:
-        """Nothing: the keeper tells the frontier about runs."""
+        """The keeper tells the frontier; what it counted before says nothing about a run that is to stop."""
+        self._connection.execute(SQL.uncounted, (run_id,))
+
+    def is_counted(self, run_id: int) -> bool:
+        """Whether the keeper has counted since all of the frontier heard of the state of the run."""
+        found = row(self._connection, SQL.is_counted, (run_id,))
+        return found is not None and bool(found[0])
 
     def drop(self, run_id: int) -> None:
         """The run stands nowhere any more; the keeper tells the frontier."""
+        self._lanes = {lane for lane in self._lanes if lane[0] != run_id}
         self._connection.execute(SQL.drop_lanes, (run_id,))
+        self._connection.execute(SQL.drop_load, (run_id,))
+
+    def write(self) -> None:
+        """Keep what a frontier that is wiped must be told again; the last act of a transaction."""
+        self._connection.executemany(SQL.add_lane, sorted(self._lanes))
+        self._connection.executemany(
+            SQL.postpone, [(due_at, url_id) for url_id, (_, due_at) in sorted(self._postponed.items())]
+        )
 
     def collected(self) -> Moves:
         """What the transaction means, with gates and names as they stand in it."""
-        spots = [(spot, is_alone) for spots in self._offered.values() for spot, is_alone in spots]
-        asked = sorted(self._gates | {spot.host_id for spot, _ in spots})
-        found = rows(self._connection, SQL.hosts, (asked,)) if asked else []
+        asked = self._gates | {spot.host_id for spot, _ in self._offered if not spot.host}
+        found = rows(self._connection, SQL.hosts, (sorted(asked),)) if asked else []
         hosts = {host_id: HostRow(*gate) for host_id, *gate in found}
         return Moves(
             hosts=[hosts[host_id] for host_id in sorted(self._gates)],
             offered=[
-                Place(spot.url_id, hosts[spot.host_id].name, spot.rank, is_alone=is_alone)
-                for spot, is_alone in spots
+                Place(spot.url_id, spot.host or hosts[spot.host_id].name, spot.rank, is_alone=is_alone)
+                for spot, is_alone in self._offered
             ],
             postponed=[
                 (lease, Place(lease.url_id, lease.request.host, -lease.request.priority, due_at))
-                for lease, due_at in self._postponed
+                for lease, due_at in self._postponed.values()
             ],
             released=self._released,
             ended=self._ended,

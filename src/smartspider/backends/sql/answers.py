@@ -1,4 +1,4 @@
-"""Answers to requests that may be sent twice, on SQLite."""
+"""Answers to requests that may be sent twice, in SQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit on SQLite. `write` runs inside a transaction: an entry stands or falls with what it tells of."""
+"""The audit in SQL. `write` runs inside a transaction: an entry stands or falls with what it tells of."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ def write(
     connection: Connection, now: float, actor: str, action: str, subject: str, **detail: Any
 ) -> AuditEntry:
     """Add an entry to the chain."""
-    entry = sealed(AuditEntry(0, now, actor, action, subject, _encode(detail), "", ""), _head(connection))
+    head, last_at = _head(connection)
+    at = max(now, last_at)  # processes may differ by a moment
+    who, what, whom = _storable(actor), _storable(action), _storable(subject)
+    entry = sealed(AuditEntry(0, at, who, what, whom, _encode(detail), "", ""), head)
     connection.execute(
         SQL.add,
         (
@@ -41,9 +44,9 @@ def write(
     return entry
 
 
-def _head(connection: Connection) -> Head:
+def _head(connection: Connection) -> tuple[Head, float]:
     found = row(connection, SQL.head)
-    return Head(*found) if found else START
+    return (Head(found[0], found[1]), found[2]) if found else (START, 0.0)
 
 
 def _entry(found: tuple[Any, ...]) -> AuditEntry:
@@ -54,6 +57,11 @@ def _entry(found: tuple[Any, ...]) -> AuditEntry:
         previous=_text(previous),
         hash=_text(own),
     )
+
+
+def _storable(text: str) -> str:
+    """Not every database keeps a zero byte in a text."""
+    return text.replace("\0", "\ufffd")
 
 
 def _text(stored: bytes) -> str:
@@ -102,7 +110,7 @@ class SqlAuditLog:
 
 def _piece(after: int) -> Callable[[Connection], tuple[list[AuditEntry], Head]]:
     def work(connection: Connection) -> tuple[list[AuditEntry], Head]:
-        return [_entry(found) for found in rows(connection, SQL.after, (after, PIECE))], _head(connection)
+        return [_entry(found) for found in rows(connection, SQL.after, (after, PIECE))], _head(connection)[0]
 
     return work
 
@@ -117,7 +125,7 @@ def listing_sql(only: AuditFilter) -> str:
 def _listing(only: AuditFilter, before: int, limit: int) -> Callable[[Connection], list[AuditEntry]]:
     def work(connection: Connection) -> list[AuditEntry]:
         values: list[Any] = [before]
-        values += [value for value in (only.subject, only.actor, only.action) if value is not None]
+        values += [_storable(value) for value in (only.subject, only.actor, only.action) if value is not None]
         if only.since is not None:
             first = row(connection, SQL.since, (only.since,))
             if first is None:

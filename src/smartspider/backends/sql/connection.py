@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
+from smartspider.backends.sql.known_hosts import KnownHosts
 from smartspider.backends.sql.moves import FrontierMoves
 
 T = TypeVar("T")
@@ -34,11 +35,17 @@ class Connection(Protocol):
     def moves(self) -> FrontierMoves:
         """What the transaction means for the frontier."""
 
+    @property
+    def hosts(self) -> KnownHosts:
+        """Hosts that need not be looked up."""
+
     def execute(self, sql: str, values: Sequence[Any] = ...) -> Cursor:
-        """Carry out one statement."""
+        """Carry out one statement. Where the database is far, rows are only waited for when they are read:
+        what is sent before that costs no round trip of its own.
+        """
 
     def executemany(self, sql: str, values: Iterable[Sequence[Any]]) -> Cursor:
-        """Carry out a statement for each of the values; the rows of all of them."""
+        """Carry out a statement for each of the values; the rows of all of them, in no order."""
 
     def changes(self) -> int:
         """How many rows the last statement changed."""

@@ -1,4 +1,4 @@
-"""What watchers of runs are told, on SQLite. What writes runs inside the transaction of what it tells of."""
+"""What watchers of runs are told, in SQL. What writes runs inside the transaction of what it tells of."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ def tell_progress(
         counters = Counters(*counts)
         if state in OVER:
             counters = msgspec.structs.replace(counters, skipped=counters.skipped + counters.open)
-        data = {"state": state, **counted(counters, in_flight)}
+        left = max(in_flight - connection.moves.ending(run_id), 0)
+        data = {"state": state, **counted(counters, left)}
         connection.execute(SQL.add, (run_id, number, now, PROGRESS, _encode(data).decode()))
 
 

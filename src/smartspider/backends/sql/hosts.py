@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from smartspider.backends.domains import registrable_domain
@@ -44,26 +46,31 @@ class Gate(msgspec.Struct, frozen=True):
         return max(self.sent_until + self.delay_s, self.held_until)
 
 
-class HostIds(dict[str, int]):
-    """Ids of hosts by their names, looked up or made when they are asked for."""
+def find_hosts(connection: Connection, names: Iterable[str]) -> dict[str, int]:
+    """Ids of hosts by their names; rows are made for those that are new."""
+    wanted = dict.fromkeys(names)
+    found = {name: host_id for name in wanted if (host_id := connection.hosts.get(name)) is not None}
+    missing = sorted(wanted.keys() - found.keys())
+    if missing:
+        found |= _looked_up(connection, missing)
+        new = sorted(wanted.keys() - found.keys())
+        if new:
+            connection.executemany(SQL.add_host, [(name, registrable_domain(name)) for name in new])
+            found |= _looked_up(connection, new)
+    return found
 
-    def __init__(self, connection: Connection) -> None:
-        super().__init__()
-        self._connection = connection
 
-    def __missing__(self, host: str) -> int:
-        self[host] = host_id = find_host(self._connection, host)
-        return host_id
+def _looked_up(connection: Connection, names: list[str]) -> dict[str, int]:
+    found = {}
+    for host_id, name in connection.executemany(SQL.find_host, [(name,) for name in names]):
+        found[name] = int(host_id)
+        connection.hosts.add(name, int(host_id))
+    return found
 
 
 def find_host(connection: Connection, name: str) -> int:
     """The row of a host, made when it is new."""
-    found = row(connection, SQL.find_host, (name,))
-    if found is None:
-        connection.execute(SQL.add_host, (name, registrable_domain(name)))
-        found = row(connection, SQL.find_host, (name,))
-    assert found is not None  # noqa: S101 - it was inserted in this transaction
-    return int(found[0])
+    return find_hosts(connection, (name,))[name]
 
 
 def read_gate(connection: Connection, host_id: int) -> Gate:

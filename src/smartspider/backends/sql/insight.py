@@ -28,15 +28,16 @@ class SqlInsight:
         """What keeps a run moving or not."""
 
         def work(connection: Connection) -> Situation:
-            lanes = standing.lanes_of(connection, run_id)
+            now = self._db.now()
+            lanes = standing.lanes_of(connection, run_id, now)
             held: dict[int, int] = dict(rows(connection, SQL.leased_hosts, (run_id,)))
-            later = [host_id for (host_id,) in rows(connection, SQL.later_hosts, (run_id,))]
+            later = [host_id for (host_id,) in rows(connection, SQL.later_hosts, (run_id, now))]
             longest = sorted(lanes, key=lanes.__getitem__, reverse=True)
             hosts = list(dict.fromkeys([*longest, *held, *later]))
-            found = row(connection, SQL.waiting, (run_id,))
-            due = row(connection, SQL.next_due, (run_id,))
+            found = row(connection, SQL.waiting, (run_id, now))
+            due = row(connection, SQL.next_due, (run_id, now))
             return Situation(
-                standing=standing.read_standing(connection, run_id, self._db.now()),
+                standing=standing.read_standing(connection, run_id, now),
                 gates=[
                     stories.gate_status(connection, host_id, (lanes.get(host_id, 0), held.get(host_id, 0)))
                     for host_id in hosts[:limit]
@@ -48,7 +49,7 @@ class SqlInsight:
                     for lease in rows(connection, SQL.leases, (run_id, OLDEST))
                 ],
                 shares=_shares(connection, run_id),
-                failing=_failing(connection, run_id),
+                failing=_failing(connection, run_id, now),
             )
 
         return await self._db.read(work)
@@ -57,10 +58,13 @@ class SqlInsight:
         """Requests with all that is known around them."""
 
         def work(connection: Connection) -> list[UrlStory]:
+            now = self._db.now()
             others = [other for (other,) in rows(connection, SQL.prints_of_url, (run_id, url, limit))]
             prints = dict.fromkeys([fingerprint, *others])
-            records = [record for one in prints for record in reading.find_urls(connection, one, [run_id])]
-            return [stories.tell(connection, record, self._db.now()) for record in records[:limit]]
+            records = [
+                record for one in prints for record in reading.find_urls(connection, one, [run_id], now)
+            ]
+            return [stories.tell(connection, record, now) for record in records[:limit]]
 
         return await self._db.read(work)
 
@@ -71,9 +75,9 @@ class SqlInsight:
         )
 
 
-def _failing(connection: Connection, run_id: int) -> list[Failing]:
+def _failing(connection: Connection, run_id: int, now: float) -> list[Failing]:
     reasons: dict[str, str] = {}
-    for host, reason in rows(connection, SQL.failing, (run_id,)):
+    for host, reason in rows(connection, SQL.failing, (run_id, now)):
         reasons[host] = reasons.get(host) or reason or ""
     return [Failing(host, reason) for host, reason in list(reasons.items())[:FAILING]]
 

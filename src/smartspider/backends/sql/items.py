@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
 from smartspider.backends.sql import statements
-from smartspider.backends.sql.connection import Connection, row
+from smartspider.backends.sql.connection import Connection
 from smartspider.backends.sql.ledger_run import LedgerRun
 from smartspider.backends.sql.sums import Sums
 from smartspider.core.dedup import ItemDedup
@@ -46,6 +48,9 @@ class Items:
         self._sums = sums
         self._rows: list[tuple[int, int, str]] = []
 
+    def look(self, closes: Sequence[Close]) -> None:
+        """Look up at once what is known of the items of a group; nothing where they are not compared."""
+
     def add(self, url_id: int, close: Close) -> Kept:
         """Take in the items of a page."""
         room = self._run.item_room(self._sums)
@@ -75,7 +80,8 @@ class ComparedItems(Items):
         self._claimed: dict[tuple[int, bytes], int] = {}
         self._gone: set[int] = set()
         self._changed: dict[int, str] = {}
-        self._gave_less: list[tuple[int]] = []
+        self._gave_less: Counter[int] = Counter()
+        self._old: dict[int, tuple[int, str]] = {}
 
     def _dedup_scopes(self) -> tuple[int, ...]:
         """Where keys are looked for. The last of a task replaces those of its run, whichever was last."""
@@ -88,7 +94,6 @@ class ComparedItems(Items):
         """Take in the items of a page: those that are known are dropped, or replace what they equal."""
         if close.items and not close.keys:
             return super().add(url_id, close)
-        self._look_up(close.keys)
         count, has_new = 0, False
         for item, keys in zip(close.items, close.keys, strict=True):
             room = self._run.item_room(self._sums)
@@ -108,11 +113,13 @@ class ComparedItems(Items):
     def write(self) -> None:
         """Put everything into the store, what was replaced out of it first."""
         connection = self._connection
-        gone = [(item_id,) for item_id in self._gone]
+        gone = [(item_id,) for item_id in sorted(self._gone)]
         connection.executemany(SQL.drop_keys, gone)
         connection.executemany(SQL.drop_item, gone)
-        connection.executemany(SQL.gave_less, self._gave_less)
-        connection.executemany(SQL.set_item, [(data, item_id) for item_id, data in self._changed.items()])
+        less = [(count, page_id) for page_id, count in sorted(self._gave_less.items())]
+        connection.executemany(SQL.gave_less, less)
+        changed = [(data, item_id) for item_id, data in sorted(self._changed.items())]
+        connection.executemany(SQL.set_item, changed)
         self._rows += [(item_id, url_id, data) for item_id, (url_id, data) in self._new.items()]
         super().write()
         claims = sorted((*place, item_id) for place, item_id in self._claimed.items())
@@ -126,10 +133,18 @@ class ComparedItems(Items):
         self._sums.items += 1
         return item_id
 
-    def _look_up(self, keys: list[tuple[bytes, ...]]) -> None:
-        wanted = {(scope, key) for own in keys for key in own for scope in self._scopes} - self._known.keys()
-        for scope, key, item_id in self._connection.executemany(SQL.find_key, wanted):
+    def look(self, closes: Sequence[Close]) -> None:
+        """Look up which keys are known, and the items they stand for where these may change."""
+        connection = self._connection
+        wanted = {
+            (scope, key) for close in closes for own in close.keys for key in own for scope in self._scopes
+        }
+        for scope, key, item_id in connection.executemany(SQL.find_key, sorted(wanted)):
             self._known[scope, key] = item_id
+        if self._dedup.keep == "last" or self._dedup.update:
+            twins = sorted(set(self._known.values()))
+            for item_id, page_id, data in connection.executemany(SQL.get_item, [(twin,) for twin in twins]):
+                self._old[item_id] = (page_id, data)
 
     def _twins(self, keys: tuple[bytes, ...]) -> list[int]:
         """Items that are there and have one of the keys."""
@@ -156,7 +171,7 @@ class ComparedItems(Items):
             if page_id == url_id:
                 own += 1
             else:
-                self._gave_less.append((page_id,))
+                self._gave_less[page_id] += 1
         self._sums.updated += is_other
         return own
 
@@ -181,8 +196,5 @@ class ComparedItems(Items):
         """Page and data of an item, as they will be after this settle."""
         if item_id in self._new:
             return self._new[item_id]
-        found = row(self._connection, SQL.get_item, (item_id,))
-        if found is None:  # only in a damaged file, which fsck mends
-            return 0, "{}"
-        page_id, data = found
+        page_id, data = self._old.get(item_id, (0, "{}"))  # missing only in a damaged store, which fsck mends
         return page_id, self._changed.get(item_id) or data

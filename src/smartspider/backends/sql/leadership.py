@@ -1,4 +1,4 @@
-"""Who keeps house, on SQLite. `check` runs inside a transaction: a leader's write stands or falls with it."""
+"""Who keeps house, in SQL. `check` runs inside a transaction: a leader's write stands or falls with it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ SQL = statements.load("leadership.sql")
 
 def check(connection: Connection, epoch: int) -> None:
     """Raise `TermOver` unless this is the newest epoch."""
-    newest = _newest(connection)
+    newest = _newest(connection, SQL.current)
     if newest.epoch != epoch:
         raise TermOver(f"term {epoch} is over: {newest.owner or 'nobody'} has the newest, {newest.epoch}")
 
 
-def _newest(connection: Connection) -> Term:
-    found = row(connection, SQL.current)
+def _newest(connection: Connection, sql: str) -> Term:
+    found = row(connection, sql)
     return Term(*found) if found else Term("", 0, 0.0)
 
 
@@ -36,7 +36,7 @@ class SqlLeadership:
         """Lead, or go on leading, for so long; None while another does."""
 
         def work(connection: Connection) -> Term | None:
-            now, newest = self._db.now(), _newest(connection)
+            now, newest = self._db.now(), _newest(connection, SQL.contested)
             is_over = newest.until <= now
             if newest.owner != owner and not is_over:
                 return None
@@ -44,17 +44,17 @@ class SqlLeadership:
             epoch = one(connection, *((SQL.take, (owner, until)) if is_over else (SQL.prolong, (until,))))
             return Term(owner, int(epoch), until)
 
-        return await self._db.write(work)
+        return await self._db.write_beside(work)
 
     async def resign(self, owner: str) -> None:
         """Give up a term that is one's own."""
-        await self._db.write(lambda connection: connection.execute(SQL.resign, (owner,)))
+        await self._db.write_beside(lambda connection: connection.execute(SQL.resign, (owner,)))
 
     async def current(self) -> Term | None:
         """The term that is not over, if there is one."""
 
         def work(connection: Connection) -> Term | None:
-            newest = _newest(connection)
+            newest = _newest(connection, SQL.current)
             return newest if newest.until > self._db.now() else None
 
         return await self._db.read(work)

@@ -30,10 +30,10 @@ class SqlLedger:
             return await self._settle(settlements)
         except self._data_errors as error:
             if len(settlements) == 1:
-                return await self._settle([_buried(settlements[0], error)])
+                return await self._settle([buried(settlements[0], error)])
             middle = len(settlements) // 2
             first = await self.settle(settlements[:middle])
-            return _together(first, await self.settle(settlements[middle:]))
+            return together(first, await self.settle(settlements[middle:]))
 
     async def _settle(self, settlements: Sequence[Settlement]) -> SettleReport:
         def work(connection: Connection) -> SettleReport:
@@ -44,7 +44,7 @@ class SqlLedger:
             for run_id, group in by_run.items():
                 now, clock_shift = self._db.now(), self._db.clock_shift()
                 settled = settle_run(connection, run_id, group, now=now, clock_shift=clock_shift)
-                report = _together(report, settled)
+                report = together(report, settled)
             reach("settle.before_commit")
             return report
 
@@ -63,7 +63,7 @@ DATA_ERRORS = (
 """What a row can be refused for before the database sees it."""
 
 
-def _buried(settlement: Settlement, error: Exception) -> Settlement:
+def buried(settlement: Settlement, error: Exception) -> Settlement:
     """The same lease, ended with the reason why its page cannot be stored."""
     verdict = Close("broken", reason=_clean(f"not storable: {error}"[:500]))
     news = settlement.news
@@ -73,10 +73,11 @@ def _buried(settlement: Settlement, error: Exception) -> Settlement:
 
 
 def _clean(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
+    return text.encode("utf-8", "replace").decode().replace("\0", "�")
 
 
-def _together(one: SettleReport, other: SettleReport) -> SettleReport:
+def together(one: SettleReport, other: SettleReport) -> SettleReport:
+    """Both, in their order."""
     return SettleReport(
         one.closed + other.closed,
         one.late + other.late,

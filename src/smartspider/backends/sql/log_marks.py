@@ -88,5 +88,5 @@ def mark(kind: str, value: object) -> str:
 
 
 def question(marks: Iterable[str]) -> str:
-    """Marks and words as the full-text index is asked for them: all of them."""
-    return " AND ".join(f'"{one}"' for one in marks)
+    """Marks and words, all of which a line must have. None has a blank, nor a sign of a full-text query."""
+    return " ".join(marks)

@@ -1,4 +1,4 @@
-"""Log lines on SQLite."""
+"""Log lines in SQL."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from smartspider.backends.sql import statements
-from smartspider.backends.sql.connection import Connection, Database, one, row, rows
+from smartspider.backends.sql.connection import Connection, Database, row, rows
 from smartspider.backends.sql.log_marks import mark, marks_asked, marks_of, question, words
 from smartspider.core.logs import LogLine, StoredLine
 from smartspider.interfaces.log_store import LogFilter, LogPage
@@ -47,7 +47,7 @@ class SqlLogStore:
     async def add(self, lines: Sequence[LogLine]) -> None:
         """Keep lines, those of runs that are gone aside."""
         if lines:
-            await self._db.write(lambda connection: _add(connection, lines, self._db.now()))
+            await self._db.write_beside(lambda connection: write(connection, lines, self._db.now()))
 
     async def before(self, only: LogFilter, *, before: int | None = None, limit: int = 100) -> LogPage:
         """Lines, newest first."""
@@ -86,32 +86,32 @@ class SqlLogStore:
 
 def forget_run(connection: Connection, run_id: int) -> bool:
     """Forget some lines of a run; True while there may be more."""
+    connection.execute(SQL.hold_run, (run_id,))
     found = rows(connection, SQL.of_run, (question([mark("r", run_id)]), run_id, REMOVED_AT_ONCE))
     _remove(connection, found)
     return len(found) == REMOVED_AT_ONCE
 
 
-def _add(connection: Connection, lines: Sequence[LogLine], now: float) -> None:
-    tasks: dict[int, int | None] = {}
+def write(connection: Connection, lines: Sequence[LogLine], now: float) -> None:
+    """Add lines, those of runs that are gone aside."""
+    run_ids = sorted({line.run_id for line in lines if line.run_id is not None})
+    found = connection.executemany(SQL.task_of, [(run_id,) for run_id in run_ids])
+    tasks: dict[int, int] = dict(found.fetchall())
+    added: list[tuple[Any, ...]] = []
     grown = 0
     for line in lines:
         if line.run_id is not None and line.run_id not in tasks:
-            found = row(connection, SQL.task_of, (line.run_id,))
-            tasks[line.run_id] = found[0] if found else None
-        if line.run_id is not None and tasks[line.run_id] is None:
             continue
         kept = _fitting(line, now, line.task_id if line.run_id is None else tasks[line.run_id])
         fields = _fields(line.fields)
-        line_id = one(
-            connection,
-            SQL.add,
+        added.append(
             (
                 *(kept.at, kept.level, kept.event, kept.task_id, kept.run_id, kept.worker, kept.host),
-                *(kept.url, kept.error, kept.text, fields),
-            ),
+                *(kept.url, kept.error, kept.text, fields, marks_of(kept)),
+            )
         )
-        connection.execute(SQL.mark, (line_id, marks_of(kept)))
         grown += _bytes(len(kept.text.encode()), len(fields.encode()), len((kept.url or "").encode()))
+    connection.executemany(SQL.add, added)
     connection.execute(SQL.grow, (grown,))
 
 
@@ -133,7 +133,8 @@ def _fitting(line: LogLine, now: float, task_id: int | None) -> LogLine:
 
 def _text(text: str, length: int) -> str:
     cut = text if len(text) <= length else f"{text[: length - 1]}…"
-    return cut if cut.isascii() else cut.encode("utf-8", "replace").decode()
+    kept = cut.replace("\0", "\ufffd")  # not every database keeps it
+    return kept if kept.isascii() else kept.encode("utf-8", "replace").decode()
 
 
 def _fields(fields: dict[str, Any]) -> str:
@@ -221,9 +222,8 @@ def search_sql(only: LogFilter, order: str) -> tuple[str, tuple[Any, ...]]:
         if value is not None
     ]
     conditions = "".join(f" AND {condition}" for condition, _ in given)
-    number = "log_words.rowid" if has_marks else "log.id"
     return (
-        f"{SQL.marked if has_marks else SQL.all}{conditions} ORDER BY {number} {order}",
+        f"{SQL.marked if has_marks else SQL.all}{conditions} ORDER BY 1 {order}",
         tuple(value for _, value in given),
     )
 
@@ -295,8 +295,8 @@ def _older_go(moment: float) -> Callable[[Connection], int]:
 
 
 def _remove(connection: Connection, found: Sequence[tuple[Any, ...]]) -> None:
-    for number, *_ in found:
-        connection.execute(SQL.unmark, (number,))
-        connection.execute(SQL.remove, (number,))
+    if not found:
+        return
+    connection.executemany(SQL.remove, [(number, number) for number, *_ in found])
     freed = sum(_bytes(text, fields, url or 0) for _, text, fields, url in found)
     connection.execute(SQL.grow, (-freed,))

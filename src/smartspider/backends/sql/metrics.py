@@ -1,4 +1,4 @@
-"""Sums and gauges on SQLite."""
+"""Sums and gauges in SQL."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ class SqlMetricStore:
         self._db = database
 
     async def add(self, deltas: Mapping[Key, float]) -> None:
-        """Add to sums."""
-        if deltas:
-            await self._db.write(lambda connection: _add(connection, deltas))
+        """Add to sums; new ones one process at a time, so that there are never too many."""
+        added = _encoded(deltas)
+        if added and not await self._db.write_beside(lambda connection: _add_known(connection, added)):
+            await self._db.write(lambda connection: _add(connection, added))
 
     async def sums(self) -> dict[Key, float]:
         """All sums."""
@@ -44,15 +45,32 @@ class SqlMetricStore:
         return await self._db.read(lambda connection: _gauges(connection, self._db.now()))
 
 
-def _add(connection: Connection, deltas: Mapping[Key, float]) -> None:
+def _add_known(connection: Connection, added: dict[tuple[str, str], float]) -> bool:
+    """Add to sums if all of them are there."""
+    if len(_known(connection, added)) < len(added):
+        return False
+    connection.executemany(SQL.add, [(*key, delta) for key, delta in added.items()])
+    return True
+
+
+def _add(connection: Connection, added: dict[tuple[str, str], float]) -> None:
+    known = _known(connection, added)
     room = MAX_KEYS - _one(connection, SQL.count)[0]
+    kept = known | set([key for key in added if key not in known][:room])
+    connection.executemany(SQL.add, [(*key, delta) for key, delta in added.items() if key in kept])
+
+
+def _known(connection: Connection, added: dict[tuple[str, str], float]) -> set[tuple[str, str]]:
+    return {(name, labels) for name, labels in connection.executemany(SQL.is_known, added)}
+
+
+def _encoded(deltas: Mapping[Key, float]) -> dict[tuple[str, str], float]:
+    """What is added by what the store calls it, in an order that all processes have in common."""
+    added: dict[tuple[str, str], float] = {}
     for (name, labels), delta in deltas.items():
         key = (name, _encode(dict(labels)).decode())
-        if row(connection, SQL.is_known, key) is None:
-            if room <= 0:
-                continue
-            room -= 1
-        connection.execute(SQL.add, (*key, delta))
+        added[key] = added.get(key, 0.0) + delta
+    return dict(sorted(added.items()))
 
 
 def _labels(labels: str) -> tuple[tuple[str, str], ...]:

@@ -25,6 +25,8 @@ class Spot(msgspec.Struct, frozen=True, gc=False):
     url_id: int
     host_id: int
     rank: int
+    host: str = ""
+    """Its name, where that is at hand."""
 
 
 class FrontierMoves(Protocol):
@@ -40,6 +42,9 @@ class FrontierMoves(Protocol):
 
     def holds(self, lease: Lease) -> bool:
         """Whether a lease is the one that holds its row."""
+
+    def ending(self, run_id: int) -> int:
+        """How many leases of a run end with the transaction, and are counted as in flight until then."""
 
     def end(self, lease: Lease) -> None:
         """Its row is closed, so nobody needs it any more, whoever holds it now."""
@@ -70,3 +75,6 @@ class FrontierMoves(Protocol):
 
     def drop(self, run_id: int) -> None:
         """Forget the queues of a run; what is leased stays at its hosts' gates."""
+
+    def is_counted(self, run_id: int) -> bool:
+        """Whether what is in flight of a run was counted after it came into the state it is in."""

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from smartspider.backends.sql import statements
-from smartspider.backends.sql.connection import Connection, rows
+from smartspider.backends.sql.connection import Connection, Row
 from smartspider.core.extraction import StepCount
 from smartspider.core.ids import end_id, first_id
 from smartspider.core.verdict import Close
@@ -53,20 +53,23 @@ class StepNotes:
 
     def write(self) -> None:
         """Put it into the store, as far as there is room for it."""
-        if self._rejects:
-            self._write(SQL.last_reject, SQL.add_reject, self._rejects, REJECTS_KEPT)
-        if self._changes:
-            self._write(SQL.last_change, SQL.add_change, self._changes, CHANGES_KEPT)
+        end = (end_id(self._run_id),)
+        last_reject = self._connection.execute(SQL.last_reject, end) if self._rejects else None
+        last_change = self._connection.execute(SQL.last_change, end) if self._changes else None
+        if last_reject is not None:
+            self._write(last_reject.fetchall(), SQL.add_reject, self._rejects, REJECTS_KEPT)
+        if last_change is not None:
+            self._write(last_change.fetchall(), SQL.add_change, self._changes, CHANGES_KEPT)
         if self._counts:
             records = [
-                (self._run_id, step, *msgspec.structs.astuple(count)) for step, count in self._counts.items()
+                (self._run_id, step, *msgspec.structs.astuple(count))
+                for step, count in sorted(self._counts.items())
             ]
             self._connection.executemany(SQL.add_count, records)
 
-    def _write(self, last: str, add: str, records: Sequence[tuple[Any, ...]], kept: int) -> None:
+    def _write(self, last: list[Row], add: str, records: Sequence[tuple[Any, ...]], kept: int) -> None:
         low = first_id(self._run_id)
-        ((found,),) = rows(self._connection, last, (end_id(self._run_id),))
-        number = max(found or 0, low)
+        number = max(last[0][0] or 0, low)
         room = max(kept - (number - low), 0)
         numbered = [(number + place, *record) for place, record in enumerate(records[:room], 1)]
         self._connection.executemany(add, numbered)
@@ -91,4 +94,4 @@ def short_json(value: Any, limit: int) -> str:
 
 
 def _clean(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
+    return text.encode("utf-8", "replace").decode().replace("\0", "�")

@@ -1,4 +1,4 @@
-"""Where notices go and the outbox of them, on SQLite."""
+"""Where notices go and the outbox of them, in SQL."""
 
 from __future__ import annotations
 
@@ -101,13 +101,15 @@ class SqlNoticeStore:
 
         def work(connection: Connection) -> int:
             leadership.check(connection, epoch)
-            now, new = self._db.now(), 0
-            for target_id, event_id, name, run_id, data in notices:
-                connection.execute(SQL.put, (target_id, event_id, name, run_id, data.decode(), now))
-                new += connection.changes()
+            now = self._db.now()
+            put = [
+                (target_id, event_id, name, run_id, data.decode(), now)
+                for target_id, event_id, name, run_id, data in notices
+            ]
+            new = connection.executemany(SQL.put, put).fetchall()
             failpoints.reach("notices.put")
             connection.execute(SQL.look_at, (up_to,))
-            return new
+            return len(new)
 
         return await self._db.write(work)
 

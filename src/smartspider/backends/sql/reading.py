@@ -22,28 +22,28 @@ from smartspider.interfaces.store import (
 SQL = statements.load("store.sql")
 
 
-def find_urls(connection: Connection, fingerprint: bytes, run_ids: list[int]) -> list[UrlRecord]:
+def find_urls(connection: Connection, fingerprint: bytes, run_ids: list[int], now: float) -> list[UrlRecord]:
     """The rows of a request, in the order of the runs given."""
     return [
-        _record(connection, url_id)
+        _record(connection, url_id, now)
         for run_id in run_ids
         for (url_id,) in rows(connection, SQL.urls_by_print, (fingerprint, run_id))
     ]
 
 
-def _record(connection: Connection, url_id: int) -> UrlRecord:
+def _record(connection: Connection, url_id: int, now: float) -> UrlRecord:
     found = row(connection, SQL.url_record, (url_id,))
     assert found is not None  # noqa: S101 - read in the transaction that found the id
-    place = _place(connection, url_id) if found[3] == "open" else ""
+    place = _place(connection, url_id, now) if found[3] == "open" else ""
     failures = [Attempt(*attempt) for attempt in rows(connection, SQL.attempts, (url_id,))]
     return UrlRecord(*(*found, place, failures))
 
 
-def _place(connection: Connection, url_id: int) -> str:
+def _place(connection: Connection, url_id: int, now: float) -> str:
     lease = row(connection, SQL.lease_place, (url_id,))
     if lease is not None:
         return f"leased by {lease[0]}"
-    later = row(connection, SQL.later_place, (url_id,))
+    later = row(connection, SQL.later_place, (url_id, now))
     if later is None:
         return "queued"
     return f"waiting until {datetime.fromtimestamp(later[0], UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from hashlib import blake2b
+from typing import Any
 
 import msgspec
 
 from smartspider.backends.sql import statements
-from smartspider.backends.sql.connection import Connection, row, rows
+from smartspider.backends.sql.connection import Connection, row
 from smartspider.backends.sql.moves import Spot
 from smartspider.backends.sql.policies import Policies
 from smartspider.core.extraction import Item
@@ -17,7 +18,7 @@ from smartspider.core.fingerprint import content_fingerprint
 from smartspider.core.plan import Plan
 from smartspider.core.recrawl import Version, Visit, is_left_alone
 from smartspider.core.request import Request
-from smartspider.core.verdict import Close, UrlState, Validators
+from smartspider.core.verdict import Close, Settlement, UrlState, Validators
 
 SQL = statements.load("recrawl.sql")
 
@@ -57,42 +58,62 @@ class Memory:
         found = row(connection, SQL.task, (run_id,))
         assert found is not None  # noqa: S101 - a run that looks back has a task row from its creation
         self._task_id, self._spec_hash = found
+        self._seen: dict[bytes, tuple[Any, ...]] = {}
+        self._held: dict[bytes, tuple[Any, ...]] = {}
+        self._looks: dict[bytes, tuple[Any, ...]] = {}
 
-    def sift(self, found: Sequence[tuple[int, Request]], *, is_led_on: bool = False) -> set[int]:
-        """Close the new rows among these whose page need not be looked at yet; which they are.
+    def look(self, settlements: Sequence[Settlement]) -> None:
+        """Look up at once what is remembered of the pages of a group."""
+        closes = [(one.lease.request, one.verdict) for one in settlements if isinstance(one.verdict, Close)]
+        prints = {request.fingerprint for request, _ in closes}
+        prints.update(close.landed.fingerprint for _, close in closes if close.landed is not None)
+        unchanged = {request.fingerprint for request, close in closes if close.is_unchanged}
+        seen = self._connection.executemany(SQL.seen, self._keys(prints))
+        held = self._connection.executemany(SQL.recall, self._keys(unchanged))
+        self._seen = {fingerprint: tuple(rest) for fingerprint, *rest in seen}
+        self._held = {fingerprint: tuple(rest) for fingerprint, *rest in held}
 
-        The others are sent with the version that is remembered, where there is one. `is_led_on`: a redirect
-        led here, so it is fetched like entries and further pages are.
+    def _keys(self, prints: Iterable[bytes]) -> list[tuple[int, bytes]]:
+        return [(self._task_id, one) for one in sorted(prints)]
+
+    def sift(self, found: Sequence[tuple[Request, bool]]) -> list[tuple[Request, str]]:
+        """What becomes of new requests: as they are to be sent, with the version that is remembered, and why
+        they are left alone for now, if they are. One that is due is fetched in any case, like entries.
         """
-        skipped: set[int] = set()
-        for url_id, request in found:
-            seen = row(self._connection, SQL.visit, (self._task_id, request.fingerprint))
-            if seen is None:
-                continue
-            run_id, at, interval_s, etag, last_modified, context, holds_back = seen
-            reason = ""
-            if holds_back and not (request.is_entry or request.is_next_page or is_led_on):
-                reason = self._recrawl.reason_to_wait(Visit(run_id, at, interval_s), self._now)
-            if reason:
-                skipped.add(url_id)
-                self._connection.execute(SQL.leave_alone, (reason, self._now, url_id))
-            elif self._recrawl.conditional and (etag or last_modified) and context == self._context(request):
-                extras = msgspec.structs.replace(request.extras, version=Version(etag, last_modified))
-                self._connection.execute(SQL.set_extras, (_encode(extras), url_id))
-        return skipped
+        keys = self._keys({request.fingerprint for request, _ in found})
+        seen = {one[0]: one[1:] for one in self._connection.executemany(SQL.visit, keys)}
+        return [
+            self._sifted(request, seen[request.fingerprint], is_due=is_due)
+            if request.fingerprint in seen
+            else (request, "")
+            for request, is_due in found
+        ]
 
-    def wake(self, children: Sequence[Request]) -> list[Spot]:
+    def _sifted(self, request: Request, seen: Sequence[Any], *, is_due: bool) -> tuple[Request, str]:
+        run_id, at, interval_s, etag, last_modified, context, holds_back = seen
+        if holds_back and not (is_due or request.is_entry):
+            reason = self._recrawl.reason_to_wait(Visit(run_id, at, interval_s), self._now)
+            if reason:
+                return request, reason
+        if self._recrawl.conditional and (etag or last_modified) and context == self._context(request):
+            extras = msgspec.structs.replace(request.extras, version=Version(etag, last_modified))
+            return msgspec.structs.replace(request, extras=extras), ""
+        return request, ""
+
+    def leave_alone(self, reasons: dict[int, str]) -> None:
+        """Close new rows for these reasons."""
+        records = [(reason, self._now, url_id) for url_id, reason in reasons.items()]
+        self._connection.executemany(SQL.leave_alone, records)
+
+    def wake(self, prints: Sequence[bytes], *, besides: Collection[int]) -> list[Spot]:
         """Open the rows of further pages that were left alone when a link led to them; their places."""
-        places = []
-        for request in children:
-            if not request.is_next_page:
-                continue
-            for url_id, host_id, priority, reason in rows(
-                self._connection, SQL.left_alone, (self._run_id, request.fingerprint)
-            ):
-                if is_left_alone(reason or ""):
-                    self._connection.execute(SQL.look_after_all, (url_id,))
-                    places.append(Spot(url_id, host_id, -priority))
+        keys = [(self._run_id, one) for one in prints]
+        places = [
+            Spot(url_id, host_id, -priority)
+            for url_id, host_id, priority, reason in self._connection.executemany(SQL.left_alone, keys)
+            if url_id not in besides and is_left_alone(reason or "")
+        ]
+        self._connection.executemany(SQL.look_after_all, [(spot.url_id,) for spot in places])
         return places
 
     def remember(self, request: Request, verdict: Close) -> None:
@@ -102,23 +123,32 @@ class Memory:
             validators = Validators(content_fingerprint(f"{verdict.state} {verdict.reason}".encode()))
         page = self._packed(request, verdict) if validators.version else None
         version = validators.version if page is not None else Version()
-        before = row(self._connection, SQL.seen, (self._task_id, request.fingerprint))
-        content, changed_at, interval_s = before or (None, self._now, None)
+        content, changed_at, interval_s = self._seen.get(request.fingerprint, (None, self._now, None))
         has_changed = content != validators.content
         if self._recrawl.is_adaptive:
             interval_s = self._recrawl.next_interval_s(interval_s, has_changed=has_changed)
-        self._connection.execute(
-            SQL.remember,
-            (
-                *(self._task_id, request.fingerprint, self._run_id, self._now),
-                *(self._now if has_changed else changed_at, interval_s, validators.content),
-                *(version.etag, version.last_modified, self._context(request), page),
-            ),
+        changed_at = self._now if has_changed else changed_at
+        self._seen[request.fingerprint] = (validators.content, changed_at, interval_s)
+        self._looks[request.fingerprint] = (
+            *(self._task_id, request.fingerprint, self._run_id, self._now),
+            *(changed_at, interval_s, validators.content),
+            *(version.etag, version.last_modified, self._context(request), page),
         )
 
-    def recall(self, request: Request, verdict: Close) -> Close | None:
-        """The verdict on an unchanged page with what it held; None when that is no longer known."""
-        found = row(self._connection, SQL.recall, (self._task_id, request.fingerprint))
+    def write(self) -> None:
+        """Put everything that is to be remembered into the store."""
+        self._connection.executemany(SQL.remember, [self._looks[one] for one in sorted(self._looks)])
+
+    def recalled(self, settlement: Settlement) -> Settlement:
+        """A settlement with what its unchanged page held; as it is when that is no longer known."""
+        verdict = settlement.verdict
+        if not isinstance(verdict, Close) or not verdict.is_unchanged:
+            return settlement
+        found = self._recall(settlement.lease.request, verdict)
+        return settlement if found is None else msgspec.structs.replace(settlement, verdict=found)
+
+    def _recall(self, request: Request, verdict: Close) -> Close | None:
+        found = self._held.get(request.fingerprint)
         if found is None:
             return None
         content, etag, last_modified, context, packed = found
@@ -139,6 +169,7 @@ class Memory:
             links=links,
             next_pages=next_pages,
             validators=Validators(content, version),
+            is_unchanged=False,
         )
 
     def ask_in_full(self, url_id: int, request: Request) -> None:

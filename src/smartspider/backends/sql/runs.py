@@ -26,6 +26,8 @@ from smartspider.core.tasks import TaskSpec, TaskVersion
 
 SQL = statements.load("store.sql")
 
+AT_ONCE = 5000
+"""Entries written at a time."""
 DELETED = "deleted"
 """Why a run is cancelled that is being forgotten."""
 
@@ -59,20 +61,9 @@ def create_run(
             *(encode_policies(plan), encode_knobs(plan), started_by or actor),
         ),
     )
-    memory = recrawl.open_memory(connection, run_id, plan, now)
-    spots, number = [], 1
-    for request in plan.entries:
-        host_id = hosts.find_host(connection, request.host)
-        record = children.url_record(
-            first_id(run_id) + number, run_id, host_id, request, parent_id=None, now=now
-        )
-        number += 1
-        for (url_id,) in rows(connection, children.SQL.add_url, record):
-            spots.append(Spot(url_id, host_id, -request.priority))
-            if memory is not None:
-                memory.sift([(url_id, request)])
+    spots = _add_entries(connection, run_id, plan, now)
     connection.moves.offer(run_id, spots)
-    connection.execute(SQL.seeds_added, (len(spots), number, run_id))
+    connection.execute(SQL.seeds_added, (len(spots), len(spots) + 1, run_id))
     failpoints.reach("run.created")
     subject, of = f"run:{run_id}", {"task": f"task:{pinned.task_id}", "version": pinned.number}
     audit.write(connection, now, actor, "run.created", subject, **of)
@@ -81,6 +72,23 @@ def create_run(
     told = {"task_id": str(pinned.task_id), "task": plan.name, "version": pinned.number, "total": len(spots)}
     events.write(connection, run_id, "run.created", told, now)
     return int(run_id)
+
+
+def _add_entries(connection: Connection, run_id: int, plan: Plan, now: float) -> list[Spot]:
+    """The entries as open rows, each once; where they are queued."""
+    distinct = list({request.fingerprint: request for request in reversed(plan.entries)}.values())[::-1]
+    memory = recrawl.open_memory(connection, run_id, plan, now)
+    if memory is not None:
+        distinct = [request for request, _ in memory.sift([(request, True) for request in distinct])]
+    host_ids = hosts.find_hosts(connection, (request.host for request in distinct))
+    records, spots = [], []
+    for url_id, request in enumerate(distinct, first_id(run_id) + 1):
+        host_id = host_ids[request.host]
+        records.append(children.url_record(children.NewRow(url_id, request), run_id, host_id, now))
+        spots.append(Spot(url_id, host_id, -request.priority, request.host))
+    for start in range(0, len(records), AT_ONCE):
+        connection.executemany(children.SQL.add_url, records[start : start + AT_ONCE])
+    return spots
 
 
 def _refuse_second(connection: Connection, name: str, task_id: int) -> None:
@@ -183,11 +191,15 @@ def finish_step(connection: Connection, run_id: int, now: float) -> bool:
     if has_open and not has_open[0]:
         state, reason = _ending(connection, run)
         move(connection, run, state, reason, now)
-    elif run.state == "stopping" and not run.reason.startswith(LIMIT) and run.in_flight == 0:
+    elif run.state == "stopping" and not run.reason.startswith(LIMIT) and _is_quiet(connection, run):
         move(connection, run, "stopped", run.reason, now)
     else:
         events.tell_progress(connection, run_id, now)
     return False
+
+
+def _is_quiet(connection: Connection, run: Run) -> bool:
+    return run.in_flight == 0 and connection.moves.is_counted(run.id)
 
 
 def limit_reached(connection: Connection, run_id: int, now: float) -> str:
@@ -228,7 +240,7 @@ def begin_delete(connection: Connection, run_id: int, now: float, actor: str) ->
     run = read_run(connection, run_id)
     if run.in_flight or run.state in ("running", "stopping"):
         raise NotAllowed(f"run {run_id} is {run.state}", hint="stop it first")
-    connection.execute("UPDATE run SET state = 'cancelled', reason = ? WHERE id = ?", (DELETED, run_id))
+    connection.execute(SQL.delete_begun, (DELETED, run_id))
     if run.state != "cancelled":
         events.tell_state(connection, run_id, (run.state, "cancelled", DELETED), now)
     of = {"task": f"task:{run.task_id}", "version": run.task_version, "items": run.counters.items}
@@ -245,20 +257,14 @@ def delete_step(connection: Connection, run_id: int) -> bool:
         return True
     low, high = first_id(run_id), end_id(run_id)
     for sql in (
-        "DELETE FROM item_key WHERE (scope, key) IN"
-        " (SELECT scope, key FROM item_key WHERE item_id >= ? AND item_id < ? LIMIT 9999)",
-        "DELETE FROM reject WHERE id IN (SELECT id FROM reject WHERE id >= ? AND id < ? LIMIT 999)",
-        "DELETE FROM cleaning WHERE id IN (SELECT id FROM cleaning WHERE id >= ? AND id < ? LIMIT 9999)",
-        "DELETE FROM item WHERE id IN (SELECT id FROM item WHERE id >= ? AND id < ? LIMIT 9999)",
-        "DELETE FROM attempt WHERE id IN (SELECT id FROM attempt WHERE url_id >= ? AND url_id < ? LIMIT 999)",
-        "DELETE FROM url WHERE id IN (SELECT id FROM url WHERE id >= ? AND id < ? LIMIT 9999)",
+        *(SQL.delete_keys, SQL.delete_rejects, SQL.delete_changes),
+        *(SQL.delete_items, SQL.delete_attempts, SQL.delete_urls),
     ):
         connection.execute(sql, (low, high))
         if connection.changes():
             return True
-    for table in ("lease", "visit", "send", "step_count"):
-        connection.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))  # noqa: S608 - fixed names
-    connection.execute("DELETE FROM run WHERE id = ?", (run_id,))
+    for sql in (SQL.delete_leases, SQL.delete_visits, SQL.delete_sends, SQL.delete_counts, SQL.delete_run):
+        connection.execute(sql, (run_id,))
     return False
 
 

@@ -1,4 +1,4 @@
-"""Schedules on SQLite. What takes a connection runs inside a transaction."""
+"""Schedules in SQL. What takes a connection runs inside a transaction."""
 
 from __future__ import annotations
 
@@ -198,13 +198,15 @@ class SqlScheduleStore:
         return firing
 
     def _cancel(self, connection: Connection, schedule: Schedule, due: Due) -> None:
-        for run_id in due.cancels:
-            run = runs.read_run(connection, run_id)
+        found = [
+            runs.read_run(connection, run_id) for run_id in sorted(due.cancels)
+        ]  # locked before any event
+        for run in found:
             if run.state in ("completed", "failed", "cancelled"):
                 continue
             reason = "replaced by the next run of its schedule"
             runs.set_state(
-                connection, run_id, "cancelled", reason, self._db.now(), actor=f"schedule:{schedule.id}"
+                connection, run.id, "cancelled", reason, self._db.now(), actor=f"schedule:{schedule.id}"
             )
 
     def _closing(self, run_id: int) -> Callable[[Connection], bool]:

@@ -1,4 +1,4 @@
-"""Refreshes and tickets on SQLite. The functions run inside a transaction."""
+"""Refreshes and tickets in SQL. The functions run inside a transaction."""
 
 from __future__ import annotations
 

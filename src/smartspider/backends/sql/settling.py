@@ -7,22 +7,23 @@ from typing import assert_never
 
 import msgspec
 
-from smartspider.backends.sql import events, statements
-from smartspider.backends.sql.children import ChildRows
+from smartspider.backends.sql import children, hosts, statements
+from smartspider.backends.sql.children import Asked, ChildRows
 from smartspider.backends.sql.closing import closed_event, replaces
-from smartspider.backends.sql.connection import Connection
+from smartspider.backends.sql.connection import Connection, Cursor
+from smartspider.backends.sql.counting import RunCount
+from smartspider.backends.sql.failures import Failures
 from smartspider.backends.sql.items import item_storing
-from smartspider.backends.sql.ledger_run import LedgerRun, read
+from smartspider.backends.sql.ledger_run import LedgerRun
 from smartspider.backends.sql.notes import StepNotes
 from smartspider.backends.sql.recrawl import FORGOTTEN, REMEMBERED, Memory
 from smartspider.backends.sql.sums import Sums
 from smartspider.backends.sql.trouble import HostTrouble
-from smartspider.core.events import Event, FetchRetried, GuardTripped
+from smartspider.core.events import Event, FetchRetried
 from smartspider.core.failpoints import reach
 from smartspider.core.lease import Lease
-from smartspider.core.live import PROGRESS_EVERY_S
 from smartspider.core.request import Request
-from smartspider.core.runs import ACCEPTS_PAGES, RunState
+from smartspider.core.runs import ACCEPTS_PAGES
 from smartspider.core.verdict import Close, Retry, Settlement, UrlState
 from smartspider.interfaces.ledger import SettleReport
 
@@ -37,20 +38,34 @@ def settle_run(
     now: float,
     clock_shift: float,
 ) -> SettleReport:
-    """Carry out the verdicts on one run's leases."""
-    run = read(connection, run_id)
+    """Carry out the verdicts on one run's leases. All that must be known is asked for before it is read."""
+    asked_run = connection.execute(SQL.run, (run_id,))
+    keys = [(settlement.lease.url_id,) for settlement in settlements]
+    asked_rows = connection.executemany(SQL.row_state, keys)
+    trouble = HostTrouble(connection, run_id, settlements, now)
+    asked_children = children.ask(connection, run_id, children.closes_of(settlements))
+    found = asked_run.fetchone()
+    run = LedgerRun(*found) if found else None
     if run is None or run.state not in ACCEPTS_PAGES:
         return _refuse(connection, run, settlements, now)
-    return RunSettling(connection, run, now, clock_shift).settle(settlements)
+    settling = RunSettling(connection, run, trouble, now, clock_shift)
+    settling.hear(asked_rows, asked_children)
+    return settling.settle(settlements)
 
 
 class RunSettling:
-    """Carries out verdicts for a run that takes pages. One object per run and transaction."""
+    """Carries out verdicts for a run that takes pages. One object per run and transaction.
 
-    def __init__(self, connection: Connection, run: LedgerRun, now: float, clock_shift: float) -> None:
+    Everything is decided first, in the order of the settlements; then each kind of row is written at once.
+    """
+
+    def __init__(
+        self, connection: Connection, run: LedgerRun, trouble: HostTrouble, now: float, clock_shift: float
+    ) -> None:
         self._connection = connection
         self._run = run
         self._run_id = run.run_id
+        self._trouble = trouble
         self._now = now
         self._clock_shift = clock_shift
         self._sums = Sums()
@@ -58,28 +73,34 @@ class RunSettling:
         self._stored: list[int] = []
         self._continued: list[int] = []
         self._states: dict[int, UrlState] = {}
-        self._opened_again: set[int] = set()
-        self._freed: set[int] = set()
-        self._closes: list[tuple[object, ...]] = []
+        self._hosts: dict[int, int] = {}
+        self._visits: dict[int, int] = {}
+        self._closes: dict[int, tuple[object, ...]] = {}
+        self._failures = Failures(connection, now)
+        self._forgotten: list[int] = []
+        if run.task_id is not None:
+            connection.execute(SQL.share_task, (run.task_id,))
         self._notes = StepNotes(connection, run.run_id)
         self._items = item_storing(connection, run, self._sums)
         self._memory = self._page_memory()
         self._children = ChildRows(connection, run, self._sums, now, self._memory)
-        self._guard_before = run.guard_reason(self._sums)
+        self._count = RunCount(connection, run, now)
+        trouble.is_adaptive = bool(run.adaptive)
+
+    def hear(self, asked_rows: Cursor, asked_children: Asked) -> None:
+        """Take in what was asked for beforehand."""
+        for url_id, state, host_id, visit in asked_rows:
+            self._states[url_id] = state
+            self._hosts[url_id] = host_id
+            self._visits[url_id] = visit
+        self._children.hear(asked_children)
+        self._trouble.look()
 
     def settle(self, settlements: Sequence[Settlement]) -> SettleReport:
         """All verdicts, then what follows from them for hosts and run."""
-        connection = self._connection
-        hosts: dict[int, int] = {}
-        keys = [(settlement.lease.url_id,) for settlement in settlements]
-        for url_id, state, host_id, visit in connection.executemany(SQL.row_state, keys):
-            self._states[url_id] = state
-            hosts[url_id] = host_id
-            if visit:
-                self._opened_again.add(url_id)
-        trouble = HostTrouble(connection, self._run_id, self._now, is_adaptive=bool(self._run.adaptive))
+        settlements = self._recalled(settlements)
+        self._items.look(children.closes_of(settlements))
         for settlement in settlements:
-            host_id = hosts[settlement.lease.url_id]
             verdict = settlement.verdict
             late = self._sums.late
             match verdict:
@@ -91,25 +112,50 @@ class RunSettling:
                     assert_never(verdict)
             self._sums.bytes_read += settlement.bytes_read
             self._sums.duplicate_urls += settlement.duplicate_urls
-            self._freed.add(host_id)
-            trouble.hear(host_id, settlement, is_late=self._sums.late > late)
+            host_id = self._hosts[settlement.lease.url_id]
+            self._trouble.hear(host_id, settlement, is_late=self._sums.late > late)
         reach("settle.decided")
-        connection.executemany(SQL.close, self._closes)
-        reach("settle.closed")
-        self._items.write()
-        reach("settle.items")
-        self._notes.write()
-        self._note_sends(settlements)
-        self._events += trouble.settle(self._sums)
-        for host_id in self._freed:
-            connection.moves.host_freed(host_id, self._now)
-        self._keep_sums()
-        reach("settle.counted")
+        self._write(settlements)
         sums = self._sums
         return SettleReport(
             *(sums.closed, sums.late, sums.total, sums.items),
             *(self._events, self._stored, self._continued),
         )
+
+    def _write(self, settlements: Sequence[Settlement]) -> None:
+        connection = self._connection
+        self._children.write()
+        connection.executemany(SQL.close, [self._closes[url_id] for url_id in sorted(self._closes)])
+        for url_id in self._forgotten:
+            connection.moves.forget(self._run_id, url_id)
+        reach("settle.closed")
+        self._items.write()
+        reach("settle.items")
+        self._notes.write()
+        if self._memory is not None:
+            self._memory.write()
+        self._failures.write()
+        self._note_sends(settlements)
+        self._events += self._trouble.settle(self._sums)
+        for host_id in sorted(set(self._hosts.values())):
+            connection.moves.host_freed(host_id, self._now)
+        self._count.keep(self._sums, self._events)
+        reach("settle.counted")
+
+    def _recalled(self, settlements: Sequence[Settlement]) -> Sequence[Settlement]:
+        """Unchanged pages with what they held, where that is still known; `is_unchanged` stays where not."""
+        if self._memory is None:
+            return settlements
+        self._memory.look(settlements)
+        recalled = [self._memory.recalled(settlement) for settlement in settlements]
+        again = [
+            new.verdict
+            for old, new in zip(settlements, recalled, strict=True)
+            if new is not old and isinstance(new.verdict, Close)
+        ]
+        if again:
+            self._children.hear(children.ask(self._connection, self._run_id, again))
+        return recalled
 
     def _page_memory(self) -> Memory | None:
         run = self._run
@@ -120,16 +166,14 @@ class RunSettling:
     def _close(self, settlement: Settlement, verdict: Close) -> None:
         """Close a row, unless someone was first."""
         url_id = settlement.lease.url_id
-        if self._is_of_earlier_visit(settlement.lease, verdict):
+        if verdict.state not in ("done", "redirect") and self._is_old_news(settlement.lease):
             self._sums.late += 1
+            self._connection.moves.release(settlement.lease, self._now)
             return
         is_first = replaces(verdict.state, self._states[url_id])
         if is_first and verdict.is_unchanged:
-            recalled = self._memory.recall(settlement.lease.request, verdict) if self._memory else None
-            if recalled is None:
-                self._ask_in_full(settlement)
-                return
-            verdict = recalled
+            self._ask_in_full(settlement)
+            return
         self._connection.moves.end(settlement.lease)
         if not is_first:
             self._sums.late += 1
@@ -141,14 +185,12 @@ class RunSettling:
         if is_stored:
             self._stored.append(url_id)
 
-    def _is_of_earlier_visit(self, lease: Lease, verdict: Close) -> bool:
-        """Whether a failure is old news about a row that was opened again: only who holds it now may fail it.
-
-        A page that came is welcome from everybody.
+    def _is_old_news(self, lease: Lease) -> bool:
+        """Whether a failure is of an earlier visit to a row that was opened again: only who holds it now may
+        fail it. A page that came is welcome from everybody.
         """
-        if lease.url_id not in self._opened_again or verdict.state in ("done", "redirect"):
-            return False
-        return not self._connection.moves.holds(lease)
+        visit = self._visits[lease.url_id]
+        return visit > 0 and (lease.visit < visit or not self._connection.moves.holds(lease))
 
     def _ask_in_full(self, settlement: Settlement) -> None:
         """The page did not change, but what it held is not known any more: it is asked for again, whole."""
@@ -171,9 +213,10 @@ class RunSettling:
             self._memory.remember(settlement.lease.request, source)
         if not replaces("done", self._states[target_id]):
             return False
-        is_stored = self._store_page(target_id, page, settlement, landed=landed)
-        self._connection.moves.forget(self._run_id, target_id)
-        return is_stored
+        if not self._children.is_new(landed):
+            self._forgotten.append(target_id)
+        self._children.land(landed, target_id)
+        return self._store_page(target_id, page, settlement, landed=landed)
 
     def _store_page(
         self, url_id: int, verdict: Close, settlement: Settlement, *, landed: Request | None = None
@@ -201,14 +244,11 @@ class RunSettling:
         landed: Request | None = None,
     ) -> None:
         is_failure = verdict.state in ("dead", "broken")
-        self._closes.append(
-            (
-                *(verdict.state, verdict.reason or None, verdict.status, items),
-                target_id,
-                self._now,
-                is_failure,
-                url_id,
-            )
+        self._closes[url_id] = (
+            *(verdict.state, verdict.reason or None, verdict.status, items),
+            target_id,
+            self._now,
+            url_id,
         )
         self._sums.count(self._states[url_id], -1)
         self._sums.count(verdict.state)
@@ -219,7 +259,8 @@ class RunSettling:
             self._notes.hear(url_id, verdict)
         if is_failure:
             self._run.failures_row += 1
-            self._add_attempt(settlement, verdict.status, verdict.reason)
+            self._failures.count(url_id)
+            self._failures.hear(settlement, verdict.status, verdict.reason)
         elif verdict.state != "skipped":
             self._run.failures_row = 0
         self._events.append(closed_event(landed or settlement.lease.request, verdict, settlement, items))
@@ -227,17 +268,18 @@ class RunSettling:
     def _retry(self, settlement: Settlement, verdict: Retry) -> None:
         lease = settlement.lease
         moves = self._connection.moves
-        if not moves.holds(lease):
+        if lease.visit < self._visits[lease.url_id] or not moves.holds(lease):
             self._sums.late += 1
+            moves.release(lease, self._now)
             return
         if self._states[lease.url_id] != "open":
             moves.end(lease)
             return
         moves.postpone(lease, self._now + verdict.delay_s)
-        self._add_attempt(settlement, verdict.status, verdict.reason)
+        self._failures.hear(settlement, verdict.status, verdict.reason)
         if verdict.counts:
             self._run.failures_row += 1
-            self._connection.execute(SQL.count_failure, (1, lease.url_id))
+            self._failures.count(lease.url_id)
         self._sums.retries += 1
         host, url = lease.request.host, lease.request.url
         self._events.append(
@@ -245,56 +287,18 @@ class RunSettling:
         )
         reach("settle.retried")
 
-    def _add_attempt(self, settlement: Settlement, status: int | None, reason: str) -> None:
-        url_id = settlement.lease.url_id
-        self._connection.execute(SQL.add_attempt, (url_id, self._now, status, reason, settlement.elapsed_s))
-        self._connection.execute(SQL.trim_attempts, (url_id,))
-
     def _note_sends(self, settlements: Sequence[Settlement]) -> None:
-        sends = [
-            (
-                *(
-                    self._children.host_ids[send.host],
-                    send.at - self._clock_shift,
-                    settlement.lease.token.counter,
-                ),
-                *(self._run_id, send.delay_s),
-            )
-            for settlement in settlements
-            for send in settlement.sends
-        ]
+        sends = [(settlement, send) for settlement in settlements for send in settlement.sends]
         if sends:
-            self._connection.executemany(SQL.add_send, sends)
-
-    def _keep_sums(self) -> None:
-        run, sums = self._run, self._sums
-        self._connection.execute(
-            SQL.settle_run,
-            (
-                *(run.next_url, run.next_item, run.failures_row, sums.total, sums.done, sums.redirect),
-                *(sums.missing, sums.skipped, sums.dead, sums.broken, sums.items, sums.rejected),
-                *(sums.duplicates, sums.updated, sums.duplicate_urls, sums.retries, sums.late),
-                *(sums.bytes_read, self._run_id),
-            ),
-        )
-        state: RunState = "stopping"
-        reason = run.limit_reason(sums)
-        if not reason:
-            state, reason = "paused", self._guard()
-        events.tell(self._connection, self._events, self._now)
-        if reason and run.state == "running":
-            active_s = run.active_s + (self._now - (run.resumed_at or self._now))
-            self._connection.execute(SQL.set_run_state, (state, reason, active_s, None, self._run_id))
-            events.tell_state(self._connection, self._run_id, ("running", state, reason), self._now)
-        elif self._now - run.told_at >= PROGRESS_EVERY_S:
-            events.tell_progress(self._connection, self._run_id, self._now)
-
-    def _guard(self) -> str:
-        """Why a guard pauses the run; that it would is told once, also where it only tells."""
-        reason = self._run.guard_reason(self._sums)
-        if reason and not self._guard_before:
-            self._events.append(GuardTripped(self._run_id, reason))
-        return reason if self._run.guard_pauses else ""
+            host_ids = hosts.find_hosts(self._connection, (send.host for _, send in sends))
+            records = [
+                (
+                    *(host_ids[send.host], send.at - self._clock_shift, settlement.lease.token.counter),
+                    *(self._run_id, send.delay_s),
+                )
+                for settlement, send in sends
+            ]
+            self._connection.executemany(SQL.add_send, sorted(records))
 
 
 def _refuse(
@@ -304,5 +308,5 @@ def _refuse(
     for settlement in settlements:
         connection.moves.release(settlement.lease, now)
     if run is not None:
-        connection.execute("UPDATE run SET late = late + ? WHERE id = ?", (len(settlements), run.run_id))
+        connection.execute(SQL.late, (len(settlements), run.run_id))
     return SettleReport(late=len(settlements))

@@ -40,7 +40,7 @@ def read_standing(connection: Connection, run_id: int, now: float) -> Standing:
     run = runs.read_run(connection, run_id)
     active_s, resumed_at, last = row(connection, SQL.times, (run_id,)) or (0.0, None, 0)
     is_running = run.state in ("running", "stopping")
-    lanes = lanes_of(connection, run_id) if is_running else {}
+    lanes = lanes_of(connection, run_id, now) if is_running else {}
     lately = max(now - LATELY_S, resumed_at or 0.0)  # what ended before a break says nothing about now
     longest = sorted(lanes.items(), key=lambda lane: lane[1], reverse=True)[:LONGEST]
     return Standing(
@@ -81,11 +81,16 @@ def _earlier(connection: Connection, run_id: int, last: int, moment: float) -> M
     return None if progress is None else Mark(progress[0], _told.decode(progress[1]).ended)
 
 
-def lanes_of(connection: Connection, run_id: int) -> dict[int, int]:
+def lanes_of(connection: Connection, run_id: int, now: float) -> dict[int, int]:
     """Queued requests of a run by host, of a bounded number of hosts."""
     bounds = (run_id, LANES)
-    found = rows(connection, SQL.open_lanes, bounds) + rows(connection, SQL.closed_lanes, bounds)
-    return {host_id: queued for host_id, queued in found}  # noqa: C416 - typed, unlike dict(found)
+    found: dict[int, int] = dict(
+        rows(connection, SQL.open_lanes, bounds) + rows(connection, SQL.closed_lanes, bounds)
+    )
+    for host_id, count in rows(connection, SQL.not_queued, (run_id, now)):
+        if host_id in found:
+            found[host_id] -= count
+    return {host_id: queued for host_id, queued in found.items() if queued > 0}
 
 
 def _host_queue(connection: Connection, host_id: int, queued: int) -> HostQueue:

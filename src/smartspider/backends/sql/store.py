@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 
-from smartspider.backends.sql import audit, fsck, hosts, knobs, listing, reading, retrying, runs
-from smartspider.backends.sql.connection import Connection, Database, row, rows
+from smartspider.backends.sql import audit, fsck, knobs, listing, reading, retrying, robots, runs
+from smartspider.backends.sql.connection import Connection, Database, rows
 from smartspider.core.errors import Conflict, NotAllowed
 from smartspider.core.extraction import StepCount
 from smartspider.core.ids import end_id, first_id
@@ -194,7 +194,7 @@ class SqlStore:
 
         def work(connection: Connection) -> list[UrlRecord]:
             among = [run_id] if run_id is not None else listing.named_run_ids(connection, None, None)
-            return reading.find_urls(connection, fingerprint, among)
+            return reading.find_urls(connection, fingerprint, among, self._db.now())
 
         return await self._db.read(work)
 
@@ -226,26 +226,8 @@ class SqlStore:
 
     async def get_robots(self, origin: str) -> RobotsAnswer | None:
         """What a host said about robots."""
-
-        def work(connection: Connection) -> RobotsAnswer | None:
-            found = row(connection, SQL.get_robots, (origin,))
-            return RobotsAnswer(*found) if found else None
-
-        return await self._db.read(work)
+        return await self._db.read(lambda connection: robots.get(connection, origin))
 
     async def put_robots(self, answer: RobotsAnswer, *, host: str, crawl_delay_s: float | None) -> None:
         """Keep what a host says about robots, and its Crawl-delay with its gate."""
-
-        def work(connection: Connection) -> None:
-            host_id = hosts.find_host(connection, host)
-            connection.execute(
-                SQL.put_robots,
-                (
-                    *(answer.origin, host_id, crawl_delay_s or 0.0, answer.status, answer.body),
-                    *(answer.fetched_at, answer.expires_at),
-                ),
-            )
-            connection.execute(hosts.SQL.set_crawl_delay, (host_id,))
-            connection.moves.gate_changed(host_id)
-
-        await self._db.write(work)
+        await self._db.write(lambda connection: robots.put(connection, answer, host, crawl_delay_s))

@@ -27,7 +27,7 @@ def tell(connection: Connection, record: UrlRecord, now: float) -> UrlStory:
     fingerprint, visit, is_entry, host_id, extras = found
     details = _extras.decode(extras) if extras else NO_EXTRAS
     lease = row(connection, SQL.lease, (record.id,))
-    due = row(connection, SQL.due, (record.id,))
+    due = row(connection, SQL.due, (record.id, now))
     return UrlStory(
         record=record,
         now=now,
@@ -39,16 +39,17 @@ def tell(connection: Connection, record: UrlRecord, now: float) -> UrlStory:
         due_at=due[0] if due else None,
         lease=held_request(connection, *lease) if lease else None,
         gate=gate_status(
-            connection, host_id, (_queued(connection, host_id, record.run_id), int(bool(lease)))
+            connection, host_id, (_queued(connection, host_id, record.run_id, now), int(bool(lease)))
         ),
         sends=_sends(connection, host_id, record.closed_at or now),
         items=_items(connection, record) if record.items else [],
     )
 
 
-def _queued(connection: Connection, host_id: int, run_id: int) -> int:
+def _queued(connection: Connection, host_id: int, run_id: int, now: float) -> int:
     found = row(connection, SQL.lane_queued, (host_id, run_id))
-    return int(found[0]) if found else 0
+    elsewhere: dict[int, int] = dict(rows(connection, SQL.not_queued, (run_id, now)))
+    return max(int(found[0]) - elsewhere.get(host_id, 0), 0) if found else 0
 
 
 def _sends(connection: Connection, host_id: int, moment: float) -> list[SendMark]:

@@ -1,4 +1,4 @@
-"""Tasks and their versions on SQLite. The functions run inside a transaction."""
+"""Tasks and their versions in SQL. The functions run inside a transaction."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ class SqlTaskStore:
 
     async def find_named(self, prefix: str, *, after: str = "", limit: int = 100) -> list[TaskRecord]:
         """Tasks whose names begin so, in the order of their names."""
-        first = max(prefix, after + "\0" if after else "")  # the next name there could be
+        first = max(prefix, after + "\1" if after else "")  # the next name there could be
         values = (first, prefix + chr(0x10FFFF), limit)
         return await self._db.read(
             lambda connection: [TaskRecord(*found) for found in rows(connection, SQL.named, values)]

@@ -1,4 +1,4 @@
-"""Tokens of programs on SQLite. The functions run inside a transaction."""
+"""Tokens of programs in SQL. The functions run inside a transaction."""
 
 from __future__ import annotations
 

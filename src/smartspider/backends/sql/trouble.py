@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from smartspider.backends.sql import hosts, statements
-from smartspider.backends.sql.connection import Connection, row, rows
+from smartspider.backends.sql.connection import Connection, rows
 from smartspider.backends.sql.sums import Sums
 from smartspider.core import politeness
 from smartspider.core.events import Event, HostAbandoned, HostHeld
@@ -32,26 +34,45 @@ class Standing(msgspec.Struct):
     hold_s: float = 0.0
     reason: str = ""
 
+    @property
+    def is_well(self) -> bool:
+        """A good answer changes nothing."""
+        return bool(self.has_answered) and not (self.adaptive_s or self.failures or self.openings)
+
 
 class HostTrouble:
     """Collects the news about hosts during a settle, and then acts on it once per host."""
 
-    def __init__(self, connection: Connection, run_id: int, now: float, *, is_adaptive: bool) -> None:
+    def __init__(
+        self, connection: Connection, run_id: int, settlements: Sequence[Settlement], now: float
+    ) -> None:
         self._connection = connection
         self._run_id = run_id
         self._now = now
-        self._is_adaptive = is_adaptive
         self._standings: dict[int, Standing] = {}
         self._names: dict[int, str] = {}
+        names = dict.fromkeys(settlement.lease.request.host for settlement in settlements)
+        self._asked = connection.executemany(hosts.SQL.trouble, [(name,) for name in names])
+        self._with_news = {one.lease.request.host for one in settlements if one.news is not None}
+        self.is_adaptive = False
+
+    def look(self) -> None:
+        """Take in how the hosts stand; those that may change stand still from now on."""
+        for host_id, name, *standing in self._asked:
+            self._connection.hosts.add(name, host_id)
+            self._names[host_id] = name
+            self._standings[host_id] = Standing(*standing)
+        changing = [
+            (host_id,)
+            for host_id, standing in sorted(self._standings.items())
+            if self._names[host_id] in self._with_news or not standing.is_well
+        ]
+        for host_id, _, *standing in self._connection.executemany(hosts.SQL.trouble_now, changing):
+            self._standings[host_id] = Standing(*standing)
 
     def hear(self, host_id: int, settlement: Settlement, *, is_late: bool) -> None:
         """Take in what one answer says. A late one may be the same once more, so it is not counted."""
-        standing = self._standings.get(host_id)
-        if standing is None:
-            found = row(self._connection, hosts.SQL.trouble, (host_id,))
-            assert found is not None  # noqa: S101 - host rows are never deleted
-            standing = self._standings[host_id] = Standing(*found)
-            self._names[host_id] = settlement.lease.request.host
+        standing = self._standings[host_id]
         is_skipped = isinstance(settlement.verdict, Close) and settlement.verdict.state == "skipped"
         standing.requests += not (is_late or is_skipped)
         news = settlement.news
@@ -70,7 +91,7 @@ class HostTrouble:
             standing.failures += 1
         if news.slow_down:
             standing.refusals += 1
-            if self._is_adaptive and begun_at >= standing.slowed_at:
+            if self.is_adaptive and begun_at >= standing.slowed_at:
                 self._slow_down(host_id, standing)
         if news.hold_s is not None:
             standing.hold_s = max(standing.hold_s, news.hold_s)
@@ -84,10 +105,12 @@ class HostTrouble:
     def settle(self, sums: Sums) -> list[Event]:
         """Write what changed; the holds that follow. `sums` gets the requests of hosts given up."""
         events: list[Event] = []
+        visits = [
+            (self._run_id, host_id, standing.requests, standing.refusals, self._now)
+            for host_id, standing in sorted(self._standings.items())
+        ]
+        self._connection.executemany(SQL.add_visit, visits)
         for host_id, standing in self._standings.items():
-            self._connection.execute(
-                SQL.add_visit, (self._run_id, host_id, standing.requests, standing.refusals, self._now)
-            )
             if standing.is_changed:
                 events += self._act(host_id, standing, sums)
         return events
@@ -123,7 +146,7 @@ class HostTrouble:
         """Nothing is to be had from the host in a time a run can wait: what is left of it is closed."""
         left = rows(self._connection, SQL.host_down, (self._run_id, host_id))
         self._connection.executemany(
-            SQL.close, [(state, reason, None, 0, None, self._now, 0, url_id) for (url_id,) in left]
+            SQL.close, [(state, reason, None, 0, None, self._now, url_id) for (url_id,) in left]
         )
         self._connection.moves.forget_host(self._run_id, host_id, [url_id for (url_id,) in left])
         for _ in left:
@@ -133,7 +156,7 @@ class HostTrouble:
 
 def _recover(standing: Standing) -> None:
     """A good answer: the host is well, and slowly trusted again."""
-    if standing.adaptive_s or standing.failures or standing.openings or not standing.has_answered:
+    if not standing.is_well:
         standing.adaptive_s = politeness.recovered(standing.adaptive_s)
         standing.failures = standing.openings = 0
         standing.has_answered = 1

@@ -1,4 +1,4 @@
-"""Users, their sessions, and the tokens of programs on SQLite."""
+"""Users, their sessions, and the tokens of programs in SQL."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from smartspider.backends.sql import audit, statements
 from smartspider.backends.sql.connection import Connection, Database, row, rows
 from smartspider.core.workers import WorkerRecord
-from smartspider.interfaces.worker_registry import Beat
+from smartspider.interfaces.worker_registry import Beat, Orders
 
 SQL = statements.load("workers.sql")
 
@@ -26,17 +26,18 @@ class SqlWorkerRegistry:
         self._db = database
         self._is_alive = is_alive
 
-    async def beat(self, worker_id: int, beat: Beat) -> bool:
-        """Keep it, if it tells anything new; whether the worker should leave. One that is gone should."""
+    async def beat(self, worker_id: int, beat: Beat) -> Orders:
+        """Keep it, if it tells anything new; what the worker should do."""
         found = await self._db.read(lambda connection: row(connection, SQL.beaten, (worker_id,)))
         if found is None:
-            return True
+            return Orders(is_unknown=True)
         slots, cpu_s, memory, seen_at, is_draining = found
-        is_news = slots != beat.slots or beat.cpu_s - cpu_s >= NEW_CPU_S or self._db.now() - seen_at >= KEEP_S
+        own = slots if beat.slots is None else beat.slots
+        is_news = slots != own or beat.cpu_s - cpu_s >= NEW_CPU_S or self._db.now() - seen_at >= KEEP_S
         if is_news or abs(memory - beat.memory) >= NEW_MEMORY:
             values = (beat.slots, beat.cpu_s, beat.memory, self._db.now(), worker_id)
             await self._db.write(lambda connection: connection.execute(SQL.beat, values))
-        return bool(is_draining)
+        return Orders(own, bool(is_draining))
 
     async def find(self) -> list[WorkerRecord]:
         """All workers, in the order they joined."""
@@ -51,6 +52,18 @@ class SqlWorkerRegistry:
                 now = self._db.now()
                 audit.write(connection, now, actor, "node.drained", f"node:{node}", workers=asked)
             return len(asked)
+
+        return await self._db.write(work)
+
+    async def tune(self, node: str, slots: int, *, worker_id: int | None = None, actor: str) -> int:
+        """Have workers of a node, or one of them, hold so many requests at most."""
+
+        def work(connection: Connection) -> int:
+            turned = [name for (name,) in rows(connection, SQL.tune, (node, worker_id, slots))]
+            if turned:
+                now, subject = self._db.now(), f"node:{node}"
+                audit.write(connection, now, actor, "node.tuned", subject, workers=turned, slots=slots)
+            return len(turned)
 
         return await self._db.write(work)
 

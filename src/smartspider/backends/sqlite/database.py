@@ -12,6 +12,7 @@ from typing import TypeVar
 import apsw
 
 from smartspider.backends.sql.connection import Connection
+from smartspider.backends.sql.known_hosts import KnownHosts
 from smartspider.backends.sqlite import times
 from smartspider.backends.sqlite.moves import SqliteMoves
 from smartspider.core.errors import StoreUnavailable
@@ -37,6 +38,7 @@ class SqliteConnection:
         self.executemany = connection.executemany
         self.changes = connection.changes
         self.moves = SqliteMoves(self)
+        self.hosts = KnownHosts()
 
 
 class Database:
@@ -74,6 +76,7 @@ class Database:
         """Run `work` on one consistent snapshot."""
         with translated(self.folder):
             self._connection.execute("BEGIN")
+            self._seen.hosts.begin()
             try:
                 return work(self._seen)
             finally:
@@ -100,8 +103,10 @@ class Database:
 
     def _finish(self, work: Callable[[Connection], T]) -> T:
         try:
+            self._seen.hosts.begin()
             result = work(self._seen)
             self._connection.execute("COMMIT")
+            self._seen.hosts.commit()
         except BaseException:
             self._roll_back()
             raise

@@ -188,6 +188,16 @@ class SqliteFrontier:
 
         await self._db.write(work)
 
+    async def slow_host(self, host: str, delay_s: float) -> None:
+        """Have the slots of a host at least so far apart."""
+
+        def work(connection: Connection) -> None:
+            host_id = hosts.find_host(connection, host)
+            connection.execute(hosts.SQL.slow, (delay_s, host_id))
+            gates.reopen_lanes(connection, host_id, self._db.now())
+
+        await self._db.write(work)
+
     def _lives(self, worker_id: int) -> bool:
         return worker_id in self._locks or is_alive(worker_lock(self._db.folder, worker_id))
 

@@ -33,6 +33,11 @@ class SqliteMoves:
         """Whether a lease is the one that holds its row."""
         return row(self._connection, SQL.holds, (lease.url_id, lease.token.counter)) is not None
 
+    def ending(self, run_id: int) -> int:
+        """None: they have ended."""
+        del run_id
+        return 0
+
     def end(self, lease: Lease) -> None:
         """Drop the lease; when it is another one by now, or none, the row may be anywhere."""
         dropped = rows(self._connection, SQL.drop_lease, (lease.url_id,))
@@ -90,3 +95,8 @@ class SqliteMoves:
         """Forget lanes and what comes back later."""
         for statement in (SQL.empty_lanes, SQL.drop_lanes, SQL.drop_laters):
             self._connection.execute(statement, (run_id,))
+
+    def is_counted(self, run_id: int) -> bool:
+        """Leases are rows of the same file."""
+        del run_id
+        return True

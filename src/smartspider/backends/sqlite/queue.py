@@ -163,7 +163,7 @@ def _hand_out(
     records = []
     for head, window in zip(heads, windows, strict=True):
         counter += 1
-        url_id, _, host_id, attempts, returns, *request = head
+        url_id, _, host_id, attempts, returns, visit, *request = head
         ends_at = max(deadline, window.not_before + LEASE_S)
         records.append((url_id, counter, run_id, host_id, hand.worker_id, ends_at, is_alone))
         hand.leases.append(
@@ -177,6 +177,7 @@ def _hand_out(
                 attempts=attempts,
                 returns=returns,
                 is_alone=is_alone,
+                visit=visit,
             )
         )
     connection.executemany(SQL.add_lease, records)

@@ -38,6 +38,7 @@ pytest.register_assert_rewrite(
             "leadership",
             "notices",
             "schedules",
+            "seen",
         )
     )
 )
@@ -55,6 +56,7 @@ from smartspider.testing.contracts.metrics import MetricStoreContract  # noqa: E
 from smartspider.testing.contracts.notices import NoticeStoreContract  # noqa: E402 - as above
 from smartspider.testing.contracts.results import ResultStoreContract  # noqa: E402 - as above
 from smartspider.testing.contracts.schedules import ScheduleStoreContract  # noqa: E402 - as above
+from smartspider.testing.contracts.seen import ExactSeenContract, SeenContract  # noqa: E402 - as above
 from smartspider.testing.contracts.store import StoreContract  # noqa: E402 - as above
 from smartspider.testing.contracts.tasks import TaskStoreContract  # noqa: E402 - as above
 from smartspider.testing.contracts.users import UserStoreContract  # noqa: E402 - as above
@@ -64,6 +66,7 @@ __all__ = [
     "AnswerStoreContract",
     "AuditLogContract",
     "EventFeedContract",
+    "ExactSeenContract",
     "FrontierContract",
     "Ground",
     "InsightContract",
@@ -74,6 +77,7 @@ __all__ = [
     "NoticeStoreContract",
     "ResultStoreContract",
     "ScheduleStoreContract",
+    "SeenContract",
     "StoreContract",
     "TaskStoreContract",
     "UserStoreContract",

@@ -67,12 +67,18 @@ class AuditLogContract(OnGround):
 
     async def test_texts_of_all_kinds_come_back_as_they_were(self, ground: Ground) -> None:
         """Audit log 1."""
-        texts = ["", "über", "任务", "a\x00b", 'quo"te', "0", "1e5", " "]
+        texts = ["", "über", "任务", 'quo"te', "back\\slash", "0", "1e5", " "]
         for text in texts:
             await ground.audit.append(text, text, text, {"text": text, "n": 1.5, "none": None})
         assert await told(ground) == [
             (text, text, text, {"text": text, "n": 1.5, "none": None}) for text in texts
         ]
+
+    async def test_a_zero_byte_is_kept_as_a_sign_for_it(self, ground: Ground) -> None:
+        """Audit log 1, 4: not every database keeps it in a text; the detail is kept as it is."""
+        await ground.audit.append("a\0b", "c\0d", "e\0f", {"text": "g\0h"})
+        assert await told(ground) == [("a\ufffdb", "c\ufffdd", "e\ufffdf", {"text": "g\0h"})]
+        assert len(await ground.audit.entries(AuditFilter(subject="e\0f"))) == 1
 
     async def test_entries_are_listed_newest_first_by_a_cursor(self, ground: Ground) -> None:
         """Audit log 4: new ones on the way neither skip nor repeat another."""

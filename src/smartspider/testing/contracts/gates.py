@@ -238,6 +238,18 @@ class GateContract(OnGround):
         await ground.frontier.resume_host(HOST)
         assert len(await take(ground, worker, run)) == 3
 
+    async def test_the_delay_of_an_operator_counts_for_all_runs(self, ground: Ground) -> None:
+        """Frontier 9, rule 16: at once, also after everything was opened again, until it is taken back."""
+        run, other = await begin(ground, *urls(9)), await begin(ground, *urls(9), delay_s=1.0)
+        await ground.frontier.slow_host(HOST, 20.0)
+        await ground.reopen()
+        worker = await ground.frontier.join(WorkerCard("w"))
+        assert (await take_one(ground, worker, run)).window.delay_s == 20.0
+        await ground.clock.advance(19.0)
+        assert await take(ground, worker, run, other) == []
+        await ground.frontier.slow_host(HOST, 0.0)
+        assert (await take_one(ground, worker, other)).window.delay_s == 1.0
+
     async def test_a_host_is_its_name_without_the_port(self, ground: Ground) -> None:
         """Rule 19: two ports of one host share its gate."""
         run = await begin(ground, url("x", host=f"{HOST}:8001"), url("x", host=f"{HOST}:8002"), per_host=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smartspider.core.workers import WorkerCard
-from smartspider.interfaces.worker_registry import Beat
+from smartspider.interfaces.worker_registry import Beat, Orders
 from smartspider.testing.contracts.acts import begin, take, urls
 from smartspider.testing.contracts.ground import Ground, OnGround
 
@@ -63,7 +63,7 @@ class WorkerRegistryContract(OnGround):
         """Worker registry 2."""
         worker = await ground.frontier.join(CARD)
         await ground.clock.advance(2.0)
-        assert not await ground.workers.beat(worker, Beat(8, 1.5, 50_000_000))
+        assert await ground.workers.beat(worker, Beat(8, 1.5, 50_000_000)) == Orders(8)
         (record,) = await ground.workers.find()
         assert (record.slots, record.cpu_s, record.memory) == (8, 1.5, 50_000_000)
         assert record.seen_at == ground.clock.now()
@@ -85,7 +85,7 @@ class WorkerRegistryContract(OnGround):
         ]
         beat = Beat(16, 0.0, 0)
         assert await ground.workers.drain("box", worker_id=two, actor="ann") == 1
-        heard = [await ground.workers.beat(worker, beat) for worker in (one, two, far)]
+        heard = [(await ground.workers.beat(worker, beat)).is_draining for worker in (one, two, far)]
         assert heard == [False, True, False]
         assert await ground.workers.drain("box", actor="ann") == 1
         assert [record.is_draining for record in await ground.workers.find()] == [True, True, False]
@@ -102,9 +102,28 @@ class WorkerRegistryContract(OnGround):
         assert (entry.actor, entry.action, entry.subject) == ("ann", "node.drained", "node:box")
         assert b"worker 1" in entry.detail
 
-    async def test_a_worker_that_was_taken_for_dead_is_asked_to_leave(self, ground: Ground) -> None:
-        """Worker registry 2: nobody knows it any more."""
+    async def test_a_worker_that_was_taken_for_dead_hears_that_nobody_knows_it(self, ground: Ground) -> None:
+        """Worker registry 2."""
         worker = await ground.frontier.join(CARD)
         await ground.lose(worker)
         await ground.frontier.reclaim()
-        assert await ground.workers.beat(worker, Beat(16, 0.0, 0))
+        assert (await ground.workers.beat(worker, Beat(16, 0.0, 0))).is_unknown
+
+    async def test_a_worker_that_was_given_other_slots_hears_it_with_its_next_beat(
+        self, ground: Ground
+    ) -> None:
+        """Worker registry 2 and 3: all of a node, or one of them; who has slots of his own says so."""
+        one, two, far = [
+            await ground.frontier.join(WorkerCard(name, node, slots=16))
+            for name, node in (("one", "box"), ("two", "box"), ("far", "elsewhere"))
+        ]
+        beat = Beat(None, 0.0, 0)
+        assert await ground.workers.tune("box", 4, worker_id=two, actor="ann") == 1
+        assert [(await ground.workers.beat(worker, beat)).slots for worker in (one, two, far)] == [16, 4, 16]
+        assert await ground.workers.tune("box", 7, actor="ann") == 2
+        assert [(await ground.workers.beat(worker, beat)).slots for worker in (one, two, far)] == [7, 7, 16]
+        assert [record.slots for record in await ground.workers.find()] == [7, 7, 16]
+        assert (await ground.workers.beat(far, Beat(3, 0.0, 0))).slots == 3
+        entry = max(await ground.audit.entries(), key=lambda entry: entry.id)
+        assert (entry.actor, entry.action, entry.subject) == ("ann", "node.tuned", "node:box")
+        assert await ground.workers.tune("nowhere", 7, actor="ann") == 0

@@ -1,11 +1,143 @@
 -- add_lane: a run stands at a host
 INSERT INTO lane (run_id, host_id) VALUES (?, ?) ON CONFLICT DO NOTHING
 
+-- add_lane__many: a run stands at hosts
+INSERT INTO lane (run_id, host_id) SELECT * FROM unnest(?::bigint[], ?::bigint[]) ON CONFLICT DO NOTHING
+
 -- drop_lanes: a run stands nowhere any more
 DELETE FROM lane WHERE run_id = ?
 
 -- postpone: a request comes back at a time
 UPDATE url SET due_at = ? WHERE id = ?
 
+-- postpone__many: requests come back at their times
+UPDATE url SET due_at = later.due_at FROM unnest(?::float8[], ?::bigint[]) AS later (due_at, id)
+WHERE url.id = later.id
+
 -- hosts: gates as the store has them
 SELECT id, name, domain, robots_s, adaptive_s, operator_s, held_until, openings FROM host WHERE id = ANY (?)
+
+-- requests: open rows as leases need them; `coalesce` keeps it to the key of the table
+SELECT u.id, u.attempts, u.returns, u.visit, u.url, u.fingerprint, u.page, u.priority, u.depth, u.is_entry, u.extras, p.url
+FROM url u JOIN run r ON r.id = u.run_id LEFT JOIN url p ON p.id = u.parent_id
+WHERE u.id = ANY (?) AND coalesce(u.state, '') = 'open' AND r.state NOT IN ('completed', 'failed', 'cancelled')
+
+-- places: where open rows belong
+SELECT u.id, h.name, -u.priority, coalesce(u.due_at, 0), u.returns
+FROM url u JOIN run r ON r.id = u.run_id JOIN host h ON h.id = u.host_id
+WHERE u.id = ANY (?) AND coalesce(u.state, '') = 'open' AND r.state NOT IN ('completed', 'failed', 'cancelled') ORDER BY u.id
+
+-- open_children: where the open rows belong that closed ones led to, themselves or by a redirect
+SELECT u.id, h.name, -u.priority, coalesce(u.due_at, 0), u.returns
+FROM url u JOIN run r ON r.id = u.run_id JOIN host h ON h.id = u.host_id
+WHERE u.parent_id = ANY (ARRAY(SELECT id FROM url WHERE id = ANY (?1) AND state <> 'open'
+                               UNION SELECT target_id FROM url WHERE id = ANY (?1) AND target_id IS NOT NULL))
+  AND u.state = 'open' AND r.state NOT IN ('completed', 'failed', 'cancelled') ORDER BY u.id
+
+-- places_after: the same for all rows of a run, by cursor
+SELECT u.id, h.name, -u.priority, coalesce(u.due_at, 0), u.returns
+FROM (SELECT id, host_id, priority, due_at, returns FROM url
+      WHERE run_id = ?1 AND state = 'open' AND id > ?2 ORDER BY id LIMIT ?3) u
+JOIN host h ON h.id = u.host_id
+WHERE EXISTS (SELECT 1 FROM run WHERE id = ?1 AND state NOT IN ('completed', 'failed', 'cancelled')) ORDER BY u.id
+
+-- head: the best rows of a lane that may be handed out now
+SELECT id, -priority, coalesce(due_at, 0), returns FROM url
+WHERE run_id = ?1 AND host_id = (SELECT id FROM host WHERE name = ?2) AND state = 'open'
+  AND (due_at IS NULL OR due_at <= ?3)
+  AND EXISTS (SELECT 1 FROM run WHERE id = ?1 AND state NOT IN ('completed', 'failed', 'cancelled'))
+ORDER BY priority DESC, id LIMIT ?4
+
+-- head_later: those that come back first
+SELECT id, -priority, due_at, returns FROM url
+WHERE run_id = ?1 AND host_id = (SELECT id FROM host WHERE name = ?2) AND state = 'open' AND due_at > ?3
+  AND EXISTS (SELECT 1 FROM run WHERE id = ?1 AND state NOT IN ('completed', 'failed', 'cancelled'))
+ORDER BY due_at LIMIT ?4
+
+-- lanes: hosts that a run has open rows for
+SELECT h.name FROM lane l JOIN host h ON h.id = l.host_id
+WHERE l.run_id = ?1 AND EXISTS (SELECT 1 FROM url WHERE run_id = ?1 AND host_id = l.host_id AND state = 'open')
+  AND EXISTS (SELECT 1 FROM run WHERE id = ?1 AND state NOT IN ('completed', 'failed', 'cancelled'))
+ORDER BY h.name
+
+-- controls: runs that are not over
+SELECT id, state, weight, concurrency, delay_s, per_host, per_domain FROM run
+WHERE state NOT IN ('completed', 'failed', 'cancelled') ORDER BY id
+
+-- telling_hosts: gates with anything to say, by cursor
+SELECT name, domain, robots_s, adaptive_s, operator_s, held_until, openings FROM host
+WHERE name > ?1 AND (robots_s > 0 OR adaptive_s > 0 OR operator_s > 0 OR held_until > 0 OR openings > 0)
+ORDER BY name LIMIT ?2
+
+-- host_row: the gate of a host
+SELECT name, domain, robots_s, adaptive_s, operator_s, held_until, openings FROM host WHERE id = ?
+
+-- lock_runs: nobody else changes these runs
+SELECT id FROM run WHERE id = ANY (?) ORDER BY id FOR NO KEY UPDATE
+
+-- count_returns: requests came back with their workers lost
+UPDATE url SET returns = returns + 1, lone_returns = lone_returns + back.is_alone
+FROM unnest(?::bigint[], ?::bigint[]) AS back (id, is_alone)
+WHERE url.id = back.id
+RETURNING url.id, url.run_id, returns, lone_returns, state
+
+-- bury: requests that cost too many workers
+UPDATE url SET state = 'dead', reason = ?, closed_at = ? WHERE id = ANY (?)
+
+-- buried: keep the sum
+UPDATE run SET dead = dead + ?, untold = 1 WHERE id = ?
+
+-- returned: keep the sum
+UPDATE run SET returns = returns + ?, untold = 1 WHERE id = ?
+
+-- keep_loads: what the frontier holds of runs, each counted in a state that it is still in
+INSERT INTO load (run_id, leased, queued, waiting, at)
+SELECT counted.run_id, counted.leased, counted.queued, counted.waiting, ?
+FROM unnest(?::bigint[], ?::text[], ?::bigint[], ?::bigint[], ?::bigint[])
+    AS counted (run_id, state, leased, queued, waiting)
+JOIN run ON run.id = counted.run_id AND run.state = counted.state
+ORDER BY counted.run_id FOR SHARE OF run
+ON CONFLICT (run_id) DO UPDATE SET leased = excluded.leased, queued = excluded.queued, waiting = excluded.waiting,
+    at = excluded.at
+
+-- drop_load: nothing of a run is held any more that counts
+DELETE FROM load WHERE run_id = ?
+
+-- uncounted: of a run that is to stop something may be leased until the keeper has counted again
+INSERT INTO load (run_id, leased, queued, waiting, at)
+SELECT id, 0, 0, 0, 0 FROM run WHERE id = ? AND state = 'stopping' ON CONFLICT (run_id) DO UPDATE SET at = 0
+
+-- is_counted: whether it has
+SELECT at > 0 FROM load WHERE run_id = ?
+
+-- add_worker: a worker comes
+INSERT INTO worker (name, node, pid, version, slots, joined_at, seen_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) RETURNING id
+
+-- leave: a worker is gone in good order
+UPDATE worker SET gone_at = ? WHERE id = ? AND gone_at IS NULL
+
+-- gone: workers that left or fell silent
+SELECT id, name, gone_at, is_lost FROM worker WHERE gone_at IS NOT NULL OR seen_at < ?
+
+-- give_up: those that fell silent just now
+UPDATE worker SET gone_at = ?, is_lost = 1 WHERE gone_at IS NULL AND seen_at < ?
+
+-- forget_workers: nothing of theirs can be out any more
+DELETE FROM worker WHERE gone_at < ?
+
+-- names: of workers, and whether they left in good order
+SELECT id, name, gone_at IS NOT NULL AND is_lost = 0 FROM worker WHERE id = ANY (?)
+
+-- unmirror: what a worker holds no more
+DELETE FROM lease WHERE worker_id = ? AND url_id <> ALL (?)
+
+-- mirror: what a worker holds
+INSERT INTO lease (url_id, token, run_id, host_id, worker_id, deadline_at, is_alone)
+SELECT url.id, held.token, url.run_id, url.host_id, ?::bigint, held.deadline_at, held.is_alone
+FROM unnest(?::bigint[], ?::bigint[], ?::float8[], ?::bigint[]) AS held (id, token, deadline_at, is_alone)
+JOIN url ON url.id = held.id ORDER BY url.id
+ON CONFLICT (url_id) DO UPDATE SET token = excluded.token, worker_id = excluded.worker_id,
+    deadline_at = excluded.deadline_at, is_alone = excluded.is_alone
+
+-- unmirror_gone: what nobody holds any more
+DELETE FROM lease WHERE worker_id NOT IN (SELECT id FROM worker WHERE gone_at IS NULL)

@@ -1,5 +1,5 @@
--- head: the newest entry
-SELECT last, hash FROM audit_head
+-- head: the newest entry, and its moment
+SELECT last, hash, coalesce((SELECT at FROM audit WHERE id = last), 0) FROM audit_head
 
 -- set_head: from now on this is the newest entry
 UPDATE audit_head SET last = ?, hash = ?

@@ -5,7 +5,7 @@ UPDATE run SET next_event = next_event + 1 WHERE id = ? RETURNING next_event - 1
 INSERT INTO event (run_id, number, at, name, data) VALUES (?, ?, ?, ?, ?)
 
 -- progress: how far a run is, where anything changed since that was last told, and not too soon after that
-UPDATE run SET told_at = ?2, untold = 0, next_event = next_event + 1 WHERE id = ?1 AND untold AND told_at <= ?3
+UPDATE run SET told_at = ?2, untold = 0, next_event = next_event + 1 WHERE id = ?1 AND untold <> 0 AND told_at <= ?3
 RETURNING next_event - 1, state, (SELECT count(*) FROM lease WHERE run_id = ?1),
           total, done, redirect, missing, skipped, dead, broken, items, rejected, duplicates, updated, duplicate_urls,
           retries, returns, late, bytes_read

@@ -1,5 +1,5 @@
 -- find_host: id of a host
-SELECT id FROM host WHERE name = ?
+SELECT id, name FROM host WHERE name = ?
 
 -- add_host: a host seen for the first time
 INSERT INTO host (name, domain) VALUES (?, ?) ON CONFLICT DO NOTHING
@@ -32,6 +32,9 @@ WHERE id = ?3
 -- resume: lift a hold and forget what made the host slow
 UPDATE host SET held_until = 0, hold_reason = '', adaptive_s = 0, failures = 0, openings = 0 WHERE id = ?
 
+-- slow: the delay that an operator asks for
+UPDATE host SET operator_s = ? WHERE id = ?
+
 -- close_lanes: all lanes of a host wait until then
 UPDATE lane SET wake_at = ? WHERE host_id = ?
 
@@ -39,7 +42,10 @@ UPDATE lane SET wake_at = ? WHERE host_id = ?
 UPDATE lane SET wake_at = NULL WHERE host_id IN (SELECT id FROM host WHERE domain = ? AND id <> ?)
 
 -- trouble: what a host's answers led to
-SELECT adaptive_s, failures, openings, held_until, slowed_at, has_answered FROM host WHERE id = ?
+SELECT id, name, adaptive_s, failures, openings, held_until, slowed_at, has_answered FROM host WHERE name = ?
+
+-- trouble_now: the same of one that will change, and nobody else changes it meanwhile
+SELECT id, name, adaptive_s, failures, openings, held_until, slowed_at, has_answered FROM host WHERE id = ?
 
 -- set_trouble: keep what a host's answers led to
 UPDATE host SET adaptive_s = ?, failures = ?, openings = ?, slowed_at = ?, has_answered = ? WHERE id = ?

@@ -27,6 +27,9 @@ SELECT host_id, queued FROM lane WHERE run_id = ?1 AND queued > 0 AND wake_at IS
 -- closed_lanes: hosts that a run waits for
 SELECT host_id, queued FROM lane WHERE run_id = ?1 AND queued > 0 AND wake_at IS NOT NULL LIMIT ?2
 
+-- not_queued: what of a run's open requests for hosts is not queued; nothing where queues are counted
+SELECT 0, 0 WHERE ?1 < 0 AND ?2 < 0
+
 -- leased_hosts: hosts at which a run has something in flight
 SELECT host_id, count(*) FROM (SELECT host_id FROM lease WHERE run_id = ? LIMIT 1000) GROUP BY host_id
 
@@ -34,19 +37,19 @@ SELECT host_id, count(*) FROM (SELECT host_id FROM lease WHERE run_id = ? LIMIT 
 SELECT name, held_until, hold_reason FROM host WHERE id = ?
 
 -- waiting: requests that come back later
-SELECT count(*) FROM (SELECT 1 FROM later WHERE run_id = ? LIMIT 1000)
+SELECT count(*) FROM (SELECT 1 FROM later WHERE run_id = ?1 AND due_at > ?2 LIMIT 1000)
 
 -- later_hosts: hosts of those that come back first
-SELECT DISTINCT u.host_id FROM (SELECT url_id FROM later WHERE run_id = ? ORDER BY due_at LIMIT 50)
+SELECT DISTINCT u.host_id FROM (SELECT url_id FROM later WHERE run_id = ?1 AND due_at > ?2 ORDER BY due_at LIMIT 50)
 JOIN url u ON u.id = url_id
 
 -- failing: where those that come back first go to, and what went wrong the last time
 SELECT h.name, (SELECT a.reason FROM attempt a WHERE a.url_id = u.id ORDER BY a.id DESC LIMIT 1)
-FROM (SELECT url_id FROM later WHERE run_id = ? ORDER BY due_at LIMIT 50)
+FROM (SELECT url_id FROM later WHERE run_id = ?1 AND due_at > ?2 ORDER BY due_at LIMIT 50)
 JOIN url u ON u.id = url_id JOIN host h ON h.id = u.host_id
 
 -- next_due: when the first of them does
-SELECT min(due_at) FROM later WHERE run_id = ?
+SELECT min(due_at) FROM later WHERE run_id = ?1 AND due_at > ?2
 
 -- leases: what was handed out first, among the first thousand
 SELECT url_id, host_id, worker_id, deadline_at, token FROM (SELECT * FROM lease WHERE run_id = ? LIMIT 1000)
@@ -75,7 +78,7 @@ SELECT DISTINCT fingerprint FROM url WHERE run_id = ?1 AND url = ?2 AND extras I
 SELECT fingerprint, visit, is_entry, host_id, extras FROM url WHERE id = ?
 
 -- due: when a request comes back
-SELECT due_at FROM later WHERE url_id = ?
+SELECT due_at FROM later WHERE url_id = ?1 AND due_at > ?2
 
 -- sends_before: what left for a host up to a moment, newest first
 SELECT at, run_id, delay_s FROM send WHERE host_id = ?1 AND at <= ?2 ORDER BY at DESC LIMIT ?3

@@ -1,6 +1,9 @@
 -- current: the newest term
 SELECT owner, epoch, until FROM leader
 
+-- contested: the same, for who would lead
+SELECT owner, epoch, until FROM leader LIMIT 1
+
 -- take: a new term
 UPDATE leader SET owner = ?, epoch = epoch + 1, until = ? RETURNING epoch
 

@@ -8,15 +8,17 @@ FROM run WHERE id = ?
 SELECT id, state, host_id, visit FROM url WHERE id = ?
 
 -- close: a request is over
-UPDATE url SET state = ?, reason = ?, status = ?, items = ?, target_id = ?, closed_at = ?, attempts = attempts + ?
-WHERE id = ?
+UPDATE url SET state = ?, reason = ?, status = ?, items = ?, target_id = ?, closed_at = ? WHERE id = ?
 
--- add_url: a request nobody knew; known ones are left alone
+-- add_url: a request that nobody knew
 INSERT INTO url (id, run_id, fingerprint, host_id, url, page, priority, depth, is_entry, parent_id, extras, found_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run_id, fingerprint) DO NOTHING RETURNING id
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- known: whether there is a row of a request
+SELECT fingerprint FROM url WHERE run_id = ?1 AND fingerprint = ?2
 
 -- find_url: the row of a request
-SELECT id, state, host_id FROM url WHERE run_id = ? AND fingerprint = ?
+SELECT fingerprint, id, state, host_id FROM url WHERE run_id = ? AND fingerprint = ?
 
 -- add_item: a record of a page
 INSERT INTO item (id, url_id, data) VALUES (?, ?, ?)
@@ -32,7 +34,7 @@ ON CONFLICT (scope, key) DO UPDATE SET item_id = excluded.item_id
 DELETE FROM item_key WHERE item_id = ?
 
 -- get_item: a stored item
-SELECT url_id, data FROM item WHERE id = ?
+SELECT id, url_id, data FROM item WHERE id = ?
 
 -- set_item: a later duplicate changed an item
 UPDATE item SET data = ? WHERE id = ?
@@ -40,8 +42,8 @@ UPDATE item SET data = ? WHERE id = ?
 -- drop_item: a later duplicate replaced an item
 DELETE FROM item WHERE id = ?
 
--- gave_less: an item of a page was replaced
-UPDATE url SET items = items - 1 WHERE id = ?
+-- gave_less: items of a page were replaced
+UPDATE url SET items = items - ? WHERE id = ?
 
 -- last_reject: the greatest id of a run's rejects
 SELECT max(id) FROM reject WHERE id < ?
@@ -57,10 +59,17 @@ INSERT INTO cleaning (id, url_id, item, step, field, before, after) VALUES (?, ?
 
 -- add_count: what a step did
 INSERT INTO step_count (run_id, step, seen, changed, emptied, rejected) VALUES (?, ?, ?, ?, ?, ?)
-ON CONFLICT (run_id, step) DO UPDATE SET seen = seen + excluded.seen, changed = changed + excluded.changed,
-    emptied = emptied + excluded.emptied, rejected = rejected + excluded.rejected
+ON CONFLICT (run_id, step) DO UPDATE SET seen = step_count.seen + excluded.seen,
+    changed = step_count.changed + excluded.changed, emptied = step_count.emptied + excluded.emptied,
+    rejected = step_count.rejected + excluded.rejected
 
--- count_failure: a fetch failed
+-- share_task: what runs of a task compare with each other stands still
+SELECT ?
+
+-- late: settlements that added nothing
+UPDATE run SET late = late + ? WHERE id = ?
+
+-- count_failure: fetches failed
 UPDATE url SET attempts = attempts + ? WHERE id = ?
 
 -- add_attempt: keep what went wrong
@@ -74,7 +83,8 @@ INSERT INTO send (host_id, at, token, run_id, delay_s) VALUES (?, ?, ?, ?, ?) ON
 
 -- add_visit: how a run treated a host
 INSERT INTO visit (run_id, host_id, requests, refusals, first_at, last_at) VALUES (?1, ?2, ?3, ?4, ?5, ?5)
-ON CONFLICT DO UPDATE SET requests = requests + ?3, refusals = refusals + ?4, last_at = ?5
+ON CONFLICT (run_id, host_id) DO UPDATE SET requests = visit.requests + excluded.requests,
+    refusals = visit.refusals + excluded.refusals, last_at = excluded.last_at
 
 -- urls_of_host: how many requests a run knows for a host
 SELECT count(*) FROM url WHERE run_id = ? AND host_id = ?

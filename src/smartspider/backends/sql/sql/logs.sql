@@ -1,12 +1,13 @@
--- add: a line
+-- add: a line, and what it is found by
 INSERT INTO log (at, level, event, task_id, run_id, worker, host, url, error, text, fields)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO log_words (rowid, words) VALUES (last_insert_rowid(), ?)
 
--- mark: what it is found by
-INSERT INTO log_words (rowid, words) VALUES (?, ?)
+-- task_of: the task of a run, which stays as long as lines are added
+SELECT id, task_id FROM run WHERE id = ?
 
--- task_of: the task of a run
-SELECT task_id FROM run WHERE id = ?
+-- hold_run: nobody adds lines of a run
+SELECT 1 FROM run WHERE id = ?
 
 -- grow: so many bytes more
 UPDATE log_size SET bytes = max(bytes + ?, 0)
@@ -24,7 +25,7 @@ SELECT seq FROM sqlite_sequence WHERE name = 'log'
 SELECT id, at FROM log WHERE id >= ? ORDER BY id LIMIT 1
 
 -- marked: lines of an interval that have marks; more conditions may follow
-SELECT log.id, log.at, log.level, log.event, log.text, log.worker, log.task_id, log.run_id, log.host, log.url,
+SELECT log_words.rowid, log.at, log.level, log.event, log.text, log.worker, log.task_id, log.run_id, log.host, log.url,
        log.error, log.fields
 FROM log_words CROSS JOIN log ON log.id = log_words.rowid
 WHERE log_words.rowid > ? AND log_words.rowid < ? AND log_words MATCH ?
@@ -46,8 +47,6 @@ SELECT log.id, octet_length(log.text), octet_length(log.fields), octet_length(lo
 FROM log_words CROSS JOIN log ON log.id = log_words.rowid
 WHERE log_words MATCH ? AND log.run_id = ? LIMIT ?
 
--- remove: a line
-DELETE FROM log WHERE id = ?
-
--- unmark: what it was found by
+-- remove: a line, and what it was found by; its number is given for each
+DELETE FROM log WHERE id = ?;
 DELETE FROM log_words WHERE rowid = ?

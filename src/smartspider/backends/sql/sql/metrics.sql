@@ -2,11 +2,11 @@
 SELECT count(*) FROM metric
 
 -- is_known: whether there is a sum
-SELECT 1 FROM metric WHERE name = ? AND labels = ?
+SELECT name, labels FROM metric WHERE name = ? AND labels = ?
 
 -- add: add to a sum
 INSERT INTO metric (name, labels, value) VALUES (?, ?, ?)
-ON CONFLICT (name, labels) DO UPDATE SET value = value + excluded.value
+ON CONFLICT (name, labels) DO UPDATE SET value = metric.value + excluded.value
 
 -- sums: all of them
 SELECT name, labels, value FROM metric

@@ -27,7 +27,7 @@ INSERT INTO meta VALUES ('notices', ?1) ON CONFLICT (name) DO UPDATE SET value =
 -- put: once for each target, event and name
 INSERT INTO notice (target_id, event_id, name, run_id, data, created_at, due_at)
 SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?6 WHERE EXISTS (SELECT 1 FROM notice_target WHERE id = ?1)
-ON CONFLICT DO NOTHING
+ON CONFLICT DO NOTHING RETURNING id
 
 -- due: to be delivered now
 SELECT id, target_id, name, run_id, data, created_at, tries, due_at, ended_at, error FROM notice

@@ -2,7 +2,8 @@
 SELECT task_id, spec_hash FROM run WHERE id = ?
 
 -- visit: the last look at a page; a run that was thrown away holds nothing back
-SELECT v.run_id, v.fetched_at, v.interval_s, v.etag, v.last_modified, v.context, run.state IS NOT 'cancelled'
+SELECT v.fingerprint, v.run_id, v.fetched_at, v.interval_s, v.etag, v.last_modified, v.context,
+       run.state IS NULL OR run.state <> 'cancelled'
 FROM visited v LEFT JOIN run ON run.id = v.run_id WHERE v.task_id = ? AND v.fingerprint = ?
 
 -- leave_alone: a request that is not fetched because its page was looked at not long ago
@@ -18,7 +19,7 @@ SELECT id, host_id, priority, reason FROM url WHERE run_id = ? AND fingerprint =
 UPDATE url SET state = 'open', reason = NULL, closed_at = NULL WHERE id = ?
 
 -- seen: how a page was when it was last looked at
-SELECT content, changed_at, interval_s FROM visited WHERE task_id = ? AND fingerprint = ?
+SELECT fingerprint, content, changed_at, interval_s FROM visited WHERE task_id = ? AND fingerprint = ?
 
 -- remember: how a page is now
 INSERT INTO visited (task_id, fingerprint, run_id, fetched_at, changed_at, interval_s, content, etag, last_modified,
@@ -29,7 +30,7 @@ ON CONFLICT (task_id, fingerprint) DO UPDATE SET run_id = excluded.run_id, fetch
     etag = excluded.etag, last_modified = excluded.last_modified, context = excluded.context, page = excluded.page
 
 -- recall: what a page held
-SELECT content, etag, last_modified, context, page FROM visited WHERE task_id = ? AND fingerprint = ?
+SELECT fingerprint, content, etag, last_modified, context, page FROM visited WHERE task_id = ? AND fingerprint = ?
 
 -- forget: pages that a run was the last to look at, some thousand at a time
 DELETE FROM visited WHERE (task_id, fingerprint) IN

@@ -47,7 +47,7 @@ INSERT INTO firing (schedule_id, fire_at, at, outcome, reason) VALUES (?, ?, ?, 
 UPDATE firing SET run_id = ?, is_watched = ? WHERE schedule_id = ? AND fire_at = ?
 
 -- old_firings: those beyond what is kept
-DELETE FROM firing WHERE schedule_id = ?1 AND NOT is_watched AND fire_at <= (
+DELETE FROM firing WHERE schedule_id = ?1 AND is_watched = 0 AND fire_at <= (
     SELECT fire_at FROM firing WHERE schedule_id = ?1 ORDER BY fire_at DESC LIMIT 1 OFFSET ?2
 )
 
@@ -66,10 +66,10 @@ ORDER BY f.schedule_id, f.fire_at LIMIT ?
 
 -- try_again: count a try, if nobody did
 UPDATE firing SET tries = tries + 1, reason = ?
-WHERE schedule_id = ? AND fire_at = ? AND tries = ? AND is_watched
+WHERE schedule_id = ? AND fire_at = ? AND tries = ? AND is_watched <> 0
 
 -- let_be: watch it no longer
-UPDATE firing SET is_watched = 0 WHERE schedule_id = ? AND fire_at = ? AND run_id IS ?
+UPDATE firing SET is_watched = 0 WHERE schedule_id = ? AND fire_at = ? AND run_id IS NOT DISTINCT FROM ?
 
 -- active: a run of a task that another one would overlap with
 SELECT id, state FROM run

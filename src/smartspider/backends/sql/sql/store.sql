@@ -73,7 +73,7 @@ SELECT max_duration_s IS NOT NULL AND active_s + coalesce(?2 - resumed_at, 0) >=
 FROM run WHERE id = ?1
 
 -- has_open: whether a request is still to be fetched
-SELECT EXISTS (SELECT 1 FROM url WHERE run_id = ? AND state = 'open')
+SELECT EXISTS (SELECT 1 FROM url WHERE run_id = ?1 AND state = 'open')
 
 -- close_rest: what will not be fetched any more, a bounded number at a time
 UPDATE url SET state = 'skipped', reason = ?2, closed_at = ?3
@@ -133,7 +133,7 @@ WHERE run_id = ? AND state = ? AND state <> 'open' AND id > ? ORDER BY id LIMIT 
 SELECT worker.name, lease.deadline_at FROM lease LEFT JOIN worker ON worker.id = lease.worker_id WHERE url_id = ?
 
 -- later_place: when it comes back
-SELECT due_at FROM later WHERE url_id = ?
+SELECT due_at FROM later WHERE url_id = ?1 AND due_at > ?2
 
 -- attempts: what went wrong
 SELECT at, status, reason, elapsed_s FROM attempt WHERE url_id = ? ORDER BY id
@@ -164,3 +164,40 @@ SELECT origin, status, body, fetched_at, expires_at FROM robots WHERE origin = ?
 INSERT INTO robots (origin, host_id, delay_s, status, body, fetched_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (origin) DO UPDATE SET delay_s = excluded.delay_s, status = excluded.status, body = excluded.body,
     fetched_at = excluded.fetched_at, expires_at = excluded.expires_at
+
+-- delete_begun: a run that is forgotten is cancelled first
+UPDATE run SET state = 'cancelled', reason = ? WHERE id = ?
+
+-- delete_keys: what items of a run are recognised by, some thousand at a time
+DELETE FROM item_key WHERE (scope, key) IN
+    (SELECT scope, key FROM item_key WHERE item_id >= ? AND item_id < ? LIMIT 9999)
+
+-- delete_rejects: items that were not kept
+DELETE FROM reject WHERE id IN (SELECT id FROM reject WHERE id >= ? AND id < ? LIMIT 999)
+
+-- delete_changes: its cleaning log
+DELETE FROM cleaning WHERE id IN (SELECT id FROM cleaning WHERE id >= ? AND id < ? LIMIT 9999)
+
+-- delete_items: its items
+DELETE FROM item WHERE id IN (SELECT id FROM item WHERE id >= ? AND id < ? LIMIT 9999)
+
+-- delete_attempts: what went wrong in it
+DELETE FROM attempt WHERE id IN (SELECT id FROM attempt WHERE url_id >= ? AND url_id < ? LIMIT 999)
+
+-- delete_urls: its requests
+DELETE FROM url WHERE id IN (SELECT id FROM url WHERE id >= ? AND id < ? LIMIT 9999)
+
+-- delete_leases: what is mirrored or held of it
+DELETE FROM lease WHERE run_id = ?
+
+-- delete_visits: how it treated hosts
+DELETE FROM visit WHERE run_id = ?
+
+-- delete_sends: when its requests left
+DELETE FROM send WHERE run_id = ?
+
+-- delete_counts: what its steps did
+DELETE FROM step_count WHERE run_id = ?
+
+-- delete_run: the run itself
+DELETE FROM run WHERE id = ?

@@ -31,4 +31,4 @@ SELECT id, role FROM token WHERE actor = ? AND revoked_at IS NULL
 UPDATE token SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL
 
 -- used: somebody came with it
-UPDATE token SET used_at = ?1 WHERE id = ?2 AND (used_at IS NULL OR used_at <= ?1 - ?3)
+UPDATE token SET used_at = ?1 WHERE id = ?2 AND (used_at IS NULL OR used_at + ?3 <= ?1)

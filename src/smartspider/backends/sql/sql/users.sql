@@ -1,28 +1,28 @@
 -- add: a user
-INSERT INTO user (name, password, role, created_at) VALUES (?, ?, ?, ?) RETURNING id
+INSERT INTO "user" (name, password, role, created_at) VALUES (?, ?, ?, ?) RETURNING id
 
 -- any_user: whether there is one
-SELECT 1 FROM user ORDER BY id LIMIT 1
+SELECT 1 FROM "user" ORDER BY id LIMIT 1
 
 -- by_id: a user
-SELECT id, name, password, role, created_at, disabled_at, session FROM user WHERE id = ?
+SELECT id, name, password, role, created_at, disabled_at, session FROM "user" WHERE id = ?
 
 -- by_name: a user
-SELECT id, name, password, role, created_at, disabled_at, session FROM user WHERE name = ?
+SELECT id, name, password, role, created_at, disabled_at, session FROM "user" WHERE name = ?
 
 -- after: users in the order they were added
-SELECT id, name, password, role, created_at, disabled_at, session FROM user WHERE id > ? ORDER BY id LIMIT ?
+SELECT id, name, password, role, created_at, disabled_at, session FROM "user" WHERE id > ? ORDER BY id LIMIT ?
 
 -- change: a user as they are now
-UPDATE user SET password = ?, role = ?, disabled_at = ?, session = session + ? WHERE id = ?
+UPDATE "user" SET password = ?, role = ?, disabled_at = ?, session = session + ? WHERE id = ?
 
 -- delete: forget a user
-DELETE FROM user WHERE id = ?
+DELETE FROM "user" WHERE id = ?
 
 -- other_admin: an admin who can act, besides one
-SELECT id FROM user INDEXED BY user_admin WHERE role = 'admin' AND disabled_at IS NULL AND id > ?1
+SELECT id FROM "user" INDEXED BY user_admin WHERE role = 'admin' AND disabled_at IS NULL AND id > ?1
 UNION ALL
-SELECT id FROM user INDEXED BY user_admin WHERE role = 'admin' AND disabled_at IS NULL AND id < ?1
+SELECT id FROM "user" INDEXED BY user_admin WHERE role = 'admin' AND disabled_at IS NULL AND id < ?1
 LIMIT 1
 
 -- end_sessions: nothing of a user can be prolonged

@@ -1,0 +1,1 @@
+"""Store and frontier apart: PostgreSQL and Redis settled together."""

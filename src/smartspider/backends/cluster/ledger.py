@@ -1,0 +1,56 @@
+"""The ledger of a store and a frontier apart: commit, then offer, then ack."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from smartspider.core.errors import FrontierUnavailable
+from smartspider.core.failpoints import reach
+from smartspider.core.lease import Token
+from smartspider.core.verdict import Close, Settlement
+from smartspider.interfaces.ledger import SettleReport
+from smartspider.interfaces.moves import MoveTaker
+from smartspider.interfaces.store_ledger import StoreLedger
+
+log = logging.getLogger(__name__)
+
+
+class ClusterLedger:
+    """See `interfaces/ledger.py`. What is committed is never taken back: when the frontier stays away, the
+    keeper offers the open rows and leases run out.
+    """
+
+    def __init__(self, store: StoreLedger, frontier: MoveTaker) -> None:
+        self._store = store
+        self._frontier = frontier
+
+    async def settle(self, settlements: Sequence[Settlement]) -> SettleReport:
+        """Commit verdicts, then tell the frontier; comes back also when the frontier does not."""
+        held = await self._held(settlements)
+        report, moves = await self._store.settle(settlements, held)
+        reach("ledger.committed")
+        if not moves.is_empty:
+            await self._frontier.carry_out(moves)
+        reach("ledger.acked")
+        return report
+
+    async def _held(self, settlements: Sequence[Settlement]) -> set[Token] | None:
+        """Leases that may fail their rows; None when nobody knows, and then all may.
+
+        A page that came is welcome from everybody, so only who brings something else is asked for.
+        """
+        doubtful = [one.lease for one in settlements if not _is_page(one)]
+        if not doubtful:
+            return None
+        try:
+            held = await self._frontier.held(doubtful)
+        except FrontierUnavailable as error:
+            log.info("failures count without a word of the frontier: %s", error.message)
+            return None
+        return held | {one.lease.token for one in settlements if _is_page(one)}
+
+
+def _is_page(settlement: Settlement) -> bool:
+    verdict = settlement.verdict
+    return isinstance(verdict, Close) and verdict.state in ("done", "redirect") and not verdict.is_unchanged

@@ -1,0 +1,70 @@
+"""The address of a database, and what its server refuses, in our words: never with its password."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from smartspider.core.errors import StoreUnavailable
+
+FORM = "postgresql://USER:PASSWORD@HOST:5432/DATABASE"
+
+
+def _parts(url: str) -> dict[str, str]:
+    try:
+        return {name: str(value) for name, value in conninfo_to_dict(url).items()}
+    except psycopg.ProgrammingError:  # its message repeats parts of the address
+        raise _no_address() from None
+
+
+def _no_address() -> StoreUnavailable:
+    return StoreUnavailable(
+        "the address of the store is not one of a PostgreSQL database",
+        hint=f"it looks like {FORM}; write @, / and : of a password as %40, %2F and %3A",
+    )
+
+
+class Address:
+    """Where a database is. Raises `StoreUnavailable` for a text that is no address of one."""
+
+    def __init__(self, url: str) -> None:
+        parts = _parts(url)
+        hosts = (parts.get("host") or parts.get("hostaddr") or "localhost").split(",")
+        ports = [port or "5432" for port in parts.get("port", "").split(",")]
+        ports += ports[-1:] * (len(hosts) - len(ports))
+        database = parts.get("dbname") or parts.get("user", "")
+        if "@" in f"{hosts}{database}" or not all(map(str.isdecimal, ports)):
+            raise _no_address()  # what is taken for a name may be a part of the password
+        servers = ",".join(f"{host}:{port}" for host, port in zip(hosts, ports, strict=False))
+        self.place = f"{servers}/{database}"
+        """The servers and the name of the database, for people."""
+        self._password = parts.get("password", "")
+
+    def unavailable(self, error: Exception) -> StoreUnavailable:
+        """What went wrong, in one line."""
+        lines = str(error).strip().splitlines()
+        told = lines[0] if lines else type(error).__name__
+        if self._password:
+            told = told.replace(self._password, "***")
+        match error:
+            case psycopg.errors.InsufficientPrivilege():
+                hint = "let its user create and use a schema there: GRANT CREATE ON DATABASE ... TO ..."
+            case psycopg.errors.ReadOnlySqlTransaction():
+                hint = "this server only follows another one: give the address of that one"
+            case psycopg.errors.DiskFull():
+                hint = "make room on the disk of the server; nothing that was saved is lost"
+            case _:
+                hint = "check that PostgreSQL runs there and that SMARTSPIDER_STORE_URL is right"
+        return StoreUnavailable(f"the store at {self.place} cannot be used: {told}", hint=hint)
+
+
+@contextmanager
+def translated(address: Address) -> Iterator[None]:
+    """The driver's errors as `StoreUnavailable`."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise address.unavailable(error) from error

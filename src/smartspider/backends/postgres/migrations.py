@@ -1,0 +1,119 @@
+"""Opening a database: its tables are made when new, migrated when old, refused when newer.
+
+They are in a schema of their own, `smartspider`, so that others may use the same database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import psycopg
+
+from smartspider.backends.postgres.address import Address, translated
+from smartspider.backends.sql import statements
+from smartspider.backends.sql.connection import Row
+from smartspider.core.errors import StoreUnavailable
+
+VERSION = 1
+OLDEST_SERVER = 13
+CONNECT_S = 5
+OPTIONS = "-c lock_timeout=60s -c client_min_messages=warning -c search_path=smartspider"
+"""A migration may take its time; who waits for it gives up after a minute."""
+ALONE = "SELECT pg_advisory_xact_lock(7305003)"
+
+Migration = Callable[[psycopg.Connection[Row]], None]
+
+MIGRATIONS: dict[int, Migration] = {}
+"""From version n to n + 1, by n. All that are needed run in one transaction."""
+
+
+def prepare(url: str, migrations: Mapping[int, Migration] | None = None, version: int = VERSION) -> None:
+    """Make sure the database holds our tables in `version`, or say why it cannot.
+
+    Any number of programs may call it at the same time; one does it, the others wait.
+    """
+    address = Address(url)
+    with translated(address), _connected(url) as connection:
+        _refuse_server(connection, address)
+        if _format(connection, address) == version:
+            return
+        try:
+            with connection.transaction():
+                connection.execute(ALONE)
+                _bring_to(connection, address, MIGRATIONS if migrations is None else migrations, version)
+        except psycopg.errors.LockNotAvailable as error:
+            raise StoreUnavailable(
+                f"the store at {address.place} is being migrated by another program",
+                hint="try again in a moment",
+            ) from error
+
+
+def _connected(url: str) -> psycopg.Connection[Row]:
+    return psycopg.connect(
+        url, autocommit=True, options=OPTIONS, connect_timeout=CONNECT_S, application_name="smartspider"
+    )
+
+
+def _refuse_server(connection: psycopg.Connection[Row], address: Address) -> None:
+    release = connection.info.server_version // 10_000
+    if release < OLDEST_SERVER:
+        raise StoreUnavailable(
+            f"the server at {address.place} is PostgreSQL {release}, and {OLDEST_SERVER} is the oldest that"
+            " will do",
+            hint="use a newer server",
+        )
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise StoreUnavailable(
+            f"the database at {address.place} is encoded in {encoding}, and pages are not",
+            hint="create another one: CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0",
+        )
+
+
+def _format(connection: psycopg.Connection[Row], address: Address) -> int:
+    """The version of the tables that are there; 0: there are none."""
+    names = {
+        name
+        for (name,) in connection.execute(
+            "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+            " WHERE n.nspname = 'smartspider' AND c.relkind IN ('r', 'p', 'v', 'm', 'f')"
+        )
+    }
+    if not names:
+        return 0
+    try:
+        found = connection.execute("SELECT version FROM format").fetchall() if "format" in names else []
+    except psycopg.errors.UndefinedColumn:
+        found = []
+    if len(found) != 1:
+        raise StoreUnavailable(
+            f"the schema `smartspider` of {address.place} holds tables of something else",
+            hint="use another database",
+        )
+    return int(found[0][0])
+
+
+def _bring_to(
+    connection: psycopg.Connection[Row], address: Address, migrations: Mapping[int, Migration], version: int
+) -> None:
+    found = _format(connection, address)  # once more: another program may have been at it meanwhile
+    if found > version:
+        raise StoreUnavailable(
+            f"the store at {address.place} was written by a newer SmartSpider (format {found}, this one knows"
+            f" {version})",
+            hint="update SmartSpider, or use another database",
+        )
+    if found == 0:
+        _create(connection)
+        found = VERSION
+    for step in range(found, version):
+        migrations[step](connection)
+    connection.execute("UPDATE format SET version = %s", (version,))
+
+
+def _create(connection: psycopg.Connection[Row]) -> None:
+    is_there = connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = 'smartspider'").fetchone()
+    if is_there is None:  # who made it beforehand may not want us to make schemas
+        connection.execute("CREATE SCHEMA smartspider")
+    connection.execute(statements.text("schema.sql", __package__).encode())
+    connection.execute("INSERT INTO format VALUES (%s)", (VERSION,))

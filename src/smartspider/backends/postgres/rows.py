@@ -1,0 +1,196 @@
+"""Open rows, runs and hosts as a frontier apart from the store asks for them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from smartspider.backends.postgres import presence
+from smartspider.backends.postgres.database import PostgresDatabase
+from smartspider.backends.postgres.moves import SQL
+from smartspider.backends.sql import events, hosts
+from smartspider.backends.sql.connection import Connection, Row, rows
+from smartspider.backends.sql.moves import BURY_AFTER, SUSPECT_AFTER
+from smartspider.core.events import LeasesReturned
+from smartspider.core.ids import run_of
+from smartspider.core.placing import HostRow, OpenRequest, Place, Returned, RunControl, RunLoad
+from smartspider.core.request import NO_EXTRAS, Extras, Request
+
+CRASHED = "crash: every worker that took it alone was lost"
+
+_extras = msgspec.json.Decoder(Extras)
+
+
+class PostgresOpenRows:
+    """See `interfaces/open_rows.py` and `interfaces/holds.py`."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        self._db = database
+
+    async def requests(self, url_ids: Sequence[int]) -> dict[int, OpenRequest]:
+        """Those of the rows that are open, in one statement."""
+        found = await self._ask(SQL.requests, list(url_ids))
+        return {
+            url_id: OpenRequest(_request(*request), attempts, returns, visit)
+            for url_id, attempts, returns, visit, *request in found
+        }
+
+    async def places(self, url_ids: Sequence[int]) -> list[Place]:
+        """Where those of the rows that are open belong."""
+        return _places(await self._ask(SQL.places, list(url_ids)))
+
+    async def open_children(self, url_ids: Sequence[int]) -> list[Place]:
+        """Places of the open rows that closed ones led to."""
+        return _places(await self._ask(SQL.open_children, list(url_ids)))
+
+    async def places_after(self, run_id: int, *, after: int = 0, limit: int = 500) -> list[Place]:
+        """Places of open rows of a run, by id."""
+        return _places(await self._ask(SQL.places_after, run_id, after, limit))
+
+    async def head(self, run_id: int, host: str, limit: int) -> list[Place]:
+        """The best open rows of a run for a host, then as many of those that come back later."""
+        asked = (run_id, host, self._db.now(), limit)
+
+        def work(connection: Connection) -> list[Row]:
+            now, later = connection.execute(SQL.head, asked), connection.execute(SQL.head_later, asked)
+            return now.fetchall() + later.fetchall()
+
+        found = await self._db.read(work)
+        return _places([(url_id, host, *rest) for url_id, *rest in found])
+
+    async def lanes(self, run_id: int) -> list[str]:
+        """Hosts that a run has open rows for."""
+        return [host for (host,) in await self._ask(SQL.lanes, run_id)]
+
+    async def controls(self) -> list[RunControl]:
+        """All runs that are not over, oldest first."""
+        return [RunControl(*found) for found in await self._ask(SQL.controls)]
+
+    async def hosts(self, *, after: str = "", limit: int = 1000) -> list[HostRow]:
+        """Gates of hosts with anything to say, by name."""
+        return [HostRow(*found) for found in await self._ask(SQL.telling_hosts, after, limit)]
+
+    async def count_returns(self, returned: Sequence[Returned]) -> tuple[list[Place], list[LeasesReturned]]:
+        """Count leases that were taken back; what is queued again, and what is told."""
+        if not returned:
+            return [], []
+        return await self._db.write_beside(
+            lambda connection: _count_returns(connection, returned, self._db.now())
+        )
+
+    async def lost_workers(self) -> list[int]:
+        """Workers that left, or were not seen for `LOST_S`; told until all of theirs is found."""
+        return await presence.lost(self._db)
+
+    async def keep_loads(self, loads: Sequence[RunLoad]) -> None:
+        """Keep what the frontier holds of runs that are still in the state they were counted in."""
+        columns = (
+            [load.run_id for load in loads],
+            [load.state for load in loads],
+            [load.leased for load in loads],
+            [load.queued for load in loads],
+            [load.waiting for load in loads],
+        )
+        now = self._db.now()
+        await self._db.write_beside(lambda connection: connection.execute(SQL.keep_loads, (now, *columns)))
+
+    async def hold_host(self, host: str, seconds: float, reason: str) -> HostRow:
+        """Send nothing to a host for so long; the host as it stands now."""
+        return await self._set_host(host, hosts.SQL.hold, self._db.now() + seconds, reason)
+
+    async def resume_host(self, host: str) -> HostRow:
+        """Lift a hold, and forget what made the host slow; the host as it stands now."""
+        return await self._set_host(host, hosts.SQL.resume)
+
+    async def slow_host(self, host: str, delay_s: float) -> HostRow:
+        """Have the slots of a host at least so far apart; the host as it stands now."""
+        return await self._set_host(host, hosts.SQL.slow, delay_s)
+
+    async def _set_host(self, host: str, sql: str, *values: Any) -> HostRow:
+        def work(connection: Connection) -> HostRow:
+            host_id = hosts.find_host(connection, host)
+            connection.execute(sql, (*values, host_id))
+            ((*found,),) = rows(connection, SQL.host_row, (host_id,))
+            return HostRow(*found)
+
+        return await self._db.write_beside(work)
+
+    async def _ask(self, sql: str, *values: Any) -> list[Row]:
+        return await self._db.read(lambda connection: rows(connection, sql, values))
+
+
+def _places(found: Sequence[Row]) -> list[Place]:
+    return [
+        Place(url_id, host, rank, due_at, returns >= SUSPECT_AFTER)
+        for url_id, host, rank, due_at, returns in found
+    ]
+
+
+def _request(  # noqa: PLR0917 - the columns of a row, in the order of the statement
+    url: str,
+    fingerprint: bytes,
+    page: str,
+    priority: int,
+    depth: int,
+    is_entry: int,
+    extras: bytes | None,
+    parent: str | None,
+) -> Request:
+    details = _extras.decode(extras) if extras else NO_EXTRAS
+    return Request(url, fingerprint, page, priority, depth, bool(is_entry), details, parent)
+
+
+def _count_returns(
+    connection: Connection, returned: Sequence[Returned], now: float
+) -> tuple[list[Place], list[LeasesReturned]]:
+    """Lock the runs, count what says something about its request, bury what cost too many workers."""
+    runs = sorted({run_of(one.url_id) for one in returned})
+    locked = connection.execute(SQL.lock_runs, (runs,))
+    workers = sorted({one.worker_id for one in returned})
+    known = {worker_id: (name, bool(is_left)) for worker_id, name, is_left in _names(connection, workers)}
+    living = {run_id for (run_id,) in locked.fetchall()}
+    counted = [one for one in returned if one.counts and not known.get(one.worker_id, ("", False))[1]]
+    marks = {one.url_id: one.is_alone for one in counted}
+    found = rows(connection, SQL.count_returns, (list(marks), list(marks.values()))) if marks else []
+    buried = [
+        (url_id, run_id)
+        for url_id, run_id, _, lone_returns, state in found
+        if state == "open" and lone_returns >= BURY_AFTER
+    ]
+    if buried:
+        connection.execute(SQL.bury, (CRASHED, now, [url_id for url_id, _ in buried]))
+        for run_id, count in Counter(run_id for _, run_id in buried).items():
+            connection.execute(SQL.buried, (count, run_id))
+    told = _told(returned, living, {worker_id: name for worker_id, (name, _) in known.items()})
+    for run_id, count in _by_run(told).items():
+        connection.execute(SQL.returned, (count, run_id))
+    asked = [one.url_id for one in returned]
+    places = _places(rows(connection, SQL.places, (asked,)) + rows(connection, SQL.open_children, (asked,)))
+    for event in told:
+        data = {"count": event.count, "worker": event.worker}
+        events.write(connection, event.run_id, event.name, data, now)
+    return places, told
+
+
+def _names(connection: Connection, workers: list[int]) -> list[Row]:
+    return rows(connection, SQL.names, (workers,))
+
+
+def _told(returned: Sequence[Returned], living: set[int], names: Mapping[int, str]) -> list[LeasesReturned]:
+    """What is told: how many leases of each run came back from whom."""
+    counts = Counter(
+        (run_of(one.url_id), names.get(one.worker_id, f"worker {one.worker_id}"))
+        for one in returned
+        if run_of(one.url_id) in living
+    )
+    return [LeasesReturned(run_id, count, name) for (run_id, name), count in counts.items()]
+
+
+def _by_run(told: Sequence[LeasesReturned]) -> Counter[int]:
+    counts: Counter[int] = Counter()
+    for event in told:
+        counts[event.run_id] += event.count
+    return counts

@@ -1,0 +1,64 @@
+"""The store on PostgreSQL: what is the same in all SQL, and what a frontier apart from it must hear."""
+
+from __future__ import annotations
+
+from smartspider.backends.postgres.database import PostgresDatabase
+from smartspider.backends.sql import fsck, robots
+from smartspider.backends.sql.connection import Connection, rows
+from smartspider.backends.sql.statements import load
+from smartspider.backends.sql.store import SqlStore
+from smartspider.interfaces.moves import MoveTaker
+from smartspider.interfaces.robots_cache import RobotsAnswer
+from smartspider.interfaces.store import Finding
+
+SQL = load("sizes.sql", __package__)
+
+PURPOSES = {
+    "url": "requests",
+    "item": "items",
+    "item_key": "items",
+    "reject": "rejects",
+    "cleaning": "cleaning log",
+    "visited": "revisits",
+    "event": "events",
+    "log": "logs",
+    "lane": "queue",
+    "lease": "queue",
+    "load": "queue",
+}
+"""What tables hold, with their indexes."""
+
+
+class PostgresStore(SqlStore):
+    """See `interfaces/store.py` and `interfaces/robots_cache.py`. `frontier` hears of gates that change."""
+
+    def __init__(self, database: PostgresDatabase, frontier: MoveTaker | None = None) -> None:
+        super().__init__(database)
+        self._postgres = database
+        self._frontier = frontier
+
+    async def put_robots(self, answer: RobotsAnswer, *, host: str, crawl_delay_s: float | None) -> None:
+        """Keep what a host says about robots; its gate hears of a Crawl-delay before anybody goes on."""
+        _, moves = await self._postgres.write_moves(
+            lambda connection: robots.put(connection, answer, host, crawl_delay_s)
+        )
+        if self._frontier is not None and not moves.is_empty:
+            await self._frontier.carry_out(moves)
+
+    async def fsck(self, *, repair: bool = False) -> list[Finding]:
+        """Check that everything agrees, however long that takes; the frontier is checked by itself."""
+        return await self._postgres.at_leisure(
+            lambda connection: fsck.check(connection, self._postgres.now(), repair=repair), is_writing=repair
+        )
+
+    async def sizes(self) -> dict[str, int]:
+        """Bytes of the database by what they hold."""
+
+        def work(connection: Connection) -> dict[str, int]:
+            sizes = dict.fromkeys((*PURPOSES.values(), "other"), 0)
+            for name, size in rows(connection, SQL.tables):
+                sizes[PURPOSES.get(name, "other")] += size
+            sizes["file"] = sum(size for (size,) in rows(connection, SQL.database))
+            return sizes
+
+        return await self._postgres.read(work)

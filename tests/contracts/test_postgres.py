@@ -1,0 +1,59 @@
+"""The contract suites that need no frontier over PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from smartspider.testing.clock import ManualClock
+from smartspider.testing.contracts import (
+    AnswerStoreContract,
+    AuditLogContract,
+    LeadershipContract,
+    LogStoreContract,
+    NoticeStoreContract,
+    ScheduleStoreContract,
+    TaskStoreContract,
+    UserStoreContract,
+)
+from smartspider.testing.postgres import PostgresGround
+
+
+@pytest.fixture
+async def ground(empty_store: str) -> AsyncIterator[PostgresGround]:
+    ground = PostgresGround(empty_store, ManualClock())
+    yield ground
+    await ground.close()
+
+
+class TestPostgresTaskStore(TaskStoreContract):
+    pass
+
+
+class TestPostgresUserStore(UserStoreContract):
+    pass
+
+
+class TestPostgresAuditLog(AuditLogContract):
+    pass
+
+
+class TestPostgresLogStore(LogStoreContract):
+    pass
+
+
+class TestPostgresAnswerStore(AnswerStoreContract):
+    pass
+
+
+class TestPostgresLeadership(LeadershipContract):
+    pass
+
+
+class TestPostgresScheduleStore(ScheduleStoreContract):
+    pass
+
+
+class TestPostgresNoticeStore(NoticeStoreContract):
+    pass

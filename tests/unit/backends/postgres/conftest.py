@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from smartspider.testing.clock import ManualClock
+from smartspider.testing.postgres import PostgresGround
+
+
+@pytest.fixture
+async def ground(empty_store: str) -> AsyncIterator[PostgresGround]:
+    ground = PostgresGround(empty_store, ManualClock())
+    yield ground
+    await ground.close()

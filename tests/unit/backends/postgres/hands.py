@@ -1,0 +1,42 @@
+"""Leases made by hand, where no frontier is needed."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from smartspider.backends.postgres.database import PostgresDatabase
+from smartspider.backends.postgres.rows import PostgresOpenRows
+from smartspider.core.lease import Lease, Token, Window
+from smartspider.core.plan import Plan
+from smartspider.core.runs import Run
+from smartspider.testing.contracts.acts import plan_of
+from smartspider.testing.postgres import PostgresGround
+
+_counters = count(1)
+
+
+async def started(ground: PostgresGround, plan: Plan | None = None) -> Run:
+    """A run that takes pages."""
+    run = await ground.store.create_run(plan or plan_of("one"))
+    return await ground.store.set_state(run.id, "running")
+
+
+async def leases(database: PostgresDatabase, run: Run) -> list[Lease]:
+    """All open requests of a run, in the order they were found."""
+    rows = PostgresOpenRows(database)
+    places = await rows.places_after(run.id, limit=10_000)
+    found = await rows.requests([place.url_id for place in places])
+    return [
+        Lease(
+            Token(1, next(_counters)),
+            url_id,
+            run.id,
+            row.request,
+            Window(0.0, 0.0, 0.0),
+            database.now() + 60.0,
+            row.attempts,
+            row.returns,
+            visit=row.visit,
+        )
+        for url_id, row in sorted(found.items())
+    ]

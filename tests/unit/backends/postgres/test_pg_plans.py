@@ -1,0 +1,121 @@
+"""No statement about runs, requests, items or hosts looks at all of a table that grows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib import resources
+
+import psycopg
+import pytest
+
+from smartspider.backends.postgres import connection as own
+from smartspider.backends.postgres import dialect
+from smartspider.backends.sql import statements
+from smartspider.backends.sql.connection import Row
+from smartspider.testing.servers import PristineDatabase
+
+SHARED = ("gate", "ledger", "insight", "recrawl", "results", "store", "workers")
+SMALL = {"leader", "lease", "load", "run", "worker", "visit", "lane"}
+"""They hold a row for each of what is bounded, or are looked at for one run."""
+ONLY_IN_A_FILE = re.compile(
+    r"\blater\b|\bwake_at\b|\bqueue\b|\blane\.queued\b|l\.queued|sent_until = max|turn = max"
+)
+ROWS = 12_000
+
+
+@pytest.fixture(scope="module")
+def connection(store_database: PristineDatabase) -> Iterator[psycopg.Connection[Row]]:
+    """A store with some thousand requests of two runs, as our own connections see it."""
+    options = f"{own.OPTIONS} -c plan_cache_mode=force_generic_plan"
+    with psycopg.connect(store_database.reset(), options=options, autocommit=True) as connection:
+        connection.execute(
+            "INSERT INTO url"
+            " (id, run_id, fingerprint, host_id, url, page, priority, depth, is_entry, found_at, state)"
+            " SELECT (1 + n % 2) * (1::bigint << 40) + n, 1 + n % 2, decode(md5(n::text), 'hex'), n % 50,"
+            " 'http://h/' || n, 'default', n % 3, 1, (n < 3)::int, n,"
+            " CASE WHEN n % 10 = 0 THEN 'open' WHEN n % 500 = 1 THEN 'dead' ELSE 'done' END"
+            f" FROM generate_series(1, {ROWS}) AS n"
+        )
+        connection.execute(
+            "INSERT INTO item (id, url_id, data) SELECT id, id, '{}' FROM url;"
+            "INSERT INTO send SELECT n % 50, n, n, 1 + n % 2, 1 FROM generate_series(1, 12000) AS n;"
+            "INSERT INTO host (id, name, domain)"
+            " SELECT n, 'h' || n, 'd' || n FROM generate_series(1, 12000) AS n"
+        )
+        connection.execute("ANALYZE")
+        yield connection
+    store_database.reset()
+
+
+def plan(connection: psycopg.Connection[Row], text: str) -> str:
+    """How a statement is carried out, whatever its values are."""
+    places = iter(range(1, 99))
+    marked = re.sub(r"%\(p(\d+)\)[sb]", r"$\1", text)
+    marked = re.sub(r"%[sb]", lambda _: f"${next(places)}", marked).replace("%%", "%")
+    count = max([0, *(int(number) for number in re.findall(r"\$(\d+)", marked))])
+    values = f"({', '.join(['NULL'] * count)})" if count else ""
+    connection.execute(f"PREPARE asked AS {marked}".encode())
+    found = connection.execute(f"EXPLAIN EXECUTE asked{values}".encode()).fetchall()
+    connection.execute("DEALLOCATE asked")
+    return "\n".join(line for (line,) in found)
+
+
+def texts() -> dict[str, str]:
+    """All statements, as they are said here."""
+    found: dict[str, str] = {}
+    for file in SHARED:
+        for name, sql in statements.blocks(statements.text(f"{file}.sql", statements.__package__)).items():
+            words = dialect.wording(sql)
+            for when, text in (("", words.one), (" in a write", words.write), (" at once", words.many)):
+                if text is not None and not ONLY_IN_A_FILE.search(text) and text not in found.values():
+                    found[f"{file} {name}{when}"] = text
+    own_words = (resources.files("smartspider.backends.postgres") / "sql" / "frontier.sql").read_text()
+    for name, sql in statements.blocks(own_words).items():
+        found[f"frontier {name}"] = dialect.marked(sql)
+    return found
+
+
+@pytest.mark.parametrize("name", texts())
+def test_no_table_that_grows_is_scanned(connection: psycopg.Connection[Row], name: str) -> None:
+    """A key is found for everything."""
+    told = plan(connection, texts()[name])
+    scanned = set(re.findall(r"Seq Scan on (\w+)", told))
+    assert scanned <= SMALL, told
+
+
+@pytest.mark.parametrize(
+    ("name", "index"),
+    [
+        ("store has_open", "url_open"),
+        ("store pages_open", "url_open"),
+        ("store pages_closed", "url_closed"),
+        ("store failed", "url_closed"),
+        ("store entry_reason", "url_entry"),
+        ("frontier places_after", "url_open"),
+        ("frontier head", "url_lane"),
+        ("frontier head_later", "url_due_lane"),
+        ("frontier requests", "url_pkey"),
+        ("frontier places", "url_pkey"),
+        ("ledger known at once", "url_identity"),
+        ("ledger row_state at once", "url_pkey"),
+        ("ledger urls_of_host", "url_host"),
+        ("insight next_due", "url_due"),
+    ],
+)
+def test_what_is_asked_often_has_its_index(
+    connection: psycopg.Connection[Row], name: str, index: str
+) -> None:
+    """And is not sorted or filtered from more than is wanted."""
+    told = plan(connection, texts()[name])
+    assert re.search(rf"\b{index}\b", told), told
+    assert "Sort" not in told or name in ("frontier places", "frontier places_after"), told
+
+
+def test_whether_a_run_is_complete_is_one_look_at_an_index(connection: psycopg.Connection[Row]) -> None:
+    """Rule 4: a few pages are read, however many requests there are."""
+    asked = dialect.wording(statements.load("store.sql").has_open).one.replace("%(p1)s", "3")
+    found = connection.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {asked}".encode()).fetchone()
+    assert found is not None
+    top = found[0][0]["Plan"]
+    assert top["Shared Hit Blocks"] + top["Shared Read Blocks"] <= 8

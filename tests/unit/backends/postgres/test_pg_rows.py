@@ -1,0 +1,197 @@
+"""What a frontier apart from the store is told: open rows, runs, hosts and workers."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from tests.unit.backends.postgres.hands import leases, started
+
+from smartspider.backends.postgres.ledger import PostgresLedger
+from smartspider.backends.postgres.presence import KEPT_S, LOST_S, PostgresPresence
+from smartspider.backends.postgres.rows import PostgresOpenRows
+from smartspider.backends.postgres.workers import PostgresWorkerRegistry
+from smartspider.backends.sql.moves import BURY_AFTER, SUSPECT_AFTER
+from smartspider.core.events import LeasesReturned
+from smartspider.core.placing import HostRow, Place, Returned, RunControl
+from smartspider.core.workers import WorkerCard
+from smartspider.interfaces.worker_registry import Beat, Orders
+from smartspider.testing.contracts.acts import HOST, done, failed, plan_of, url, urls
+from smartspider.testing.postgres import PostgresGround
+
+
+@pytest.fixture
+def rows(ground: PostgresGround) -> PostgresOpenRows:
+    return PostgresOpenRows(ground.database)
+
+
+@pytest.fixture
+def presence(ground: PostgresGround) -> PostgresPresence:
+    return PostgresPresence(ground.database)
+
+
+async def test_requests_are_told_while_they_are_open(ground: PostgresGround, rows: PostgresOpenRows) -> None:
+    """Open rows 1."""
+    run = await started(ground, plan_of("one", "two"))
+    one, two = await leases(ground.database, run)
+    await PostgresLedger(ground.database).settle([done(one, url("child", priority=3))], None)
+    found = await rows.requests([one.url_id, two.url_id, two.url_id + 1, 77])
+    assert sorted(found) == [two.url_id, two.url_id + 1]
+    child = found[two.url_id + 1].request
+    assert (child.url, child.parent, child.priority, child.is_entry) == (
+        *(f"http://{HOST}/child", f"http://{HOST}/one", 3),
+        False,
+    )
+    await ground.store.set_state(run.id, "cancelled")
+    assert await rows.requests([two.url_id]) == {}
+    assert await rows.places([two.url_id]) == []
+
+
+async def test_the_head_of_a_lane_is_its_best_rows(ground: PostgresGround, rows: PostgresOpenRows) -> None:
+    """Open rows 3: by priority, first found first among equals; what waits keeps no place in it."""
+    entries = [url("low"), url("high", priority=5), url("also low"), url("far", host="b.example")]
+    run = await started(ground, plan_of(*entries))
+    low, high, also, far = [lease.url_id for lease in await leases(ground.database, run)]
+    assert [place.url_id for place in await rows.head(run.id, HOST, 10)] == [high, low, also]
+    assert [place.url_id for place in await rows.head(run.id, HOST, 2)] == [high, low]
+    first = (await leases(ground.database, run))[1]
+    await PostgresLedger(ground.database).settle([failed(first, delay_s=30.0)], None)
+    due_at = ground.database.now() + 30.0
+    assert await rows.head(run.id, HOST, 2) == [
+        *(Place(low, HOST, 0), Place(also, HOST, 0)),
+        Place(high, HOST, -5, due_at),
+    ]
+    await ground.clock.advance(31.0)
+    assert [place.url_id for place in await rows.head(run.id, HOST, 2)] == [high, low]
+    assert await rows.lanes(run.id) == [HOST, "b.example"]
+    assert [place.url_id for place in await rows.head(run.id, "b.example", 9)] == [far]
+
+
+async def test_places_are_listed_by_a_cursor(ground: PostgresGround, rows: PostgresOpenRows) -> None:
+    """Open rows 2."""
+    run = await started(ground, plan_of(*urls(7)))
+    seen: list[int] = []
+    while batch := await rows.places_after(run.id, after=seen[-1] if seen else 0, limit=3):
+        seen += [place.url_id for place in batch]
+    assert seen == [lease.url_id for lease in await leases(ground.database, run)]
+
+
+async def test_runs_that_are_over_have_no_control(ground: PostgresGround, rows: PostgresOpenRows) -> None:
+    """Open rows: all others have, oldest first."""
+    first, second = [await started(ground, plan_of(name=name, concurrency=9)) for name in ("one", "two")]
+    assert await rows.controls() == [
+        RunControl(run.id, "running", 1, 9, 0.0, 64, None) for run in (first, second)
+    ]
+    await ground.store.set_state(first.id, "cancelled")
+    assert [control.run_id for control in await rows.controls()] == [second.id]
+
+
+async def test_holds_are_kept_and_never_shortened(ground: PostgresGround, rows: PostgresOpenRows) -> None:
+    """Holds 1: hosts with nothing to say are not told."""
+    await started(ground, plan_of(url("x"), url("x", host="quiet.example")))
+    now = ground.database.now()
+    assert (await rows.hold_host(HOST, 60.0, "429")).held_until == now + 60.0
+    assert (await rows.hold_host(HOST, 5.0, "again")).held_until == now + 60.0
+    assert await rows.slow_host("slow.example", 3.0) == HostRow(
+        "slow.example", "slow.example", operator_s=3.0
+    )
+    assert [host.name for host in await rows.hosts()] == [HOST, "slow.example"]
+    assert [host.name for host in await rows.hosts(after=HOST)] == ["slow.example"]
+    assert (await rows.resume_host(HOST)).held_until == 0.0
+
+
+def back(url_id: int, worker_id: int, *, is_alone: bool = False, counts: bool = True) -> Returned:
+    return Returned(url_id, HOST, worker_id, is_alone, counts)
+
+
+async def test_a_request_that_keeps_losing_workers_is_set_apart_then_buried(
+    ground: PostgresGround, rows: PostgresOpenRows, presence: PostgresPresence
+) -> None:
+    """Open rows 4, rule 7."""
+    run = await started(ground)
+    worker = await presence.join(WorkerCard("w1"))
+    (lease,) = await leases(ground.database, run)
+    for number in range(1, SUSPECT_AFTER + 1):
+        places, told = await rows.count_returns([back(lease.url_id, worker)])
+        assert places == [Place(lease.url_id, HOST, 0, is_alone=number >= SUSPECT_AFTER)]
+        assert told == [LeasesReturned(run.id, 1, "w1")]
+    for _ in range(BURY_AFTER):
+        places, _ = await rows.count_returns([back(lease.url_id, worker, is_alone=True)])
+    assert places == []
+    (failure,) = await ground.store.failures(run.id)
+    assert (failure.state, failure.reason) == ("dead", "crash: every worker that took it alone was lost")
+    counters = (await ground.store.get_run(run.id)).counters
+    assert (counters.dead, counters.returns) == (1, SUSPECT_AFTER + BURY_AFTER)
+    assert await ground.store.fsck() == []
+
+
+async def test_what_says_nothing_about_a_request_is_not_counted_on_it(
+    ground: PostgresGround, rows: PostgresOpenRows, presence: PostgresPresence
+) -> None:
+    """Rule 7: after an epoch change, and of a worker that left in good order."""
+    run = await started(ground)
+    left = await presence.join(WorkerCard("w1"))
+    await presence.leave(left)
+    (lease,) = await leases(ground.database, run)
+    for _ in range(4):
+        await rows.count_returns([back(lease.url_id, 99, counts=False)])
+        places, _ = await rows.count_returns([back(lease.url_id, left)])
+    assert places == [Place(lease.url_id, HOST, 0)]
+    assert (await rows.requests([lease.url_id]))[lease.url_id].returns == 0
+
+
+async def test_a_silent_worker_is_lost(
+    ground: PostgresGround, rows: PostgresOpenRows, presence: PostgresPresence
+) -> None:
+    """Open rows: told for a while, then forgotten; its next beat hears that nobody knows it."""
+    registry = PostgresWorkerRegistry(ground.database)
+    silent, loud = [await presence.join(WorkerCard(name, slots=4)) for name in ("silent", "loud")]
+    beat = Beat(None, 1.0, 1)
+    await ground.clock.advance(LOST_S - 1.0)
+    assert await registry.beat(loud, beat) == Orders(4)
+    assert await rows.lost_workers() == []
+    await ground.clock.advance(2.0)
+    assert [worker.is_alive for worker in await registry.find()] == [False, True]
+    assert await rows.lost_workers() == [silent]
+    assert [worker.id for worker in await registry.find()] == [loud]
+    assert (await registry.beat(silent, beat)).is_unknown
+    await presence.leave(loud)
+    assert sorted(await rows.lost_workers()) == [silent, loud]
+    await ground.clock.advance(KEPT_S + 1.0)
+    await rows.lost_workers()
+    assert await rows.lost_workers() == []
+
+
+async def test_what_a_worker_holds_is_shown_from_its_last_beat(
+    ground: PostgresGround, presence: PostgresPresence
+) -> None:
+    """Worker registry 1: with its hosts, its runs, and in the story of a request."""
+    registry = PostgresWorkerRegistry(ground.database)
+    worker, other = [await presence.join(WorkerCard(name)) for name in ("w", "other")]
+    run = await started(ground, plan_of(*urls(3)))
+    held = await leases(ground.database, run)
+    await registry.beat(worker, Beat(4, 0.0, 0, held[:2]))
+    await registry.beat(other, Beat(4, 0.0, 0, held[1:2]))
+    assert [(one.held, one.hosts, one.runs) for one in await registry.find()] == [(1, [HOST], [run.id])] * 2
+    (record,) = await ground.store.find_urls(held[1].request.fingerprint, run.id)
+    assert record.place == "leased by other"
+    await registry.beat(worker, Beat(4, 0.0, 0, []))
+    assert [one.held for one in await registry.find()] == [0, 1]
+    await presence.leave(other)
+    (record,) = await ground.store.find_urls(held[1].request.fingerprint, run.id)
+    assert record.place == "queued"
+
+
+async def test_a_lease_knows_the_visit_it_is_for(ground: PostgresGround, rows: PostgresOpenRows) -> None:
+    """Store 10: what an earlier visit brings late changes nothing, whoever holds the row."""
+    run = await started(ground, plan_of("one", "two"))
+    one, _ = await leases(ground.database, run)
+    ledger = PostgresLedger(ground.database)
+    bury = msgspec.structs.replace(
+        done(one), verdict=msgspec.structs.replace(done(one).verdict, state="dead")
+    )
+    await ledger.settle([bury], None)
+    await ground.store.retry(run.id)
+    assert (await rows.requests([one.url_id]))[one.url_id].visit == 1
+    report, moves = await ledger.settle([bury, failed(one)], None)
+    assert (report.late, moves.released) == (2, [one, one])
+    assert (await ground.store.get_run(run.id)).counters.dead == 0

@@ -1,0 +1,214 @@
+"""Settling on PostgreSQL: how often it waits, and what happens beside others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from tests.unit.backends.postgres.hands import leases, started
+
+from smartspider.backends.postgres.connection import PostgresConnection, PostgresCursor
+from smartspider.backends.postgres.database import PostgresDatabase
+from smartspider.backends.postgres.ledger import PostgresLedger
+from smartspider.backends.sql.connection import Connection, rows
+from smartspider.core.dedup import ItemDedup
+from smartspider.core.lease import Lease
+from smartspider.core.limits import Limits
+from smartspider.core.verdict import Close, Settlement
+from smartspider.testing.contracts.acts import closed, done, failed, plan_of, url, urls
+from smartspider.testing.postgres import PostgresGround
+from smartspider.testing.servers import PostgresServer, TcpProxy
+
+
+class Traffic:
+    """What was sent, and how often somebody had to wait for an answer."""
+
+    def __init__(self) -> None:
+        self.statements = 0
+        self.waits = 0
+
+
+@contextmanager
+def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Traffic]:
+    """Count while this lasts."""
+    traffic = Traffic()
+    carry_out = PostgresConnection._carry_out
+
+    def carried(self: PostgresConnection, text: str, values: Any) -> PostgresCursor:
+        traffic.statements += 1
+        return carry_out(self, text, values)
+
+    def waiting(name: str) -> Any:
+        read = getattr(PostgresCursor, name)
+
+        def do(self: PostgresCursor) -> Any:
+            traffic.waits += self._cursor.pgresult is None
+            return read(self)
+
+        return do
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PostgresConnection, "_carry_out", carried)
+        for name in ("fetchone", "fetchall", "__iter__"):
+            patch.setattr(PostgresCursor, name, waiting(name))
+        yield traffic
+
+
+def page(lease: Lease, number: int) -> Settlement:
+    """An ordinary page: items, a new link, a link that others have as well."""
+    links = (url(f"new{number}"), url("shared"), url("new-host", host="b.example"))
+    return done(lease, *links, items=[{"n": number}, {"m": number}], bytes_read=5, elapsed_s=0.1)
+
+
+@pytest.fixture
+async def another(ground: PostgresGround) -> PostgresDatabase:
+    """A second process."""
+    return (await ground.another()).database
+
+
+async def test_a_group_waits_for_the_server_three_times_at_most(
+    ground: PostgresGround, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once for what must be known, once for its end; statements do not grow with the pages."""
+    run = await started(ground, plan_of(*urls(48)))
+    held = await leases(ground.database, run)
+    ledger = PostgresLedger(ground.database)
+    await ledger.settle([page(lease, number) for number, lease in enumerate(held[:4])], None)
+    seen = []
+    for group in (held[4:8], held[8:48]):
+        with counted(monkeypatch) as traffic:
+            report, moves = await ledger.settle(
+                [page(lease, lease.url_id) for lease in group], {lease.token for lease in group}
+            )
+        assert (report.closed, report.items, len(moves.offered)) == (len(group), 2 * len(group), len(group))
+        assert traffic.waits + 1 <= 3
+        seen.append(traffic.statements)
+    assert seen[0] == seen[1]
+
+
+async def test_failures_and_compared_items_take_no_statement_each(
+    ground: PostgresGround, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where more must be known: keys, items they stand for, attempts."""
+    dedup = ItemDedup(keys=(("sku",),), keep="last")
+    run = await started(ground, plan_of(*urls(60), dedup=dedup))
+    held = await leases(ground.database, run)
+    ledger = PostgresLedger(ground.database)
+
+    def mixed(lease: Lease) -> Settlement:
+        number = lease.url_id % 1000
+        if number % 3 == 0:
+            return failed(lease)
+        if number % 3 == 1:
+            return closed(lease, "dead", "gone")
+        item = {"sku": number % 5, "n": number}
+        return Settlement(
+            lease,
+            Close("done", status=200, items=[item], keys=[(b"%d" % (number % 5),)], children=urls(3, "c")),
+        )
+
+    await ledger.settle([mixed(lease) for lease in held[:12]], None)
+    seen = []
+    for group in (held[12:24], held[24:60]):
+        with counted(monkeypatch) as traffic:
+            await ledger.settle([mixed(lease) for lease in group], None)
+        seen.append((traffic.statements, traffic.waits))
+    assert seen[0] == seen[1]
+    assert await ground.store.fsck() == []
+
+
+async def test_a_limit_is_exact_when_two_workers_settle_at_once(
+    ground: PostgresGround, another: PostgresDatabase
+) -> None:
+    """Ledger 6: the run's row is locked."""
+    run = await started(ground, plan_of(*urls(24), limits=Limits(max_pages=7)))
+    held = await leases(ground.database, run)
+    ledgers = PostgresLedger(ground.database), PostgresLedger(another)
+    groups = [
+        [done(lease, items=[{"n": 1}]) for lease in held[start : start + 4]] for start in range(0, 24, 4)
+    ]
+    await asyncio.gather(*(ledgers[place % 2].settle(group, None) for place, group in enumerate(groups)))
+    counters = (await ground.store.get_run(run.id)).counters
+    assert (counters.done, counters.skipped, counters.items) == (7, 17, 7)
+    assert await ground.store.fsck() == []
+
+
+async def test_runs_that_meet_at_hosts_do_not_lock_each_other_out(
+    ground: PostgresGround, another: PostgresDatabase
+) -> None:
+    """Rule 12: hosts are locked in one order, whatever the order of the pages."""
+    hosts = [f"h{number}.example" for number in range(8)]
+    entries = [url("x", host=host) for host in hosts]
+    first, second = [await started(ground, plan_of(*entries, name=name)) for name in ("one", "two")]
+    ledgers = PostgresLedger(ground.database), PostgresLedger(another)
+
+    async def fail_all(ledger: PostgresLedger, held: list[Lease]) -> None:
+        for _ in range(5):
+            await ledger.settle([failed(lease) for lease in held], None)
+
+    own, others = await leases(ground.database, first), await leases(another, second)
+    await asyncio.gather(fail_all(ledgers[0], own), fail_all(ledgers[1], others[::-1]))
+    for run in (first, second):
+        assert (await ground.store.get_run(run.id)).counters.retries == 40
+
+
+async def test_a_commit_without_an_answer_is_settled_once(
+    postgres_server: PostgresServer, ground: PostgresGround
+) -> None:
+    """Rule 12: it was kept, nobody heard it, and settling again adds nothing."""
+    run = await started(ground)
+    (held,) = await leases(ground.database, run)
+    with TcpProxy("127.0.0.1", postgres_server.port) as proxy:
+        address = ground.url.replace(f":{postgres_server.port}/", f":{proxy.url_port}/")
+        database = PostgresDatabase(address, ground.clock, ground.times)
+        await database.read(lambda connection: rows(connection, "SELECT 1"))
+        sprung = proxy.drop_answer_once(b"COMMIT")
+        settling = PostgresLedger(database).settle([done(held, url("child"), items=[{"n": 1}])], None)
+        report, moves = await settling
+        assert sprung.is_set()
+        database.close()
+    assert (report.late, [place.url_id for place in moves.offered]) == (1, [held.url_id + 1])
+    counters = (await ground.store.get_run(run.id)).counters
+    assert (counters.done, counters.items, counters.total) == (1, 1, 2)
+
+
+async def test_a_host_that_was_rolled_back_is_not_known(ground: PostgresGround) -> None:
+    """A group that is halved makes the hosts of its pages again."""
+    run = await started(ground, plan_of(*urls(4)))
+    held = await leases(ground.database, run)
+    settlements = [done(lease, url("x", host=f"new{lease.url_id}.example")) for lease in held]
+    settlements[2] = closed(held[2], "dead", "zero \0 byte")
+    report, _ = await PostgresLedger(ground.database).settle(settlements, None)
+    assert report.closed == 4
+
+    def strays(connection: Connection) -> list[Any]:
+        return rows(connection, "SELECT 1 FROM url LEFT JOIN host h ON h.id = url.host_id WHERE h.id IS NULL")
+
+    assert await ground.database.read(strays) == []
+    (broken,) = await ground.store.failures(run.id)
+    assert (broken.state, broken.reason[:13]) == ("broken", "not storable:")
+
+
+async def test_an_error_of_one_transaction_does_not_hinder_the_next_ones(ground: PostgresGround) -> None:
+    """What the driver thinks is prepared is."""
+    run = await started(ground, plan_of(*urls(60)))
+    held = await leases(ground.database, run)
+    ledger = PostgresLedger(ground.database)
+    for number, lease in enumerate(held):
+        bad = number % 7 == 3
+        await ledger.settle([closed(lease, "dead", "\0") if bad else page(lease, number)], None)
+    counters = (await ground.store.get_run(run.id)).counters
+    assert (counters.done, counters.broken) == (51, 9)
+
+
+async def test_nothing_is_counted_for_who_lost_his_lease(ground: PostgresGround) -> None:
+    """Ledger 2: the frontier said who holds what."""
+    run = await started(ground, plan_of(*urls(2)))
+    own, lost = await leases(ground.database, run)
+    report, moves = await PostgresLedger(ground.database).settle([failed(own), failed(lost)], {own.token})
+    assert report.late == 1
+    assert [lease.url_id for lease, _ in moves.postponed] == [own.url_id]
+    assert (await ground.store.get_run(run.id)).counters.retries == 1

@@ -1,0 +1,165 @@
+"""Opening a PostgreSQL database."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from smartspider.backends.postgres import migrations
+from smartspider.backends.postgres.migrations import VERSION, prepare
+from smartspider.backends.sql.connection import Row
+from smartspider.core.errors import StoreUnavailable
+from smartspider.testing.servers import PostgresServer
+
+
+def _ask(url: str, sql: str) -> object:
+    with psycopg.connect(url, autocommit=True) as connection:
+        cursor = connection.execute(sql.encode())
+        found = cursor.fetchone() if cursor.description else None
+        return found and found[0]
+
+
+def _add_column(connection: psycopg.Connection[Row]) -> None:
+    connection.execute("ALTER TABLE run ADD COLUMN added text DEFAULT 'x'")
+
+
+def _fail(connection: psycopg.Connection[Row]) -> None:
+    connection.execute("ALTER TABLE run ADD COLUMN half text")
+    raise RuntimeError("the migration is wrong")
+
+
+def _columns(url: str, name: str) -> object:
+    return _ask(url, f"SELECT count(*) FROM information_schema.columns WHERE column_name = '{name}'")
+
+
+@pytest.fixture
+def stranger(postgres_server: PostgresServer) -> Iterator[str]:
+    """A user who owns nothing."""
+    postgres_server.execute("CREATE ROLE stranger")
+    yield "stranger"
+    postgres_server.execute("DROP OWNED BY stranger", "DROP ROLE stranger")
+
+
+def test_a_new_database_gets_its_tables_in_a_schema_of_its_own(empty_database: str) -> None:
+    _ask(empty_database, "CREATE TABLE run (theirs text)")
+    prepare(empty_database)
+    prepare(empty_database)
+    assert _ask(empty_database, "SELECT version FROM smartspider.format") == VERSION
+    assert _ask(empty_database, "SELECT count(*) FROM smartspider.run") == 0
+    assert _ask(empty_database, "SELECT count(theirs) FROM public.run") == 0
+
+
+async def test_many_programs_may_begin_at_once(empty_database: str) -> None:
+    await asyncio.gather(*(asyncio.to_thread(prepare, empty_database) for _ in range(10)))
+    assert _ask(empty_database, "SELECT count(*) FROM smartspider.format") == 1
+
+
+def test_a_schema_that_was_made_for_us_is_used(empty_database: str) -> None:
+    _ask(empty_database, "CREATE SCHEMA smartspider")
+    prepare(empty_database)
+    assert _ask(empty_database, "SELECT version FROM smartspider.format") == VERSION
+
+
+def test_tables_of_a_newer_version_are_refused_and_left_alone(empty_database: str) -> None:
+    prepare(empty_database)
+    _ask(empty_database, f"UPDATE smartspider.format SET version = {VERSION + 1}")
+    with pytest.raises(StoreUnavailable, match="newer SmartSpider") as caught:
+        prepare(empty_database)
+    assert caught.value.hint
+    assert _ask(empty_database, "SELECT version FROM smartspider.format") == VERSION + 1
+
+
+def test_older_tables_are_migrated(empty_database: str) -> None:
+    prepare(empty_database)
+    prepare(empty_database, {VERSION: _add_column, VERSION + 1: lambda _: None}, VERSION + 2)
+    assert _ask(empty_database, "SELECT version FROM smartspider.format") == VERSION + 2
+    assert _columns(empty_database, "added") == 1
+
+
+def test_migrations_that_fail_change_nothing_and_can_be_repeated(empty_database: str) -> None:
+    prepare(empty_database)
+    with pytest.raises(RuntimeError):
+        prepare(empty_database, {VERSION: _add_column, VERSION + 1: _fail}, VERSION + 2)
+    assert _ask(empty_database, "SELECT version FROM smartspider.format") == VERSION
+    assert (_columns(empty_database, "half"), _columns(empty_database, "added")) == (0, 0)
+    prepare(empty_database, {VERSION: _add_column}, VERSION + 1)
+    assert _columns(empty_database, "added") == 1
+
+
+async def test_many_programs_migrate_once(empty_database: str) -> None:
+    prepare(empty_database)
+    steps = {VERSION: _add_column}
+    await asyncio.gather(*(asyncio.to_thread(prepare, empty_database, steps, VERSION + 1) for _ in range(5)))
+    assert _ask(empty_database, "SELECT version FROM smartspider.format") == VERSION + 1
+
+
+def test_who_waits_for_another_program_is_told(empty_database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(migrations, "OPTIONS", "-c lock_timeout=10ms -c search_path=smartspider")
+    with psycopg.connect(empty_database) as other:
+        other.execute(migrations.ALONE)
+        with pytest.raises(StoreUnavailable, match="another program"):
+            prepare(empty_database)
+
+
+@pytest.mark.parametrize("theirs", ["format (a text)", "format (version bigint)", "meta (name text)"])
+def test_tables_of_something_else_are_refused_and_left_alone(empty_database: str, theirs: str) -> None:
+    _ask(empty_database, f"CREATE SCHEMA smartspider CREATE TABLE {theirs}")
+    with pytest.raises(StoreUnavailable, match="something else"):
+        prepare(empty_database)
+    assert _ask(empty_database, "SELECT count(*) FROM pg_tables WHERE schemaname = 'smartspider'") == 1
+
+
+def test_an_old_server_is_refused(empty_database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(migrations, "OLDEST_SERVER", 99)
+    with pytest.raises(StoreUnavailable, match=r"is PostgreSQL \d+, and 99 is the oldest"):
+        prepare(empty_database)
+
+
+def test_a_database_that_cannot_hold_all_texts_is_refused(postgres_server: PostgresServer) -> None:
+    postgres_server.execute("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    try:
+        with pytest.raises(StoreUnavailable, match="LATIN1"):
+            prepare(postgres_server.url("latin"))
+    finally:
+        postgres_server.drop_database("latin")
+
+
+def test_a_user_without_rights_is_told_which_are_missing(empty_database: str, stranger: str) -> None:
+    prepare(empty_database)
+    with pytest.raises(StoreUnavailable, match="permission denied") as caught:
+        prepare(f"{empty_database}?options=", {VERSION: _as(stranger)}, VERSION + 1)
+    assert "GRANT" in caught.value.hint
+
+
+def _as(user: str) -> migrations.Migration:
+    def step(connection: psycopg.Connection[Row]) -> None:
+        connection.execute(f"SET ROLE {user}".encode())
+        connection.execute("CREATE SCHEMA other")
+
+    return step
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("postgresql://ann:seCret@127.0.0.1:1/x", "127.0.0.1:1/x"),
+        ("postgresql://ann:seCret@127.0.0.1:1,127.0.0.1:2/x", "127.0.0.1:1,127.0.0.1:2/x"),
+        ("postgresql://ann:seCret@/x?host=/nowhere", "/nowhere:5432/x"),
+        ("postgresql://ann:seC/ret@127.0.0.1/x", "not one of a PostgreSQL database"),
+        ("postgresql://ann:1/seCret@127.0.0.1/x", "not one of a PostgreSQL database"),
+        ("postgresql://ann:s@eCret@127.0.0.1/x", "not one of a PostgreSQL database"),
+        ("postgresql://ann:s@seCret:x@127.0.0.1/x", "not one of a PostgreSQL database"),
+        ("postgresql://ann:seCret@[::1/x", "not one of a PostgreSQL database"),
+        ("nonsense seCret", "not one of a PostgreSQL database"),
+    ],
+)
+def test_a_server_that_cannot_be_reached_is_told_without_the_password(url: str, told: str) -> None:
+    with pytest.raises(StoreUnavailable) as caught:
+        prepare(url)
+    assert told in caught.value.message
+    assert "\n" not in caught.value.message
+    assert not any(part in caught.value.message for part in ("seC", "eCret"))
+    assert caught.value.hint

@@ -1,0 +1,211 @@
+"""Several processes write at the same time: nothing is skipped, doubled or torn apart."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from itertools import pairwise
+
+import pytest
+
+from smartspider.backends.sql import audit, events, leadership, logs, metrics, runs
+from smartspider.backends.sql.connection import Connection, rows
+from smartspider.core.errors import TermOver
+from smartspider.core.logs import LogLine
+from smartspider.interfaces.log_store import LogFilter
+from smartspider.interfaces.metric_store import Key
+from smartspider.testing.clock import ManualClock
+from smartspider.testing.contracts.acts import begin
+from smartspider.testing.postgres import PostgresGround
+
+WAITING = (
+    "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+)
+
+OTHERWISE_ORDERED = """
+SELECT a.attrelid::regclass::text, a.attname FROM pg_index i
+JOIN pg_class t ON t.oid = i.indrelid AND t.relnamespace = 'smartspider'::regnamespace
+JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+JOIN pg_collation c ON c.oid = a.attcollation AND c.collname <> 'C'
+JOIN pg_type k ON k.oid = a.atttypid AND k.typname = 'text'
+"""
+
+
+@asynccontextmanager
+async def halfway(ground: PostgresGround, work: Callable[[Connection], None]) -> AsyncIterator[None]:
+    """Somebody has done `work` and is about to commit it; they do when the block is left."""
+    reached, go_on = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def waiting(connection: Connection) -> None:
+        work(connection)
+        connection.changes()  # it is carried out by now
+        loop.call_soon_threadsafe(reached.set)
+        assert go_on.wait(20.0)
+
+    call = asyncio.create_task(ground.database.write_beside(waiting))
+    await reached.wait()
+    try:
+        yield
+    finally:
+        go_on.set()
+        await call
+
+
+async def until_waiting(ground: PostgresGround, count: int = 1) -> None:
+    """So many wait for a lock."""
+    async with asyncio.timeout(10.0):
+        while True:
+            ((waiting,),) = await ground.database.read(lambda db: rows(db, WAITING))
+            if waiting >= count:
+                return
+            await asyncio.sleep(0.005)
+
+
+async def test_events_are_seen_in_the_order_of_their_ids(ground: PostgresGround) -> None:
+    """Who reads on from the newest id must not miss one that was given earlier and committed later."""
+    made = [await begin(ground, "one"), await begin(ground, "two", name="other")]
+    before = await ground.events.last_id()
+
+    def told(number: int) -> Callable[[Connection], None]:
+        return lambda db: events.write(db, made[number].id, "thing.done", {"n": number}, 1.0)
+
+    async with halfway(ground, told(0)):
+        second = asyncio.create_task(ground.database.write_beside(told(1)))
+        await until_waiting(ground)
+        assert await ground.events.since(before) == []
+    await second
+    found = await ground.events.since(before)
+    assert [(event.run_id, event.id - before) for event in found] == [(made[0].id, 1), (made[1].id, 2)]
+
+
+async def test_a_tail_of_the_log_skips_no_line(ground: PostgresGround) -> None:
+    writers = [ground, await ground.another(), await ground.another()]
+    seen: list[str] = []
+    at = 0
+
+    async def follow() -> None:
+        nonlocal at
+        while len(seen) < 90:
+            page = await ground.logs.after(LogFilter(), after=at, limit=100)
+            seen.extend(one.line.text for one in page.lines)
+            at = page.next or at
+
+    async def write(number: int) -> None:
+        for turn in range(10):
+            lines = [LogLine(ground.clock.now(), 20, "a.b", f"{number} {turn} {part}") for part in range(3)]
+            await writers[number].logs.add(lines)
+
+    async with asyncio.timeout(20.0):
+        await asyncio.gather(follow(), *(write(number) for number in range(3)))
+    assert len(seen) == len(set(seen)) == 90
+    for number in range(3):
+        mine = [text for text in seen if text.startswith(f"{number} ")]
+        assert mine == [f"{number} {turn} {part}" for turn in range(10) for part in range(3)]
+
+
+async def test_a_number_of_the_log_counts_when_it_can_be_read(ground: PostgresGround) -> None:
+    early = (ground.clock.now(), 20, "a.b", None, None, "", None, None, None, "early", "{}", "early")
+    async with halfway(ground, lambda db: db.executemany(logs.SQL.add, [early]).close()):
+        assert await ground.logs.last_id() == 0
+        second = asyncio.create_task(ground.logs.add([LogLine(ground.clock.now(), 20, "a.b", "late")]))
+        await until_waiting(ground)
+        assert (await ground.logs.after(LogFilter(), after=0)).next == 0
+    await second
+    page = await ground.logs.after(LogFilter(), after=0)
+    assert [one.line.text for one in page.lines] == ["early", "late"]
+    assert await ground.logs.last_id() == 2
+
+
+async def test_the_audit_is_one_chain_whoever_writes_it(ground: PostgresGround) -> None:
+    behind = PostgresGround(ground.url, ManualClock(ground.clock.now() - 0.5))
+    others = [ground, behind, await ground.another(), await ground.another()]
+
+    async def write(each: PostgresGround) -> None:
+        """Beside others, as part of something else."""
+        now = each.database.now()
+        await each.database.write_beside(lambda db: audit.write(db, now, "ann", "thing.done", "thing:1"))
+
+    await asyncio.gather(*(write(each) for each in others * 10))
+    await behind.close()
+    check = await ground.audit.verify()
+    assert (check.broken, check.head.id) == (None, 40)
+    moments = [entry.at for entry in await ground.audit.entries()]
+    assert all(later >= earlier for later, earlier in pairwise(moments))
+
+
+async def test_who_leads_may_prolong_while_a_write_of_theirs_takes_long(ground: PostgresGround) -> None:
+    """Leadership 4: and nobody takes over in the middle of it."""
+    term = await ground.leadership.take("one", 10.0)
+    assert term is not None
+    async with halfway(ground, lambda db: leadership.check(db, term.epoch)):
+        async with asyncio.timeout(5.0):
+            again = await ground.leadership.take("one", 20.0)
+        assert again is not None
+        assert again.epoch == term.epoch
+        await ground.clock.advance(30.0)
+        taking = asyncio.create_task(ground.leadership.take("two", 10.0))
+        await until_waiting(ground)
+        assert not taking.done()
+    other = await taking
+    assert other is not None
+    assert other.epoch == term.epoch + 1
+    with pytest.raises(TermOver):
+        await ground.database.write(lambda db: leadership.check(db, term.epoch))
+
+
+async def test_a_write_of_an_old_leader_waits_for_the_new_one_and_is_refused(ground: PostgresGround) -> None:
+    await ground.leadership.take("one", 10.0)
+    taken = leadership.SQL.take
+    async with halfway(ground, lambda db: db.execute(taken, ("two", 1e12)).close()):
+        late = asyncio.create_task(ground.schedules.postpone(1, 5.0, epoch=1))
+        await until_waiting(ground)
+    with pytest.raises(TermOver):
+        await late
+
+
+async def test_sums_are_added_at_once_and_never_too_many(
+    ground: PostgresGround, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Metric store 1, 2."""
+    monkeypatch.setattr(metrics, "MAX_KEYS", 12)
+    others = [ground, await ground.another(), await ground.another()]
+    shared: dict[Key, float] = {("shared", (("number", str(number)),)): 1.0 for number in range(5)}
+
+    async def add(number: int, each: PostgresGround) -> None:
+        own: dict[Key, float] = {(f"own {number}", (("number", str(part)),)): 1.0 for part in range(5)}
+        await each.metrics.add(shared | own if number % 2 else own | shared)
+        await asyncio.gather(*(each.metrics.add(shared) for _ in range(10)))
+
+    await asyncio.gather(*(add(number, each) for number, each in enumerate(others)))
+    sums = await ground.metrics.sums()
+    assert len(sums) == 12
+    assert {key: sums[key] for key in shared} == dict.fromkeys(shared, 33.0)
+
+
+async def test_lines_that_come_while_their_run_is_deleted_are_gone_with_it(ground: PostgresGround) -> None:
+    """Log store 6."""
+    run = await begin(ground, "one")
+    await ground.store.set_state(run.id, "cancelled", "enough")
+    line = LogLine(ground.clock.now(), 20, "a.b", "late", run_id=run.id)
+
+    async def delete_some() -> bool:
+        return await ground.database.write(lambda db: runs.delete_step(db, run.id))
+
+    while await ground.database.read(lambda db: rows(db, "SELECT 1 FROM url UNION ALL SELECT 1 FROM event")):
+        await delete_some()
+    async with halfway(ground, lambda db: logs.write(db, [line], ground.clock.now())):
+        deleting = asyncio.create_task(delete_some())  # there is nothing else left of the run
+        await until_waiting(ground)
+    assert not await deleting
+    await ground.logs.add([line])
+    assert (await ground.logs.before(LogFilter(run_id=run.id))).lines == []
+    assert await ground.logs.size() == 0
+
+
+async def test_keys_are_in_the_order_of_their_bytes_whatever_the_language(ground: PostgresGround) -> None:
+    """Pages of names go by that order, as in a file."""
+    found = await ground.database.read(lambda db: rows(db, OTHERWISE_ORDERED))
+    assert found == []

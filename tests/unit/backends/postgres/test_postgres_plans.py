@@ -1,0 +1,148 @@
+"""No statement of the control plane looks at all of a table that grows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib import resources
+
+import psycopg
+import pytest
+
+from smartspider.backends.postgres import dialect
+from smartspider.backends.sql import audit, logs, statements
+from smartspider.backends.sql.connection import Row
+from smartspider.backends.sql.log_marks import marks_asked, question
+from smartspider.interfaces.audit_log import AuditFilter
+from smartspider.interfaces.log_store import LogFilter
+from smartspider.testing.servers import PristineDatabase
+
+FILES = (
+    *("answers", "audit", "events", "leadership", "logs", "metrics", "notices", "schedules", "sessions"),
+    *("tasks", "tokens", "users"),
+)
+SMALL = {"audit_head", "leader", "lease", "load", "log_size", "meta", "metric", "notice_target", "worker"}
+"""They hold a row, or one for each of what is bounded."""
+LINES = 30_000
+
+
+@pytest.fixture(scope="module")
+def connection(store_database: PristineDatabase) -> Iterator[psycopg.Connection[Row]]:
+    """Where indexes are used if they can be at all, for plans that hold whatever the values are."""
+    options = "-c search_path=smartspider -c enable_seqscan=off -c plan_cache_mode=force_generic_plan"
+    url = store_database.reset()
+    with psycopg.connect(url, options=options, autocommit=True) as connection:
+        yield connection
+
+
+def plan(connection: psycopg.Connection[Row], text: str) -> str:
+    """How a statement is carried out; `text` is as the driver gets it."""
+    places = iter(range(1, 99))
+    marked = re.sub(r"%\(p(\d+)\)[sb]", r"$\1", text)
+    marked = re.sub(r"%[sb]", lambda _: f"${next(places)}", marked).replace("%%", "%")
+    count = max([0, *(int(number) for number in re.findall(r"\$(\d+)", marked))])
+    values = f"({', '.join(['NULL'] * count)})" if count else ""
+    connection.execute(f"PREPARE asked AS {marked}".encode())
+    found = connection.execute(f"EXPLAIN EXECUTE asked{values}".encode()).fetchall()
+    connection.execute("DEALLOCATE asked")
+    return "\n".join(line for (line,) in found)
+
+
+def texts(file: str) -> dict[str, str]:
+    """All statements of a file as they are said here."""
+    shared = statements.blocks(statements.text(f"{file}.sql", statements.__package__))
+    found: dict[str, str] = {}
+    for name, sql in shared.items():
+        words = dialect.wording(sql)
+        told = {words.one: "", words.write: " in a write", words.many: " at once"} | {words.one: ""}
+        found |= {
+            f"{name}{when}": text for text, when in told.items() if text is not None and ";" not in text
+        }
+    return found
+
+
+STATEMENTS = {f"{file} {name}": text for file in FILES for name, text in texts(file).items()}
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_what_grows_is_read_by_a_key(connection: psycopg.Connection[Row], name: str) -> None:
+    found = plan(connection, STATEMENTS[name])
+    assert set(re.findall(r"Seq Scan on (\w+)", found)) <= SMALL, found
+
+
+@pytest.mark.parametrize(
+    "only",
+    [AuditFilter(), AuditFilter(actor="a"), AuditFilter(subject="a", action="b"), AuditFilter(since=1.0)],
+)
+def test_the_audit_is_listed_by_a_key(connection: psycopg.Connection[Row], only: AuditFilter) -> None:
+    found = plan(connection, dialect.wording(audit.listing_sql(only)).one)
+    assert "Seq Scan" not in found
+
+
+def test_words_of_one_statement_are_not_taken_for_another() -> None:
+    """What begins like a statement with words of its own gets these words."""
+    shared = resources.files(statements.__package__) / "sql"
+    known = [
+        block
+        for file in shared.iterdir()
+        for block in statements.blocks(file.read_text(encoding="utf-8")).values()
+    ]
+    own = dialect._overrides()
+    begun = [sql for sql in known if sql not in own and dialect._begun(sql)]
+    assert begun == []
+
+
+@pytest.fixture(scope="module")
+def crowded(store_database: PristineDatabase) -> Iterator[psycopg.Connection[Row]]:
+    """A log with many lines: of two runs, one of them rarely heard of, and few errors."""
+    options = "-c search_path=smartspider"
+    with psycopg.connect(store_database.reset(), options=options, autocommit=True) as connection:
+        connection.execute(
+            "INSERT INTO log (at, level, event, worker, text, fields, words)"
+            " SELECT n, 20, 'a.b', 'w', 'x', '{}',"
+            " string_to_array(%s || CASE WHEN n %% 1000 = 0 THEN %s ELSE %s END || n, ' ')"
+            f" FROM generate_series(1, {LINES}) AS n",
+            (
+                f"{question(marks_asked(LogFilter(level=20)))} fetched ",
+                f"{question(marks_asked(LogFilter(run_id=2)))} ",
+                f"{question(marks_asked(LogFilter(run_id=1)))} ",
+            ),
+        )
+        connection.execute("ANALYZE log")
+        yield connection
+
+
+@pytest.mark.parametrize("order", ["DESC LIMIT 101", "ASC LIMIT 100"])
+@pytest.mark.parametrize(
+    "only",
+    [
+        LogFilter(),
+        LogFilter(level=20),
+        LogFilter(run_id=1),
+        LogFilter(run_id=2),
+        LogFilter(run_id=2, level=20),
+        LogFilter(text="fetched"),
+        LogFilter(text="29999"),
+        LogFilter(text="nothing like it", run_id=1),
+    ],
+    ids=str,
+)
+def test_few_lines_are_looked_at(crowded: psycopg.Connection[Row], only: LogFilter, order: str) -> None:
+    """By their marks where these are rare, in their order where they are not."""
+    sql, values = logs.search_sql(only, order)
+    marks = marks_asked(only)
+    given = (0, LINES + 1, question(marks), *values) if marks else (0, LINES + 1, *values)
+    words = dialect.wording(sql).one
+    # Of the mark alone: the other columns of these lines are empty.
+    words = re.sub(r" AND log\.(run_id|level) (=|>=) %s", "", words)
+    given = given[: words.count("%s")]
+    found = crowded.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {words}".encode(), given).fetchall()[0][0][0]
+    assert _looked_at(found["Plan"]) < 500, found
+
+
+def _looked_at(node: dict[str, object]) -> float:
+    """Rows that the nodes of a plan came upon."""
+    inner = node.get("Plans", [])
+    assert isinstance(inner, list)
+    own = float(str(node["Actual Rows"])) + float(str(node.get("Rows Removed by Filter", 0)))
+    return max([own, *(_looked_at(each) for each in inner)])

@@ -1,0 +1,36 @@
+"""Texts that PostgreSQL cannot hold."""
+
+from __future__ import annotations
+
+import pytest
+
+from smartspider.core.errors import NotAllowed, NotFound
+from smartspider.core.logs import LogLine
+from smartspider.interfaces.log_store import LogFilter
+from smartspider.testing.postgres import PostgresGround
+
+
+async def test_nothing_is_found_by_a_text_with_a_zero_byte(ground: PostgresGround) -> None:
+    await ground.users.add_user("a", "", "admin", actor="x")
+    for name in ("a\0", "\0", "\0a"):
+        with pytest.raises(NotFound):
+            await ground.users.get_user(name)
+        with pytest.raises(NotFound):
+            await ground.tasks.get(name)
+        assert await ground.tasks.find_named(name, after=name) == []
+        assert (await ground.logs.before(LogFilter(host=name, text=name))).lines == []
+
+
+async def test_a_text_with_a_zero_byte_is_refused_in_our_words(ground: PostgresGround) -> None:
+    with pytest.raises(NotAllowed, match="cannot keep this") as caught:
+        await ground.users.add_user("a\0b", "", "admin", actor="x")
+    assert caught.value.hint
+    assert await ground.users.find_users() == []
+    await ground.users.add_user("b", "", "admin", actor="x")
+
+
+async def test_a_line_with_a_zero_byte_is_kept_with_a_sign_for_it(ground: PostgresGround) -> None:
+    await ground.logs.add([LogLine(ground.clock.now(), 20, "a.b", "a\0b", host="c\0d", fields={"e": "f\0"})])
+    (found,) = (await ground.logs.before(LogFilter())).lines
+    assert (found.line.text, found.line.host) == ("a\ufffdb", "c\ufffdd")
+    assert found.line.fields == {"e": "f\0"}
