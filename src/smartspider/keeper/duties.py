@@ -18,6 +18,8 @@ from smartspider.interfaces.store import Store
 from smartspider.interfaces.user_store import UserStore
 from smartspider.interfaces.worker_registry import WorkerRegistry
 from smartspider.keeper.duty import Duty
+from smartspider.keeper.frontier.duties import frontier_duties
+from smartspider.keeper.frontier.watch import Apart
 from smartspider.keeper.health import CheckHealth
 from smartspider.keeper.runs import Complete, Reclaim, ReplayOpen
 from smartspider.keeper.scheduling import FireSchedules, FollowTasks, RetryFirings
@@ -34,7 +36,8 @@ class Estate(msgspec.Struct, frozen=True):
     path: Path
     store: Store
     frontier: Frontier
-    replay: Replay
+    replay: Replay | None
+    """Of a frontier in the store itself."""
     events: EventFeed
     logs: LogStore
     users: UserStore
@@ -47,6 +50,8 @@ class Estate(msgspec.Struct, frozen=True):
     kept: Retention
     forget_run: Callable[[int], Awaitable[None]]
     store_now: Callable[[], float]
+    apart: Apart | None = None
+    """A frontier that is not in the store."""
 
 
 def duties_of(estate: Estate) -> list[Duty]:
@@ -56,9 +61,8 @@ def duties_of(estate: Estate) -> list[Duty]:
         FireSchedules(one.table),
         RetryFirings(one.table),
         FollowTasks(one.table),
-        Reclaim(one.frontier),
         Complete(one.store),
-        ReplayOpen(one.store, one.frontier, one.replay),
+        *_frontier_duties(one),
         WriteNotices(one.notices, one.events, one.store),
         DeliverNotices(one.notices, one.post, one.clock),
         TrimLogs(one.logs, one.clock, one.kept),
@@ -67,3 +71,16 @@ def duties_of(estate: Estate) -> list[Duty]:
         SweepOld(one.users, one.answers, one.notices, one.clock, one.kept),
         CheckHealth(one.path, one.workers, one.clock, one.store_now),
     ]
+
+
+def _frontier_duties(estate: Estate) -> list[Duty]:
+    """Where the frontier is apart from the store there is more to do, and sooner."""
+    duties: list[Duty] = []
+    if estate.apart is not None:
+        duties.append(Reclaim(estate.frontier, every_s=1.0))
+        duties += frontier_duties(estate.apart, estate.store, estate.clock)
+    else:
+        duties.append(Reclaim(estate.frontier))
+    if estate.replay is not None:
+        duties.append(ReplayOpen(estate.store, estate.frontier, estate.replay))
+    return duties

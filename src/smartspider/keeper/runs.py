@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
+from smartspider.core.failpoints import reach
 from smartspider.interfaces.frontier import Frontier
 from smartspider.interfaces.leadership import Term
 from smartspider.interfaces.replay import Replay
@@ -16,10 +17,11 @@ log = logging.getLogger("smartspider.keeper")
 class Reclaim:
     """Takes back what dead or silent workers hold."""
 
-    name, every_s = "reclaim", 2.0
+    name = "reclaim"
 
-    def __init__(self, frontier: Frontier) -> None:
+    def __init__(self, frontier: Frontier, *, every_s: float = 2.0) -> None:
         self._frontier = frontier
+        self.every_s = every_s
 
     async def do(self, term: Term) -> None:  # noqa: ARG002 - done twice, it does nothing
         """All of it."""
@@ -45,6 +47,7 @@ class Complete:
             if run.state == "stopping" or (
                 run.state == "running" and (is_thorough or run.counters.open == 0)
             ):
+                reach("keeper.complete")
                 await self._store.finish(run.id)
 
 

@@ -1,0 +1,52 @@
+"""Building the frontier anew from the store, by hand."""
+
+from __future__ import annotations
+
+import contextlib
+
+from smartspider.core.errors import FrontierUnavailable, NotAllowed, NotArmed
+from smartspider.interfaces.clock import Clock
+from smartspider.interfaces.leadership import Term
+from smartspider.keeper.duty import Duty
+from smartspider.keeper.frontier.watch import Apart
+
+TERM_S = 15.0
+LOOK_S = 0.25
+PATIENCE_S = 120.0
+
+
+async def rebuild(apart: Apart, arming: list[Duty], clock: Clock, *, owner: str) -> int:
+    """Forget what the frontier holds and fill it from the store; how many shards serve again.
+
+    Where a keeper leads, it sees its shards unarmed and arms them; else it is done here, in a term of ours.
+    """
+    led = await apart.leadership.current()
+    mine = None if led is not None else await apart.leadership.take(owner, TERM_S)
+    term = led or mine
+    if term is None:
+        raise NotAllowed("somebody took the lead just now", hint="try again")
+    try:
+        for shard in range(apart.index.shards):
+            with contextlib.suppress(NotArmed):  # it holds nothing that counts
+                await apart.index.set_controls(shard, term.epoch, [])
+            await apart.index.disarm(shard, term.epoch)
+        return await _armed(apart, arming, clock, mine, owner)
+    finally:
+        if mine is not None:
+            await apart.leadership.resign(owner)
+
+
+async def _armed(apart: Apart, arming: list[Duty], clock: Clock, mine: Term | None, owner: str) -> int:
+    give_up_at = clock.monotonic() + PATIENCE_S
+    while clock.monotonic() < give_up_at:
+        if mine is not None:
+            await apart.leadership.take(owner, TERM_S)
+            for duty in arming:
+                await duty.do(mine)
+        states = await apart.index.look()
+        if all(state is not None and state.is_armed for state in states):
+            return len(states)
+        await clock.sleep(LOOK_S)
+    raise FrontierUnavailable(
+        "the frontier was not armed again in two minutes", hint="look at the log of the keeper that leads"
+    )

@@ -1,0 +1,50 @@
+"""The duty of going through all open rows and hosts, slowly: it mends what a worker left undone that died."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from smartspider.core.runs import LEASES_IN
+from smartspider.interfaces.clock import Clock
+from smartspider.interfaces.leadership import Term
+from smartspider.keeper.frontier.controls import raise_unless_away
+from smartspider.keeper.frontier.filling import PIECE, Offering
+from smartspider.keeper.frontier.hosts import tell_hosts
+from smartspider.keeper.frontier.watch import Watch
+
+log = logging.getLogger("smartspider.keeper")
+
+
+class SweepOpen:
+    """Offers every open row of the runs that are worked on, and tells all hosts, a piece at a time."""
+
+    name, every_s = "sweep", 30.0
+    breath_s = 0.25
+    """Between two pieces: workers come first."""
+
+    def __init__(self, watch: Watch, offering: Offering, clock: Clock) -> None:
+        self._watch = watch
+        self._offering = offering
+        self._clock = clock
+
+    async def do(self, term: Term) -> None:
+        """Hosts, then runs."""
+        watch = self._watch
+        watch.attend(term)
+        hosts = (tell_hosts(watch, term, shard) for shard in list(watch.armed))
+        raise_unless_away(await asyncio.gather(*hosts, return_exceptions=True))
+        for control in list(watch.controls):
+            if control.state in LEASES_IN:
+                await self._sweep(term, control.run_id)
+
+    async def _sweep(self, term: Term, run_id: int) -> None:
+        offered, after = 0, 0
+        while places := await self._watch.rows.places_after(run_id, after=after, limit=PIECE):
+            offered += await self._offering.send(term, run_id, places, list(self._watch.armed))
+            if len(places) < PIECE:
+                break
+            after = places[-1].url_id
+            await self._clock.sleep(self.breath_s)
+        if offered and not self._watch.held(run_id).cut:
+            log.info("run %d: %d open requests were not queued", run_id, offered)

@@ -1,0 +1,91 @@
+"""What the leader knows of a frontier apart from the store; the duties about it share this."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import msgspec
+
+from smartspider.core.placing import RunControl
+from smartspider.interfaces.index import Index, IndexCounts
+from smartspider.interfaces.leadership import Leadership, Term
+from smartspider.interfaces.open_rows import OpenRows
+
+LAPSE_S = 4.0
+"""How long a shard serves after the moment its last renewal tells. Whoever arms another process in its place
+waits so long, because the old one may be alive and out of sight."""
+MARGIN_S = 0.2
+"""Clocks of processes differ by so much at most."""
+SURE_S = 0.4
+"""How long a look at the leader's row is good for."""
+
+
+class Apart(msgspec.Struct, frozen=True):
+    """A frontier apart from the store, as its leader sees it."""
+
+    index: Index
+    rows: OpenRows
+    leadership: Leadership
+    store_now: Callable[[], float]
+    lapse_s: float = LAPSE_S
+
+
+class Watch:
+    """Everything known in a term; a new term begins with nothing."""
+
+    def __init__(self, apart: Apart) -> None:
+        self.index = apart.index
+        self.rows = apart.rows
+        self.now = apart.store_now
+        self.lapse_s = apart.lapse_s
+        self._leadership = apart.leadership
+        self._lock = asyncio.Lock()
+        self._begin(0)
+
+    def _begin(self, epoch: int) -> None:
+        self._epoch = epoch
+        self._sure_at = float("-inf")
+        self.took_at = self.now()
+        """When the term was known to have begun: nobody of an earlier one was sure of it after this."""
+        self.armed: dict[int, str] = {}
+        """Shards that serve, and the process of each that does."""
+        self.controls: list[RunControl] = []
+        """Of runs, as they were told last."""
+        self.counts: dict[int, dict[int, IndexCounts]] = {}
+        """What shards hold of runs."""
+        self.wanting: dict[int, None] = {}
+        """Runs whose open rows are to be offered, those that wait longest first."""
+
+    def attend(self, term: Term) -> None:
+        """A duty is done in this term."""
+        if term.epoch != self._epoch:
+            self._begin(term.epoch)
+
+    async def sure_at(self, term: Term) -> float:
+        """A moment, not long ago, at which this was the newest term; raises `TermOver` when it is not."""
+        async with self._lock:
+            now = self.now()
+            if now - self._sure_at > SURE_S:
+                await self._leadership.check(term.epoch)
+                self._sure_at = now
+            return self._sure_at
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all shards serve."""
+        return len(self.armed) == self.index.shards
+
+    def held(self, run_id: int) -> IndexCounts:
+        """What all shards together hold of a run."""
+        found = [counts[run_id] for counts in self.counts.values() if run_id in counts]
+        return IndexCounts(
+            sum(one.queued for one in found),
+            sum(one.waiting for one in found),
+            sum(one.leased for one in found),
+            sum(one.cut for one in found),
+        )
+
+    def want(self, run_id: int) -> None:
+        """The open rows of a run are to be offered."""
+        self.wanting[run_id] = None

@@ -1,0 +1,216 @@
+"""Vouching for shards: when they serve, and when nobody is to be believed any more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from tests.unit.backends.redis.grounds import url, urls
+from tests.unit.keeper.leading import House, Leader
+
+from smartspider.core.errors import NotArmed, TermOver
+from smartspider.keeper.frontier.rebuilding import rebuild
+from smartspider.keeper.frontier.watch import LAPSE_S
+from smartspider.testing.servers import RedisServer
+
+
+@pytest.fixture
+async def house(empty_redis: RedisServer) -> AsyncIterator[House]:
+    house = House(empty_redis.url)
+    yield house
+    await house.close()
+
+
+@pytest.fixture
+async def leader(house: House) -> Leader:
+    """One that has led for a while."""
+    leader = Leader(house, "one")
+    await leader.lead()
+    await leader.tend()
+    await leader.pass_time(LAPSE_S + 1)
+    return leader
+
+
+async def test_a_shard_is_armed_when_no_other_process_can_serve_and_has_all_it_needs(house: House) -> None:
+    """Rule 6: whoever led before may have armed a process that this leader does not see."""
+    run_id = house.rows.add_run(urls(3))
+    await house.rows.hold_host("b.example", 60.0, "Retry-After")
+    leader = Leader(house, "one")
+    await leader.lead()
+    await leader.tend()
+    for _ in range(int(LAPSE_S / 0.5)):
+        with pytest.raises(NotArmed):
+            await house.take(run_id)
+        await leader.pass_time(0.5)
+    await leader.pass_time(0.5)
+    assert len(await house.take(run_id)) == 3
+    assert house.rows.asked["hosts"] >= 2  # once more just before it serves
+
+
+async def test_nothing_is_handed_out_once_nobody_leads(house: House, leader: Leader) -> None:
+    run_id = house.rows.add_run(urls(3))
+    await leader.tend()
+    assert len(await house.take(run_id, want=1)) == 1
+    await house.clock.advance(LAPSE_S + 0.1)
+    with pytest.raises(NotArmed):
+        await house.take(run_id)
+    await leader.tend()  # the same leader and the same process: nothing was missed
+    assert len(await house.take(run_id)) == 2
+
+
+async def test_what_was_wiped_is_loaded_and_serves_at_once(house: House, leader: Leader) -> None:
+    """Its process is the one that was armed, so no other can serve; a hold is still a hold."""
+    run_id = house.rows.add_run([*urls(3), url("x", host="held.example")])
+    await house.frontier.hold_host("held.example", 600.0, "Retry-After")
+    await leader.tend()
+    await house.raw("FLUSHALL", "SYNC")
+    with pytest.raises(NotArmed):
+        await house.take(run_id)
+    await leader.tend()
+    assert {lease.request.host for lease in await house.take(run_id)} == {"a.example"}
+
+
+async def test_a_server_that_was_restarted_waits_for_its_predecessor_to_lapse(tmp_path: Path) -> None:
+    with RedisServer(tmp_path) as server:
+        house = House(server.url)
+        leader = Leader(house, "one")
+        run_id = house.rows.add_run(urls(3))
+        await leader.lead()
+        await leader.tend()
+        await leader.pass_time(LAPSE_S + 1)
+        server.kill()
+        await leader.tend()
+        assert leader.watch.armed == {}
+        server.start()
+        await leader.tend()  # another process: it is loaded, and waits
+        with pytest.raises(NotArmed):
+            await house.take(run_id)
+        await leader.pass_time(LAPSE_S - 1)
+        with pytest.raises(NotArmed):
+            await house.take(run_id)
+        await leader.pass_time(2)
+        assert len(await house.take(run_id)) == 3
+        await house.close()
+
+
+async def test_a_new_leader_goes_on_with_what_serves(house: House, leader: Leader) -> None:
+    """Its epoch is raised at once: nobody waits, and the old leader is refused."""
+    run_id = house.rows.add_run(urls(3))
+    await leader.tend()
+    (first,) = await house.take(run_id, want=1)
+    other = Leader(house, "two")
+    await other.lead()
+    await other.tend()
+    second = await house.take(run_id)
+    assert len(second) == 2
+    assert second[0].token > first.token
+    assert await house.frontier.held([first]) == {first.token}
+    with pytest.raises(TermOver):
+        await leader.tend()
+    with pytest.raises(TermOver):
+        await house.index.arm(0, leader.term.epoch, house.clock.store_now())
+
+
+async def test_who_cannot_reach_the_store_renews_nothing(house: House, leader: Leader) -> None:
+    run_id = house.rows.add_run(urls(1))
+    await leader.tend()
+    await house.clock.advance(LAPSE_S / 2)
+    house.row.epoch += 1  # somebody else leads by now, as the store has it
+    with pytest.raises(TermOver):
+        await leader.arm()
+    await house.clock.advance(LAPSE_S / 2 + 0.1)
+    with pytest.raises(NotArmed):
+        await house.take(run_id)
+
+
+@pytest.mark.parametrize("place", ["controls", "hosts", "places_after"])
+async def test_a_leader_that_was_frozen_while_arming_writes_nothing_after(house: House, place: str) -> None:
+    """SIGSTOP after it read and before it writes; another one leads when it goes on."""
+    run_id = house.rows.add_run(urls(5))
+    old, new = Leader(house, "old"), Leader(house, "new")
+    await old.lead()
+    house.rows.frozen_at = place
+    freezing = asyncio.create_task(old.arm())
+    await house.rows.reached.wait()
+    await new.lead()
+    await new.tend()
+    await new.pass_time(LAPSE_S + 1)
+    house.rows.change(run_id, state="cancelled")
+    later = house.rows.add_run(urls(2))
+    await new.tend()
+    house.rows.thawed.set()
+    with pytest.raises(TermOver):
+        await freezing
+    assert len(await house.take(run_id, later)) == 2
+
+
+@pytest.mark.parametrize(("duty", "place"), [("telling", "controls"), ("filling", "head")])
+async def test_a_leader_that_was_frozen_in_a_duty_writes_nothing_after(
+    house: House, leader: Leader, duty: str, place: str
+) -> None:
+    """Neither drops a run that is there by now, nor fills in what is over."""
+    gone, run_id = house.rows.add_run(urls(1, host="g.example")), house.rows.add_run(urls(3 * house.cap))
+    await leader.tend()
+    assert len(await house.take(run_id, want=house.cap - 1)) == house.cap - 1
+    await leader.counting.do(leader.term)
+    house.rows.change(gone, state="completed")
+    house.rows.frozen_at = place
+    freezing = asyncio.create_task(getattr(leader, duty).do(leader.term))
+    await house.rows.reached.wait()
+    other = Leader(house, "two")
+    await other.lead()
+    fresh = house.rows.add_run(urls(2, host="f.example"))
+    await other.tend()
+    house.rows.thawed.set()
+    with pytest.raises(TermOver):
+        await freezing
+    assert len(await house.take(fresh)) == 2
+
+
+async def test_a_shard_that_is_away_keeps_no_duty_from_its_work(tmp_path: Path) -> None:
+    """It is told once, and once more when it is back; what nobody could offer meanwhile is offered."""
+    with RedisServer(tmp_path) as server:
+        house = House(server.url)
+        leader = Leader(house, "one")
+        await leader.lead()
+        await leader.tend()
+        await leader.pass_time(LAPSE_S + 1)
+        run_id = house.rows.add_run(urls(2))
+        await leader.tend()
+        server.kill()
+        await leader.pass_time(2)
+        assert house.rows.add(run_id, url("meanwhile")) is not None
+        server.start()
+        await leader.pass_time(LAPSE_S + 1)
+        assert len(await house.take(run_id)) == 3
+        await house.close()
+
+
+async def test_rebuilding_is_done_by_the_keeper_that_leads(house: House, leader: Leader) -> None:
+    run_id = house.rows.add_run(urls(3))
+    await leader.tend()
+    building = asyncio.create_task(rebuild(leader.apart, [], house.clock, owner="by hand"))
+    await house.clock.until_asleep()
+    with pytest.raises(NotArmed):
+        await house.take(run_id)
+    await leader.tend()
+    await house.clock.advance(1.0)
+    assert await building == 1
+    await leader.tend()
+    assert len(await house.take(run_id)) == 3
+
+
+async def test_rebuilding_without_a_keeper_takes_the_lead_and_gives_it_up(house: House) -> None:
+    run_id = house.rows.add_run(urls(3))
+    hand = Leader(house, "by hand")
+    await house.turn()
+    building = asyncio.create_task(rebuild(hand.apart, list(hand.arming), house.clock, owner="by hand"))
+    while not building.done():
+        await asyncio.wait([building], timeout=0.02)
+        await house.clock.advance(0.25)
+        await house.turn()
+    assert await building == 1
+    assert await house.row.current() is None
+    assert len(await house.take(run_id)) == 3

@@ -1,0 +1,218 @@
+"""What the leader tells the frontier: runs, open rows, and what it counts there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from tests.unit.backends.redis.grounds import url, urls
+from tests.unit.keeper.leading import House, Leader
+
+from smartspider.core.placing import Moves, RunControl, RunLoad
+from smartspider.interfaces.index import IndexCounts
+from smartspider.keeper.frontier.controls import part_of
+from smartspider.keeper.frontier.filling import HEAD, WALKED
+from smartspider.keeper.frontier.loads import MEND_S
+from smartspider.keeper.frontier.watch import LAPSE_S
+from smartspider.testing.servers import RedisServer
+
+
+@pytest.fixture
+async def house(empty_redis: RedisServer) -> AsyncIterator[House]:
+    house = House(empty_redis.url)
+    yield house
+    await house.close()
+
+
+@pytest.fixture
+async def leader(house: House) -> Leader:
+    leader = Leader(house, "one")
+    await leader.lead()
+    await leader.tend()
+    await leader.pass_time(LAPSE_S + 1)
+    return leader
+
+
+async def test_a_new_run_is_handed_out_as_soon_as_it_was_told(house: House, leader: Leader) -> None:
+    run_id = house.rows.add_run(urls(3))
+    assert await house.take(run_id) == []
+    await leader.telling.do(leader.term)
+    await leader.filling.do(leader.term)
+    assert len(await house.take(run_id)) == 3
+
+
+async def test_a_run_that_is_opened_again_is_offered_again(house: House, leader: Leader) -> None:
+    """As by a retry: it had no control while it was over."""
+    run_id = house.rows.add_run(urls(2))
+    await leader.tend()
+    leases = await house.take(run_id)
+    for lease in leases:
+        house.rows.rows[lease.url_id].state = "dead"
+    await house.frontier.release(leases)
+    house.rows.change(run_id, state="failed")
+    await leader.tend()
+    assert await house.queued(run_id) == 0
+    for lease in leases:
+        house.rows.rows[lease.url_id].state = "open"
+    house.rows.change(run_id, state="running")
+    await leader.tend()
+    assert len(await house.take(run_id)) == 2
+
+
+async def test_knobs_and_states_are_told_when_they_change(house: House, leader: Leader) -> None:
+    run_id = house.rows.add_run(urls(9))
+    await leader.tend()
+    house.rows.change(run_id, concurrency=2)
+    await leader.telling.do(leader.term)
+    assert len(await house.take(run_id)) == 2
+    house.rows.change(run_id, concurrency=9, state="paused")
+    await leader.telling.do(leader.term)
+    assert await house.take(run_id) == []
+    house.rows.change(run_id, state="running")
+    await leader.telling.do(leader.term)
+    assert len(await house.take(run_id)) == 7
+
+
+async def test_what_was_read_first_never_follows_what_was_read_later(house: House, leader: Leader) -> None:
+    """A list of runs that was long on its way does not drop the run that came meanwhile."""
+    house.rows.frozen_at = "controls"
+    slow = asyncio.create_task(leader.telling.do(leader.term))
+    await house.rows.reached.wait()
+    run_id = house.rows.add_run(urls(3))
+    await leader.tend()
+    house.rows.thawed.set()
+    await slow
+    assert len(await house.take(run_id)) == 3
+
+
+@pytest.mark.parametrize(
+    ("concurrency", "working", "shares"),
+    [
+        (8, [], [1, 1, 1, 1]),
+        (8, [2], [1, 1, 8, 1]),
+        (8, [0, 1, 3], [3, 3, 1, 2]),
+        (2, [0, 1, 2, 3], [1, 1, 1, 1]),
+    ],
+)
+def test_concurrency_is_divided_among_shards_with_work(
+    concurrency: int, working: list[int], shares: list[int]
+) -> None:
+    control = RunControl(7, "running", 1, concurrency, 0.0, 1, None)
+    counts = {shard: {7: IndexCounts(queued=int(shard in working))} for shard in range(4)}
+    assert [part_of(control, shard, counts, 4).concurrency for shard in range(4)] == shares
+    assert part_of(control, 0, {}, 1) == control
+
+
+async def test_the_head_of_a_lane_is_filled_until_all_of_it_was_handed_out(
+    house: House, leader: Leader
+) -> None:
+    """Rule 5: only the head is there; what is beyond it stays in the store, best first."""
+    size = 5 * house.cap
+    run_id = house.rows.add_run([url(f"p{number}", priority=number % 3) for number in range(size)])
+    await leader.tend()
+    assert await house.queued(run_id) == house.cap
+    order = []
+    while leases := await house.take(run_id, want=house.cap):
+        order += [lease.request.priority for lease in leases]
+        for lease in leases:
+            house.rows.rows[lease.url_id].state = "done"
+        await house.frontier.carry_out(Moves(ended=leases))
+        await leader.pass_time(1.0)
+        assert await house.queued(run_id) <= house.cap
+    assert order == sorted(order, reverse=True)
+    assert len(order) == size
+
+
+async def test_a_lane_whose_best_rows_are_all_held_is_looked_at_further(
+    house: House, leader: Leader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those are leased or wait for a retry; what comes after them must not."""
+    monkeypatch.setattr("smartspider.keeper.frontier.filling.HEAD", house.cap)
+    run_id = house.rows.add_run(urls(3 * house.cap))
+    await leader.tend()
+    held = await house.take(run_id, want=house.cap)
+    assert len(held) == house.cap
+    more: list[object] = []
+    for _ in range(4):
+        await leader.pass_time(1.0)
+        more += await house.take(run_id, want=house.cap)
+    assert len(more) == house.cap * 2
+
+
+async def test_a_large_run_is_offered_lane_by_lane(
+    house: House, leader: Leader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its rows are not all gone through before it starts."""
+    assert WALKED >= 10 * HEAD
+    monkeypatch.setattr("smartspider.keeper.frontier.filling.WALKED", 30)
+    monkeypatch.setattr("smartspider.keeper.frontier.filling.PIECE", 10)
+    rows = [url(f"p{number}", host=f"h{host}.example") for number in range(30) for host in range(4)]
+    run_id = house.rows.add_run(rows)
+    await leader.tend()
+    assert house.rows.asked["places_after"] == 3
+    assert house.rows.asked["head"] == 4
+    assert await house.queued(run_id) == 4 * house.cap
+
+
+async def test_rows_that_were_never_offered_are_found_missing(house: House, leader: Leader) -> None:
+    """As when a worker dies between commit and offer: twice in a row, and they are offered."""
+    run_id = house.rows.add_run(urls(2))
+    await leader.tend()
+    house.rows.add(run_id, url("forgotten"))
+    await leader.pass_time(3.0)
+    assert len(await house.take(run_id)) == 3
+
+
+async def test_a_run_is_not_offered_at_every_look(house: House, leader: Leader) -> None:
+    """Something is always missing for a moment."""
+    run_id = house.rows.add_run(urls(2))
+    await leader.tend()
+    before = house.rows.asked["places_after"]
+    for number in range(20):
+        house.rows.add(run_id, url(f"new{number}"))
+        await leader.pass_time(0.5)
+    assert house.rows.asked["places_after"] - before <= 10.0 / MEND_S + 1
+
+
+async def test_what_hides_behind_right_numbers_is_found_by_the_sweep(house: House, leader: Leader) -> None:
+    """One row too many in the frontier, one too few: the sweep offers all that is open, and tells holds."""
+    run_id = house.rows.add_run(urls(2))
+    await leader.tend()
+    closed = min(house.rows.rows)
+    house.rows.rows[closed].state = "done"
+    house.rows.add(run_id, url("forgotten"))
+    house.rows.add(run_id, url("held", host="held.example"))
+    house.rows.set_gate("held.example", held_until=house.clock.store_now() + 600.0)
+    await leader.sweeping.do(leader.term)
+    assert {lease.request.url for lease in await house.take(run_id)} == {
+        "http://a.example/p1",
+        "http://a.example/forgotten",
+    }
+
+
+async def test_what_is_held_of_runs_is_kept_when_it_changes(house: House, leader: Leader) -> None:
+    run_id = house.rows.add_run(urls(5))
+    await leader.tend()
+    assert house.rows.loads[run_id] == RunLoad(run_id, "running", 0, 5, 0)
+    writes = house.rows.writes
+    await leader.pass_time(5.0)
+    assert house.rows.writes == writes
+    await house.take(run_id, want=2)
+    await leader.pass_time(1.0)
+    assert house.rows.loads[run_id] == RunLoad(run_id, "running", 2, 3, 0)
+
+
+async def test_a_run_that_is_to_stop_is_counted_after_all_have_heard_it(house: House, leader: Leader) -> None:
+    """What was counted while it still ran says nothing about it."""
+    run_id = house.rows.add_run(urls(5))
+    await leader.tend()
+    house.rows.loads.clear()
+    house.rows.change(run_id, state="stopping")
+    await leader.counting.do(leader.term)
+    assert house.rows.loads == {}
+    await leader.tend()
+    assert house.rows.loads[run_id] == RunLoad(run_id, "stopping", 0, 5, 0)
+    house.rows.loads.clear()
+    await leader.pass_time(1.0)
+    assert house.rows.loads[run_id].leased == 0  # told again and again
