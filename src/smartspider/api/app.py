@@ -28,6 +28,7 @@ ROUTES = (
     "schedules",
     "notices",
     "preview",
+    "hosts",
     "nodes",
     "users",
     "tokens",

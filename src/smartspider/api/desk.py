@@ -14,7 +14,7 @@ from smartspider.wiring.desk import desk_of
 
 async def _desk(connection: HTTPConnection) -> Desk:
     house = house_of(connection)
-    return desk_of(house.folder, house.settings)
+    return desk_of(house.premises, house.settings)
 
 
 Desked = Annotated[Desk, Depends(_desk)]

@@ -30,6 +30,7 @@ TAGS = {
     "preview": "Rules tried on a page; nothing is kept.",
     "schedules": "When runs start by themselves.",
     "notices": "Who is told when a run ends.",
+    "hosts": "Hosts and their gates, for all runs.",
     "nodes": "The machines and processes that work.",
     "users": "People who sign in.",
     "tokens": "What programs sign in with.",

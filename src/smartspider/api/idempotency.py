@@ -71,7 +71,7 @@ async def _once(request: Request, house: Housed, principal: Signed, key: Key = N
         *(request.headers.get("content-type", "").encode(), await request.body()),
     ):
         asked.update(b"%d:%b," % (len(part), part))
-    return Once(house.folder.answers, principal.name, key, asked.digest())
+    return Once(house.premises.answers, principal.name, key, asked.digest())
 
 
 def once(handler: Handler) -> Handler:

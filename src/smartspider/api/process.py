@@ -28,7 +28,7 @@ async def serve(data: Path, listener: socket.socket, *, with_parent: bool) -> No
     """Answer requests until asked to stop."""
     settings = read_settings()
     async with open_house(data, settings) as house:
-        places = ProcessPlaces(house.folder.path, house.folder.logs, settings.log_level)
+        places = ProcessPlaces(house.premises.path, house.premises.logs, settings.log_level)
         async with process_log(places, "api", redactor_of(settings)):
             await _answer(house, settings, listener, with_parent=with_parent)
 

@@ -30,13 +30,15 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("smartspider.cli.run:run", "Start, steer, watch and delete runs."),
     "schedule": ("smartspider.cli.schedule:schedule", "Start runs by themselves."),
     "notice": ("smartspider.cli.notice:notice", "Tell people and programs what becomes of runs."),
-    "node": ("smartspider.cli.node:node", "See machines and their workers, and ask workers to leave."),
+    "host": ("smartspider.cli.host:host", "See the gates of hosts, and hold, resume or slow them."),
+    "node": ("smartspider.cli.node:node", "See machines and their workers, and steer those."),
     "token": ("smartspider.cli.token:token", "Keep the tokens that programs come with."),
     "user": ("smartspider.cli.user:user", "Keep the users who sign in."),
     "profile": ("smartspider.cli.profile:profile", "Keep servers by name, for these commands."),
     "audit": ("smartspider.cli.audit:audit", "Read the audit, and check that nobody changed it."),
     "doctor": ("smartspider.cli.doctor:doctor", "Check the installation and show what takes space."),
-    "fsck": ("smartspider.cli.fsck:fsck", "Check a data folder, and repair it."),
+    "chaos": ("smartspider.cli.chaos:chaos", "Break a throw-away cluster in every way, and count."),
+    "fsck": ("smartspider.cli.fsck:fsck", "Check a data folder or a cluster, and repair it."),
 }
 """Name → where it is, and one line about it. `--help` reads only this table."""
 

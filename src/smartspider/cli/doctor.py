@@ -18,7 +18,10 @@ def doctor(data: Path | None, *, as_json: bool) -> int:
     from smartspider.services.doctor import Check, check_installation
     from smartspider.wiring.folder import all_folders, open_folder
     from smartspider.wiring.loop import run_loop
+    from smartspider.wiring.settings import read_settings
 
+    if data is None and read_settings().is_cluster:
+        return _of_cluster(as_json=as_json)
     places = all_folders(data)
     checks = check_installation()
     folders = {}
@@ -36,4 +39,27 @@ def doctor(data: Path | None, *, as_json: bool) -> int:
         for name, sizes in folders.items():
             parts = [f"{part} {size(count)}" for part, count in sizes.items() if part != "file"]
             tell(f"     {name}: {size(sizes['file'])} ({', '.join(parts)})")
+    return code_of_findings(all_well=all(check.is_ok for check in checks))
+
+
+def _of_cluster(*, as_json: bool) -> int:
+    """Whether the servers of a cluster can be used, and what takes space in its store."""
+    from smartspider.cli.exit_codes import code_of_findings
+    from smartspider.cli.output import print_json, size, tell
+    from smartspider.services.doctor import check_installation
+    from smartspider.wiring.checking import check_servers
+    from smartspider.wiring.loop import run_loop
+    from smartspider.wiring.settings import read_settings
+
+    checks = check_installation()
+    servers, sizes = run_loop(check_servers(read_settings()))
+    checks += servers
+    if as_json:
+        print_json({"checks": checks, "store": sizes})
+    else:
+        for check in checks:
+            tell(f"{'ok  ' if check.is_ok else 'BAD '} {check.what}: {check.detail}")
+        if sizes:
+            parts = [f"{part} {size(count)}" for part, count in sizes.items() if part != "file"]
+            tell(f"     the store: {', '.join(parts)}")
     return code_of_findings(all_well=all(check.is_ok for check in checks))

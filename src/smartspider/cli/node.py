@@ -1,4 +1,4 @@
-"""`node list|drain`."""
+"""`node list|drain|tune`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import click
 
 from smartspider.cli.place import JSON, Place, placed
 
+NODE = click.argument("name", metavar="NODE|WORKER")
+WORKER = click.option("--worker", "worker_id", type=click.IntRange(1), default=None, help="Only this worker.")
+
 
 @click.group()
 def node() -> None:
-    """See machines and their workers, and ask workers to leave."""
+    """See machines and their workers, and steer those."""
 
 
 @node.command("list")
@@ -24,16 +27,21 @@ def list_nodes(place: Place, *, as_json: bool) -> None:
         print_json(found)
         return
     for one in found:
-        tell(f"{one.node}: {count(len(one.workers), 'worker')}, {one.used} of {one.slots} slots in use")
+        load = f", load {one.load[0]:g} on {count(one.cpus or 1, 'core')}" if one.load else ""
+        workers = count(len(one.workers), "worker")
+        tell(f"{one.node}: {workers}, {one.used} of {one.slots} slots in use, {one.free} free{load}")
         for worker in one.workers:
-            runs = f", runs {', '.join(worker.run_ids)}" if worker.run_ids else ""
             used = f"{worker.used}/{worker.slots} in use, {size(worker.memory_bytes)}"
-            tell(f"  {worker.id:>4}  {worker.state:<8} {worker.name}: {used}{runs}")
+            used += f", {worker.cpu_s:.0f} s of CPU, version {worker.version or 'unknown'}"
+            runs = f", runs {', '.join(worker.run_ids)}" if worker.run_ids else ""
+            hosts = f", at {', '.join(worker.hosts)}" if worker.hosts else ""
+            told = f"{used}{runs}{hosts}, seen {worker.seen_at}"
+            tell(f"  {worker.id:>4}  {worker.state:<8} {worker.name}: {told}")
 
 
 @node.command()
-@click.argument("name", metavar="NODE")
-@click.option("--worker", "worker_id", type=click.IntRange(1), default=None, help="Only this worker.")
+@NODE
+@WORKER
 @placed
 @JSON
 def drain(name: str, worker_id: int | None, place: Place, *, as_json: bool) -> None:
@@ -44,3 +52,26 @@ def drain(name: str, worker_id: int | None, place: Place, *, as_json: bool) -> N
     if as_json:
         print_json(drained)
     say(f"{count(drained.asked, 'worker')} of {drained.node} were asked to leave")
+
+
+@node.command()
+@NODE
+@click.option(
+    "--slots",
+    type=click.IntRange(0, 10_000),
+    required=True,
+    help="Requests in flight at most, of each worker.",
+)
+@WORKER
+@placed
+@JSON
+def tune(name: str, slots: int, worker_id: int | None, place: Place, *, as_json: bool) -> None:
+    """Give the workers of a machine, or one of them, another number of slots while they work."""
+    from smartspider.cli.output import count, print_json, say
+
+    tuned = place.do(lambda office: office.tune_node(name, slots=slots, worker_id=worker_id))
+    if as_json:
+        print_json(tuned)
+    say(
+        f"{count(tuned.workers, 'worker')} of {tuned.node} may have {count(tuned.slots, 'request')} in flight"
+    )

@@ -1,4 +1,4 @@
-"""Where a command goes: to a data folder, or to a server. One set of options for all commands."""
+"""Where a command goes: to a data folder, a cluster or a server. One set of options for all commands."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
 CA_FILE = "SMARTSPIDER_CA_FILE"
+CLUSTER = "the cluster"
+"""What the place is called that the settings name."""
 PAGE = 1000
 """How much of a list is asked for at a time."""
 
@@ -78,6 +80,9 @@ class Place(msgspec.Struct, frozen=True):
 
             async with Client(remote.url, remote.token, ca_file=remote.ca_file) as client:
                 return await work(client)
+        cluster = self.cluster()
+        if cluster is not None:
+            return await _in_cluster(cluster, work)
         return await _in_folder(self.folder(task), work)
 
     def remote(self) -> Profile | None:
@@ -100,6 +105,14 @@ class Place(msgspec.Struct, frozen=True):
         known = profiles.get(name)
         token = self.token or known.token or settings.token or None
         return Profile(known.url, token, known.ca_file or os.environ.get(CA_FILE) or None)
+
+    def cluster(self) -> Settings | None:
+        """The settings of the cluster they name, when no other place was chosen."""
+        from smartspider.wiring.settings import read_settings
+
+        settings = read_settings()
+        is_chosen = self.data is None and self.remote() is None
+        return settings if is_chosen and settings.is_cluster else None
 
     def folder(self, task: str | None = None) -> Path:
         """The data folder to look into."""
@@ -124,9 +137,17 @@ async def _in_folder(folder: Path, work: Callable[[LocalOffice], Awaitable[T]]) 
         return await work(office)
 
 
+async def _in_cluster(settings: Settings, work: Callable[[LocalOffice], Awaitable[T]]) -> T:
+    from smartspider.cli.actor import cli_actor
+    from smartspider.wiring.office.local import open_cluster_office
+
+    async with open_cluster_office(settings, cli_actor()) as office:
+        return await work(office)
+
+
 def _current(settings: Settings, current: str | None) -> str | None:
-    """The profile in use, unless the settings name a folder."""
-    return None if settings.data_folder is not None else current
+    """The profile in use, unless the settings name a folder or a cluster."""
+    return None if settings.is_cluster or settings.data_folder is not None else current
 
 
 async def first(

@@ -104,7 +104,7 @@ async def _in_folder(office: LocalOffice, asked: Choice) -> AsyncIterator[Found]
     from smartspider.wiring.plans import plan_of
 
     earlier, later = await _runs(office, asked)
-    store = office.folder.store
+    store = office.premises.store
     after = await store.get_run(int(later))
     before = await previous_run(store, after) if earlier is None else await store.get_run(int(earlier))
     plan = plan_of(after)

@@ -88,7 +88,7 @@ async def _from_folder(
     from smartspider.services.outputs import write_outputs
     from smartspider.wiring.plans import plan_of
 
-    store = office.folder.store
+    store = office.premises.store
     run = await store.get_run(int(run_id))
     plan = plan_of(run)
     rows = rows_of(store, run, plan, only_changes=only_changes)

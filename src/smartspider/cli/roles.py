@@ -1,4 +1,4 @@
-"""`api`, `worker`, `keeper`: the processes of a server, one by one, each in the foreground."""
+"""`api`, `worker`, `keeper`: the processes of a server or a cluster, one by one, each in the foreground."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from pathlib import Path
 
 import click
 
+DRAIN_S = 60.0
+"""How long a worker finishes what it holds when it is asked to leave: longer than any request takes."""
+PATIENCE_S = DRAIN_S + 15.0
+
 DATA = click.option(
     "--data",
     type=click.Path(path_type=Path),
     default=None,
     metavar="DIR",
-    help="Data folder.  [default: ./.smartspider/server]",
+    help="Data folder; on a cluster, where files of this machine go.  [default: ./.smartspider/server]",
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print where it is as one JSON object.")
 
@@ -24,14 +28,15 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print where it is a
 @JSON
 def api(host: str, port: int, data: Path | None, *, as_json: bool) -> None:
     """Run the API alone, until Ctrl-C."""
-    from smartspider.cli.up import FOLDER, address_of, first_token
+    from smartspider.cli.up import address_of, first_token
     from smartspider.wiring import faults
-    from smartspider.wiring.folder import folder_of
     from smartspider.wiring.loop import run_loop
+    from smartspider.wiring.opening import place_of
+    from smartspider.wiring.settings import read_settings
     from smartspider.wiring.up import listen
 
     faults.arm_from_environment()
-    place = folder_of(data, FOLDER)
+    place = place_of(data, read_settings())
     with listen(host, port) as listener:
         from smartspider.api.process import serve
 
@@ -49,23 +54,55 @@ def api(host: str, port: int, data: Path | None, *, as_json: bool) -> None:
     type=click.IntRange(1, 10_000),
     default=32,
     show_default=True,
-    help="Requests in flight at most.",
+    help="Requests in flight at most, of each process.",
+)
+@click.option(
+    "--processes",
+    type=click.IntRange(1, 256),
+    default=None,
+    help="So many processes, started again when they die.  [default: this one alone]",
 )
 @DATA
 @JSON
-def worker(concurrency: int, data: Path | None, *, as_json: bool) -> None:
-    """Run one worker, which takes up whatever there is, until Ctrl-C or until it is drained."""
+def worker(concurrency: int, processes: int | None, data: Path | None, *, as_json: bool) -> None:
+    """Run a worker, which takes up whatever there is, until Ctrl-C or until it is drained.
+
+    Asked to stop, it finishes what it holds and returns the rest; asked twice, it leaves at once.
+    """
     from smartspider.engine.memory import tune_process
     from smartspider.wiring import faults
     from smartspider.wiring.loop import run_loop
-    from smartspider.wiring.worker_process import work_on_all
+    from smartspider.wiring.worker_process import Place, work_on_all
 
     faults.arm_from_environment()
     place, number = _existing(data), os.getpid()
+    told: dict[str, object] = {"data": str(place), "pid": number, "concurrency": concurrency}
+    many = "a worker" if processes is None else f"workers ({processes} processes)"
+    text = f"{many} for {_called(place)}, {concurrency} requests in flight at most"
+    _tell(told | {"processes": processes or 1}, text, as_json=as_json)
+    if processes is not None:
+        run_loop(_supervise(place, processes, concurrency))
+        return
     tune_process()
-    told = {"data": str(place), "pid": number, "concurrency": concurrency}
-    _tell(told, f"a worker for {place}, {concurrency} requests in flight at most", as_json=as_json)
-    run_loop(work_on_all(place, number, concurrency, with_parent=False))
+    run_loop(work_on_all(Place(place, number, concurrency, with_parent=False, drain_s=DRAIN_S)))
+
+
+async def _supervise(place: Path, processes: int, slots: int) -> None:
+    from smartspider.cli.output import say
+    from smartspider.wiring.parent import stop_on_signals
+    from smartspider.wiring.up import Staff, environment, worker_posts
+
+    def on_end(name: str, code: int) -> None:
+        say(
+            f"{name} has left, as it was asked to"
+            if code == 0
+            else f"{name} died (code {code}); starting another one"
+        )
+
+    posts = worker_posts(place, count=processes, slots=slots, drain_s=DRAIN_S)
+    staff = Staff(posts, environment(), on_end, patience_s=PATIENCE_S)
+    stop_on_signals(staff.stop, with_parent=False)
+    await staff.run()
 
 
 @click.command()
@@ -79,16 +116,26 @@ def keeper(data: Path | None, *, as_json: bool) -> None:
 
     faults.arm_from_environment()
     place = _existing(data)
-    _tell({"data": str(place), "pid": os.getpid()}, f"a keeper for {place}", as_json=as_json)
+    _tell({"data": str(place), "pid": os.getpid()}, f"a keeper for {_called(place)}", as_json=as_json)
     run_loop(keep(place, with_parent=False))
 
 
 def _existing(data: Path | None) -> Path:
-    """The folder that the other processes use; these two make none."""
-    from smartspider.cli.up import FOLDER
-    from smartspider.wiring.folder import find_folder, folder_of
+    """The folder that the other processes use; these two make none. On a cluster, that of this machine."""
+    from smartspider.wiring.folder import find_folder
+    from smartspider.wiring.opening import place_of
+    from smartspider.wiring.settings import read_settings
 
-    return find_folder(folder_of(data, FOLDER))
+    settings = read_settings()
+    place = place_of(data, settings)
+    return place if settings.is_cluster else find_folder(place)
+
+
+def _called(place: Path) -> str:
+    from smartspider.cli.place import CLUSTER
+    from smartspider.wiring.settings import read_settings
+
+    return CLUSTER if read_settings().is_cluster else str(place)
 
 
 def _tell(told: dict[str, object], text: str, *, as_json: bool) -> None:

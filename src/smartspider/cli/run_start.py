@@ -35,7 +35,9 @@ def start(
     from smartspider.cli.knobs import parse_knobs
     from smartspider.cli.output import print_json, say
     from smartspider.cli.watching import note_workers, watch_run
+    from smartspider.wiring import faults
 
+    faults.arm_from_environment()
     turned = parse_knobs(knobs) if knobs else None
 
     async def begin(office: Office) -> int:

@@ -73,7 +73,7 @@ def delete(run_id: str, place: Place, *, as_json: bool) -> None:
         return await office.delete_run(run_id)
 
     trouble = place.do(remove)
-    is_local = place.remote() is None
+    is_local = place.remote() is None and place.cluster() is None
     if as_json:
         print_json({"run_id": run_id, "deleted": True, "compacted": is_local and not trouble})
     say(f"run {run_id} is deleted")

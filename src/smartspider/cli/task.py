@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from smartspider.cli.place import JSON, Place, first, placed
+from smartspider.cli.place import CLUSTER, JSON, Place, first, placed
 
 if TYPE_CHECKING:
     from smartspider.cli.place import Office
@@ -48,6 +48,10 @@ def apply(file: Path, note: str, place: Place, *, as_json: bool) -> None:
         task_view.show_saved(saved, remote.url, as_json=as_json)
         return
     spec = check_task(load_task(file)).spec
+    if place.cluster() is not None:
+        saved = place.do(lambda office: keep(office, msgspec.json.decode(spec.spec), note))
+        task_view.show_saved(saved, CLUSTER, as_json=as_json)
+        return
     folder = folder_of(place.data, spec.name)
     saved = Place(folder).make(lambda office: keep(office, msgspec.json.decode(spec.spec), note))
     task_view.show_saved(saved, str(folder), as_json=as_json)
@@ -87,6 +91,9 @@ def list_tasks(place: Place, *, as_json: bool) -> None:
     if remote is not None:
         tasks = place.do(lambda office: first(office.list_tasks))
         found = [(remote.url, one) for one in tasks]
+    elif place.cluster() is not None:
+        tasks = place.do(lambda office: first(office.list_tasks))
+        found = [(CLUSTER, one) for one in tasks]
     else:
         found = []
         for folder in all_folders(place.data):

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from smartspider.wiring.up import Post
 
-FOLDER = "server"
 WORKERS = 2
 
 
@@ -27,7 +26,7 @@ WORKERS = 2
     type=click.Path(path_type=Path),
     default=None,
     metavar="DIR",
-    help=f"Data folder.  [default: ./.smartspider/{FOLDER}]",
+    help="Data folder; on a cluster, where files of this machine go.  [default: ./.smartspider/server]",
 )
 @click.option("--demo", "with_demo", is_flag=True, help="Start the demo shop beside it, open to crawls.")
 @click.option(
@@ -47,12 +46,13 @@ def up(
     Ctrl-C stops it in good order. Runs go on where they were when it is started again.
     """
     from smartspider.wiring import faults
-    from smartspider.wiring.folder import folder_of
     from smartspider.wiring.loop import run_loop
+    from smartspider.wiring.opening import place_of
+    from smartspider.wiring.settings import read_settings
     from smartspider.wiring.up import listen, posts, shop_post
 
     faults.arm_from_environment()
-    place = folder_of(data, FOLDER)
+    place = place_of(data, read_settings())
     with listen(host, port) as listener:
         staff, shop = posts(place, listener, workers=workers), ""
         if with_demo:
@@ -108,6 +108,7 @@ async def _greet(listener: socket.socket, told: dict[str, Any], *, as_json: bool
     import sys
 
     from smartspider.cli.output import say, tell_json
+    from smartspider.wiring.settings import read_settings
     from smartspider.wiring.up import answers
 
     await answers(listener, is_tls=told["url"].startswith("https:"))
@@ -121,7 +122,8 @@ async def _greet(listener: socket.socket, told: dict[str, Any], *, as_json: bool
     if told["token"]:
         say(f"token of the first admin, shown this once: {told['token']}")
     else:
-        say(f"`smartspider token add NAME --role admin --data {told['data']}` makes a token")
+        of = "" if read_settings().is_cluster else f" --data {told['data']}"
+        say(f"`smartspider token add NAME --role admin{of}` makes a token")
     say("Ctrl-C stops everything")
 
 

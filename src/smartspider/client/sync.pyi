@@ -19,10 +19,11 @@ from smartspider.views.asked import ExportWords, FileWords, KnobWords, LogWords,
 from smartspider.views.audit import AuditCheckView, AuditView
 from smartspider.views.explain import ExplanationView
 from smartspider.views.health import HealthView, ReadyView, TargetsView
+from smartspider.views.hosts import HostGateView
 from smartspider.views.listed import Listed
 from smartspider.views.live import LiveEvent
 from smartspider.views.logs import LogView
-from smartspider.views.nodes import Drained, NodeView
+from smartspider.views.nodes import Drained, NodeTuned, NodeView
 from smartspider.views.notices import DeliveryView, NoticeTargetMade, NoticeTargetView, TriedView
 from smartspider.views.preview import DryRun, PreviewView
 from smartspider.views.results import (
@@ -339,9 +340,18 @@ class _ExplainCalls:
         page: str = "default",
     ) -> PreviewView: ...
 
+class _HostCalls:
+    def list_hosts(
+        self, *, held: bool = False, limit: int = 100, cursor: str | None = None
+    ) -> Listed[HostGateView]: ...
+    def hold_host(self, host: str, *, seconds: float, reason: str = "") -> HostGateView: ...
+    def resume_host(self, host: str) -> HostGateView: ...
+    def slow_host(self, host: str, *, delay_s: float) -> HostGateView: ...
+
 class _NodeCalls:
     def list_nodes(self) -> Listed[NodeView]: ...
     def drain_node(self, node: str, *, worker_id: int | None = None) -> Drained: ...
+    def tune_node(self, node: str, *, slots: int, worker_id: int | None = None) -> NodeTuned: ...
     def get_health(self) -> HealthView: ...
     def get_readiness(self) -> ReadyView: ...
     def list_metric_targets(self) -> list[TargetsView]: ...
@@ -410,6 +420,7 @@ class SyncClient(
     _ScheduleCalls,
     _NoticeCalls,
     _ExplainCalls,
+    _HostCalls,
     _NodeCalls,
     _UserCalls,
     _TokenCalls,

@@ -51,11 +51,23 @@ class GivenRuns:
 
 
 class AllRuns:
-    """Whatever is queued or running, oldest first. `is_free` says whether nobody has a run to himself."""
+    """Whatever is queued or running, oldest first. `is_free` says whether nobody has a run to himself.
+
+    With `is_kept` a keeper ends runs; here only those end that have nothing left, so that nobody waits.
+    """
 
     is_endless = True
 
-    def __init__(self, store: Store, clock: Clock, bus: EventBus, is_free: Callable[[int], bool]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        bus: EventBus,
+        is_free: Callable[[int], bool],
+        *,
+        is_kept: bool = False,
+    ) -> None:
+        self._is_kept = is_kept
         self._store = store
         self._clock = clock
         self._bus = bus
@@ -88,7 +100,8 @@ class AllRuns:
         """The run after what is due to it: its beginning, or its end."""
         if run.state == "queued":
             return await self._begun(run)
-        if not (is_time or run.state == "stopping" or run.counters.open == 0):
+        is_asked = is_time or run.state == "stopping"
+        if run.counters.open and (self._is_kept or not is_asked):
             return run
         now = await self._store.finish(run.id)
         if now.state not in ("running", "stopping"):

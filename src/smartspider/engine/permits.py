@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from smartspider.core.failpoints import reach
 from smartspider.core.lease import Window
 from smartspider.core.verdict import Send
 from smartspider.interfaces.clock import Clock
-from smartspider.interfaces.frontier import Frontier
 
 NEAR_S = 0.5
 """How long before a window the connection for it may be opened."""
+
+
+class Gate(Protocol):
+    """The part of a frontier that a permit asks."""
+
+    async def permit(self, host: str) -> Window:
+        """Reserve one more slot of a host."""
 
 
 class Trail:
@@ -25,17 +33,17 @@ class Trail:
 class GatePermit:
     """See `interfaces/fetcher.py`. All permits of one lease write the same trail."""
 
-    __slots__ = ("_clock", "_entered", "_frontier", "_host", "_trail", "_window")
+    __slots__ = ("_clock", "_entered", "_gate", "_host", "_trail", "_window")
 
     def __init__(
         self,
-        frontier: Frontier,
+        gate: Gate,
         clock: Clock,
         host: str,
         window: Window | None,
         trail: Trail | None = None,
     ) -> None:
-        self._frontier = frontier
+        self._gate = gate
         self._clock = clock
         self._host = host
         self._window = window
@@ -78,7 +86,7 @@ class GatePermit:
 
     async def _next_window(self) -> Window:
         if self._window is None:
-            self._window = await self._frontier.permit(self._host)
+            self._window = await self._gate.permit(self._host)
         return self._window
 
     async def _wait_until(self, moment: float) -> None:
@@ -92,4 +100,4 @@ class GatePermit:
         window = None
         if host == self._host:
             window, self._window = self._window, None
-        return GatePermit(self._frontier, self._clock, host, window, self._trail)
+        return GatePermit(self._gate, self._clock, host, window, self._trail)

@@ -69,7 +69,7 @@ class Supervisor:
             code = await process.wait()
             if code == STORE_UNAVAILABLE and not (self._is_lasting and self._has_settled()):
                 raise StoreUnavailable(
-                    f"worker {number} cannot use the data folder; what was saved is safe",
+                    f"worker {number} cannot use the store; what was saved is safe",
                     hint="mend what the line above says and run the same command again",
                 )
             if self._stopping.is_set():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
+import contextlib
 from collections.abc import Sequence
 
 import msgspec
@@ -13,37 +13,22 @@ from smartspider.core.failpoints import reach
 from smartspider.core.lease import Lease, Token
 from smartspider.core.runs import LIMIT, Run
 from smartspider.core.workers import WorkerCard
+from smartspider.engine.attendance import Attendance, Present
 from smartspider.engine.duty import Duty
+from smartspider.engine.ground import Ground, Manner
 from smartspider.engine.jobs import Job, Jobs, OpenedJob, OpenJob
-from smartspider.engine.memory import resident_bytes
+from smartspider.engine.patience import Patience, Pauses
 from smartspider.engine.processor import Processed
-from smartspider.interfaces.clock import Clock
-from smartspider.interfaces.event_bus import EventBus
-from smartspider.interfaces.frontier import Frontier
-from smartspider.interfaces.ledger import Ledger
-from smartspider.interfaces.store import Store
-from smartspider.interfaces.worker_registry import Beat, WorkerRegistry
+from smartspider.interfaces.worker_registry import Orders
 
 SETTLE_PAGES = 64
 SETTLE_S = 0.050
 IDLE_S = 0.100
 LOOK_S = 0.5
-RENEW_S = 20.0
-RECLAIM_S = 5.0
-BEAT_S = 2.0
 DRAIN_S = 8.0
 """How long a worker that was asked to stop waits for what is in flight."""
-
-
-class Ground(msgspec.Struct, frozen=True):
-    """What a worker stands on."""
-
-    store: Store
-    frontier: Frontier
-    ledger: Ledger
-    workers: WorkerRegistry
-    clock: Clock
-    bus: EventBus
+LAST_S = 5.0
+"""How long it may take after that to store what came."""
 
 
 class InHand(msgspec.Struct, frozen=True):
@@ -61,23 +46,32 @@ class Worker:
     """
 
     def __init__(
-        self, ground: Ground, duty: Duty, open_job: OpenJob, card: WorkerCard, *, slots: int | None = None
+        self,
+        ground: Ground,
+        duty: Duty,
+        open_job: OpenJob,
+        card: WorkerCard,
+        *,
+        slots: int | None = None,
+        manner: Manner = Manner(),
     ) -> None:
         self._ground = ground
         self._clock = ground.clock
+        self._patience = ground.patience or Patience(ground.clock, ground.bus, is_endless=False)
         self._duty = duty
         self._jobs = Jobs(open_job)
-        self._card = card
         self._slots = slots or 0
         self._follows = slots is None
-        self._worker_id = 0
+        self._drain_s = manner.drain_s
+        card = card if slots is None else msgspec.structs.replace(card, slots=slots)
+        self._attendance = Attendance(ground, card, self._patience, manner)
         self._runs: dict[int, Run] = {}
         self._held: dict[Token, InHand] = {}
         self._done: list[Processed] = []
         self._wake = asyncio.Event()
         self._is_stopping = False
         self._trouble: Exception | None = None
-        self._next_look = self._next_renew = self._next_reclaim = self._next_beat = 0.0
+        self._next_look = 0.0
 
     def stop(self) -> None:
         """Take no more work, finish what is in flight, give the rest back."""
@@ -86,44 +80,77 @@ class Worker:
 
     async def run(self) -> None:
         """Work; come back when nothing of it is in this worker's hands any more."""
-        self._worker_id = await self._ground.frontier.join(self._card)
-        try:
-            await self._pump()
-            await self._drain()
-        finally:
-            tasks = [hand.task for hand in self._held.values()]
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            await self._jobs.close()
-            await self._ground.frontier.leave(self._worker_id)
+        present = Present(self._in_hand, self._own_slots, self._obey, self._on_trouble)
+        async with self._attendance.kept(present):
+            try:
+                await self._pump()
+                await self._drain()
+            finally:
+                tasks = [hand.task for hand in self._held.values()]
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+                await self._jobs.close()
+
+    def _in_hand(self) -> list[Lease]:
+        return [hand.lease for hand in self._held.values()]
+
+    def _own_slots(self) -> int | None:
+        return self._slots if self._follows else None
+
+    def _obey(self, orders: Orders) -> None:
+        if orders.is_draining or orders.is_unknown:
+            self.stop()
+        elif not self._follows and orders.slots != self._slots:
+            self._slots = orders.slots
+            self._wake.set()
+
+    def _on_trouble(self, error: Exception) -> None:
+        self._trouble = error
+        self._wake.set()
 
     async def _work(self, lease: Lease, job: Job) -> None:
         try:
             processed = await job.processor.process(lease)
         except Exception as error:  # noqa: BLE001 - the pump raises it: nothing must end unseen
-            self._trouble = error
-            self._wake.set()
+            self._on_trouble(error)
             return
         self._done.append(processed)
         if len(self._done) == 1 or self._is_settle_due():
             self._wake.set()
 
     async def _pump(self) -> None:
-        """Settle and lease in turns until there is a reason to leave."""
+        """Settle and lease in turns until there is a reason to leave.
+
+        Where the store is away nothing is leased, and what is in hand is kept until it can be settled.
+        """
+        pauses = Pauses()
         while not self._is_stopping:
             if self._trouble is not None:
                 raise self._trouble
-            if self._done:
-                await self._gather()
-                await self._settle()
-            await self._look_after()
-            next_at = await self._lease()
-            if self._runs and not self._held and not self._done and next_at is None:
-                await self._look()
+            try:
+                next_at = await self._turn()
+            except StoreUnavailable as error:
+                self._patience.failed("work", error)
+                await self._hold_on(pauses.next_s())
+                continue
+            self._patience.worked("work")
+            pauses.reset()
             if not self._runs and not self._duty.is_endless:
                 return
             await self._sleep_until(self._next_wake(next_at))
+
+    async def _turn(self) -> float | None:
+        """Settle what is finished, then take what is there; when to ask again, on this worker's clock."""
+        if self._done:
+            await self._gather()
+            await self._settle()
+        if self._clock.monotonic() >= self._next_look:
+            await self._look()
+        next_at = await self._lease()
+        if self._runs and not self._held and not self._done and next_at is None:
+            await self._look()
+        return next_at
 
     def _is_settle_due(self) -> bool:
         """A whole group waits, or half of the slots have nothing to do."""
@@ -139,7 +166,7 @@ class Worker:
     def _next_wake(self, next_at: float | None) -> float:
         """When there is something to do again, unless a page comes first."""
         if not self._runs:
-            return min(self._next_look, self._next_beat, self._next_reclaim)
+            return self._next_look
         idle_until = self._clock.monotonic() + IDLE_S
         return idle_until if next_at is None else min(idle_until, next_at)
 
@@ -148,6 +175,13 @@ class Worker:
             return
         self._wake.clear()
         await self._wait(moment - self._clock.monotonic())
+
+    async def _hold_on(self, seconds: float) -> None:
+        """Wait, whatever comes meanwhile, unless there is a reason to leave."""
+        until = self._clock.monotonic() + seconds
+        while not self._is_stopping and self._trouble is None and self._clock.monotonic() < until:
+            self._wake.clear()
+            await self._wait(until - self._clock.monotonic())
 
     async def _wait(self, seconds: float) -> None:
         if seconds > 0.0:
@@ -159,8 +193,9 @@ class Worker:
 
     async def _settle(self) -> None:
         """Commit what was finished; only then are its links known and its leases over."""
-        group, self._done = self._done, []
+        group = list(self._done)
         report = await self._ground.ledger.settle([processed.settlement for processed in group])
+        del self._done[: len(group)]
         stored = set(report.stored)
         for processed in group:
             lease = processed.settlement.lease
@@ -176,7 +211,7 @@ class Worker:
         want = self._slots - len(self._held)
         if want <= 0 or not self._runs or self._is_stopping:
             return None
-        batch = await self._ground.frontier.lease(self._worker_id, want, list(self._runs))
+        batch = await self._ground.frontier.lease(self._attendance.worker_id, want, list(self._runs))
         reach("lease.committed")
         refused = [lease for lease in batch.leases if not await self._take_on(lease)]
         if refused:
@@ -207,25 +242,6 @@ class Worker:
             self._runs.pop(run.id, None)
             await self._duty.refuse(run, error)
             return None
-
-    async def _look_after(self) -> None:
-        """What has to be done now and then."""
-        now = self._clock.monotonic()
-        if now >= self._next_beat:
-            self._next_beat = now + BEAT_S
-            beat = Beat(self._slots, time.process_time(), resident_bytes())
-            if await self._ground.workers.beat(self._worker_id, beat):
-                self.stop()
-        if now >= self._next_reclaim:
-            self._next_reclaim = now + RECLAIM_S
-            for event in await self._ground.frontier.reclaim():
-                self._ground.bus.publish(event)
-        if now >= self._next_renew:
-            self._next_renew = now + RENEW_S
-            if self._held:
-                await self._ground.frontier.renew([hand.lease for hand in self._held.values()])
-        if now >= self._next_look:
-            await self._look()
 
     async def _look(self) -> None:
         """See which runs there are, with their knobs as they are turned now."""
@@ -265,13 +281,24 @@ class Worker:
     async def _drain(self) -> None:
         """Finish and settle what is in flight and can be stored; leaving gives back the rest."""
         self._runs = {}
+        drain_s = DRAIN_S if self._drain_s is None else self._drain_s
+        give_up_at = self._clock.monotonic() + drain_s
+        is_patient = self._patience.is_endless
+        # What was not stored by then is fetched again by somebody else.
+        with contextlib.suppress(*((TimeoutError,) if is_patient else ())):
+            async with asyncio.timeout(drain_s + LAST_S if is_patient else None):
+                await self._patience.insist("work", self._put_down)
+                while len(self._done) < len(self._held) and self._trouble is None:
+                    left = give_up_at - self._clock.monotonic()
+                    if left <= 0.0:
+                        break
+                    self._wake.clear()
+                    await self._wait(min(left, SETTLE_S))
+                    if self._is_settle_due() and self._done:
+                        await self._patience.insist("work", self._settle)
+                if self._done:
+                    await self._patience.insist("work", self._settle)
+
+    async def _put_down(self) -> None:
+        """Break off what nobody will store."""
         await self._give_up(await self._futile())
-        give_up_at = self._clock.monotonic() + DRAIN_S
-        while len(self._done) < len(self._held) and self._trouble is None:
-            left = give_up_at - self._clock.monotonic()
-            if left <= 0.0:
-                break
-            self._wake.clear()
-            await self._wait(min(left, SETTLE_S))
-        if self._done:
-            await self._settle()

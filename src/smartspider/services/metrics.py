@@ -23,6 +23,7 @@ ABOUT = {
     "smartspider_items_duplicate_total": "Items that were not stored because equal ones are",
     "smartspider_items_rejected_total": "Items that were not kept by a rule of their task",
     "smartspider_values_cleaned_total": "Values that had characters taken out that no store can hold",
+    "smartspider_known_urls_total": "URLs that memories before the store knew or not, by layer and outcome",
     "smartspider_host_holds_total": "Times a host was left alone for a while",
     "smartspider_hosts_abandoned_total": "Times what was left of a host was given up",
     "smartspider_leases_returned_total": "Requests that came back from workers that died or fell silent",

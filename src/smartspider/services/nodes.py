@@ -7,11 +7,14 @@ import platform
 from collections.abc import Sequence
 
 from smartspider.core.access import Principal, require
-from smartspider.core.errors import NotFound
+from smartspider.core.errors import NotFound, TaskInvalid
 from smartspider.core.workers import WorkerRecord
 from smartspider.interfaces.worker_registry import WorkerRegistry
-from smartspider.views.nodes import Drained, NodeView, WorkerView
+from smartspider.services.paging import is_number
+from smartspider.views.nodes import Drained, NodeTuned, NodeView, WorkerView
 from smartspider.views.times import told_at
+
+MOST_SLOTS = 10_000
 
 
 async def nodes(workers: WorkerRegistry) -> list[NodeView]:
@@ -27,12 +30,35 @@ async def drain(
 ) -> Drained:
     """Ask the workers of a machine to finish what they hold and leave, or one of them."""
     require(principal, "nodes", "write")
-    known = [one for one in await workers.find() if _node(one) == node]
-    if not known or (worker_id is not None and worker_id not in {one.id for one in known}):
+    found, worker_id = await _meant(workers, node, worker_id)
+    asked = await workers.drain(found.node, worker_id=worker_id, actor=principal.name)
+    return Drained(_node(found), asked)
+
+
+async def tune(
+    workers: WorkerRegistry, principal: Principal, node: str, slots: int, *, worker_id: int | None = None
+) -> NodeTuned:
+    """Have the workers of a machine, or one of them, hold so many requests at most; they hear it at once."""
+    require(principal, "nodes", "write")
+    if not 0 <= slots <= MOST_SLOTS:
+        raise TaskInvalid(f"a worker has from 0 to {MOST_SLOTS} slots")
+    found, worker_id = await _meant(workers, node, worker_id)
+    turned = await workers.tune(found.node, slots, worker_id=worker_id, actor=principal.name)
+    return NodeTuned(_node(found), slots, turned)
+
+
+async def _meant(
+    workers: WorkerRegistry, node: str, worker_id: int | None
+) -> tuple[WorkerRecord, int | None]:
+    """A worker of the machine that is named, and which alone is meant; a worker's id names it, too."""
+    known = await workers.find()
+    here = [one for one in known if _node(one) == node]
+    if not here and worker_id is None and is_number(node):
+        here, worker_id = [one for one in known if one.id == int(node)], int(node)
+    if not here or (worker_id is not None and worker_id not in {one.id for one in here}):
         what = f"node {node[:100]!r}" if worker_id is None else f"worker {worker_id} on {node[:100]!r}"
         raise NotFound(f"no worker is at work under the name of {what}", hint="GET /api/nodes lists them")
-    asked = await workers.drain(known[0].node, worker_id=worker_id, actor=principal.name)
-    return Drained(node, asked)
+    return here[0], worker_id
 
 
 def _node(worker: WorkerRecord) -> str:

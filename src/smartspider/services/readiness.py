@@ -38,8 +38,8 @@ class Readiness:
 async def _run(name: str, check: Check) -> CheckView:
     try:
         return CheckView(name, ok=True, detail=await check())
-    except StoreUnavailable:  # its words name the folder, which is nobody's business outside
-        return CheckView(name, ok=False, detail="the data folder cannot be written")
+    except StoreUnavailable:  # its words name the place, which is nobody's business outside
+        return CheckView(name, ok=False, detail="the store cannot be written")
     except SmartSpiderError as error:
         return CheckView(name, ok=False, detail=error.message)
 

@@ -55,6 +55,7 @@ def compile_task(task: Task) -> Plan:
         logs_cleaning=task.cleaning_log,
         items=_item_dedup(task),
         recrawl=_recrawl(task),
+        urls=task.dedup.urls,
     )
 
 

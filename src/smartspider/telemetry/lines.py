@@ -72,6 +72,15 @@ def sentence(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912 - one line fo
             return f"{_many(count, 'request')} went back to the queue: {worker} is gone or silent"
         case events.GuardTripped(reason=reason):
             return f"a guard saw that something is wrong{_because(reason)}"
+        case events.StoreLost(reason=reason):
+            return f"waiting for the store{_because(reason)}"
+        case events.StoreReturned(away_s=away_s):
+            return f"the store answers again, after {away_s:.1f} s"
+        case events.KnownUrlsCounted(layer=layer, hits=hits, misses=misses):
+            return f"the {layer} memory of known URLs knew {hits} and did not know {misses}"
+        case events.KnownUrlsFull(layer=layer, bytes_used=used, bytes_max=most, is_full=is_full):
+            rest = ": it learns no more, the store is asked instead" if is_full else ""
+            return f"the {layer} memory of known URLs has used {used} of {most} bytes{rest}"
         case _:
             return event.name.replace(".", " ")
 

@@ -26,9 +26,11 @@ ABANDONED = "smartspider_hosts_abandoned_total"
 RETURNED = "smartspider_leases_returned_total"
 GUARDS = "smartspider_guards_tripped_total"
 CLEANED = "smartspider_values_cleaned_total"
+KNOWN = "smartspider_known_urls_total"
 
 OTHER = "other"
 _OUTCOMES = frozenset(("done", "redirect", "missing", "skipped", "failed"))
+_KNOWN_OUTCOMES = events.KnownUrlsCounted.__struct_fields__[2:]
 _ERRORS = frozenset(
     kind.code
     for kind in vars(errors).values()
@@ -45,7 +47,7 @@ class EventCounter:
         self._add = add
         self._counts: Counter[Key] = Counter()
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: Event) -> None:  # noqa: C901 - one case for each event that is counted
         """Count an event."""
         match event:
             case events.PageClosed():
@@ -67,6 +69,9 @@ class EventCounter:
                 self._count(GUARDS)
             case events.ValuesCleaned(count=count):
                 self._count(CLEANED, count)
+            case events.KnownUrlsCounted(layer=layer):
+                for outcome in _KNOWN_OUTCOMES:
+                    self._count(KNOWN, getattr(event, outcome), layer=layer, outcome=outcome)
 
     def _closed(self, page: events.PageClosed) -> None:
         self._page(page.state, status_class(page.status))

@@ -45,6 +45,14 @@ class NodeView(msgspec.Struct, frozen=True):
     workers: list[WorkerView]
 
 
+class NodeTuned(msgspec.Struct, frozen=True):
+    """How many workers have so many slots now."""
+
+    node: str
+    slots: int
+    workers: int
+
+
 class Drained(msgspec.Struct, frozen=True):
     """How many workers were asked to finish what they hold and leave."""
 

@@ -1,21 +1,27 @@
-"""The desk of the services about runs, on a data folder."""
+"""What services stand on, on an installation."""
 
 from __future__ import annotations
 
 from smartspider.services.desk import Desk
+from smartspider.services.hosts import Gates
 from smartspider.wiring.addresses import server_policy
-from smartspider.wiring.folder import DataFolder
+from smartspider.wiring.premises import Premises
 from smartspider.wiring.settings import Settings
 
 
-def desk_of(folder: DataFolder, settings: Settings) -> Desk:
+def desk_of(premises: Premises, settings: Settings) -> Desk:
     """A desk. Private addresses are open by the settings alone, whoever asks for them."""
     return Desk(
-        store=folder.store,
-        tasks=folder.tasks,
-        frontier=folder.frontier,
-        insight=folder.insight,
-        workers=folder.workers,
+        store=premises.store,
+        tasks=premises.tasks,
+        frontier=premises.frontier,
+        insight=premises.insight,
+        workers=premises.workers,
         policy=server_policy(settings),
-        clock=folder.clock,
+        clock=premises.clock,
     )
+
+
+def gates_of(premises: Premises) -> Gates:
+    """The gates of all hosts."""
+    return Gates(premises.hosts, premises.frontier, premises.audit)

@@ -1,4 +1,4 @@
-"""Explaining a URL from a data folder."""
+"""Explaining a URL from an installation."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from smartspider.services.explain import explain
 from smartspider.services.runs import find_run
 from smartspider.views.explain import ExplanationView, RobotsView
 from smartspider.views.times import told_at
-from smartspider.wiring.folder import DataFolder
 from smartspider.wiring.plans import plan_of
+from smartspider.wiring.premises import Premises
 
 
-async def explain_url(folder: DataFolder, url: str, run_id: int | None) -> ExplanationView:
+async def explain_url(premises: Premises, url: str, run_id: int | None) -> ExplanationView:
     """Why a URL was or was not fetched, in the run given or the newest one."""
-    run = await find_run(folder.store, run_id)
+    run = await find_run(premises.store, run_id)
     plan = plan_of(run)
-    robots = await _robots(folder, url, is_obeyed=plan.politeness.obey_robots)
-    return await explain(folder.insight, run, plan, url, robots)
+    robots = await _robots(premises, url, is_obeyed=plan.politeness.obey_robots)
+    return await explain(premises.insight, run, plan, url, robots)
 
 
-async def _robots(folder: DataFolder, url: str, *, is_obeyed: bool) -> RobotsView:
+async def _robots(premises: Premises, url: str, *, is_obeyed: bool) -> RobotsView:
     """What the stored robots.txt says about a URL."""
     normal = normal_url(url)
-    answer = await folder.store.get_robots(origin_of(normal)) if normal else None
+    answer = await premises.store.get_robots(origin_of(normal)) if normal else None
     if normal is None or answer is None:
         return RobotsView(is_obeyed, is_allowed=None, line=None, status=None, fetched_at=None)
     fetched_at = told_at(answer.fetched_at)

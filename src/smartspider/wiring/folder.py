@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import msgspec
-
 from smartspider.backends.sql.answers import SqlAnswerStore
 from smartspider.backends.sql.audit import SqlAuditLog
 from smartspider.backends.sql.events import SqlEventFeed
+from smartspider.backends.sql.host_book import SqlHostBook
 from smartspider.backends.sql.insight import SqlInsight
 from smartspider.backends.sql.leadership import SqlLeadership
-from smartspider.backends.sql.ledger import SqlLedger
 from smartspider.backends.sql.logs import SqlLogStore
 from smartspider.backends.sql.metrics import SqlMetricStore
 from smartspider.backends.sql.notices import SqlNoticeStore
@@ -21,7 +19,6 @@ from smartspider.backends.sql.results import SqlResultStore
 from smartspider.backends.sql.schedules import SqlScheduleStore
 from smartspider.backends.sql.tasks import SqlTaskStore
 from smartspider.backends.sql.users import SqlUserStore
-from smartspider.backends.sql.workers import SqlWorkerRegistry
 from smartspider.backends.sqlite.database import FILE, Database
 from smartspider.backends.sqlite.frontier import SqliteFrontier
 from smartspider.backends.sqlite.health import SqliteHealth
@@ -35,38 +32,17 @@ from smartspider.backends.sqlite.workers import sqlite_workers
 from smartspider.core.errors import NotAllowed, NotFound, StoreUnavailable
 from smartspider.core.tasks import SYSTEM
 from smartspider.engine.clock import SystemClock
-from smartspider.interfaces.clock import Clock
+from smartspider.wiring.premises import Premises
 from smartspider.wiring.settings import read_settings
 
 HOME = Path(".smartspider")
 OWES = "owes-rows"
 
 
-class DataFolder(msgspec.Struct, frozen=True):
-    """What a data folder offers, and to whom."""
+class DataFolder(Premises, frozen=True, kw_only=True):
+    """A data folder: what only a file has comes with it."""
 
-    path: Path
     store: SqliteStore
-    frontier: SqliteFrontier
-    ledger: SqlLedger
-    tasks: SqlTaskStore
-    results: SqlResultStore
-    audit: SqlAuditLog
-    workers: SqlWorkerRegistry
-    events: SqlEventFeed
-    logs: SqlLogStore
-    metrics: SqlMetricStore
-    users: SqlUserStore
-    answers: SqlAnswerStore
-    health: SqliteHealth
-    permits: SqlitePermits
-    insight: SqlInsight
-    schedules: SqlScheduleStore
-    leadership: SqlLeadership
-    notices: SqlNoticeStore
-    replay: SqliteReplay
-    clock: Clock
-    actor: str = SYSTEM
 
 
 @contextmanager
@@ -85,12 +61,13 @@ def open_folder(path: Path, actor: str = SYSTEM) -> Iterator[DataFolder]:
             results=SqlResultStore(database),
             audit=SqlAuditLog(database),
             workers=sqlite_workers(database),
+            hosts=SqlHostBook(database),
             events=SqlEventFeed(database),
             logs=SqlLogStore(database),
             metrics=SqlMetricStore(database),
             users=SqlUserStore(database),
             answers=SqlAnswerStore(database),
-            health=SqliteHealth(database),
+            check_writable=SqliteHealth(database).check_writable,
             permits=SqlitePermits(database),
             insight=SqlInsight(database),
             schedules=SqlScheduleStore(database),

@@ -10,19 +10,20 @@ import msgspec
 
 from smartspider.services.access import Access, build_access
 from smartspider.services.exports import Exports
-from smartspider.services.keys import Keys, open_keys
+from smartspider.services.keys import Keys
 from smartspider.services.readiness import Readiness, keeper_leads, store_writable, workers_alive
-from smartspider.wiring.folder import DataFolder, open_folder
 from smartspider.wiring.hub import Hub
+from smartspider.wiring.opening import keys_of, open_premises
+from smartspider.wiring.premises import Premises
 from smartspider.wiring.previews import Previews
 from smartspider.wiring.scratch import Scratch
 from smartspider.wiring.settings import Settings
 
 
 class House(msgspec.Struct, frozen=True):
-    """The data folder, and the settings it is used with."""
+    """An installation, and the settings it is used with."""
 
-    folder: DataFolder
+    premises: Premises
     settings: Settings
     access: Access
     """Who comes, and how they sign in."""
@@ -36,23 +37,23 @@ class House(msgspec.Struct, frozen=True):
 
 @asynccontextmanager
 async def open_house(path: Path, settings: Settings) -> AsyncIterator[House]:
-    """A house on a data folder."""
+    """A house on a data folder, or on a cluster with `path` for the files of this machine."""
     async with AsyncExitStack() as stack:
-        folder = stack.enter_context(open_folder(path))
-        keys = open_keys(path, settings.master_key)
-        access = build_access(folder.users, keys, folder.clock, settings.admin_token)
-        hub = Hub(folder.events, folder.logs)
+        premises = await stack.enter_async_context(open_premises(path, settings, "api"))
+        keys = keys_of(premises, settings)
+        access = build_access(premises.users, keys, premises.clock, settings.admin_token)
+        hub = Hub(premises.events, premises.logs)
         stack.push_async_callback(hub.close)
-        exports = Exports(folder.store, Scratch(path / "exports").folder)
-        yield House(folder, settings, access, Previews(), _readiness(folder), hub, exports, keys)
+        exports = Exports(premises.store, Scratch(path / "exports").folder)
+        yield House(premises, settings, access, Previews(), _readiness(premises), hub, exports, keys)
 
 
-def _readiness(folder: DataFolder) -> Readiness:
+def _readiness(premises: Premises) -> Readiness:
     return Readiness(
-        folder.clock,
+        premises.clock,
         {
-            "store": store_writable(folder.health.check_writable),
-            "workers": workers_alive(folder.workers),
-            "keeper": keeper_leads(folder.leadership),
+            "store": store_writable(premises.check_writable),
+            "workers": workers_alive(premises.workers),
+            "keeper": keeper_leads(premises.leadership),
         },
     )

@@ -18,15 +18,16 @@ from pathlib import Path
 
 from smartspider.core.tasks import SYSTEM
 from smartspider.keeper.duties import Estate, duties_of
+from smartspider.keeper.frontier.duties import TERM_S as SHORT_TERM_S
 from smartspider.keeper.keeper import TERM_S, Keeper
-from smartspider.services.keys import open_keys
 from smartspider.services.retention import read_retention
 from smartspider.wiring import faults
 from smartspider.wiring.deleting import forget_run
-from smartspider.wiring.folder import DataFolder, open_folder
 from smartspider.wiring.loop import run_process
+from smartspider.wiring.opening import keys_of, open_premises
 from smartspider.wiring.parent import stop_on_signals
 from smartspider.wiring.posting import post_of
+from smartspider.wiring.premises import Premises
 from smartspider.wiring.redaction import redactor_of
 from smartspider.wiring.settings import Settings, read_settings
 from smartspider.wiring.timetable import timetable_of
@@ -37,45 +38,47 @@ def keeper_command(data: Path) -> list[str]:
     return [sys.executable, "-m", "smartspider.wiring.keeper_process", str(data)]
 
 
-def estate_of(folder: DataFolder, settings: Settings) -> Estate:
-    """What a keeper looks after, on a data folder."""
-    keys = open_keys(folder.path, settings.master_key)
+def estate_of(premises: Premises, settings: Settings) -> Estate:
+    """What a keeper looks after, on an installation."""
+    keys = keys_of(premises, settings)
     return Estate(
-        path=folder.path,
-        store=folder.store,
-        frontier=folder.frontier,
-        replay=folder.replay,
-        events=folder.events,
-        logs=folder.logs,
-        users=folder.users,
-        answers=folder.answers,
-        notices=folder.notices,
-        workers=folder.workers,
-        clock=folder.clock,
-        table=timetable_of(folder, settings),
-        post=post_of(settings, keys, folder.clock),
+        path=premises.path,
+        store=premises.store,
+        frontier=premises.frontier,
+        replay=premises.replay,
+        events=premises.events,
+        logs=premises.logs,
+        users=premises.users,
+        answers=premises.answers,
+        notices=premises.notices,
+        workers=premises.workers,
+        clock=premises.clock,
+        table=timetable_of(premises, settings),
+        post=post_of(settings, keys, premises.clock),
         kept=read_retention(settings.keep_logs, settings.keep_runs, settings.keep_events),
-        forget_run=partial(forget_run, folder, actor=SYSTEM),
-        store_now=folder.leadership.now,
+        forget_run=partial(forget_run, premises, actor=SYSTEM),
+        store_now=premises.leadership.now,
+        apart=premises.apart,
     )
 
 
-def keeper_of(folder: DataFolder, settings: Settings, term_s: float = TERM_S) -> Keeper:
+def keeper_of(premises: Premises, settings: Settings, term_s: float | None = None) -> Keeper:
     """A keeper that goes by a name nobody else has."""
     owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
-    duties = duties_of(estate_of(folder, settings))
-    return Keeper(owner, folder.leadership, duties, folder.clock, term_s=term_s)
+    duties = duties_of(estate_of(premises, settings))
+    usual_s = SHORT_TERM_S if premises.is_cluster else TERM_S
+    return Keeper(owner, premises.leadership, duties, premises.clock, term_s=term_s or usual_s)
 
 
-async def keep(data: Path, *, with_parent: bool = True, term_s: float = TERM_S) -> None:
+async def keep(data: Path, *, with_parent: bool = True, term_s: float | None = None) -> None:
     """Keep house until this process is asked to stop."""
     from smartspider.telemetry.process_log import ProcessPlaces, process_log
 
     settings = read_settings()
-    with open_folder(data) as folder:
-        places = ProcessPlaces(folder.path, folder.logs, settings.log_level)
+    async with open_premises(data, settings, "keeper") as premises:
+        places = ProcessPlaces(premises.path, premises.logs, settings.log_level)
         async with process_log(places, "keeper", redactor_of(settings)):
-            keeping = asyncio.create_task(keeper_of(folder, settings, term_s).run())
+            keeping = asyncio.create_task(keeper_of(premises, settings, term_s).run())
             stop_on_signals(keeping.cancel, with_parent=with_parent)
             with contextlib.suppress(asyncio.CancelledError):
                 await keeping
@@ -86,7 +89,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m smartspider.wiring.keeper_process", description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("--alone", action="store_true", help="go on when standard input closes")
-    parser.add_argument("--term-s", type=float, default=TERM_S, help="seconds a term of leading lasts")
+    parser.add_argument("--term-s", type=float, default=None, help="seconds a term of leading lasts")
     asked = parser.parse_args()
     faults.arm_from_environment()
     return run_process(keep(asked.data, with_parent=not asked.alone, term_s=asked.term_s))

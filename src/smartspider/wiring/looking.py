@@ -42,8 +42,8 @@ async def dry_run(house: House, principal: Principal, document: Callable[[], obj
     _refuse_private(house, [entry.url for entry in plan.entries])
     for what in plan.overrides:
         detail = {"what": what, "task": plan.name}
-        await house.folder.audit.append(principal.name, "politeness.overridden", "preview", detail)
-    preview = await house.previews.of_task(house.folder, house.settings, checked.spec.spec, pages)
+        await house.premises.audit.append(principal.name, "politeness.overridden", "preview", detail)
+    preview = await house.previews.of_task(house.premises, house.settings, checked.spec.spec, pages)
     require_public(preview)
     look = told(preview)
     return DryRun(valid=True, errors=[], warnings=warnings, preview=look.rows, look=look)
@@ -63,7 +63,7 @@ async def look_at_page(
             tuple(checked.missing),
             hint=checked.missing[0].hint,
         )
-    seen = await house.previews.of_page(house.folder, house.settings, url, task)
+    seen = await house.previews.of_page(house.premises, house.settings, url, task)
     tried = msgspec.to_builtins(seen.tried)
     return msgspec.convert(
         {"url": seen.url, "status": seen.status, "warnings": warnings_of(seen.status, seen.tried), **tried},

@@ -9,14 +9,13 @@ import asyncio
 import resource
 import sys
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import msgspec
 
 from smartspider.core.errors import SmartSpiderError, TaskInvalid, TimedOut
 from smartspider.core.page import Page
 from smartspider.engine.permits import GatePermit
-from smartspider.interfaces.frontier import Frontier
 from smartspider.services.preview import Preview
 from smartspider.services.trying import Tried, try_rules
 from smartspider.taskfile.compile import compile_task
@@ -24,8 +23,9 @@ from smartspider.taskfile.load import parse_task
 from smartspider.views.problem import Wrong, wrongs
 from smartspider.wiring.addresses import server_policy
 from smartspider.wiring.fetch_one import Way, fetch_by
-from smartspider.wiring.folder import DataFolder, open_folder
 from smartspider.wiring.loop import run_loop
+from smartspider.wiring.opening import open_premises
+from smartspider.wiring.premises import Premises
 from smartspider.wiring.previewing import preview_task
 from smartspider.wiring.settings import Settings
 from smartspider.wiring.shared_gates import OutsideGate, share_gates
@@ -74,10 +74,10 @@ async def look(asked: Asked) -> Told:
     """Do what was asked; errors are told."""
     try:
         async with asyncio.timeout(asked.longest_s):
-            with open_folder(Path(asked.folder)) as folder:
+            async with open_premises(Path(asked.folder), asked.settings) as premises:
                 if asked.kind == "page":
-                    return Told(seen=await _look_at_page(asked, folder))
-                return Told(preview=await _look_at_task(asked, folder))
+                    return Told(seen=await _look_at_page(asked, premises))
+                return Told(preview=await _look_at_task(asked, premises))
     except TimeoutError:
         return Told(failed=_failed(too_long(asked.longest_s)))
     except SmartSpiderError as error:
@@ -92,20 +92,20 @@ def too_long(longest_s: float) -> TimedOut:
     )
 
 
-async def _look_at_page(asked: Asked, folder: DataFolder) -> Seen:
-    gate = cast("Frontier", OutsideGate(folder.permits))
+async def _look_at_page(asked: Asked, premises: Premises) -> Seen:
+    gate = OutsideGate(premises.permits)
     way = Way(
         asked.settings,
         server_policy(asked.settings),
-        folder.clock,
-        lambda host: GatePermit(gate, folder.clock, host, None),
-        folder.store,
+        premises.clock,
+        lambda host: GatePermit(gate, premises.clock, host, None),
+        premises.store,
     )
     page: Page = await fetch_by(way, asked.url, compile_task(parse_task(asked.task)).fetch)
     return Seen(page.url, page.status, try_rules(asked.task, page))
 
 
-async def _look_at_task(asked: Asked, folder: DataFolder) -> Preview:
+async def _look_at_task(asked: Asked, premises: Premises) -> Preview:
     plan = compile_task(parse_task(asked.task))
     once = msgspec.structs.replace(plan.retry, max_attempts=1)  # somebody waits for the answer
     plan = msgspec.structs.replace(plan, retry=once)
@@ -114,7 +114,7 @@ async def _look_at_task(asked: Asked, folder: DataFolder) -> Preview:
         asked.settings,
         limit=asked.pages,
         is_server=True,
-        gated=lambda own: share_gates(own, folder.permits),
+        gated=lambda own: share_gates(own, premises.permits),
     )
 
 

@@ -38,7 +38,8 @@ from smartspider.services.preview import (
     told_rejects,
 )
 from smartspider.wiring.addresses import address_policy, server_policy
-from smartspider.wiring.folder import DataFolder, open_folder
+from smartspider.wiring.folder import open_folder
+from smartspider.wiring.premises import Premises
 from smartspider.wiring.settings import Settings
 from smartspider.wiring.worker import Workplace, bus_of, run_worker
 
@@ -55,7 +56,7 @@ async def preview_task(
     *,
     limit: int,
     is_server: bool = False,
-    gated: Callable[[DataFolder], DataFolder] = lambda folder: folder,
+    gated: Callable[[Premises], Premises] = lambda premises: premises,
 ) -> Preview:
     """Fetch and read at most `limit` pages of a task; nothing is kept.
 

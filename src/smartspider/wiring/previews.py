@@ -17,7 +17,7 @@ from smartspider.services.preview import Preview
 from smartspider.wiring.settings import Settings
 
 if TYPE_CHECKING:
-    from smartspider.wiring.folder import DataFolder
+    from smartspider.wiring.premises import Premises
     from smartspider.wiring.preview_process import Asked, Failed, Seen, Told
 
 AT_A_TIME = 2
@@ -36,23 +36,29 @@ class Previews:
         self._free = asyncio.Semaphore(AT_A_TIME)
         self._waiting = 0
 
-    async def of_task(self, folder: DataFolder, settings: Settings, spec: bytes, pages: int) -> Preview:
+    async def of_task(self, premises: Premises, settings: Settings, spec: bytes, pages: int) -> Preview:
         """What a crawl of a task would find on its first pages."""
-        told = await self._look(folder, settings, kind="task", task=msgspec.json.decode(spec), pages=pages)
+        told = await self._look(premises, settings, kind="task", task=msgspec.json.decode(spec), pages=pages)
         assert told.preview is not None  # noqa: S101 - that was asked for
         return told.preview
 
-    async def of_page(self, folder: DataFolder, settings: Settings, url: str, task: dict[str, Any]) -> Seen:
+    async def of_page(self, premises: Premises, settings: Settings, url: str, task: dict[str, Any]) -> Seen:
         """What the rules of a task find on a page."""
-        told = await self._look(folder, settings, kind="page", task=task, url=url)
+        told = await self._look(premises, settings, kind="page", task=task, url=url)
         assert told.seen is not None  # noqa: S101 - that was asked for
         return told.seen
 
-    async def _look(self, folder: DataFolder, settings: Settings, **what: Any) -> Told:
+    async def _look(self, premises: Premises, settings: Settings, **what: Any) -> Told:
         from smartspider.wiring.preview_process import Asked
 
-        known = Settings(allow_private=settings.allow_private, contact=settings.contact, proxy=settings.proxy)
-        asked = Asked(folder=str(folder.path), settings=known, longest_s=LONGEST_S, **what)
+        known = Settings(
+            allow_private=settings.allow_private,
+            contact=settings.contact,
+            proxy=settings.proxy,
+            store_url=settings.store_url if settings.is_cluster else "",
+            frontier_url=settings.frontier_url if settings.is_cluster else "",
+        )
+        asked = Asked(folder=str(premises.path), settings=known, longest_s=LONGEST_S, **what)
         async with self._turn():
             told = await _told(asked)
         if told.failed is not None:

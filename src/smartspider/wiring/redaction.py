@@ -15,7 +15,7 @@ SHORTEST_PART = 6
 def redactor_of(settings: Settings) -> Redactor:
     """One that knows the secrets of the installation."""
     redactor = Redactor((settings.admin_token, settings.master_key))
-    for url in (settings.proxy, settings.smtp_url):
+    for url in (settings.proxy, settings.smtp_url, settings.store_url, settings.frontier_url):
         redactor.add(*_password(url))
     return redactor
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import msgspec
 
 from smartspider.backends.sqlite.database import FILE
-from smartspider.core.errors import NotBuilt, SettingInvalid
+from smartspider.core.errors import SettingInvalid
 from smartspider.telemetry.logs import LEVELS
 from smartspider.wiring import server_settings
 
 PREFIX = "SMARTSPIDER_"
 SQLITE = "sqlite:///"
-
-
+POSTGRES = ("postgresql://", "postgres://")
+REDIS = ("redis://", "rediss://", "redis+sentinel://", "redis+cluster://")
 PROXIES = ("http://", "https://", "socks5://", "socks5h://")
 
 
@@ -62,8 +62,15 @@ class Settings(msgspec.Struct, frozen=True):
     """The server that commands speak to, by the name it was given."""
 
     @property
+    def is_cluster(self) -> bool:
+        """Whether the store is a PostgreSQL, and the frontier a Redis."""
+        return self.store_url.startswith(POSTGRES)
+
+    @property
     def data_folder(self) -> Path | None:
         """The data folder that the store's URL names, if it names one."""
+        if self.is_cluster:
+            return None
         place = Path(self.store_url.removeprefix(SQLITE))
         if place.name == FILE:
             return place.parent
@@ -89,22 +96,32 @@ def read_settings(environment: Mapping[str, str] | None = None, folder: Path | N
     server_settings.check_tls(settings.tls_cert, settings.tls_key)
     server_settings.check_keeping(settings.keep_logs, settings.keep_runs, settings.keep_events)
     server_settings.check_mail(settings.smtp_url, settings.mail_from)
-    _check_url("STORE_URL", settings.store_url)
-    _check_url("FRONTIER_URL", settings.frontier_url)
-    if settings.frontier_url not in ("", settings.store_url):
-        raise NotBuilt(
-            f"a frontier apart from its store is not built yet ({PREFIX}FRONTIER_URL)",
-            hint=f"set it as {PREFIX}STORE_URL is, or leave it out",
-        )
+    _check_store(settings)
     return settings
 
 
-def _check_url(name: str, url: str) -> None:
-    # The URL is not repeated: it may have a password.
-    if url and not url.startswith(SQLITE):
-        raise NotBuilt(
-            f"{PREFIX}{name} is not {SQLITE}FOLDER, and nothing else is built yet",
-            hint=f"leave it out, or write {SQLITE}FOLDER",
+def _check_store(settings: Settings) -> None:
+    # No URL is repeated: it may have a password.
+    if settings.store_url and not settings.store_url.startswith((SQLITE, *POSTGRES)):
+        raise SettingInvalid(
+            f"{PREFIX}STORE_URL is not the URL of a store",
+            hint=f"{SQLITE}FOLDER, or {POSTGRES[0]}USER:PASSWORD@HOST:5432/DATABASE",
+        )
+    if settings.frontier_url and not settings.frontier_url.startswith((SQLITE, *REDIS)):
+        raise SettingInvalid(
+            f"{PREFIX}FRONTIER_URL is not the URL of a frontier", hint=f"it begins with {' or '.join(REDIS)}"
+        )
+    if settings.is_cluster != settings.frontier_url.startswith(REDIS):
+        is_lone = "a PostgreSQL store" if settings.is_cluster else "a Redis frontier"
+        missing = "FRONTIER_URL=redis://..." if settings.is_cluster else "STORE_URL=postgresql://..."
+        raise SettingInvalid(
+            f"{is_lone} is one half of a cluster, and the other is not set",
+            hint=f"set {PREFIX}{missing} as well",
+        )
+    if not settings.is_cluster and settings.frontier_url not in ("", settings.store_url):
+        raise SettingInvalid(
+            f"{PREFIX}FRONTIER_URL names another folder than {PREFIX}STORE_URL",
+            hint="set both alike, or leave the frontier out",
         )
 
 

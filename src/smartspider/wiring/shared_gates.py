@@ -7,18 +7,16 @@ from typing import Any, cast
 
 import msgspec
 
-from smartspider.backends.sqlite.frontier import SqliteFrontier
-from smartspider.backends.sqlite.permits import SqlitePermits
 from smartspider.core.lease import Lease, LeaseBatch, Window
 from smartspider.core.politeness import Politeness
 from smartspider.interfaces.frontier import Frontier
-from smartspider.wiring.folder import DataFolder
+from smartspider.wiring.premises import Permits, Premises
 
 
 class OutsideGate:
     """The part of a frontier that a permit asks, for a request without a run."""
 
-    def __init__(self, permits: SqlitePermits) -> None:
+    def __init__(self, permits: Permits) -> None:
         self._permits = permits
 
     async def permit(self, host: str) -> Window:
@@ -26,16 +24,16 @@ class OutsideGate:
         return await self._permits.reserve(host, Politeness().delay_s)
 
 
-def share_gates(folder: DataFolder, permits: SqlitePermits) -> DataFolder:
+def share_gates(folder: Premises, permits: Permits) -> Premises:
     """The folder, its requests waiting at the gates of another folder as well."""
-    frontier = cast("SqliteFrontier", SharedGates(folder.frontier, permits))
+    frontier = cast("Frontier", SharedGates(folder.frontier, permits))
     return msgspec.structs.replace(folder, frontier=frontier)
 
 
 class SharedGates:
     """A frontier of one's own whose requests wait at the gates of another folder as well."""
 
-    def __init__(self, own: Frontier, permits: SqlitePermits) -> None:
+    def __init__(self, own: Frontier, permits: Permits) -> None:
         self._own = own
         self._permits = permits
 

@@ -51,8 +51,10 @@ class Staff:
         on_end: Callable[[str, int], None],
         *,
         shows_logs: bool = False,
+        patience_s: float = PATIENCE_S,
     ) -> None:
         self._posts = posts
+        self._patience_s = patience_s
         self._output = None if shows_logs else asyncio.subprocess.DEVNULL
         self._environment = environment
         self._started: list[Process] = []
@@ -96,7 +98,7 @@ class Staff:
             process.terminate()
         for process in left:
             try:
-                async with asyncio.timeout(PATIENCE_S):
+                async with asyncio.timeout(self._patience_s):
                     await process.wait()
             except TimeoutError:
                 process.kill()
@@ -120,13 +122,18 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
+def worker_posts(data: Path, *, count: int, slots: int, drain_s: float | None = None) -> list[Post]:
+    """Workers of a server."""
+    return [Post(f"worker {number}", fleet_command(data, number, slots, drain_s)) for number in range(count)]
+
+
 def posts(data: Path, listener: socket.socket, *, workers: int) -> list[Post]:
-    """The processes of a server on a data folder."""
+    """The processes of a server."""
     api = [sys.executable, "-m", "smartspider.api.process", str(data), "--fd", str(listener.fileno())]
     return [
         Post("api", api, (listener.fileno(),)),
         Post("keeper", keeper_command(data)),
-        *(Post(f"worker {number}", fleet_command(data, number, SLOTS)) for number in range(workers)),
+        *worker_posts(data, count=workers, slots=SLOTS),
     ]
 
 

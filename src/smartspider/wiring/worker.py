@@ -19,23 +19,27 @@ from smartspider.core.runs import Run
 from smartspider.core.workers import WorkerCard
 from smartspider.engine.bus import LocalBus
 from smartspider.engine.duty import AllRuns, GivenRuns
+from smartspider.engine.ground import Ground, Manner
 from smartspider.engine.in_time import InTime
 from smartspider.engine.jobs import Job
 from smartspider.engine.links import LinkFilter
-from smartspider.engine.permits import GatePermit
+from smartspider.engine.patience import Patience, PatientGate, PatientRobots
+from smartspider.engine.permits import Gate, GatePermit
 from smartspider.engine.processor import Processor, Reads
 from smartspider.engine.reader import PageReader
-from smartspider.engine.worker import Ground, Worker
+from smartspider.engine.worker import Worker
 from smartspider.fetch.addresses import AddressPolicy
 from smartspider.fetch.headers import HeaderPlan
 from smartspider.fetch.stack import build_fetcher, build_robots
 from smartspider.fetch.transport import AiohttpTransport, ChooseProxy
 from smartspider.interfaces.event_bus import EventBus, Subscriber
 from smartspider.interfaces.extractor import Extractor
+from smartspider.interfaces.robots_cache import RobotsCache
 from smartspider.services.compiled import compile_plan
 from smartspider.wiring.addresses import server_policy
-from smartspider.wiring.folder import DataFolder, run_lock_file
+from smartspider.wiring.folder import run_lock_file
 from smartspider.wiring.plans import plan_of, retuned
+from smartspider.wiring.premises import Premises
 from smartspider.wiring.redaction import add_secrets
 from smartspider.wiring.settings import Settings
 
@@ -58,23 +62,25 @@ Watch = Callable[[Extractor], Watched]
 class Workplace(msgspec.Struct, frozen=True):
     """What all jobs of a worker stand on."""
 
-    folder: DataFolder
+    premises: Premises
     settings: Settings
     bus: EventBus
     watch: Watch | None = None
     redactor: Redactor | None = None
     """Gets to know what must not be told of a run."""
+    patience: Patience | None = None
+    """With servers that are away."""
 
     @property
     def ground(self) -> Ground:
         """The same, as the worker sees it."""
-        folder = self.folder
-        return Ground(folder.store, folder.frontier, folder.ledger, folder.workers, folder.clock, self.bus)
+        on = self.premises
+        return Ground(on.store, on.frontier, on.ledger, on.workers, on.clock, self.bus, self.patience)
 
     @asynccontextmanager
     async def open_job(self, run: Run, plan: Plan, policy: AddressPolicy) -> AsyncIterator[Job]:
         """A run made ready to be worked on; raises what is wrong with it."""
-        folder, settings, clock = self.folder, self.settings, self.folder.clock
+        settings, clock = self.settings, self.premises.clock
         compiled = compile_plan(plan)
         if self.redactor is not None:
             add_secrets(self.redactor, plan)
@@ -84,7 +90,7 @@ class Workplace(msgspec.Struct, frozen=True):
             robots = None
             if plan.politeness.obey_robots:
                 robots = build_robots(
-                    transport, policy=policy, headers=headers, cache=folder.store, clock=clock
+                    transport, policy=policy, headers=headers, cache=self._robots(), clock=clock
                 )
             links = LinkFilter(plan, robots.allowed_if_known if robots else lambda _url: None)
             fetcher = build_fetcher(
@@ -102,32 +108,41 @@ class Workplace(msgspec.Struct, frozen=True):
             yield Job(plan, Processor(plan, fetcher, InTime(reads), self._permit_for, clock), links)
 
     def _permit_for(self, lease: Lease) -> GatePermit:
-        return GatePermit(self.folder.frontier, self.folder.clock, lease.request.host, lease.window)
+        return GatePermit(self._gate(), self.premises.clock, lease.request.host, lease.window)
+
+    def _gate(self) -> Gate:
+        frontier = self.premises.frontier
+        return frontier if self.patience is None else PatientGate(frontier, self.patience)
+
+    def _robots(self) -> RobotsCache:
+        store = self.premises.store
+        return store if self.patience is None else PatientRobots(store, self.patience)
 
 
 def run_worker(place: Workplace, run: Run, plan: Plan, policy: AddressPolicy, *, number: int = 0) -> Worker:
     """A worker for one run that somebody waits for: it leaves when the run is over."""
     return Worker(
         place.ground,
-        GivenRuns(place.folder.store, [run.id]),
+        GivenRuns(place.premises.store, [run.id]),
         lambda now: place.open_job(now, retuned(plan, now), policy),
         _card(number, plan.concurrency),
     )
 
 
-def fleet_worker(place: Workplace, *, number: int, slots: int) -> Worker:
+def fleet_worker(place: Workplace, *, number: int, slots: int, manner: Manner = Manner()) -> Worker:
     """A worker of a server: it works on all runs that no command has for itself, until asked to leave."""
-    folder, policy = place.folder, server_policy(place.settings)
+    premises, policy = place.premises, server_policy(place.settings)
 
     def is_free(run_id: int) -> bool:
-        return not is_alive(run_lock_file(folder.path, run_id))
+        return premises.is_cluster or not is_alive(run_lock_file(premises.path, run_id))
 
     return Worker(
         place.ground,
-        AllRuns(folder.store, folder.clock, place.bus, is_free),
+        AllRuns(premises.store, premises.clock, place.bus, is_free, is_kept=premises.is_cluster),
         lambda run: place.open_job(run, plan_of(run), policy),
         _card(number, slots),
         slots=slots,
+        manner=manner,
     )
 
 

@@ -9,19 +9,29 @@ it is gone.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import contextlib
+import os
+import socket
 import sys
 from pathlib import Path
 
+import msgspec
+
+from smartspider.engine.ground import Manner
 from smartspider.engine.memory import tune_process
+from smartspider.engine.patience import Patience
+from smartspider.engine.worker import Worker
 from smartspider.telemetry.logs import EventLog
 from smartspider.telemetry.subscribers import Places, worker_subscribers
 from smartspider.wiring import faults
 from smartspider.wiring.addresses import address_policy
 from smartspider.wiring.folder import open_folder
 from smartspider.wiring.loop import run_process
+from smartspider.wiring.opening import open_premises
 from smartspider.wiring.parent import stop_on_signals
 from smartspider.wiring.plans import plan_of
+from smartspider.wiring.premises import Premises
 from smartspider.wiring.redaction import redactor_of
 from smartspider.wiring.settings import read_settings
 from smartspider.wiring.worker import Workplace, bus_of, fleet_worker, run_worker
@@ -32,9 +42,10 @@ def run_command(data: Path, run_id: int, number: int) -> list[str]:
     return [*_command(data, number), "--run", str(run_id)]
 
 
-def fleet_command(data: Path, number: int, slots: int) -> list[str]:
+def fleet_command(data: Path, number: int, slots: int, drain_s: float | None = None) -> list[str]:
     """The command line of a worker that works on all runs, with so many requests in flight at most."""
-    return [*_command(data, number), "--slots", str(slots)]
+    drains = [] if drain_s is None else ["--drain-s", str(drain_s)]
+    return [*_command(data, number), "--slots", str(slots), *drains]
 
 
 def _command(data: Path, number: int) -> list[str]:
@@ -59,17 +70,53 @@ async def work_on(data: Path, run_id: int, number: int) -> None:
         await worker.run()
 
 
-async def work_on_all(data: Path, number: int, slots: int, *, with_parent: bool = True) -> None:
+class Place(msgspec.Struct, frozen=True):
+    """Which of a server's workers this is, and how it is at work."""
+
+    data: Path
+    number: int
+    slots: int
+    with_parent: bool = True
+    """Whether it ends with the process that started it."""
+    drain_s: float | None = None
+    """How long it finishes what it holds when it is asked to leave."""
+
+
+async def work_on_all(place: Place) -> None:
     """Work on whatever there is until this process is asked to stop."""
     settings = read_settings()
     redactor = redactor_of(settings)
-    with open_folder(data) as folder:
-        places = Places(folder.path, folder.logs, folder.metrics, settings.log_level)
-        async with worker_subscribers(places, f"worker-{number}", redactor) as subscribers:
-            place = Workplace(folder, settings, bus_of(*subscribers), redactor=redactor)
-            worker = fleet_worker(place, number=number, slots=slots)
-            stop_on_signals(worker.stop, with_parent=with_parent)
-            await worker.run()
+    async with open_premises(place.data, settings, "worker") as premises:
+        places = Places(premises.path, premises.logs, premises.metrics, settings.log_level)
+        async with worker_subscribers(places, _name(place, premises), redactor) as subscribers:
+            bus = bus_of(*subscribers)
+            patience = Patience(premises.clock, bus, is_endless=True) if premises.is_cluster else None
+            workplace = Workplace(premises, settings, bus, redactor=redactor, patience=patience)
+            manner = Manner(place.drain_s, faults.renew_s(), reclaims=not premises.is_cluster)
+            worker = fleet_worker(workplace, number=place.number, slots=place.slots, manner=manner)
+            await _until_left(worker, with_parent=place.with_parent)
+
+
+def _name(place: Place, premises: Premises) -> str:
+    """In logs: on a cluster with the machine, where numbers alone mean nothing."""
+    return f"{socket.gethostname()}-{os.getpid()}" if premises.is_cluster else f"worker-{place.number}"
+
+
+async def _until_left(worker: Worker, *, with_parent: bool) -> None:
+    """The first signal lets what is in flight finish; the second ends it at once."""
+    working = asyncio.create_task(worker.run())
+    is_asked = False
+
+    def stop() -> None:
+        nonlocal is_asked
+        if is_asked:
+            working.cancel()
+        is_asked = True
+        worker.stop()
+
+    stop_on_signals(stop, with_parent=with_parent)
+    with contextlib.suppress(asyncio.CancelledError):
+        await working
 
 
 def main() -> int:
@@ -80,12 +127,13 @@ def main() -> int:
     kind = parser.add_mutually_exclusive_group(required=True)
     kind.add_argument("--run", type=int, metavar="RUN")
     kind.add_argument("--slots", type=int, metavar="N")
+    parser.add_argument("--drain-s", type=float, help="seconds to finish in, when asked to leave")
     asked = parser.parse_args()
     faults.arm_from_environment()
     tune_process()
     if asked.slots is None:
         return run_process(work_on(asked.data, asked.run, asked.number))
-    return run_process(work_on_all(asked.data, asked.number, asked.slots))
+    return run_process(work_on_all(Place(asked.data, asked.number, asked.slots, drain_s=asked.drain_s)))
 
 
 if __name__ == "__main__":

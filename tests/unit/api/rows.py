@@ -11,7 +11,7 @@ from smartspider.core.verdict import Close, Settlement
 from smartspider.core.workers import WorkerCard
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
-from smartspider.wiring.folder import DataFolder
+from smartspider.wiring.premises import Premises
 
 TEA: list[dict[str, Any]] = [
     {"name": "Sencha", "price": 12.5, "tags": ["green", "Japan"], "seller": {"name": "Ann"}, "seen": None},
@@ -33,7 +33,7 @@ def task(name: str = "tea", **more: Any) -> dict[str, Any]:
 
 
 async def crawled(
-    folder: DataFolder,
+    folder: Premises,
     rows: Sequence[dict[str, Any]] = TEA,
     *,
     rejected: Sequence[Rejected] = (),

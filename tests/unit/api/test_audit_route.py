@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 from tests.unit.api.asking import Caller
 
+from smartspider.backends.sql.audit import SqlAuditLog
 from smartspider.wiring.house import House
 
 
 async def filled(house: House) -> None:
     for number in range(5):
         who = "ann" if number % 2 else "bob"
-        await house.folder.audit.append(who, "task.changed", f"task:{number}", {"n": number})
-    await house.folder.audit.append("ann", "run.created", "run:1", {})
+        await house.premises.audit.append(who, "task.changed", f"task:{number}", {"n": number})
+    await house.premises.audit.append("ann", "run.created", "run:1", {})
 
 
 async def test_entries_are_listed_newest_first_a_page_at_a_time(api: Caller, house: House) -> None:
@@ -52,7 +53,9 @@ async def test_a_whole_chain_is_told_from_a_broken_one(api: Caller, house: House
     await filled(house)
     whole = (await api.get("/api/audit/verify")).expect(200).json
     assert (whole["valid"], whole["entries"], whole["broken_entry"]) == (True, 6, None)
-    await house.folder.audit._db.write(
+    audit = house.premises.audit
+    assert isinstance(audit, SqlAuditLog)
+    await audit._db.write(
         lambda connection: connection.execute("UPDATE audit SET actor = 'eve' WHERE id = 4")
     )
     broken = (await api.get("/api/audit/verify")).expect(200).json

@@ -127,7 +127,7 @@ def test_every_route_says_what_it_needs(all_operations: list[Operation]) -> None
 
 async def bad_tokens(house: House, api: Caller) -> dict[str, str | None]:
     """All kinds of tokens that let nobody in."""
-    users, clock = house.folder.users, house.folder.clock
+    users, clock = house.premises.users, house.premises.clock
     await add_user(house)
     ended, session = await sign_in(api), await sign_in(api)
     (await api.with_token(ended["access_token"]).post("/api/auth/logout")).expect(204)
@@ -185,14 +185,14 @@ async def test_bad_tokens_let_nobody_in_anywhere(
 ) -> None:
     callers = {name: api.with_token(token) for name, token in (await bad_tokens(house, api)).items()}
     asked = [(name, one) for one in all_operations if not is_open(one.path) for name in callers]
-    before = await house.folder.audit.entries(limit=1)
+    before = await house.premises.audit.entries(limit=1)
     count = 0
     async for name, operation, answer in ask_all(callers, asked):
         assert answer.status == 401, (name, operation, answer)
         assert answer.headers["Content-Type"] == "application/problem+json"
         count += 1
     assert count == len(asked) > 500
-    assert await house.folder.audit.entries(limit=1) == before, "nothing was changed"
+    assert await house.premises.audit.entries(limit=1) == before, "nothing was changed"
 
 
 async def test_wrong_roles_and_scopes_are_refused_everywhere(
@@ -236,7 +236,7 @@ async def test_what_belongs_to_somebody_else_is_not_changed(
         "token_id": (await api.post("/api/tokens", {"name": "x", "role": "viewer"})).expect(201).json["id"],
     }
     other = api.with_token(await make_token(house, "other", "operator"))
-    before = await house.folder.audit.entries(limit=1)
+    before = await house.premises.audit.entries(limit=1)
     tried = []
     for one in all_operations:
         names = set(re.findall(r"\{(\w+)", one.path))
@@ -251,7 +251,7 @@ async def test_what_belongs_to_somebody_else_is_not_changed(
         assert answer.status == 403, (one, answer)
         tried.append(one)
     assert len(tried) >= 22
-    assert await house.folder.audit.entries(limit=1) == before, "nothing was changed"
+    assert await house.premises.audit.entries(limit=1) == before, "nothing was changed"
 
 
 async def test_no_websocket_opens_for_who_is_unknown_or_may_not(house: House, api: Caller) -> None:

@@ -182,8 +182,8 @@ async def test_no_secret_leaves(house: House, api: Caller, caplog: pytest.LogCap
     secrets = [
         PASSWORD,
         *(session["access_token"], session["refresh_token"], made, ticket),
-        (house.folder.path / FILE).read_text().strip(),
-        (await house.folder.users.get_user("bob")).password,
+        (house.premises.path / FILE).read_text().strip(),
+        (await house.premises.users.get_user("bob")).password,
         "token-of-the-admin",
     ]
     answers = [

@@ -42,8 +42,8 @@ async def test_a_token_shows_its_secret_once(api: Caller) -> None:
 
 async def test_only_a_hash_is_kept(house: House) -> None:
     secret = await make_token(house, "ci", "viewer")
-    assert await house.folder.users.find_token(hash_of(secret)) is not None
-    files = [file for file in house.folder.path.iterdir() if file.is_file()]
+    assert await house.premises.users.find_token(hash_of(secret)) is not None
+    files = [file for file in house.premises.path.iterdir() if file.is_file()]
     assert files
     assert all(secret.encode() not in file.read_bytes() for file in files)
 

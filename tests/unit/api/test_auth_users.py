@@ -37,7 +37,7 @@ async def test_a_user_is_added_changed_and_forgotten(api: Caller) -> None:
 
 async def test_no_answer_holds_a_password_or_its_hash(house: House, api: Caller) -> None:
     await add_user(house)
-    kept = (await house.folder.users.get_user("bob")).password
+    kept = (await house.premises.users.get_user("bob")).password
     for path in ("/api/users", "/api/users/bob", "/api/audit"):
         answer = (await api.get(path)).expect(200)
         assert PASSWORD.encode() not in answer.body
@@ -93,7 +93,7 @@ async def test_only_admins_see_users(house: House, api: Caller) -> None:
 
 async def test_a_list_of_users_comes_in_pages(house: House, api: Caller) -> None:
     for number in range(3):
-        await house.folder.users.add_user(f"u{number}", "", "viewer", actor="test")
+        await house.premises.users.add_user(f"u{number}", "", "viewer", actor="test")
     first = (await api.get("/api/users?limit=2")).expect(200).json
     second = (await api.get(f"/api/users?limit=2&cursor={first['next']}")).expect(200).json
     assert [one["name"] for one in first["items"] + second["items"]] == ["u0", "u1", "u2"]
@@ -115,7 +115,7 @@ async def test_the_first_admin_is_told_their_token_once(tmp_path: Any) -> None:
         principal = await house.access.bearers.principal(token.encode())
         assert (principal.name, principal.role) == ("admin", "admin")
         assert await first_admin(house) is None
-        assert (await house.folder.users.get_user("admin")).password == ""
+        assert (await house.premises.users.get_user("admin")).password == ""
     async with open_house(tmp_path, Settings()) as house:
         assert await first_admin(house) is None
 
@@ -123,12 +123,12 @@ async def test_the_first_admin_is_told_their_token_once(tmp_path: Any) -> None:
 async def test_who_set_an_admin_token_needs_no_first_admin(tmp_path: Any) -> None:
     async with open_house(tmp_path, SETTINGS) as house:
         assert await first_admin(house) is None
-        assert await house.folder.users.find_users() == []
+        assert await house.premises.users.find_users() == []
 
 
 async def test_nobody_signs_in_where_nobody_has_a_password(house: House, api: Caller) -> None:
     """There is no password to begin with, also not an empty one."""
-    await house.folder.users.add_first_admin("admin", "")
+    await house.premises.users.add_first_admin("admin", "")
     for password in (" ", "admin", "password", "changeme"):
         sent = {"username": "admin", "password": password}
         (await api.with_token(None).post("/api/auth/token", sent)).expect(401)

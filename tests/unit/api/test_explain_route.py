@@ -22,8 +22,8 @@ async def test_a_url_is_explained_in_the_newest_run_or_in_the_one_named(api: Cal
     task_id = await create(api)
     old = await start(api, task_id)
     worker = await begin(house, old)
-    (lease,) = (await house.folder.frontier.lease(worker, 1, [int(old)])).leases
-    await house.folder.ledger.settle([done(lease, items=[{"title": "tea"}])])
+    (lease,) = (await house.premises.frontier.lease(worker, 1, [int(old)])).leases
+    await house.premises.ledger.settle([done(lease, items=[{"title": "tea"}])])
     new = await start(api, task_id, params={"overlap": "true"})
     assert (await explain(api, ENTRY))["run_id"] == new
     told = await explain(api, f"{ENTRY}?utm_source=x", old)
@@ -37,7 +37,7 @@ async def test_the_line_of_robots_that_decides_is_told(api: Caller, house: House
     await start(api, await create(api))
     body = b"User-agent: *\nDisallow: /secret"
     answer = RobotsAnswer("http://127.0.0.1:1", 200, body, 1.0, 2.0)
-    await house.folder.store.put_robots(answer, host="127.0.0.1", crawl_delay_s=None)
+    await house.premises.store.put_robots(answer, host="127.0.0.1", crawl_delay_s=None)
     told = await explain(api, "http://127.0.0.1:1/secret/x")
     assert told["verdict"] == "would not be fetched: robots.txt says 'Disallow: /secret'"
     robots = {"is_obeyed": True, "is_allowed": False, "line": "Disallow: /secret", "status": 200}
@@ -60,7 +60,7 @@ async def test_a_run_without_workers_says_so(api: Caller, house: House) -> None:
     assert (told["moving"], told["state"], told["causes"][0]["code"]) == (False, "queued", "no_worker")
     assert told["causes"][0]["try"]
     await begin(house, run_id)
-    await house.folder.frontier.hold_host("127.0.0.1", 60.0, "Retry-After")
+    await house.premises.frontier.hold_host("127.0.0.1", 60.0, "Retry-After")
     told = (await api.get(f"/api/runs/{run_id}/explain-stall")).expect(200).json
     (cause,) = told["causes"]
     assert (told["moving"], cause["code"], cause["hosts"]) == (False, "host_held", ["127.0.0.1"])

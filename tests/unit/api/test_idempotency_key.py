@@ -14,6 +14,7 @@ from tests.unit.api.asking import ADMIN_TOKEN, Caller, serving
 from smartspider.api import app as app_module
 from smartspider.api.idempotency import once, once_without_secret
 from smartspider.api.security import Signed
+from smartspider.backends.sql.answers import SqlAnswerStore
 from smartspider.core.errors import Conflict
 from smartspider.wiring.house import House
 
@@ -126,10 +127,10 @@ async def test_an_answer_with_a_secret_is_not_kept(bench: tuple[Bench, Caller], 
     problem = (await api.post("/api/bench/secret", headers=KEY)).expect(409)
     assert b"canary" not in problem.body
     with pytest.raises(Conflict):  # the key is taken, and only its fingerprint is there
-        await house.folder.answers.claim("admin", "k1", b"")
-    kept = await house.folder.answers._db.read(
-        lambda connection: connection.execute("SELECT * FROM answer").fetchall()
-    )
+        await house.premises.answers.claim("admin", "k1", b"")
+    answers = house.premises.answers
+    assert isinstance(answers, SqlAnswerStore)
+    kept = await answers._db.read(lambda connection: connection.execute("SELECT * FROM answer").fetchall())
     assert "canary" not in str(kept)
 
 

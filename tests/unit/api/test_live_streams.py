@@ -19,16 +19,16 @@ def numbers(messages: list[Any]) -> list[int]:
 
 async def pause_and_go(house: House, run_id: int, times: int = 1) -> None:
     for _ in range(times):
-        await house.folder.store.set_state(run_id, "paused")
-        await house.folder.store.set_state(run_id, "running")
+        await house.premises.store.set_state(run_id, "paused")
+        await house.premises.store.set_state(run_id, "running")
 
 
 async def end(house: House, run_id: int) -> None:
-    await house.folder.store.set_state(run_id, "cancelled", "enough")
+    await house.premises.store.set_state(run_id, "cancelled", "enough")
 
 
 async def count(house: House, run_id: int) -> int:
-    return len(await house.folder.events.of_run(run_id))
+    return len(await house.premises.events.of_run(run_id))
 
 
 async def until_nobody_watches(house: House) -> None:
@@ -105,7 +105,7 @@ async def test_events_arrive_while_they_happen(api: Caller, house: House) -> Non
     async with listening(api, f"/api/runs/{run.id}/events?after={last - 1}") as frames:
         assert (await anext(frames))["id"] == str(last)
         for number in range(3):
-            await house.folder.store.set_state(run.id, ("paused", "running")[number % 2])
+            await house.premises.store.set_state(run.id, ("paused", "running")[number % 2])
             while (frame := await anext(frames))["event"] != "run.state":
                 pass
             assert frame["data"]["data"]["to"] == ("paused", "running")[number % 2]
@@ -119,7 +119,7 @@ async def test_events_that_are_forgotten_are_told_as_a_reset(api: Caller, house:
     await pause_and_go(house, run.id, 5)
     await end(house, run.id)
     last = await count(house, run.id)
-    await house.folder.events.trim(run.id, 3)
+    await house.premises.events.trim(run.id, 3)
     for path in ("", "?after=1", f"?after={last - 4}"):
         async with watching(api, f"/api/runs/{run.id}/events{path}") as socket:
             reset, *rest = await receive_all(socket)
@@ -145,14 +145,14 @@ async def test_a_number_that_was_never_there_begins_anew(api: Caller, house: Hou
 
 async def test_one_who_follows_on_hears_of_a_run_that_is_resumed(api: Caller, house: House) -> None:
     run = await new_run(house)
-    await house.folder.store.set_state(run.id, "stopped")
+    await house.premises.store.set_state(run.id, "stopped")
     last = await count(house, run.id)
     async with watching(api, f"/api/runs/{run.id}/events?follow=true&after={last - 1}") as socket:
         assert (await receive(socket))["data"]["to"] == "stopped"
-        await house.folder.store.set_state(run.id, "running")
+        await house.premises.store.set_state(run.id, "running")
         assert (await receive(socket))["id"] == last + 1
     async with watching(api, f"/api/runs/{run.id}/events?after={last + 1}") as socket:
-        await house.folder.store.set_state(run.id, "stopped")
+        await house.premises.store.set_state(run.id, "stopped")
         assert (await receive_all(socket))[-1]["data"]["to"] == "stopped"
 
 
@@ -177,7 +177,7 @@ async def test_a_deleted_run_ends_its_streams(
     async with listening(api, f"/api/runs/{run.id}/events?follow=true&after=1") as frames:
         await anext(frames)
         await end(house, run.id)
-        await house.folder.store.delete_run(run.id)
+        await house.premises.store.delete_run(run.id)
         found = [frame async for frame in frames]
     assert found[-1]["data"]["data"]["state"] == "deleted"
 
@@ -245,9 +245,9 @@ async def test_the_stream_of_a_task_goes_on_with_its_next_run(api: Caller, house
 
 async def test_the_stream_of_a_task_waits_for_its_first_run(api: Caller, house: House) -> None:
     run = await new_run(house, "shop")
-    task = await house.folder.tasks.get("shop")
+    task = await house.premises.tasks.get("shop")
     await end(house, run.id)
-    await house.folder.store.delete_run(run.id)
+    await house.premises.store.delete_run(run.id)
     async with watching(api, f"/api/tasks/{task.id}/ws") as socket:
         next_run = await new_run(house, "shop")
         assert (await receive(socket))["run_id"] == str(next_run.id)

@@ -13,7 +13,7 @@ from smartspider.wiring.house import House
 
 
 def line(house: House, text: str, level: str = "info", **more: Any) -> LogLine:
-    return LogLine(house.folder.clock.now(), LEVELS[level], "thing.done", text, **more)
+    return LogLine(house.premises.clock.now(), LEVELS[level], "thing.done", text, **more)
 
 
 async def texts(api: Caller, path: str) -> list[str]:
@@ -22,7 +22,7 @@ async def texts(api: Caller, path: str) -> list[str]:
 
 async def test_a_line_is_told_with_all_it_has(api: Caller, house: House) -> None:
     run = await new_run(house)
-    await house.folder.logs.add(
+    await house.premises.logs.add(
         [
             line(
                 *(house, "timeout; attempt 1", "warning"),
@@ -53,7 +53,7 @@ async def test_a_line_is_told_with_all_it_has(api: Caller, house: House) -> None
 
 
 async def test_lines_are_listed_newest_first_page_by_page(api: Caller, house: House) -> None:
-    await house.folder.logs.add([line(house, str(number)) for number in range(7)])
+    await house.premises.logs.add([line(house, str(number)) for number in range(7)])
     found: list[str] = []
     path = "/api/logs?limit=3"
     while True:
@@ -67,8 +67,8 @@ async def test_lines_are_listed_newest_first_page_by_page(api: Caller, house: Ho
 
 async def test_every_filter_holds(api: Caller, house: House) -> None:
     old, run, other = [await new_run(house, name) for name in ("shop", "shop", "other")]
-    now = house.folder.clock.now()
-    await house.folder.logs.add(
+    now = house.premises.clock.now()
+    await house.premises.logs.add(
         [
             line(house, "old", run_id=old.id),
             line(house, "new timeout", "warning", run_id=run.id, host="h.example", error="timeout"),
@@ -100,8 +100,8 @@ async def test_every_filter_holds(api: Caller, house: House) -> None:
 
 async def test_a_task_without_a_run_has_no_lines(api: Caller, house: House) -> None:
     run = await new_run(house, "shop")
-    await house.folder.store.set_state(run.id, "cancelled")
-    await house.folder.store.delete_run(run.id)
+    await house.premises.store.set_state(run.id, "cancelled")
+    await house.premises.store.delete_run(run.id)
     assert await texts(api, "/api/tasks/shop/logs") == []
 
 
@@ -133,29 +133,29 @@ async def test_what_makes_no_sense_is_a_problem(api: Caller, path: str, status: 
     "text", ['"', "a AND", "NEAR(a b)", "words:a", "*", "^a", "a\x00b", "%F0", "٣", "\uff41"]
 )
 async def test_no_text_breaks_the_search(api: Caller, house: House, text: str) -> None:
-    await house.folder.logs.add([line(house, "plain")])
+    await house.premises.logs.add([line(house, "plain")])
     assert (await api("GET", "/api/logs", params={"text": text})).status in (200, 422)
 
 
 async def test_a_tail_begins_now_and_goes_on(api: Caller, house: House) -> None:
-    await house.folder.logs.add([line(house, "before")])
+    await house.premises.logs.add([line(house, "before")])
     async with watching(api, "/api/logs/tail?level=warning") as socket:
         await until(lambda: len(house.hub))
-        await house.folder.logs.add([line(house, "quiet"), line(house, "loud", "error")])
+        await house.premises.logs.add([line(house, "quiet"), line(house, "loud", "error")])
         assert (await receive(socket))["text"] == "loud"
-        await house.folder.logs.add([line(house, "louder", "error")])
+        await house.premises.logs.add([line(house, "louder", "error")])
         message = await receive(socket)
         assert (message["text"], message["id"]) == ("louder", "4")
 
 
 async def test_a_tail_that_comes_back_misses_nothing(api: Caller, house: House) -> None:
     run = await new_run(house)
-    await house.folder.logs.add([line(house, str(number), run_id=run.id) for number in range(500)])
-    await house.folder.logs.add([line(house, "of another")])
+    await house.premises.logs.add([line(house, str(number), run_id=run.id) for number in range(500)])
+    await house.premises.logs.add([line(house, "of another")])
     async with watching(api, f"/api/runs/{run.id}/logs/tail?after=0") as socket:
         first = [await receive(socket) for _ in range(300)]
     async with watching(api, f"/api/runs/{run.id}/logs/tail?after={first[-1]['id']}") as socket:
         rest = [await receive(socket) for _ in range(200)]
-        await house.folder.logs.add([line(house, "last", run_id=run.id)])
+        await house.premises.logs.add([line(house, "last", run_id=run.id)])
         rest.append(await receive(socket))
     assert [one["text"] for one in (*first, *rest)] == [*map(str, range(500)), "last"]

@@ -33,6 +33,7 @@ HAPPENED = (
     events.LeasesReturned(1, 6, "w"),
     events.GuardTripped(1, "guard"),
     events.ValuesCleaned(1, "h", "http://h/", 7),
+    events.KnownUrlsCounted(0, "exact", 9, 1, 0, 0, 0, 0, 0),
     events.RunStarted(1, "task", is_resumed=False),
 )
 
@@ -49,7 +50,7 @@ def values(text: str) -> dict[str, float]:
 
 async def test_what_workers_did_is_summed(api: Caller, house: House) -> None:
     await new_run(house)
-    counters = [EventCounter(house.folder.metrics.add) for _ in range(2)]
+    counters = [EventCounter(house.premises.metrics.add) for _ in range(2)]
     for counter in counters:
         for event in HAPPENED:
             counter(event)
@@ -84,6 +85,7 @@ async def test_what_workers_did_is_summed(api: Caller, house: House) -> None:
         "smartspider_leases_returned_total": 12.0,
         "smartspider_guards_tripped_total": 2.0,
         "smartspider_values_cleaned_total": 14.0,
+        "smartspider_known_urls_total,layer=exact,outcome=hits": 18.0,
         "smartspider_runs,state=running": 1.0,
         "smartspider_requests_open,run_state=running": 1.0,
         "smartspider_workers": 0.0,
@@ -94,11 +96,11 @@ async def test_what_workers_did_is_summed(api: Caller, house: House) -> None:
 
 
 async def test_every_metric_is_described_and_named_by_the_rule(api: Caller, house: House) -> None:
-    counter = EventCounter(house.folder.metrics.add)
+    counter = EventCounter(house.premises.metrics.add)
     for event in HAPPENED:
         counter(event)
     await counter.flush()
-    await house.folder.metrics.add({("smartspider_of_another_version_total", ()): 1.0})
+    await house.premises.metrics.add({("smartspider_of_another_version_total", ()): 1.0})
     text = (await api.get("/metrics")).expect(200).body.decode()
     families = {family.name: family for family in text_string_to_metric_families(text)}
     ours = {name for name in families if name.startswith("smartspider_")}

@@ -21,7 +21,7 @@ async def test_this_machine_is_listed_when_nobody_works(api: Caller) -> None:
 
 async def test_workers_are_told_with_what_they_hold(api: Caller, house: House) -> None:
     card = WorkerCard("worker 0", "crawler-1", 4711, __version__, slots=8)
-    worker_id = await house.folder.frontier.join(card)
+    worker_id = await house.premises.frontier.join(card)
     nodes = {one["node"]: one for one in (await api.get("/api/nodes")).expect(200).json["items"]}
     assert set(nodes) == {platform.node(), "crawler-1"}
     node = nodes["crawler-1"]
@@ -31,8 +31,8 @@ async def test_workers_are_told_with_what_they_hold(api: Caller, house: House) -
 
 
 async def test_a_machine_is_drained_once_and_by_name(api: Caller, house: House) -> None:
-    await house.folder.frontier.join(WorkerCard("worker 0", "crawler-1", 1, "", 8))
-    second = await house.folder.frontier.join(WorkerCard("worker 1", "crawler-1", 1, "", 8))
+    await house.premises.frontier.join(WorkerCard("worker 0", "crawler-1", 1, "", 8))
+    second = await house.premises.frontier.join(WorkerCard("worker 1", "crawler-1", 1, "", 8))
     one = (await api.post(f"/api/nodes/crawler-1/drain?worker_id={second}")).expect(202).json
     assert one == {"node": "crawler-1", "asked": 1}
     await api.post("/api/nodes/crawler-1/drain")
@@ -55,12 +55,12 @@ async def test_what_is_missing_is_named(api: Caller, house: House) -> None:
     answer = (await nobody.get("/readyz")).expect(503)
     assert answer.json["missing"] == ["workers", "keeper"]
     assert ADMIN_TOKEN.encode() not in answer.body
-    assert str(house.folder.path).encode() not in answer.body
+    assert str(house.premises.path).encode() not in answer.body
 
 
 async def test_a_server_with_everything_is_ready(api: Caller, house: House) -> None:
-    await house.folder.frontier.join(WorkerCard("worker 0", platform.node(), 1, "", 8))
-    await house.folder.leadership.take("keeper", 60.0)
+    await house.premises.frontier.join(WorkerCard("worker 0", platform.node(), 1, "", 8))
+    await house.premises.leadership.take("keeper", 60.0)
     answer = (await api.with_token(None).get("/readyz")).expect(200).json
     assert (answer["ready"], answer["missing"]) == (True, [])
 
@@ -71,7 +71,7 @@ async def test_a_store_that_cannot_be_written_is_named_without_its_place(house: 
     async def broken() -> None:
         raise StoreUnavailable("the data folder /secret/place is full")
 
-    view = await Readiness(house.folder.clock, {"store": store_writable(broken)}).look()
+    view = await Readiness(house.premises.clock, {"store": store_writable(broken)}).look()
     assert (view.ready, view.missing) == (False, ["store"])
     assert "secret" not in view.checks[0].detail
 
@@ -86,7 +86,7 @@ async def test_readiness_is_not_found_out_for_every_request(house: House) -> Non
         looks += 1
         return "fine"
 
-    readiness = Readiness(house.folder.clock, {"it": look})
+    readiness = Readiness(house.premises.clock, {"it": look})
     for _ in range(5):
         await readiness.look()
     assert looks == 1
@@ -104,3 +104,17 @@ async def test_prometheus_is_sent_where_it_asked(api: Caller) -> None:
 async def test_the_schema_of_tasks_is_open(api: Caller) -> None:
     schema = (await api.with_token(None).get("/api/schema/task")).expect(200).json
     assert "entry_urls" in schema["required"]
+
+
+async def test_workers_are_given_other_slots_by_node_and_by_id(api: Caller, house: House) -> None:
+    first = await house.premises.frontier.join(WorkerCard("worker 0", "crawler-1", 1, "", 8))
+    await house.premises.frontier.join(WorkerCard("worker 1", "crawler-1", 1, "", 8))
+    tuned = (await api("PATCH", "/api/nodes/crawler-1", json={"slots": 3})).expect(200).json
+    assert tuned == {"node": "crawler-1", "slots": 3, "workers": 2}
+    one = (await api("PATCH", f"/api/nodes/{first}", json={"slots": 5})).expect(200).json
+    assert one == {"node": "crawler-1", "slots": 5, "workers": 1}
+    nodes = {each["node"]: each for each in (await api.get("/api/nodes")).json["items"]}
+    assert [each["slots"] for each in nodes["crawler-1"]["workers"]] == [5, 3]
+    (await api("PATCH", "/api/nodes/elsewhere", json={"slots": 3})).expect(404)
+    (await api("PATCH", "/api/nodes/crawler-1", json={"slots": -1})).expect(422)
+    assert (await api.post(f"/api/nodes/{first}/drain")).expect(202).json == {"node": "crawler-1", "asked": 1}

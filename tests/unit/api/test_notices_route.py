@@ -37,7 +37,7 @@ async def test_email_is_refused_where_no_mail_server_is_set(tmp_path: Path) -> N
         assert "SMARTSPIDER_SMTP_URL" in problem["detail"]
         assert [one["path"] for one in problem["errors"]] == ["kind"]
         assert (await api.get("/api/notices")).expect(200).json["items"] == []
-        target = await other.folder.notices.add_target(
+        target = await other.premises.notices.add_target(
             "email", "ann@example.com", ("run.failed",), task_id=None, actor="ann"
         )
         tried = (await api.post(f"/api/notices/{target.id}/test")).expect(200).json
@@ -110,14 +110,14 @@ async def test_a_target_is_tried_out(api: Caller, house: House) -> None:
     tried = (await api.post("/api/notices/1/test")).expect(200).json
     assert tried["delivered"] is False
     assert "127.0.0.1" in tried["error"]
-    (entry,) = [one for one in await house.folder.audit.entries() if one.action == "notice.tested"]
+    (entry,) = [one for one in await house.premises.audit.entries() if one.action == "notice.tested"]
     assert (entry.actor, entry.subject) == ("admin", "notice:1")
 
 
 async def test_deliveries_are_listed(api: Caller, house: House) -> None:
     (await api.post("/api/notices", HOOK)).expect(201)
-    notices = house.folder.notices
-    term = await house.folder.leadership.take("keeper", 100.0)
+    notices = house.premises.notices
+    term = await house.premises.leadership.take("keeper", 100.0)
     assert term is not None
     for event in (1, 2, 3):
         await notices.put([(1, event, "run.failed", 7, b"{}")], up_to=event, epoch=term.epoch)
@@ -138,4 +138,4 @@ async def test_deliveries_are_listed(api: Caller, house: House) -> None:
 async def test_no_answer_and_no_audit_entry_holds_the_address_of_a_webhook(api: Caller, house: House) -> None:
     (await api.post("/api/notices", HOOK)).expect(201)
     (await api("DELETE", "/api/notices/1")).expect(204)
-    assert "hidden" not in str([one.detail for one in await house.folder.audit.entries()])
+    assert "hidden" not in str([one.detail for one in await house.premises.audit.entries()])

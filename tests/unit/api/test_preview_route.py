@@ -154,7 +154,7 @@ async def test_a_dry_run_previews_rows_as_a_crawl_finds_them(
     filled = {one["field"]: (one["filled"], one["items"]) for one in answer["look"]["coverage"]}
     assert filled == {"title": (3, 3), "price": (1, 3)}
     assert (await api.get("/api/tasks")).json["items"] == []
-    assert await house.folder.store.find_runs() == []
+    assert await house.premises.store.find_runs() == []
 
 
 async def test_a_dry_run_fetches_no_more_pages_than_asked(api: Caller, site: ScriptableSite) -> None:
@@ -229,6 +229,6 @@ async def test_a_look_learns_no_secret(monkeypatch: pytest.MonkeyPatch, tmp_path
     settings = Settings(admin_token="a canary of a key", master_key="a canary of a key")
     async with open_house(tmp_path / "data", settings) as house:
         with pytest.raises(FileNotFoundError):
-            await house.previews.of_page(house.folder, settings, "http://x.example/", {})
+            await house.previews.of_page(house.premises, settings, "http://x.example/", {})
     assert "a canary of a key" not in str(seen["env"])
     assert os.environ["SMARTSPIDER_MASTER_KEY"] == "a canary of a key"

@@ -38,7 +38,7 @@ MANY = [{**TEA[number % 4], "name": f"row {number} " + "x" * 500} for number in 
 def by_command(house: House, folder: Path, run: Run, name: str, *more: str) -> bytes:
     """The same file as `results export` writes it."""
     path = folder / name
-    data = ["--data", str(house.folder.path), "--run", str(run.id)]
+    data = ["--data", str(house.premises.path), "--run", str(run.id)]
     done = CliRunner().invoke(export, ["-o", str(path), *data, *more])
     assert done.exit_code == 0, done.output
     return path.read_bytes()
@@ -64,18 +64,18 @@ async def exported(api: Caller, run: Run, format_: str, more: str = "") -> bytes
 async def test_an_export_is_what_the_command_writes(
     house: House, api: Caller, tmp_path: Path, format_: str, media_type: str
 ) -> None:
-    run = await crawled(house.folder, [*TEA, *MANY[:2500]])
+    run = await crawled(house.premises, [*TEA, *MANY[:2500]])
     answer = (await api("POST", f"/api/results/export?task_id=tea&format={format_}")).expect(200)
     assert answer.headers["Content-Type"] == media_type
     assert answer.headers["Content-Disposition"] == f'attachment; filename="tea-run-{run.id}.{format_}"'
     assert answer.body == await asyncio.to_thread(by_command, house, tmp_path, run, f"rows.{format_}")
-    assert list((house.folder.path / "exports").iterdir()) == [] if format_ == "parquet" else True
+    assert list((house.premises.path / "exports").iterdir()) == [] if format_ == "parquet" else True
 
 
 async def test_a_spreadsheet_has_the_cells_the_command_writes(
     house: House, api: Caller, tmp_path: Path
 ) -> None:
-    run = await crawled(house.folder)
+    run = await crawled(house.premises)
     answer = (await api("POST", f"/api/results/export?run_id={run.id}&format=xlsx")).expect(200)
     assert answer.headers["Content-Type"].endswith("spreadsheetml.sheet")
     theirs = await asyncio.to_thread(by_command, house, tmp_path, run, "rows.xlsx")
@@ -98,7 +98,7 @@ async def test_a_spreadsheet_has_the_cells_the_command_writes(
 async def test_options_mean_what_those_of_the_command_do(
     house: House, api: Caller, tmp_path: Path, more: str, options: Sequence[str]
 ) -> None:
-    run = await crawled(house.folder)
+    run = await crawled(house.premises)
     theirs = await asyncio.to_thread(by_command, house, tmp_path, run, "rows.csv", *options)
     assert await exported(api, run, "csv", more) == theirs
 
@@ -107,7 +107,7 @@ async def test_options_mean_what_those_of_the_command_do(
 async def test_text_is_compressed_on_the_way(
     house: House, api: Caller, tmp_path: Path, compression: str
 ) -> None:
-    run = await crawled(house.folder, MANY)
+    run = await crawled(house.premises, MANY)
     answer = await api("POST", f"/api/results/export?run_id={run.id}&format=jsonl&compression={compression}")
     assert (
         f'filename="tea-run-{run.id}.jsonl.{compression}"'
@@ -119,9 +119,9 @@ async def test_text_is_compressed_on_the_way(
 
 
 async def test_only_changes_are_exported(house: House, api: Caller, tmp_path: Path) -> None:
-    await crawled(house.folder, dedup={"items": ["name"]})
+    await crawled(house.premises, dedup={"items": ["name"]})
     rows = [TEA[0], {**TEA[1], "price": 4}, {**TEA[2], "name": "new"}]
-    run = await crawled(house.folder, rows, dedup={"items": ["name"]})
+    run = await crawled(house.premises, rows, dedup={"items": ["name"]})
     body = await exported(api, run, "jsonl", "&only_changes=true")
     assert [json.loads(line) for line in body.splitlines()] == rows[1:]
     assert body == await asyncio.to_thread(by_command, house, tmp_path, run, "c.jsonl", "--only-changes")
@@ -129,7 +129,7 @@ async def test_only_changes_are_exported(house: House, api: Caller, tmp_path: Pa
 
 @pytest.mark.parametrize("format_", ["csv", "jsonl", "sqlite"])
 async def test_some_rows_and_fields_are_exported(house: House, api: Caller, format_: str) -> None:
-    run = await crawled(house.folder)
+    run = await crawled(house.premises)
     body = await exported(api, run, format_, "&where=price%3E%3D12&fields=price,name")
     if format_ == "csv":
         assert list(csv.reader(io.StringIO(body.decode()))) == [
@@ -147,7 +147,7 @@ async def test_some_rows_and_fields_are_exported(house: House, api: Caller, form
 
 
 async def test_a_run_without_rows_is_an_empty_file(house: House, api: Caller) -> None:
-    run = await crawled(house.folder, [])
+    run = await crawled(house.premises, [])
     assert await exported(api, run, "csv") == b"name,price,tags,seller,seen\r\n"
     assert await exported(api, run, "jsonl") == b""
     assert await exported(api, run, "json") == b"[]\n"
@@ -167,13 +167,13 @@ async def test_a_run_without_rows_is_an_empty_file(house: House, api: Caller) ->
 async def test_a_choice_that_means_nothing_is_refused(
     house: House, api: Caller, asked: str, detail: str
 ) -> None:
-    await crawled(house.folder)
+    await crawled(house.premises)
     problem = (await api("POST", f"/api/results/export?run_id=1&{asked}")).expect(422).json
     assert problem["detail"].startswith(detail)
 
 
 async def test_a_file_is_named_as_the_task_is(house: House, api: Caller) -> None:
-    run = await crawled(house.folder, name="tée_茶")
+    run = await crawled(house.premises, name="tée_茶")
     answer = (await api("POST", f"/api/results/export?run_id={run.id}")).expect(200)
     assert answer.headers["Content-Disposition"] == (
         f'attachment; filename="tee__-run-{run.id}.jsonl"; '
@@ -215,7 +215,7 @@ class Held:
 
 @pytest.fixture
 def held(house: House) -> Held:
-    store = Held(house.folder.store)
+    store = Held(house.premises.store)
     house.exports._store = store
     return store
 
@@ -233,7 +233,7 @@ def asking(api: Caller, run: Run, format_: str) -> Any:
 
 
 async def test_text_is_sent_while_it_is_made(house: House, api: Caller, held: Held) -> None:
-    run = await crawled(house.folder, MANY)
+    run = await crawled(house.premises, MANY)
     async with asking(api, run, "csv") as answer:
         assert answer.status == 200
         assert "Content-Length" not in answer.headers
@@ -245,7 +245,7 @@ async def test_text_is_sent_while_it_is_made(house: House, api: Caller, held: He
 
 
 async def test_others_are_answered_while_a_file_is_made(house: House, api: Caller, held: Held) -> None:
-    run = await crawled(house.folder, MANY)
+    run = await crawled(house.premises, MANY)
     asked = asyncio.create_task(exported(api, run, "xlsx"))
     await held.is_waiting.wait()
     (await api.get(f"/api/results/count?run_id={run.id}")).expect(200)
@@ -255,7 +255,7 @@ async def test_others_are_answered_while_a_file_is_made(house: House, api: Calle
 
 
 async def test_an_error_on_the_way_is_no_short_file(house: House, api: Caller, held: Held) -> None:
-    run = await crawled(house.folder, MANY)
+    run = await crawled(house.premises, MANY)
     held._fails = StoreUnavailable("the disk is gone")
     async with asking(api, run, "jsonl") as answer:
         assert answer.status == 200
@@ -270,34 +270,34 @@ async def test_an_error_on_the_way_is_no_short_file(house: House, api: Caller, h
 async def test_an_error_before_the_first_byte_is_a_problem(
     house: House, api: Caller, held: Held, format_: str
 ) -> None:
-    run = await crawled(house.folder, MANY)
+    run = await crawled(house.premises, MANY)
     held._fails = StoreUnavailable("the disk is gone")
     held.let.set()
     problem = (await api("POST", f"/api/results/export?run_id={run.id}&format={format_}")).expect(503).json
     assert problem["detail"] == "the disk is gone"
-    assert list((house.folder.path / "exports").iterdir()) == []
+    assert list((house.premises.path / "exports").iterdir()) == []
 
 
 async def test_a_run_that_is_deleted_on_the_way_is_no_short_file(
     house: House, api: Caller, held: Held
 ) -> None:
-    run = await crawled(house.folder, MANY)
+    run = await crawled(house.premises, MANY)
     async with asking(api, run, "csv") as answer:
         await answer.content.readany()
-        await house.folder.store.delete_run(run.id)
+        await house.premises.store.delete_run(run.id)
         held.let.set()
         with pytest.raises(aiohttp.ClientPayloadError):
             await answer.read()
-    run = await crawled(house.folder, MANY)
+    run = await crawled(house.premises, MANY)
     held.let.clear()
     held.is_waiting.clear()
     asked = asyncio.create_task(api("POST", f"/api/results/export?run_id={run.id}&format=parquet"))
     await held.is_waiting.wait()
-    await house.folder.store.delete_run(run.id)
+    await house.premises.store.delete_run(run.id)
     held.let.set()
     problem = (await asked).expect(409).json
-    run = await crawled(house.folder)
-    raw = connect(house.folder.path / FILE)
+    run = await crawled(house.premises)
+    raw = connect(house.premises.path / FILE)
     raw.execute("UPDATE run SET state = 'cancelled', reason = 'deleted' WHERE id = ?", (run.id,))
     raw.close()
     (await api("POST", f"/api/results/export?run_id={run.id}&format=parquet")).expect(409)
@@ -309,7 +309,7 @@ async def test_a_run_that_is_deleted_on_the_way_is_no_short_file(
 async def test_when_the_client_goes_away_nothing_is_left(
     house: House, api: Caller, held: Held, format_: str
 ) -> None:
-    run = await crawled(house.folder, MANY)
+    run = await crawled(house.premises, MANY)
     address = api.base.removeprefix("http://").split(":")
     with closing(socket.create_connection((address[0], int(address[1])))) as connection:
         request = (
@@ -320,14 +320,14 @@ async def test_when_the_client_goes_away_nothing_is_left(
         await asyncio.wait_for(held.is_waiting.wait(), 10)
     await asyncio.wait_for(held.is_closed.wait(), 10)
     await until_over(house)
-    assert not list((house.folder.path / "exports").glob("*"))
+    assert not list((house.premises.path / "exports").glob("*"))
 
 
 async def test_who_takes_nothing_is_not_waited_for(
     house: House, api: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "STALL_S", 0.05)
-    run = await crawled(house.folder, [{**TEA[0], "name": "x" * 1_000_000}] * 40)
+    run = await crawled(house.premises, [{**TEA[0], "name": "x" * 1_000_000}] * 40)
     async with asking(api, run, "jsonl") as answer:
         assert answer.status == 200
         await until_over(house)
@@ -353,7 +353,7 @@ async def test_what_a_killed_process_left_is_swept_at_start(tmp_path: Path) -> N
 async def test_a_full_disk_is_told_before_a_byte_is_sent(
     house: House, api: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = await crawled(house.folder)
+    run = await crawled(house.premises)
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -361,4 +361,4 @@ async def test_a_full_disk_is_told_before_a_byte_is_sent(
     monkeypatch.setattr(ParquetSink, "_flush", full)
     problem = (await api("POST", f"/api/results/export?run_id={run.id}&format=parquet")).expect(503).json
     assert "No space left on device" in problem["detail"]
-    assert list((house.folder.path / "exports").iterdir()) == []
+    assert list((house.premises.path / "exports").iterdir()) == []

@@ -22,7 +22,7 @@ async def names(api: Caller, **asked: Any) -> list[str]:
 
 
 async def test_a_row_is_told_with_where_it_comes_from(house: House, api: Caller) -> None:
-    run = await crawled(house.folder)
+    run = await crawled(house.premises)
     page = (await api.get(f"/api/results?run_id={run.id}")).expect(200).json
     first = page["items"][0]
     assert list(first) == ["run_id", "url", "data", "fingerprint", "created_at"]
@@ -38,9 +38,9 @@ async def test_a_row_is_told_with_where_it_comes_from(house: House, api: Caller)
 
 
 async def test_a_task_means_its_newest_run(house: House, api: Caller) -> None:
-    first = await crawled(house.folder)
-    second = await crawled(house.folder, TEA[:1])
-    await crawled(house.folder, name="other")
+    first = await crawled(house.premises)
+    second = await crawled(house.premises, TEA[:1])
+    await crawled(house.premises, name="other")
     for of in ("tea", str(second.task_id)):
         assert await names(api, task_id=of) == NAMES[:1]
         assert await names(api, task_id=of, run_id=first.id) == NAMES
@@ -78,8 +78,8 @@ async def test_what_is_not_there_is_not_found(api: Caller, asked: str) -> None:
 
 
 async def test_a_run_of_another_task_is_not_found(house: House, api: Caller) -> None:
-    run = await crawled(house.folder)
-    await crawled(house.folder, name="other")
+    run = await crawled(house.premises)
+    await crawled(house.premises, name="other")
     problem = (await api.get(f"/api/results?run_id={run.id}&task_id=other")).expect(404).json
     assert problem["detail"] == f"run {run.id} is not of the task 'other'"
 
@@ -101,7 +101,7 @@ async def test_a_run_of_another_task_is_not_found(house: House, api: Caller) -> 
     ],
 )
 async def test_rows_are_filtered(house: House, api: Caller, where: list[str], found: list[int]) -> None:
-    run = await crawled(house.folder)
+    run = await crawled(house.premises)
     pairs = [("run_id", str(run.id)), *(("where", one) for one in where)]
     page = (await api.get("/api/results", params=pairs)).expect(200).json
     assert [TEA.index(item["data"]) for item in page["items"]] == found
@@ -118,7 +118,7 @@ async def test_rows_are_filtered(house: House, api: Caller, where: list[str], fo
     ],
 )
 async def test_rows_are_sorted(house: House, api: Caller, sort: str, found: list[int]) -> None:
-    run = await crawled(house.folder)
+    run = await crawled(house.premises)
     seen: list[str] = []
     cursor: dict[str, str] = {}
     while True:
@@ -132,7 +132,7 @@ async def test_rows_are_sorted(house: House, api: Caller, sort: str, found: list
 
 
 async def test_only_some_fields_are_told(house: House, api: Caller) -> None:
-    run = await crawled(house.folder)
+    run = await crawled(house.premises)
     page = (await api.get(f"/api/results?run_id={run.id}&fields=price,name&limit=1")).expect(200).json
     whole = (await api.get(f"/api/results?run_id={run.id}&limit=1")).expect(200).json
     assert list(page["items"][0]["data"].items()) == [("price", 12.5), ("name", "Sencha")]
@@ -157,13 +157,13 @@ async def test_only_some_fields_are_told(house: House, api: Caller) -> None:
     ],
 )
 async def test_what_means_nothing_is_refused(house: House, api: Caller, asked: str, detail: str) -> None:
-    run = await crawled(house.folder)
+    run = await crawled(house.premises)
     problem = (await api.get(f"/api/results?run_id={run.id}&{asked}")).expect(422).json
     assert problem["detail"].startswith(detail)
 
 
 async def test_coverage_tells_how_full_the_fields_are(house: House, api: Caller) -> None:
-    run = await crawled(house.folder)
+    run = await crawled(house.premises)
     whole = (await api.get(f"/api/results/coverage?run_id={run.id}")).expect(200).json
     assert (whole["rows"], whole["looked_at"]) == (4, 4)
     assert {one["field"]: one["filled"] for one in whole["fields"]} == {
@@ -179,7 +179,7 @@ async def test_coverage_tells_how_full_the_fields_are(house: House, api: Caller)
 
 async def test_rejects_are_listed_by_pages(house: House, api: Caller) -> None:
     rejected = [Rejected(f"reason {n}", {"name": n}, "pipeline[0] range", "name", n) for n in range(5)]
-    run = await crawled(house.folder, rejected=rejected)
+    run = await crawled(house.premises, rejected=rejected)
     first = (await api.get(f"/api/results/rejects?run_id={run.id}&limit=3")).expect(200).json
     rest = (await api.get(f"/api/results/rejects?run_id={run.id}&cursor={first['next']}")).expect(200).json
     found = first["items"] + rest["items"]
@@ -202,7 +202,7 @@ async def test_the_cleaning_log_is_listed_by_field_and_step(house: House, api: C
         Change(n, f"pipeline[{n % 2}] {'trim' if n % 2 else 'number'}", "ab"[n % 3 == 0], n, str(n))
         for n in range(2500)
     ]
-    run = await crawled(house.folder, changes=changes)
+    run = await crawled(house.premises, changes=changes)
 
     async def items(asked: str) -> list[int]:
         found: list[int] = []
@@ -222,9 +222,9 @@ async def test_the_cleaning_log_is_listed_by_field_and_step(house: House, api: C
 
 
 async def test_two_runs_are_compared(house: House, api: Caller) -> None:
-    first = await crawled(house.folder)
+    first = await crawled(house.premises)
     changed = [{**TEA[0], "price": 13}, TEA[1], {**TEA[3], "name": "new"}]
-    second = await crawled(house.folder, changed)
+    second = await crawled(house.premises, changed)
     for asked in (f"run_id={second.id}", "task_id=tea", f"task_id=tea&with={first.id}"):
         view = (await api.get(f"/api/results/diff?{asked}&key=name")).expect(200).json
         assert (view["before"], view["after"], view["key"]) == (str(first.id), str(second.id), "name")
@@ -237,8 +237,8 @@ async def test_two_runs_are_compared(house: House, api: Caller) -> None:
 
 
 async def test_runs_that_cannot_be_compared_are_told(house: House, api: Caller) -> None:
-    run = await crawled(house.folder)
-    other = await crawled(house.folder, name="other")
+    run = await crawled(house.premises)
+    other = await crawled(house.premises, name="other")
     lonely = (await api.get(f"/api/results/diff?run_id={run.id}")).expect(404).json
     assert lonely["detail"] == f"there is no completed run of 'tea' before run {run.id}"
     (await api.get(f"/api/results/diff?run_id={run.id}&with={other.id}")).expect(422)
@@ -248,7 +248,7 @@ async def test_runs_that_cannot_be_compared_are_told(house: House, api: Caller) 
 
 
 async def test_heavy_work_beyond_what_is_possible_is_put_off(house: House, api: Caller) -> None:
-    run = await crawled(house.folder)
+    run = await crawled(house.premises)
     with ExitStack() as stack:
         for _ in range(AT_ONCE):
             stack.enter_context(house.exports.slots.taken())
@@ -259,7 +259,7 @@ async def test_heavy_work_beyond_what_is_possible_is_put_off(house: House, api: 
 
 
 async def test_rows_are_for_those_who_may_read_them(house: House, api: Caller) -> None:
-    run = await crawled(house.folder)
+    run = await crawled(house.premises)
     for path in PATHS:
         method = "POST" if path == "/export" else "GET"
         for token in (None, "forged"):
@@ -267,6 +267,6 @@ async def test_rows_are_for_those_who_may_read_them(house: House, api: Caller) -
 
 
 async def test_an_id_that_is_left_blank_is_left_out(house: House, api: Caller) -> None:
-    run = await crawled(house.folder)
+    run = await crawled(house.premises)
     assert await names(api, task_id="", run_id=run.id) == NAMES
     assert await names(api, task_id="tea", run_id="") == NAMES

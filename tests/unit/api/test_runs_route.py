@@ -39,8 +39,8 @@ async def do(api: Caller, run_id: str, verb: str) -> Answer:
 
 async def begin(house: House, run_id: str) -> int:
     """A worker takes a run up; its id."""
-    await house.folder.store.set_state(int(run_id), "running")
-    return await house.folder.frontier.join(WorkerCard("worker"))
+    await house.premises.store.set_state(int(run_id), "running")
+    return await house.premises.frontier.join(WorkerCard("worker"))
 
 
 async def state_of(api: Caller, run_id: str) -> str:
@@ -149,11 +149,11 @@ async def test_a_run_is_paused_resumed_stopped_and_cancelled(api: Caller, house:
 async def test_a_stop_waits_for_what_is_in_flight(api: Caller, house: House) -> None:
     run_id = await start(api, await create(api))
     worker = await begin(house, run_id)
-    (lease,) = (await house.folder.frontier.lease(worker, 1, [int(run_id)])).leases
+    (lease,) = (await house.premises.frontier.lease(worker, 1, [int(run_id)])).leases
     assert (await do(api, run_id, "stop")).expect(202).json["state"] == "stopping"
     assert "in flight" in (await do(api, run_id, "resume")).expect(409).json["hint"]
     (await do(api, run_id, "pause")).expect(409)
-    await house.folder.frontier.release([lease])
+    await house.premises.frontier.release([lease])
     assert (await do(api, run_id, "resume")).expect(202).json["state"] == "queued"
 
 
@@ -170,10 +170,10 @@ async def test_what_failed_is_tried_again_in_the_same_run(api: Caller, house: Ho
 
 async def bury(house: House, run_id: str) -> None:
     worker = await begin(house, run_id)
-    (lease,) = (await house.folder.frontier.lease(worker, 1, [int(run_id)])).leases
-    await house.folder.ledger.settle([closed(lease, "dead", "timeout: slow")])
-    await house.folder.store.finish(int(run_id))
-    await house.folder.frontier.leave(worker)
+    (lease,) = (await house.premises.frontier.lease(worker, 1, [int(run_id)])).leases
+    await house.premises.ledger.settle([closed(lease, "dead", "timeout: slow")])
+    await house.premises.store.finish(int(run_id))
+    await house.premises.frontier.leave(worker)
 
 
 async def test_everything_is_tried_again_in_a_new_run_of_the_same_version(api: Caller, house: House) -> None:
@@ -246,10 +246,10 @@ async def test_a_run_that_nobody_works_on_is_deleted(api: Caller, house: House) 
     run_id = await start(api, await create(api))
     worker = await begin(house, run_id)
     (await api("DELETE", f"/api/runs/{run_id}")).expect(409)
-    assert (await house.folder.frontier.lease(worker, 1, [int(run_id)])).leases
+    assert (await house.premises.frontier.lease(worker, 1, [int(run_id)])).leases
     (await do(api, run_id, "cancel")).expect(202)
     (await api("DELETE", f"/api/runs/{run_id}")).expect(409)
-    await house.folder.frontier.leave(worker)
+    await house.premises.frontier.leave(worker)
     (await api("DELETE", f"/api/runs/{run_id}")).expect(204)
     (await api.get(f"/api/runs/{run_id}")).expect(404)
     (await api("DELETE", f"/api/runs/{run_id}")).expect(404)
@@ -258,8 +258,8 @@ async def test_a_run_that_nobody_works_on_is_deleted(api: Caller, house: House) 
 async def test_pages_are_listed_by_state_and_cursor(api: Caller, house: House) -> None:
     run_id = await start(api, await create(api, entry_urls=[f"{ENTRY}?n={n}" for n in range(5)]))
     worker = await begin(house, run_id)
-    leases = (await house.folder.frontier.lease(worker, 2, [int(run_id)])).leases
-    await house.folder.ledger.settle([done(lease, items=[{"title": "tea"}]) for lease in leases])
+    leases = (await house.premises.frontier.lease(worker, 2, [int(run_id)])).leases
+    await house.premises.ledger.settle([done(lease, items=[{"title": "tea"}]) for lease in leases])
     seen: list[str] = []
     cursor: str | None = ""
     while cursor is not None:
@@ -275,8 +275,8 @@ async def test_pages_are_listed_by_state_and_cursor(api: Caller, house: House) -
 async def test_counters_follow_what_happens(api: Caller, house: House) -> None:
     run_id = await start(api, await create(api, entry_urls=[f"{ENTRY}?n={n}" for n in range(4)]))
     worker = await begin(house, run_id)
-    leases = (await house.folder.frontier.lease(worker, 3, [int(run_id)])).leases
-    await house.folder.ledger.settle(
+    leases = (await house.premises.frontier.lease(worker, 3, [int(run_id)])).leases
+    await house.premises.ledger.settle(
         [done(leases[0], items=[{"a": 1}, {"a": 2}]), failed(leases[1], delay_s=9.0)]
     )
     shown = (await api.get(f"/api/runs/{run_id}")).expect(200).json

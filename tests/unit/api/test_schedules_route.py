@@ -195,7 +195,7 @@ async def test_changes_are_in_the_audit(api: Caller, house: House, task_id: str)
     place = f"/api/schedules/{(await made(api, task_id))['id']}"
     await api("PATCH", place, json={"enabled": False})
     await api("DELETE", place)
-    told = [one.action for one in await house.folder.audit.entries() if one.subject == "schedule:1"]
+    told = [one.action for one in await house.premises.audit.entries() if one.subject == "schedule:1"]
     assert told[::-1] == ["schedule.created", "schedule.changed", "schedule.deleted"]
 
 

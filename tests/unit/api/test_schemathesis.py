@@ -43,8 +43,8 @@ async def filled(tmp_path: Path) -> AsyncIterator[Caller]:
 
 
 async def _settle(house: House) -> None:
-    await house.folder.frontier.join(WorkerCard("worker 0", "here", 1, "1", 8))
-    assert await house.folder.leadership.take("keeper", 3600.0) is not None
+    await house.premises.frontier.join(WorkerCard("worker 0", "here", 1, "1", 8))
+    assert await house.premises.leadership.take("keeper", 3600.0) is not None
 
 
 @pytest.fixture

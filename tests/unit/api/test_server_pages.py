@@ -14,7 +14,7 @@ from tests.unit.api.asking import Caller
 
 from smartspider.api import bodies, problems, timing
 from smartspider.api.door import OPEN
-from smartspider.cli.up import FOLDER, up
+from smartspider.cli.up import up
 from smartspider.core.access import AREAS, GRANTS, ROLES
 from smartspider.core.notices import NOTICES
 from smartspider.interfaces.notice_store import MOST_TARGETS
@@ -26,6 +26,7 @@ from smartspider.services.telling import NoticeData
 from smartspider.taskfile.scheduling import Schedule
 from smartspider.taskfile.timing import LONGEST_BACKLOG, NICKNAMES
 from smartspider.wiring import hub, previews
+from smartspider.wiring.opening import SERVER as FOLDER
 from smartspider.wiring.settings import PREFIX, Settings
 from smartspider.wiring.up import SLOTS
 

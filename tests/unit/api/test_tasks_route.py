@@ -194,7 +194,7 @@ async def test_a_task_with_an_unfinished_run_is_not_deleted(api: Caller, house: 
     from smartspider.taskfile.load import parse_task
 
     await api.post("/api/tasks", task())
-    run = await house.folder.store.create_run(compile_task(parse_task(task())), actor="admin")
+    run = await house.premises.store.create_run(compile_task(parse_task(task())), actor="admin")
     problem = (await api("DELETE", "/api/tasks/shop")).expect(409)
     assert f"run {run.id}" in problem.json["detail"]
     assert (await api.get("/api/tasks/shop")).json["newest_run"] == {
@@ -248,7 +248,7 @@ async def test_only_an_owner_or_an_admin_changes_a_task(house: House) -> None:
 
     spec = (await check_document(task())).spec
     ann, bob, eve = Principal("ann", "operator"), Principal("bob", "operator"), Principal("eve", "viewer")
-    store = house.folder.tasks
+    store = house.premises.tasks
     with pytest.raises(Forbidden):
         await tasks.create(store, spec, eve)
     made = (await tasks.create(store, spec, ann)).task

@@ -29,8 +29,8 @@ async def until(is_so: Callable[[], object]) -> None:
 
 async def new_run(house: House, name: str = "task") -> Run:
     """A run that is running."""
-    run = await house.folder.store.create_run(plan_of("one", name=name))
-    return await house.folder.store.set_state(run.id, "running")
+    run = await house.premises.store.create_run(plan_of("one", name=name))
+    return await house.premises.store.set_state(run.id, "running")
 
 
 @asynccontextmanager

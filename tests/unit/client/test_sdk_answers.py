@@ -162,6 +162,11 @@ CALLS: dict[str, Call] = {
     "list_deliveries": lambda c, w: c.list_deliveries(w.made["create_notice"].id),
     "delete_notice": lambda c, w: c.delete_notice(w.made["create_notice"].id),
     "list_nodes": lambda c, _: c.list_nodes(),
+    "tune_node": lambda c, w: c.tune_node(w.made["list_nodes"].items[0].node, slots=3),
+    "list_hosts": lambda c, _: c.list_hosts(held=False, limit=1),
+    "hold_host": lambda c, _: c.hold_host("shop.example", seconds=60, reason="maintenance"),
+    "slow_host": lambda c, _: c.slow_host("shop.example", delay_s=5),
+    "resume_host": lambda c, _: c.resume_host("shop.example"),
     "drain_node": lambda c, w: c.drain_node(w.made["list_nodes"].items[0].node),
     "list_audit": lambda c, _: c.list_audit(action="task.created", limit=1),
     "verify_audit": lambda c, _: c.verify_audit(),
@@ -187,13 +192,13 @@ def as_ann(client: Client, world: World) -> Client:
 async def world(house: House) -> AsyncIterator[World]:
     rejected = [Rejected("too dear", {"name": "Gyokuro"}, "range", "price", 99)]
     changes = [Change(0, "number", "price", "12.5", 12.5)]
-    await crawled(house.folder, TEA[:2])
-    run = await crawled(house.folder, TEA, rejected=rejected, changes=changes)
+    await crawled(house.premises, TEA[:2])
+    run = await crawled(house.premises, TEA, rejected=rejected, changes=changes)
     line = LogLine(at=1.0, level=30, event="fetch.slow", text="a slow page", worker="w", run_id=run.id)
-    await house.folder.logs.add([msgspec.structs.replace(line, task_id=run.task_id), line])
-    other = await crawled(house.folder, TEA[:1], name="other", ends=False)
-    await house.folder.store.set_state(other.id, "paused")
-    await house.folder.frontier.join(WorkerCard("w", node="crawler-1"))
+    await house.premises.logs.add([msgspec.structs.replace(line, task_id=run.task_id), line])
+    other = await crawled(house.premises, TEA[:1], name="other", ends=False)
+    await house.premises.store.set_state(other.id, "paused")
+    await house.premises.frontier.join(WorkerCard("w", node="crawler-1"))
     async with ScriptableSite() as site:
         site.on("/", page("<div class=p><h2>Tea</h2></div>")).on("/hook", page(""))
         yield World(site.url(), str(run.id), str(other.id), str(run.task_id))

@@ -120,7 +120,7 @@ async def test_waiting_has_an_end(client: Client) -> None:
 
 
 async def test_what_failed_is_tried_again_in_another_run(client: Client, house: House) -> None:
-    first = await client.runs.get(str((await crawled(house.folder)).id))
+    first = await client.runs.get(str((await crawled(house.premises)).id))
     again = await first.retry(which="all")
     assert again.id != first.id
     assert again.task_id == first.task_id
@@ -136,7 +136,7 @@ async def test_what_happens_in_a_run_is_told_in_order(client: Client, house: Hou
             events.append(event)
             if event.event == "run.created":
                 for state in states:
-                    await house.folder.store.set_state(int(run.id), state)
+                    await house.premises.store.set_state(int(run.id), state)
     assert [event.id for event in events] == list(range(1, len(events) + 1))
     assert [one.data["to"] for one in events if one.event == "run.state"][-3:] == states
     last = [event async for event in run.follow(after=len(events) - 1)]
@@ -146,7 +146,7 @@ async def test_what_happens_in_a_run_is_told_in_order(client: Client, house: Hou
 
 
 async def test_a_task_is_followed_from_run_to_run(client: Client, house: House) -> None:
-    first = await crawled(house.folder)
+    first = await crawled(house.premises)
     made = await client.tasks.get("tea")
     seen: list[str | None] = []
     async with aclosing(made.follow()) as stream:
@@ -154,7 +154,7 @@ async def test_a_task_is_followed_from_run_to_run(client: Client, house: House) 
             if event.run_id not in seen:
                 seen.append(event.run_id)
             if len(seen) == 1 and event.event == "run.state" and event.data["to"] == "completed":
-                second = await crawled(house.folder)
+                second = await crawled(house.premises)
             if len(seen) == 2:
                 break
     assert seen == [str(first.id), str(second.id)]
@@ -164,7 +164,7 @@ async def test_rows_are_had_to_the_last(
     client: Client, house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("smartspider.client.rows.PAGE", 3)
-    run = await client.runs.get(str((await crawled(house.folder)).id))
+    run = await client.runs.get(str((await crawled(house.premises)).id))
     assert [row async for row in run.results.iter()] == TEA
     dear = run.results.iter(where="price>=12", fields=["price", "name"], sort="-price")
     assert [list(row.items()) async for row in dear] == [
@@ -182,8 +182,8 @@ async def test_rows_are_had_to_the_last(
 
 
 async def test_rows_of_two_runs_are_compared(client: Client, house: House) -> None:
-    await crawled(house.folder, TEA[:3])
-    run = await client.runs.get(str((await crawled(house.folder, TEA[1:])).id))
+    await crawled(house.premises, TEA[:3])
+    run = await client.runs.get(str((await crawled(house.premises, TEA[1:])).id))
     counts = (await run.results.diff(key=["name"])).counts
     assert (counts.new, counts.gone, counts.unchanged) == (1, 1, 2)
 
@@ -191,7 +191,7 @@ async def test_rows_of_two_runs_are_compared(client: Client, house: House) -> No
 async def test_rows_are_exported_by_the_name_of_the_file(
     client: Client, house: House, tmp_path: Path
 ) -> None:
-    run = await client.runs.get(str((await crawled(house.folder)).id))
+    run = await client.runs.get(str((await crawled(house.premises)).id))
     path = await run.results.export(tmp_path / "rows.csv", fields="name,price")
     with path.open(newline="") as file:
         assert [row["name"] for row in csv.DictReader(file)] == [row["name"] for row in TEA]
@@ -207,7 +207,7 @@ async def test_rows_are_exported_by_the_name_of_the_file(
 async def test_a_file_that_cannot_be_written_leaves_nothing(
     client: Client, house: House, tmp_path: Path, name: str
 ) -> None:
-    run = await client.runs.get(str((await crawled(house.folder)).id))
+    run = await client.runs.get(str((await crawled(house.premises)).id))
     (tmp_path / "rows.csv").write_text("before")
     with pytest.raises(TaskInvalid):
         await run.results.export(tmp_path / name)
@@ -222,13 +222,13 @@ async def test_log_lines_are_found_and_followed(
 ) -> None:
     monkeypatch.setattr("smartspider.client.handles.PAGE", 2)
     lines = [LogLine(float(at), 20 + 10 * (at % 2), "fetch.done", f"line {at}") for at in range(5)]
-    await house.folder.logs.add(lines)
+    await house.premises.logs.add(lines)
     assert [line.text async for line in client.logs.iter()] == [f"line {at}" for at in (4, 3, 2, 1, 0)]
     assert [line.text async for line in client.logs.iter(level="warning")] == ["line 3", "line 1"]
     async with aclosing(client.logs.tail(level="warning")) as tail:
         waiting = asyncio.ensure_future(anext(tail))
         await until(lambda: len(house.hub))
-        await house.folder.logs.add([LogLine(9.0, 20, "x", "not this"), LogLine(9.0, 40, "x", "this")])
+        await house.premises.logs.add([LogLine(9.0, 20, "x", "not this"), LogLine(9.0, 40, "x", "this")])
         assert (await waiting).text == "this"
     with pytest.raises(TaskInvalid, match="level"):
         await anext(client.logs.tail(level="loud"))

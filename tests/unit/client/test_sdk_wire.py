@@ -118,23 +118,23 @@ async def test_following_goes_on_without_a_gap_or_a_double(
                 following = following or asyncio.create_task(follow())
                 await until(lambda: numbers and len(house.hub))
                 for state in states * 3:
-                    await house.folder.store.set_state(run.id, state)
+                    await house.premises.store.set_state(run.id, state)
                 if way == "cut":
                     cut.cut()
                     await until(lambda: len(house.hub))
                 cut.hang_up()
             for state in states:
-                await house.folder.store.set_state(run.id, state)
-        await house.folder.store.set_state(run.id, "cancelled")
+                await house.premises.store.set_state(run.id, state)
+        await house.premises.store.set_state(run.id, "cancelled")
         async with serving(house) as cut.target, asyncio.timeout(20):
             assert following is not None
             await following
-    assert numbers == list(range(1, len(await house.folder.events.of_run(run.id)) + 1))
+    assert numbers == list(range(1, len(await house.premises.events.of_run(run.id)) + 1))
     assert len(numbers) > 30
 
 
 async def test_a_task_is_watched_across_broken_connections(house: House, far: Client, cut: Wire) -> None:
-    first = await crawled(house.folder)
+    first = await crawled(house.premises)
     seen: list[tuple[str | None, int | None]] = []
     async with aclosing(far.watch_task("tea")) as events:
         async for event in events:
@@ -142,7 +142,7 @@ async def test_a_task_is_watched_across_broken_connections(house: House, far: Cl
             if event.event == "run.state" and len({run for run, _ in seen}) == 1:
                 cut.cut()
             if len({run for run, _ in seen}) == 1 and len(seen) == await count(house, first.id):
-                second = await crawled(house.folder)
+                second = await crawled(house.premises)
             if len(seen) > 1 and seen[-1] == (str(2), await count(house, 2)):
                 break
     assert seen == [
@@ -153,20 +153,20 @@ async def test_a_task_is_watched_across_broken_connections(house: House, far: Cl
 
 
 async def count(house: House, run_id: int) -> int:
-    return len(await house.folder.events.of_run(run_id))
+    return len(await house.premises.events.of_run(run_id))
 
 
 async def test_log_lines_are_told_once_across_broken_connections(
     house: House, far: Client, cut: Wire
 ) -> None:
-    await house.folder.logs.add([LogLine(0.0, 20, "x", "before")])
+    await house.premises.logs.add([LogLine(0.0, 20, "x", "before")])
     told: list[str] = []
     async with aclosing(far.tail_logs()) as lines:
         coming = asyncio.ensure_future(anext(lines))
         for number in range(4):
             await until(lambda: len(house.hub))
             cut.cut()  # before any line was seen, the first time
-            await house.folder.logs.add([LogLine(1.0, 20, "x", f"{number}")])
+            await house.premises.logs.add([LogLine(1.0, 20, "x", f"{number}")])
             told.append((await coming).text)
             coming = asyncio.ensure_future(anext(lines))
         coming.cancel()
@@ -229,7 +229,7 @@ async def test_an_export_that_breaks_off_is_no_file(
 ) -> None:
     draw = random.Random(1)  # names that stay long on the way, where bodies are compressed
     rows = [{**TEA[0], "name": draw.randbytes(500).hex(), "price": number} for number in range(3000)]
-    run = await far.runs.get(str((await crawled(house.folder, rows)).id))
+    run = await far.runs.get(str((await crawled(house.premises, rows)).id))
     whole = await run.results.export(tmp_path / "whole.jsonl")
     assert len(whole.read_bytes().splitlines()) == 3000
     exporting = far.export_results
@@ -369,7 +369,7 @@ async def test_a_server_with_a_certificate_is_spoken_to_if_it_is_known(house: Ho
     try:
         async with Client(address, ADMIN_TOKEN, ca_file=str(certificate)) as client:
             assert (await client.get_me()).role == "admin"
-            await house.folder.logs.add([LogLine(1.0, 20, "x", "over TLS")])
+            await house.premises.logs.add([LogLine(1.0, 20, "x", "over TLS")])
             assert (await anext(client.tail_logs(after="0"))).text == "over TLS"
         async with Client(address, ADMIN_TOKEN) as client:
             with pytest.raises(errors.ServerUnreachable, match=r"(?i)certificate"):

@@ -87,7 +87,7 @@ def test_a_script_does_everything_without_a_line_of_asyncio(
     run.cancel()
     assert run.wait(timeout_s=20).state == "cancelled"
     assert [event.id for event in run.follow()][:2] == [1, 2]
-    found = client.runs.get(str(server.do(lambda house: crawled(house.folder)).id))
+    found = client.runs.get(str(server.do(lambda house: crawled(house.premises)).id))
     assert isinstance(found.results, SyncResults)
     assert list(found.results.iter()) == TEA
     assert found.results.export(tmp_path / "rows.json").stat().st_size > 100

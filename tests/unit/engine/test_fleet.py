@@ -24,17 +24,19 @@ from smartspider.core.runs import Run
 from smartspider.core.scope import Scope
 from smartspider.core.tuning import LimitTuning, Tuning
 from smartspider.core.workers import WorkerCard
+from smartspider.engine import attendance
 from smartspider.engine import duty as duty_module
 from smartspider.engine import worker as worker_module
 from smartspider.engine.bus import LocalBus
 from smartspider.engine.duty import AllRuns, GivenRuns
+from smartspider.engine.ground import Ground
 from smartspider.engine.jobs import Job
 from smartspider.engine.links import LinkFilter
 from smartspider.engine.permits import GatePermit
 from smartspider.engine.processor import Processor
 from smartspider.engine.reader import PageReader
-from smartspider.engine.worker import Ground, Worker
-from smartspider.interfaces.worker_registry import Beat
+from smartspider.engine.worker import Worker
+from smartspider.interfaces.worker_registry import Beat, Orders
 from smartspider.wiring.folder import DataFolder, open_folder
 from smartspider.wiring.plans import retuned
 
@@ -133,7 +135,7 @@ class Fleet:
 @pytest.fixture
 def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
     monkeypatch.setattr(worker_module, "LOOK_S", 0.01)
-    monkeypatch.setattr(worker_module, "BEAT_S", 0.02)
+    monkeypatch.setattr(attendance, "BEAT_S", 0.02)
     monkeypatch.setattr(duty_module, "FINISH_S", 0.02)
     with open_folder(tmp_path / "data") as folder:
         yield Fleet(folder)
@@ -311,11 +313,11 @@ async def test_a_worker_that_is_drained_finishes_what_it_holds_and_leaves(fleet:
     site.close("/a", "/b", "/c")
     beat, heard = registry.beat, asyncio.Event()
 
-    async def listen(worker_id: int, news: Beat) -> bool:
-        is_asked = await beat(worker_id, news)
-        if is_asked:
+    async def listen(worker_id: int, news: Beat) -> Orders:
+        orders = await beat(worker_id, news)
+        if orders.is_draining:
             heard.set()
-        return is_asked
+        return orders
 
     registry.beat = listen  # type: ignore[method-assign, assignment] # to know when it was told
     leaving = asyncio.create_task(fleet.worker(slots=2).run())
@@ -343,7 +345,7 @@ async def test_a_worker_tells_how_it_does(fleet: Fleet) -> None:
 async def test_a_worker_with_nothing_to_do_writes_nothing(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker_module, "RECLAIM_S", 0.02)
+    monkeypatch.setattr(attendance, "RECLAIM_S", 0.02)
     async with working(fleet.worker()):
         await until(fleet.has_beaten)
         with open_folder(fleet.folder.path) as other:

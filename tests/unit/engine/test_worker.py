@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.unit.engine.dictionary_site import HOST, Lines, Site
 
+from smartspider.backends.sqlite.frontier import SqliteFrontier
 from smartspider.core.errors import ConnectionDropped, FetchFailed, StoreUnavailable
 from smartspider.core.events import Event, FetchRetried, LeasesReturned, PageBuried, PageClosed
 from smartspider.core.lease import Lease
@@ -28,12 +29,13 @@ from smartspider.core.workers import WorkerCard
 from smartspider.engine import worker as worker_module
 from smartspider.engine.bus import LocalBus
 from smartspider.engine.duty import GivenRuns
+from smartspider.engine.ground import Ground
 from smartspider.engine.jobs import Job
 from smartspider.engine.links import LinkFilter
 from smartspider.engine.permits import GatePermit
 from smartspider.engine.processor import Processor
 from smartspider.engine.reader import PageReader
-from smartspider.engine.worker import Ground, Worker
+from smartspider.engine.worker import Worker
 from smartspider.interfaces.fetcher import Permit
 from smartspider.interfaces.ledger import SettleReport
 from smartspider.wiring.folder import DataFolder, open_folder
@@ -299,6 +301,7 @@ async def test_what_a_dead_worker_held_is_taken_back_and_told(folder: DataFolder
     await crew.start()
     gone = await folder.frontier.join(WorkerCard("gone"))
     await folder.frontier.lease(gone, 2, [crew.run.id])
+    assert isinstance(folder.frontier, SqliteFrontier)
     folder.frontier._locks.pop(gone).release()
     run = await crew.finish()
     assert (run.state, run.counters.done, run.counters.returns) == ("completed", 2, 2)

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from smartspider.core.errors import NotBuilt, SettingInvalid
+from smartspider.core.errors import SettingInvalid
+from smartspider.core.redaction import REDACTED
+from smartspider.wiring.redaction import redactor_of
 from smartspider.wiring.settings import Settings, read_settings
 
 
@@ -70,14 +72,48 @@ def test_a_level_that_means_nothing_is_refused_with_those_there_are(tmp_path: Pa
     assert caught.value.hint == "one of debug, info, warning, error"
 
 
-@pytest.mark.parametrize("name", ["STORE_URL", "FRONTIER_URL"])
-@pytest.mark.parametrize("url", ["postgresql://me:secret@h/db", "redis://h", "sqlite://data", "secret"])
-def test_a_store_that_is_not_built_is_refused_without_telling_its_password(
-    tmp_path: Path, name: str, url: str
+@pytest.mark.parametrize(
+    ("name", "url", "message"),
+    [
+        ("STORE_URL", "redis://me:secret@h", "STORE_URL is not the URL of a store"),
+        ("STORE_URL", "sqlite://secret", "STORE_URL is not the URL of a store"),
+        ("STORE_URL", "mysql://me:secret@h/db", "STORE_URL is not the URL of a store"),
+        ("FRONTIER_URL", "postgresql://me:secret@h/db", "FRONTIER_URL is not the URL of a frontier"),
+        ("FRONTIER_URL", "secret", "FRONTIER_URL is not the URL of a frontier"),
+        ("STORE_URL", "postgresql://me:secret@h/db", "a PostgreSQL store is one half of a cluster"),
+        ("STORE_URL", "postgres://me:secret@h/db", "a PostgreSQL store is one half of a cluster"),
+        ("FRONTIER_URL", "redis://me:secret@h", "a Redis frontier is one half of a cluster"),
+    ],
+)
+def test_what_is_no_store_or_half_a_cluster_is_refused_without_telling_its_password(
+    tmp_path: Path, name: str, url: str, message: str
 ) -> None:
-    with pytest.raises(NotBuilt, match=f"SMARTSPIDER_{name} is not sqlite:///FOLDER") as caught:
+    with pytest.raises(SettingInvalid, match=message) as caught:
         read(tmp_path, **{name: url})
     assert "secret" not in caught.value.message + caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "frontier",
+    [
+        "redis://h",
+        "rediss://me:secret@h:6380/2",
+        "redis+sentinel://a,b,c/main",
+        "redis+cluster://a:1,b:2",
+    ],
+)
+def test_postgres_and_redis_together_are_a_cluster(tmp_path: Path, frontier: str) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("postgresql://me:secret@h/db\n")
+    settings = read(tmp_path, STORE_URL_FILE=str(secret), FRONTIER_URL=frontier)
+    assert settings.is_cluster
+    assert settings.data_folder is None
+    assert not read(tmp_path, STORE_URL="sqlite:///data").is_cluster
+
+
+def test_no_password_of_a_cluster_is_told(tmp_path: Path) -> None:
+    settings = read(tmp_path, STORE_URL="postgresql://me:secret1@h/db", FRONTIER_URL="redis://:secret2@h")
+    assert redactor_of(settings).text("secret1 and secret2") == f"{REDACTED} and {REDACTED}"
 
 
 @pytest.mark.parametrize(
@@ -98,7 +134,7 @@ def test_a_sqlite_store_is_a_data_folder(tmp_path: Path, url: str, folder: Path 
 def test_the_frontier_is_where_the_store_is(tmp_path: Path) -> None:
     assert read(tmp_path, STORE_URL="sqlite:///a", FRONTIER_URL="sqlite:///a").data_folder == Path("a")
     for store in ("sqlite:///b", ""):
-        with pytest.raises(NotBuilt, match="a frontier apart from its store"):
+        with pytest.raises(SettingInvalid, match="names another folder than SMARTSPIDER_STORE_URL"):
             read(tmp_path, STORE_URL=store, FRONTIER_URL="sqlite:///a")
 
 

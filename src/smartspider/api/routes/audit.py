@@ -42,7 +42,7 @@ async def list_audit(
 ) -> Response:
     """Every write, who did it, and every rule of politeness that somebody turned off."""
     asked = AuditQuestion(action, subject, actor, since)
-    return answer(await audit.entries(house.folder.audit, asked, cursor=cursor, limit=limit))
+    return answer(await audit.entries(house.premises.audit, asked, cursor=cursor, limit=limit))
 
 
 @router.get(
@@ -53,4 +53,4 @@ async def list_audit(
 )
 async def verify_audit(house: Housed, _principal: Reader) -> Response:
     """Reads the whole chain and names the first entry that was changed, removed or put in."""
-    return answer(await audit.verify(house.folder.audit))
+    return answer(await audit.verify(house.premises.audit))

@@ -29,4 +29,4 @@ async def explain(
 ) -> Response:
     """Where it was found, how it was compared, what scope and robots.txt say, what came of it."""
     which = None if run_id is None else number(run_id, "run")
-    return answer(await explain_url(house.folder, url, which))
+    return answer(await explain_url(house.premises, url, which))

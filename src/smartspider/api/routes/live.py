@@ -110,7 +110,7 @@ async def watch_task(
 def _ground(connection: HTTPConnection) -> Ground:
     house = house_of(connection)
     house.hub.check_room()
-    return Ground(house.folder.store, house.folder.events, house.hub, house.folder.clock)
+    return Ground(house.premises.store, house.premises.events, house.hub, house.premises.clock)
 
 
 def _wanted(desk: Desk, after: int | None, *, follow: bool, snapshot: bool) -> Wanted:

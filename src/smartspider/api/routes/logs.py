@@ -121,7 +121,7 @@ async def list_run_logs(
     cursor: Cursor = None,
 ) -> Response:
     """What the workers said about the run."""
-    await house.folder.store.get_run(number(run_id, "run"))
+    await house.premises.store.get_run(number(run_id, "run"))
     return await _page(house, msgspec.structs.replace(asked, run_id=run_id), limit, cursor)
 
 
@@ -150,8 +150,8 @@ async def list_task_logs(
 
 
 async def _page(house: House, asked: LogQuestion, limit: int, cursor: str | None) -> Response:
-    only = await logs.filter_of(house.folder.tasks, asked)
-    return answer(await logs.search(house.folder.logs, only, cursor=cursor, limit=limit))
+    only = await logs.filter_of(house.premises.tasks, asked)
+    return answer(await logs.search(house.premises.logs, only, cursor=cursor, limit=limit))
 
 
 @router.websocket("/api/logs/tail")
@@ -175,18 +175,18 @@ async def tail_run_logs(
 ) -> None:
     """Lines of a run as they come."""
     await ws_principal(websocket, "logs")
-    await house.folder.store.get_run(number(run_id, "run"))
+    await house.premises.store.get_run(number(run_id, "run"))
     await _follow(websocket, house, msgspec.structs.replace(asked, run_id=run_id), after)
 
 
 async def _follow(websocket: WebSocket, house: House, asked: LogQuestion, after: str | None) -> None:
-    only = await logs.filter_of(house.folder.tasks, asked)
+    only = await logs.filter_of(house.premises.tasks, asked)
     house.hub.check_room()
     await over_websocket(websocket, _lines(house, only, number_after(after)))
 
 
 async def _lines(house: House, only: LogFilter, after: int | None) -> AsyncGenerator[str]:
-    async with aclosing(logs.tail(house.folder.logs, house.hub, only, after)) as lines:
+    async with aclosing(logs.tail(house.premises.logs, house.hub, only, after)) as lines:
         async for line in lines:
             if line is not None:
                 yield msgspec.json.encode(line).decode()

@@ -29,6 +29,6 @@ async def get_metrics(
     request: Request, house: Housed, _principal: Annotated[Principal, needs("metrics", "read")]
 ) -> Response:
     """Sums over all workers, what there is now, the API's times, and this process."""
-    families, histograms = await gather(house.folder.metrics)
+    families, histograms = await gather(house.premises.metrics)
     text = exposition(families, histograms + request.app.state.times.histograms())
     return Response(text, media_type=MEDIA_TYPE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from smartspider.api.answers import answer, answers
@@ -13,9 +14,12 @@ from smartspider.api.security import needs
 from smartspider.core.access import Principal
 from smartspider.services import nodes
 from smartspider.views.listed import Listed
-from smartspider.views.nodes import Drained, NodeView
+from smartspider.views.nodes import Drained, NodeTuned, NodeView
 
 router = APIRouter(prefix="/api/nodes", tags=["nodes"])
+
+Node = Annotated[str, Path(max_length=200, description="The name of a machine, or the id of a worker.")]
+WorkerId = Annotated[int | None, Query(ge=1, le=10**15, description="Only this worker.")]
 
 
 @router.get(
@@ -23,7 +27,36 @@ router = APIRouter(prefix="/api/nodes", tags=["nodes"])
 )
 async def list_nodes(house: Housed, _principal: Annotated[Principal, needs("nodes", "read")]) -> Response:
     """Each machine with its workers: what they hold, for which hosts and runs, and what they use."""
-    return answer(Listed(await nodes.nodes(house.folder.workers), None))
+    return answer(Listed(await nodes.nodes(house.premises.workers), None))
+
+
+class NodeChange(BaseModel):
+    """What is to be another."""
+
+    model_config = ConfigDict(
+        extra="forbid", hide_input_in_errors=True, json_schema_extra={"examples": [{"slots": 16}]}
+    )
+
+    slots: Annotated[int, Field(ge=0, le=nodes.MOST_SLOTS)]
+    """Requests each worker has in flight at most; 0: it takes nothing more."""
+
+
+@router.patch(
+    "/{node}",
+    name="tune_node",
+    summary="Give workers another number of slots",
+    **answers(NodeTuned, "They have it", example={"node": "crawler-1", "slots": 16, "workers": 4}),
+)
+async def tune_node(
+    node: Node,
+    body: NodeChange,
+    house: Housed,
+    principal: Annotated[Principal, needs("nodes", "write")],
+    worker_id: WorkerId = None,
+) -> Response:
+    """All workers of a machine, or one of them, while they work."""
+    workers = house.premises.workers
+    return answer(await nodes.tune(workers, principal, node, body.slots, worker_id=worker_id))
 
 
 @router.post(
@@ -33,10 +66,10 @@ async def list_nodes(house: Housed, _principal: Annotated[Principal, needs("node
     **answers(Drained, "They were asked", status=202, example={"node": "crawler-1", "asked": 4}),
 )
 async def drain_node(
-    node: Annotated[str, Path(max_length=200, description="The name of a machine.")],
+    node: Node,
     house: Housed,
     principal: Annotated[Principal, needs("nodes", "write")],
-    worker_id: Annotated[int | None, Query(ge=1, le=10**15, description="Only this worker.")] = None,
+    worker_id: WorkerId = None,
 ) -> Response:
     """They finish what they hold, and leave; what they leave the others take up."""
-    return answer(await nodes.drain(house.folder.workers, principal, node, worker_id), 202)
+    return answer(await nodes.drain(house.premises.workers, principal, node, worker_id), 202)

@@ -65,7 +65,7 @@ async def list_notices(
     house: Housed, principal: Reader, limit: Limit = 100, cursor: Cursor = None
 ) -> Response:
     """All targets."""
-    return answer(await notices.find(house.folder.notices, principal, cursor=cursor, limit=limit))
+    return answer(await notices.find(house.premises.notices, principal, cursor=cursor, limit=limit))
 
 
 @router.post(
@@ -79,7 +79,7 @@ async def create_notice(body: TargetBody, house: Housed, desk: Desked, principal
     """By a signed webhook, or by email."""
     task = None if body.task_id is None else await find_task(desk.tasks, body.task_id)
     made = await notices.create(
-        house.folder.notices,
+        house.premises.notices,
         principal,
         (body.kind, body.address, body.events),
         task,
@@ -92,7 +92,7 @@ async def create_notice(body: TargetBody, house: Housed, desk: Desked, principal
 @router.get("/{notice_id}", name="get_notice", summary="A target", **answers(NoticeTargetView, "The target"))
 async def get_notice(notice_id: Id, house: Housed, principal: Reader) -> Response:
     """Who is told what."""
-    target = await house.folder.notices.get_target(number(notice_id, "notice target"))
+    target = await house.premises.notices.get_target(number(notice_id, "notice target"))
     return answer(notices.seen_by(principal, target))
 
 
@@ -104,7 +104,7 @@ async def get_notice(notice_id: Id, house: Housed, principal: Reader) -> Respons
 )
 async def delete_notice(notice_id: Id, house: Housed, principal: Writer) -> Response:
     """Forget a target."""
-    await notices.delete(house.folder.notices, principal, number(notice_id, "notice target"))
+    await notices.delete(house.premises.notices, principal, number(notice_id, "notice target"))
     return no_answer()
 
 
@@ -117,10 +117,10 @@ async def delete_notice(notice_id: Id, house: Housed, principal: Writer) -> Resp
 @once
 async def test_notice(notice_id: Id, house: Housed, principal: Writer) -> Response:
     """One try, at once."""
-    target = await notices.to_change(house.folder.notices, principal, number(notice_id, "notice target"))
-    post = post_of(house.settings, house.keys, house.folder.clock)
+    target = await notices.to_change(house.premises.notices, principal, number(notice_id, "notice target"))
+    post = post_of(house.settings, house.keys, house.premises.clock)
     tried = await notices.try_out(
-        target, post, clock=house.folder.clock, audit=house.folder.audit, actor=principal.name
+        target, post, clock=house.premises.clock, audit=house.premises.audit, actor=principal.name
     )
     return answer(tried)
 
@@ -136,4 +136,4 @@ async def list_deliveries(
 ) -> Response:
     """Notices to a target: delivered, waiting for another try, or given up."""
     id_ = number(notice_id, "notice target")
-    return answer(await notices.deliveries(house.folder.notices, id_, cursor=cursor, limit=limit))
+    return answer(await notices.deliveries(house.premises.notices, id_, cursor=cursor, limit=limit))

@@ -156,7 +156,7 @@ async def list_results(
 ) -> Response:
     """A page of rows."""
     choice = Choice(where, fields, sort)
-    return answer(await results.rows(house.folder, asked, choice, cursor=cursor, limit=limit))
+    return answer(await results.rows(house.premises, asked, choice, cursor=cursor, limit=limit))
 
 
 @router.get(
@@ -175,7 +175,7 @@ async def count_results(
     ] = 100_000,
 ) -> Response:
     """How many rows there are."""
-    return answer(await results.count(house.folder, asked, where, at_most=at_most))
+    return answer(await results.count(house.premises, asked, where, at_most=at_most))
 
 
 @router.get(
@@ -192,7 +192,7 @@ async def get_coverage(
     sample: Annotated[int, Query(ge=1, le=100_000, description="How many rows to look at.")] = 1_000,
 ) -> Response:
     """How full the fields are."""
-    return answer(await results.coverage(house.folder, asked, fields, sample=sample))
+    return answer(await results.coverage(house.premises, asked, fields, sample=sample))
 
 
 @router.get(
@@ -217,7 +217,7 @@ async def compare_results(
 ) -> Response:
     """What changed between two runs."""
     slots = house.exports.slots
-    return answer(await results.changes(house.folder, slots, asked, with_, key, limit=limit))
+    return answer(await results.changes(house.premises, slots, asked, with_, key, limit=limit))
 
 
 @router.get(
@@ -230,7 +230,7 @@ async def list_rejects(
     house: Housed, _principal: Reader, asked: AskedRun, limit: Limit = 100, cursor: Cursor = None
 ) -> Response:
     """Items that were not kept."""
-    return answer(await results.rejects(house.folder, asked, cursor=cursor, limit=limit))
+    return answer(await results.rejects(house.premises, asked, cursor=cursor, limit=limit))
 
 
 @router.get(
@@ -254,7 +254,7 @@ async def list_cleaning(
     cursor: Cursor = None,
 ) -> Response:
     """What steps made of values."""
-    found = await results.cleaning(house.folder, asked, (field, step), cursor=cursor, limit=limit)
+    found = await results.cleaning(house.premises, asked, (field, step), cursor=cursor, limit=limit)
     return answer(found)
 
 
@@ -275,5 +275,5 @@ async def export_results(
     choice: Annotated[ExportChoice, Depends(_choice)],
 ) -> Response:
     """All rows of a run as a file."""
-    run = await results.find_made_run(house.folder, asked)
+    run = await results.find_made_run(house.premises, asked)
     return FileAnswer(house.exports.begin(run, choice))

@@ -33,7 +33,7 @@ OfTask = Annotated[str | None, Query(max_length=200, description="Only those of 
 
 async def _timetable(connection: HTTPConnection) -> Timetable:
     house = house_of(connection)
-    return timetable_of(house.folder, house.settings)
+    return timetable_of(house.premises, house.settings)
 
 
 Tabled = Annotated[Timetable, Depends(_timetable)]

@@ -84,7 +84,7 @@ async def create_task(
     if dry_run:
         return answer(await looking.dry_run(house, principal, sent.value, pages if preview else 0))
     checked = await check_document(sent.value())
-    view = await saving.create(timetable_of(house.folder, house.settings), principal, checked, note)
+    view = await saving.create(timetable_of(house.premises, house.settings), principal, checked, note)
     return answer(view, 201, {"Location": f"/api/tasks/{view.id}", "ETag": etag(view.version)})
 
 
@@ -97,7 +97,7 @@ async def list_tasks(
     cursor: Cursor = None,
 ) -> Response:
     """Tasks in the order they were created, or by name where a name is asked for."""
-    return answer(await task_views.list_tasks(house.folder.tasks, name, cursor=cursor, limit=limit))
+    return answer(await task_views.list_tasks(house.premises.tasks, name, cursor=cursor, limit=limit))
 
 
 @router.get(
@@ -108,8 +108,8 @@ async def list_tasks(
 )
 async def get_task(task_id: TaskId, house: Housed, principal: Reader) -> Response:
     """The newest version of a task, and its newest run. Secrets in it are shown to who may change it."""
-    task = await tasks.find_task(house.folder.tasks, task_id)
-    view = await task_views.show(house.folder.tasks, house.folder.store, principal, task)
+    task = await tasks.find_task(house.premises.tasks, task_id)
+    view = await task_views.show(house.premises.tasks, house.premises.store, principal, task)
     return answer(view, headers={"ETag": etag(task.version)})
 
 
@@ -130,10 +130,10 @@ async def change_task(
     note: Note = "",
 ) -> Response:
     """A new version, or the old one when nothing changed. A task keeps its name."""
-    task = await tasks.find_own_task(house.folder.tasks, task_id, principal)
+    task = await tasks.find_own_task(house.premises.tasks, task_id, principal)
     checked = await check_document(sent.value())
     expected = expected_version(if_match, task.version)
-    table = timetable_of(house.folder, house.settings)
+    table = timetable_of(house.premises, house.settings)
     view = await saving.change(table, principal, task, checked, expected=expected, note=note)
     return answer(view, headers={"ETag": etag(view.version)})
 
@@ -145,9 +145,9 @@ async def delete_task(
     task_id: TaskId, house: Housed, principal: Writer, if_match: IfMatch = None
 ) -> Response:
     """Its runs, their rows and its versions stay. Not while a run of it is unfinished."""
-    task = await tasks.find_own_task(house.folder.tasks, task_id, principal)
+    task = await tasks.find_own_task(house.premises.tasks, task_id, principal)
     expected_version(if_match, task.version)
-    await tasks.delete(house.folder.tasks, task, principal)
+    await tasks.delete(house.premises.tasks, task, principal)
     return no_answer()
 
 
@@ -165,8 +165,8 @@ async def list_task_versions(
     cursor: Cursor = None,
 ) -> Response:
     """Who wrote each, when, why, and what changed; also of a deleted task by its id."""
-    task = await tasks.find_task(house.folder.tasks, task_id, or_deleted=True)
-    store = house.folder.tasks
+    task = await tasks.find_task(house.premises.tasks, task_id, or_deleted=True)
+    store = house.premises.tasks
     return answer(await task_views.list_versions(store, principal, task, cursor=cursor, limit=limit))
 
 
@@ -178,5 +178,5 @@ async def list_task_versions(
 )
 async def get_task_version(task_id: TaskId, number: Number, house: Housed, principal: Reader) -> Response:
     """One version, with what it changed; also of a deleted task by its id."""
-    task = await tasks.find_task(house.folder.tasks, task_id, or_deleted=True)
-    return answer(await task_views.show_version(house.folder.tasks, principal, task, number))
+    task = await tasks.find_task(house.premises.tasks, task_id, or_deleted=True)
+    return answer(await task_views.show_version(house.premises.tasks, principal, task, number))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from smartspider.client.operations.auth import AuthOperations
+from smartspider.client.operations.hosts import HostOperations
 from smartspider.client.operations.live import LiveOperations
 from smartspider.client.operations.logs import LogOperations
 from smartspider.client.operations.looking import AuditOperations, ExplainOperations, NodeOperations
@@ -26,6 +27,7 @@ class Operations(
     ScheduleOperations,
     NoticeOperations,
     ExplainOperations,
+    HostOperations,
     NodeOperations,
     UserOperations,
     TokenOperations,

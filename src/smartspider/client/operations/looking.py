@@ -11,7 +11,7 @@ from smartspider.views.audit import AuditCheckView, AuditView
 from smartspider.views.explain import ExplanationView
 from smartspider.views.health import HealthView, ReadyView, TargetsView
 from smartspider.views.listed import Listed
-from smartspider.views.nodes import Drained, NodeView
+from smartspider.views.nodes import Drained, NodeTuned, NodeView
 from smartspider.views.preview import PreviewView
 
 
@@ -70,6 +70,13 @@ class NodeOperations(Wired):
         """Ask the workers of a machine, or one of them, to finish what they hold and leave."""
         path = place("/api/nodes/", node, "/drain")
         return await self.connection.post(path, Drained, params={"worker_id": worker_id})
+
+    async def tune_node(self, node: str, *, slots: int, worker_id: int | None = None) -> NodeTuned:
+        """Have the workers of a machine, or one of them, hold so many requests at most."""
+        answer = await self.connection.request(
+            "PATCH", place("/api/nodes/", node), params={"worker_id": worker_id}, body={"slots": slots}
+        )
+        return self.connection.read(answer, NodeTuned)
 
     async def get_health(self) -> HealthView:
         """Whether the server lives."""

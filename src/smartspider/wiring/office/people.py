@@ -1,15 +1,16 @@
-"""Users, tokens and machines of a data folder."""
+"""Users, tokens, hosts and machines of an installation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from smartspider.core.access import Role
-from smartspider.services import nodes, tokens, users
+from smartspider.services import hosts, nodes, tokens, users
 from smartspider.services.paging import number
 from smartspider.views.access import MeView, NewTokenView, TokenView, UserView, me_view
+from smartspider.views.hosts import HostGateView
 from smartspider.views.listed import Listed
-from smartspider.views.nodes import Drained, NodeView
+from smartspider.views.nodes import Drained, NodeTuned, NodeView
 from smartspider.wiring.office.seat import Seat
 
 
@@ -74,8 +75,31 @@ class PeopleOffice(Seat):
 
     async def list_nodes(self) -> Listed[NodeView]:
         """Each machine with its workers."""
-        return Listed(await nodes.nodes(self.folder.workers), None)
+        return Listed(await nodes.nodes(self.premises.workers), None)
+
+    async def tune_node(self, node: str, *, slots: int, worker_id: int | None = None) -> NodeTuned:
+        """Have the workers of a machine, or one of them, hold so many requests at most."""
+        workers = self.premises.workers
+        return await nodes.tune(workers, self.principal, node, slots, worker_id=worker_id)
+
+    async def list_hosts(
+        self, *, held: bool = False, limit: int = 100, cursor: str | None = None
+    ) -> Listed[HostGateView]:
+        """Hosts by name, or only those that are held now."""
+        return await hosts.find(self.gates, self.principal, held=held, cursor=cursor, limit=limit)
+
+    async def hold_host(self, host: str, *, seconds: float, reason: str = "") -> HostGateView:
+        """Send nothing to a host for so long."""
+        return await hosts.hold(self.gates, self.principal, host, seconds, reason)
+
+    async def resume_host(self, host: str) -> HostGateView:
+        """Lift a hold, and forget what made the host slow."""
+        return await hosts.resume(self.gates, self.principal, host)
+
+    async def slow_host(self, host: str, *, delay_s: float) -> HostGateView:
+        """Keep at least this delay at a host; 0 takes that back."""
+        return await hosts.slow(self.gates, self.principal, host, delay_s)
 
     async def drain_node(self, node: str, *, worker_id: int | None = None) -> Drained:
         """Ask the workers of a machine, or one of them, to finish what they hold and leave."""
-        return await nodes.drain(self.folder.workers, self.principal, node, worker_id)
+        return await nodes.drain(self.premises.workers, self.principal, node, worker_id)

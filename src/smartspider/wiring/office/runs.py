@@ -77,9 +77,13 @@ class RunOffice(TaskOffice):
 
     async def delete_run(self, run_id: str) -> str | None:
         """Delete a run with its rows, items and logs; why its space could not be given back, if so."""
-        from smartspider.wiring.deleting import delete_run
+        from smartspider.wiring.deleting import delete_run, delete_run_of_server
+        from smartspider.wiring.folder import DataFolder
 
-        return await delete_run(self.folder, number(run_id, "run")) or None
+        if isinstance(self.premises, DataFolder):
+            return await delete_run(self.premises, number(run_id, "run")) or None
+        await delete_run_of_server(self.premises, self.desk, self.principal, number(run_id, "run"))
+        return None
 
     async def pause_run(self, run_id: str) -> Started:
         """Hand out nothing more; what is in flight is still stored."""
@@ -142,13 +146,13 @@ class RunOffice(TaskOffice):
         """Why a URL was or was not fetched in a run; in the newest unless one is named."""
         from smartspider.wiring.explaining import explain_url
 
-        return await explain_url(self.folder, url, None if run_id is None else number(run_id, "run"))
+        return await explain_url(self.premises, url, None if run_id is None else number(run_id, "run"))
 
     async def follow_run(
         self, run_id: str, *, after: int | None = None, follow: bool = False, snapshot: bool = False
     ) -> AsyncGenerator[LiveEvent]:
         """All events of a run after a number, those that were and those that come, until the run is over."""
-        ground = Ground(self.folder.store, self.folder.events, self.hub, self.folder.clock)
+        ground = Ground(self.premises.store, self.premises.events, self.hub, self.premises.clock)
         status = (lambda run: runs.status(self.desk, run)) if snapshot and after is None else None
         wanted = Wanted(after or 0, is_endless=follow, snapshot=status)
         async with aclosing(follow_run(ground, number(run_id, "run"), wanted)) as messages:

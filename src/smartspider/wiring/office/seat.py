@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from smartspider.core.access import Principal
 from smartspider.services.access import Access, build_access
 from smartspider.services.desk import Desk
-from smartspider.services.keys import Keys, open_keys
-from smartspider.wiring.desk import desk_of
-from smartspider.wiring.folder import DataFolder
+from smartspider.services.hosts import Gates
+from smartspider.services.keys import Keys
+from smartspider.wiring.desk import desk_of, gates_of
 from smartspider.wiring.hub import Hub
+from smartspider.wiring.opening import keys_of
+from smartspider.wiring.premises import Premises
 from smartspider.wiring.settings import Settings, read_settings
 
 if TYPE_CHECKING:
@@ -19,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class Seat:
-    """A data folder, and who sits at it."""
+    """An installation, and who sits at it."""
 
-    def __init__(self, folder: DataFolder, principal: Principal) -> None:
-        self.folder = folder
+    def __init__(self, premises: Premises, principal: Principal) -> None:
+        self.premises = premises
         self.principal = principal
 
     @cached_property
@@ -33,29 +35,34 @@ class Seat:
     @cached_property
     def desk(self) -> Desk:
         """The desk of the services about runs."""
-        return desk_of(self.folder, self.settings)
+        return desk_of(self.premises, self.settings)
+
+    @property
+    def gates(self) -> Gates:
+        """The gates of all hosts."""
+        return gates_of(self.premises)
 
     @cached_property
     def table(self) -> Timetable:
         """The timetable of the services about schedules."""
         from smartspider.wiring.timetable import timetable_of
 
-        return timetable_of(self.folder, self.settings)
+        return timetable_of(self.premises, self.settings)
 
     @cached_property
     def keys(self) -> Keys:
         """The keys of the installation."""
-        return open_keys(self.folder.path, self.settings.master_key)
+        return keys_of(self.premises, self.settings)
 
     @cached_property
     def access(self) -> Access:
         """Users and tokens."""
-        return build_access(self.folder.users, self.keys, self.folder.clock)
+        return build_access(self.premises.users, self.keys, self.premises.clock)
 
     @cached_property
     def hub(self) -> Hub:
-        """Tells what is new in the folder."""
-        return Hub(self.folder.events, self.folder.logs)
+        """Tells what is new."""
+        return Hub(self.premises.events, self.premises.logs)
 
     async def close(self) -> None:
         """End all streams."""

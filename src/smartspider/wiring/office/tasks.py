@@ -36,18 +36,18 @@ class TaskOffice(Seat):
         self, *, name: str = "", limit: int = 100, cursor: str | None = None
     ) -> Listed[TaskLine]:
         """Tasks in the order they were created; with `name`, those whose names begin so."""
-        return await task_views.list_tasks(self.folder.tasks, name, cursor=cursor, limit=limit)
+        return await task_views.list_tasks(self.premises.tasks, name, cursor=cursor, limit=limit)
 
     async def get_task(self, task_id: str) -> TaskView:
         """The newest version of a task, and its newest run."""
         task = await self._task(task_id)
-        return await task_views.show(self.folder.tasks, self.folder.store, self.principal, task)
+        return await task_views.show(self.premises.tasks, self.premises.store, self.principal, task)
 
     async def delete_task(self, task_id: str) -> None:
         """Delete a task. Its unfinished runs are cancelled, for nothing goes on with them here."""
         from smartspider.wiring.deleting import delete_task
 
-        await delete_task(self.folder, await self._task(task_id))
+        await delete_task(self.premises, await self._task(task_id))
 
     async def list_task_versions(
         self, task_id: str, *, limit: int = 20, cursor: str | None = None
@@ -55,16 +55,16 @@ class TaskOffice(Seat):
         """Versions, newest first, each with what it changed."""
         task = await self._task(task_id, or_deleted=True)
         return await task_views.list_versions(
-            self.folder.tasks, self.principal, task, cursor=cursor, limit=limit
+            self.premises.tasks, self.principal, task, cursor=cursor, limit=limit
         )
 
     async def get_task_version(self, task_id: str, number: int) -> VersionView:
         """One version, with the task as it was."""
         task = await self._task(task_id, or_deleted=True)
-        return await task_views.show_version(self.folder.tasks, self.principal, task, number)
+        return await task_views.show_version(self.premises.tasks, self.principal, task, number)
 
     async def _task(self, task_id: str, *, or_deleted: bool = False) -> TaskRecord:
         try:
-            return await tasks.find_task(self.folder.tasks, task_id, or_deleted=or_deleted)
+            return await tasks.find_task(self.premises.tasks, task_id, or_deleted=or_deleted)
         except NotFound as error:
             raise NotFound(error.message, hint="`smartspider task list` shows the tasks there are") from None

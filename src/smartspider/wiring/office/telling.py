@@ -92,7 +92,7 @@ class TellingOffice(TaskOffice):
 
     async def list_notices(self, *, limit: int = 100, cursor: str | None = None) -> Listed[NoticeTargetView]:
         """Who is told, oldest first."""
-        return await notices.find(self.folder.notices, self.principal, cursor=cursor, limit=limit)
+        return await notices.find(self.premises.notices, self.principal, cursor=cursor, limit=limit)
 
     async def create_notice(
         self, *, kind: NoticeKind, address: str, events: Sequence[NoticeName], task_id: str | None = None
@@ -100,24 +100,24 @@ class TellingOffice(TaskOffice):
         """Tell somebody what becomes of runs; the answer holds the secret of the signatures, this once."""
         task = None if task_id is None else await self._task(task_id)
         return await notices.create(
-            *(self.folder.notices, self.principal, (kind, address, events), task),
+            *(self.premises.notices, self.principal, (kind, address, events), task),
             reach=notices.Reach(self.desk.policy, has_mail=bool(self.settings.smtp_url)),
             secret_of=self.keys.webhook_secret,
         )
 
     async def delete_notice(self, notice_id: str) -> None:
         """Tell somebody nothing more."""
-        await notices.delete(self.folder.notices, self.principal, number(notice_id, "notice target"))
+        await notices.delete(self.premises.notices, self.principal, number(notice_id, "notice target"))
 
     async def test_notice(self, notice_id: str) -> TriedView:
         """Send a notice for trying out, once and at once."""
         from smartspider.wiring.posting import post_of
 
-        folder, id_ = self.folder, number(notice_id, "notice target")
-        target = await notices.to_change(folder.notices, self.principal, id_)
-        post = post_of(self.settings, self.keys, folder.clock)
+        premises, id_ = self.premises, number(notice_id, "notice target")
+        target = await notices.to_change(premises.notices, self.principal, id_)
+        post = post_of(self.settings, self.keys, premises.clock)
         return await notices.try_out(
-            target, post, clock=folder.clock, audit=folder.audit, actor=self.principal.name
+            target, post, clock=premises.clock, audit=premises.audit, actor=self.principal.name
         )
 
     async def list_deliveries(
@@ -125,7 +125,7 @@ class TellingOffice(TaskOffice):
     ) -> Listed[DeliveryView]:
         """What was told, newest first: delivered, waiting for another try, or given up."""
         id_ = number(notice_id, "notice target")
-        return await notices.deliveries(self.folder.notices, id_, cursor=cursor, limit=limit)
+        return await notices.deliveries(self.premises.notices, id_, cursor=cursor, limit=limit)
 
 
 def _given(rule: RuleWords) -> dict[str, Any]:

@@ -1,0 +1,102 @@
+"""Hosts: what their gates stand at, and turning that by hand. It counts for all runs, wherever they work."""
+
+from __future__ import annotations
+
+import msgspec
+
+from smartspider.core.access import Principal, require
+from smartspider.core.errors import TaskInvalid
+from smartspider.core.urls import host_of, normal_url
+from smartspider.interfaces.audit_log import AuditLog
+from smartspider.interfaces.frontier import Frontier
+from smartspider.interfaces.host_book import HostBook, HostRecord
+from smartspider.services.paging import page_of
+from smartspider.views.hosts import HostDelays, HostGateView
+from smartspider.views.listed import Listed
+from smartspider.views.times import told_at
+
+LONGEST_HOLD_S = 366 * 86_400.0
+LONGEST_DELAY_S = 86_400.0
+BY_HAND = "held by hand"
+
+
+class Gates(msgspec.Struct, frozen=True):
+    """The gates of an installation."""
+
+    book: HostBook
+    frontier: Frontier
+    audit: AuditLog
+
+
+async def find(
+    gates: Gates, principal: Principal, *, held: bool = False, cursor: str | None = None, limit: int = 100
+) -> Listed[HostGateView]:
+    """Hosts by name, or only those that are held now."""
+    require(principal, "hosts", "read")
+    found = await gates.book.find(is_held=held, after=cursor or "", limit=limit + 1)
+    now = gates.book.now()
+    return page_of(found, limit, lambda one: one.host, lambda one: _view(one, now))
+
+
+async def hold(
+    gates: Gates, principal: Principal, host: str, seconds: float, reason: str = ""
+) -> HostGateView:
+    """Send nothing to a host for so long; a hold that lasts longer already is not shortened."""
+    require(principal, "hosts", "write")
+    name = _name(host)
+    if not 0.0 < seconds <= LONGEST_HOLD_S:
+        raise TaskInvalid("a host is held for more than no time and at most a year", hint="10m, 2h, 7d")
+    await gates.frontier.hold_host(name, seconds, reason or BY_HAND)
+    await _note(gates, principal, "host.held", name, seconds=seconds, reason=reason or BY_HAND)
+    return await _told(gates, name)
+
+
+async def resume(gates: Gates, principal: Principal, host: str) -> HostGateView:
+    """Lift a hold, and forget what made the host slow."""
+    require(principal, "hosts", "write")
+    name = (await gates.book.get(_name(host))).host
+    await gates.frontier.resume_host(name)
+    await _note(gates, principal, "host.resumed", name)
+    return await _told(gates, name)
+
+
+async def slow(gates: Gates, principal: Principal, host: str, delay_s: float) -> HostGateView:
+    """Keep at least this delay at a host, whatever runs and robots.txt ask; 0 takes that back."""
+    require(principal, "hosts", "write")
+    name = _name(host)
+    if not 0.0 <= delay_s <= LONGEST_DELAY_S:
+        raise TaskInvalid("a delay is from 0 to 86400 seconds", hint="0 takes an operator's delay back")
+    await gates.frontier.slow_host(name, delay_s)
+    await _note(gates, principal, "host.slowed", name, delay_s=delay_s)
+    return await _told(gates, name)
+
+
+async def _note(gates: Gates, principal: Principal, action: str, host: str, **detail: object) -> None:
+    await gates.audit.append(principal.name, action, f"host:{host}", detail)
+
+
+async def _told(gates: Gates, host: str) -> HostGateView:
+    return _view(await gates.book.get(host), gates.book.now())
+
+
+def _name(host: str) -> str:
+    """The politeness key that is meant: a hostname, with or without a port."""
+    normal = normal_url(f"http://{host.strip()}/")
+    if normal is None or any(mark in host for mark in "/?#@\\"):
+        raise TaskInvalid(f"{host[:100]!r} is not the name of a host", hint="write it as shop.example.com")
+    return host_of(normal)
+
+
+def _view(one: HostRecord, now: float) -> HostGateView:
+    is_held = one.held_until > now
+    return HostGateView(
+        host=one.host,
+        domain=one.domain,
+        delay_s=one.delay_s,
+        delays_s=HostDelays(one.run_s, one.robots_s, one.adaptive_s, one.operator_s),
+        held_until=told_at(one.held_until) if is_held else None,
+        hold_reason=one.hold_reason if is_held else "",
+        on_trial=one.is_on_trial,
+        in_flight=one.in_flight,
+        runs=one.runs,
+    )

@@ -1,0 +1,64 @@
+"""Whether store and frontier of a cluster agree, and building the frontier anew."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+from smartspider.core.errors import NotAllowed, StoreUnavailable
+from smartspider.interfaces.store import Finding
+from smartspider.services.doctor import Check
+from smartspider.wiring.opening import open_premises, place_of
+from smartspider.wiring.premises import Premises
+from smartspider.wiring.settings import Settings
+
+FRONTIER = "frontier"
+
+
+async def check(premises: Premises, *, repair: bool) -> list[Finding]:
+    """What is wrong with the rows, then with the index of what is open."""
+    found = await premises.store.fsck(repair=repair)
+    if premises.check_frontier is not None:
+        runs = [run.id for run in await premises.store.live_runs()]
+        wrong = await premises.check_frontier(runs, repair=repair)
+        found += [Finding(FRONTIER, message, is_repaired=repair) for message in wrong]
+    return found
+
+
+async def check_servers(settings: Settings) -> tuple[list[Check], dict[str, int]]:
+    """Whether store and frontier can be used, and what takes space in the store."""
+    checks: list[Check] = []
+    sizes: dict[str, int] = {}
+    try:
+        async with open_premises(place_of(None, settings), settings) as premises:
+            await premises.check_writable()
+            sizes = await premises.store.sizes()
+            checks.append(Check("store", is_ok=True, detail="can be written"))
+            checks.append(await _frontier(premises))
+    except StoreUnavailable as error:
+        checks.append(Check("store", is_ok=False, detail=error.message))
+    return checks, sizes
+
+
+async def _frontier(premises: Premises) -> Check:
+    assert premises.apart is not None  # noqa: S101 - a cluster has one
+    states = await premises.apart.index.look()
+    armed = sum(state is not None and state.is_armed for state in states)
+    if None in states:
+        return Check(FRONTIER, is_ok=False, detail="its Redis does not answer")
+    text = f"{armed} of {len(states)} parts serve"
+    return Check(
+        FRONTIER, is_ok=armed == len(states), detail=text if armed else f"{text}: does a keeper run?"
+    )
+
+
+async def rebuild(premises: Premises) -> int:
+    """Forget what the frontier holds and fill it from the store; how many parts of it serve again."""
+    from smartspider.keeper.frontier import rebuilding
+    from smartspider.keeper.frontier.duties import arming_duties
+
+    if premises.apart is None:
+        raise NotAllowed("a data folder has no frontier apart from its store", hint="use --repair")
+    owner = f"fsck:{socket.gethostname()}:{os.getpid()}"
+    duties = arming_duties(premises.apart)
+    return await rebuilding.rebuild(premises.apart, duties, premises.clock, owner=owner)

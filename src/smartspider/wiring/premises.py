@@ -1,0 +1,91 @@
+"""Everything an installation keeps and works with, whichever technology it stands on."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from smartspider.backends.sql.leadership import SqlLeadership
+from smartspider.core.lease import Window
+from smartspider.core.tasks import SYSTEM
+from smartspider.interfaces.answer_store import AnswerStore
+from smartspider.interfaces.audit_log import AuditLog
+from smartspider.interfaces.clock import Clock
+from smartspider.interfaces.event_feed import EventFeed
+from smartspider.interfaces.frontier import Frontier
+from smartspider.interfaces.host_book import HostBook
+from smartspider.interfaces.insight import Insight
+from smartspider.interfaces.ledger import Ledger
+from smartspider.interfaces.log_store import LogStore
+from smartspider.interfaces.metric_store import MetricStore
+from smartspider.interfaces.notice_store import NoticeStore
+from smartspider.interfaces.replay import Replay
+from smartspider.interfaces.result_store import ResultStore
+from smartspider.interfaces.robots_cache import RobotsCache
+from smartspider.interfaces.schedule_store import ScheduleStore
+from smartspider.interfaces.store import Store
+from smartspider.interfaces.task_store import TaskStore
+from smartspider.interfaces.user_store import UserStore
+from smartspider.interfaces.worker_registry import WorkerRegistry
+from smartspider.keeper.frontier.watch import Apart
+
+
+class Truth(Store, RobotsCache, Protocol):
+    """The store, which also keeps what hosts say of themselves."""
+
+
+class Permits(Protocol):
+    """Slots of the host gates for requests that belong to no run: previews."""
+
+    async def reserve(self, host: str, delay_s: float) -> Window:
+        """The next slot of a host, at least so far from the one before, also where no run stands."""
+
+
+class CheckFrontier(Protocol):
+    """Looks through a frontier apart from the store."""
+
+    async def __call__(self, runs: Sequence[int], *, repair: bool = False) -> list[str]:
+        """What does not agree, in words."""
+
+
+class Premises(msgspec.Struct, frozen=True, kw_only=True):
+    """What an installation offers to those who work in it."""
+
+    path: Path
+    """Where files of this machine go: logs, exports, locks."""
+    store: Truth
+    frontier: Frontier
+    ledger: Ledger
+    tasks: TaskStore
+    results: ResultStore
+    audit: AuditLog
+    workers: WorkerRegistry
+    hosts: HostBook
+    events: EventFeed
+    logs: LogStore
+    metrics: MetricStore
+    users: UserStore
+    answers: AnswerStore
+    permits: Permits
+    insight: Insight
+    schedules: ScheduleStore
+    leadership: SqlLeadership
+    notices: NoticeStore
+    check_writable: Callable[[], Awaitable[None]]
+    """Raises `StoreUnavailable` unless what is said can be kept."""
+    clock: Clock
+    actor: str = SYSTEM
+    replay: Replay | None = None
+    """Where the frontier is part of the store."""
+    apart: Apart | None = None
+    """Where it is not."""
+    check_frontier: CheckFrontier | None = None
+    """What does not agree within such a frontier about some runs, in words; mended if asked."""
+
+    @property
+    def is_cluster(self) -> bool:
+        """Several machines share store and frontier; files in `path` are this one's alone."""
+        return self.apart is not None

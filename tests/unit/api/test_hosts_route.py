@@ -1,0 +1,42 @@
+"""Hosts over REST: what their gates stand at, and turning that by hand."""
+
+from __future__ import annotations
+
+from tests.unit.api.asking import Caller
+
+from smartspider.wiring.house import House
+
+
+async def test_a_host_is_held_and_resumed_with_an_audit(api: Caller) -> None:
+    body = {"seconds": 600, "reason": "maintenance"}
+    held = (await api.post("/api/hosts/Shop.Example:8080/hold", json=body)).expect(200).json
+    assert (held["host"], held["hold_reason"]) == ("shop.example", "maintenance")
+    assert held["held_until"] is not None
+    (listed,) = (await api.get("/api/hosts?held=true")).expect(200).json["items"]
+    assert listed == held
+    shorter = (await api.post("/api/hosts/shop.example/hold", json={"seconds": 1})).expect(200).json
+    assert shorter["held_until"] == held["held_until"]
+    resumed = (await api.post("/api/hosts/shop.example/resume")).expect(200).json
+    assert (resumed["held_until"], resumed["hold_reason"]) == (None, "")
+    assert (await api.get("/api/hosts?held=true")).expect(200).json["items"] == []
+    entries = (await api.get("/api/audit?subject=host:shop.example")).expect(200).json["items"]
+    assert [one["action"] for one in entries] == ["host.resumed", "host.held", "host.held"]
+
+
+async def test_the_delay_of_an_operator_is_told_with_all_the_others(api: Caller, house: House) -> None:
+    await house.premises.frontier.hold_host("other.example", 60.0, "test")
+    slowed = (await api("PATCH", "/api/hosts/shop.example", json={"delay_s": 5})).expect(200).json
+    assert (slowed["delay_s"], slowed["delays_s"]["operator"]) == (5.0, 5.0)
+    first = (await api.get("/api/hosts?limit=1")).expect(200).json
+    assert [one["host"] for one in first["items"]] == ["other.example"]
+    rest = (await api.get(f"/api/hosts?limit=1&cursor={first['next']}")).expect(200).json
+    assert ([one["host"] for one in rest["items"]], rest["next"]) == (["shop.example"], None)
+    again = (await api("PATCH", "/api/hosts/shop.example", json={"delay_s": 0})).expect(200).json
+    assert again["delay_s"] == 0.0
+
+
+async def test_what_is_no_host_is_refused(api: Caller) -> None:
+    (await api.post("/api/hosts/nobody.example/resume")).expect(404)
+    (await api("PATCH", "/api/hosts/a%20b", json={"delay_s": 1})).expect(422)
+    (await api("PATCH", "/api/hosts/shop.example", json={"delay_s": -1})).expect(422)
+    (await api.post("/api/hosts/shop.example/hold", json={"seconds": 0})).expect(422)

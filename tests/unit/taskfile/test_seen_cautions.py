@@ -1,0 +1,24 @@
+"""Who chooses a filter that errs is told how often it does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from smartspider.core.bloom import PROMISED_ERRORS
+from smartspider.taskfile.cautions import cautions
+from smartspider.taskfile.load import parse_task
+
+
+def test_a_lossy_filter_is_said_with_its_rate(small: dict[str, Any]) -> None:
+    (caution,) = cautions(parse_task({**small, "dedup": {"urls": "bloom"}}))
+    assert caution.path == "dedup.urls"
+    assert "pages are missed" in caution.message
+    assert (
+        f"one in {round(1 / PROMISED_ERRORS):,} ({PROMISED_ERRORS:.2%})".replace("%)", " %)")
+        in caution.message
+    )
+
+
+def test_an_ordinary_task_needs_none(small: dict[str, Any]) -> None:
+    assert cautions(parse_task(small)) == []
+    assert cautions(parse_task({**small, "dedup": {"urls": "exact"}})) == []
