@@ -32,6 +32,9 @@ KEEPS = ("schedule.fired", "notices.put")
 LEADS = ("keeper.arm", "keeper.drop", "keeper.replay", "keeper.refill", "keeper.complete")
 """The same inside the duties of a leader, between what it read and what it writes."""
 
+MOVES = ("move.begun", "move.piece", "move.settled", "move.closed", "move.finished")
+"""The same between the steps of moving a data folder to a cluster."""
+
 _on_reach: Callable[[str], None] | None = None
 
 

@@ -71,6 +71,7 @@ class SeenLedger:
             self._tell()
             if self._runs.get(run_id) is run:
                 del self._runs[run_id]
+                self._sieve.forget(run_id)
 
     def _tell(self) -> None:
         """What was counted since the last time, for monitoring."""
@@ -90,6 +91,8 @@ class SeenLedger:
 
     async def settle(self, settlements: Sequence[Settlement]) -> SettleReport:
         """Settle what is not known, and let the layers know what was committed."""
+        if not self._runs:
+            return await self._ledger.settle(settlements)
         epoch = await self._current_epoch()
         by_run: dict[int, list[Settlement]] = {}
         for settlement in settlements:

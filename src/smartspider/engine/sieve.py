@@ -92,6 +92,13 @@ class Sieve:
             await self._note(key, fingerprints)
         await self._estimate(key.id, run.task_id, fingerprints)
 
+    def forget(self, run_id: int) -> None:
+        """Nobody asks about a run any more; what is kept here to ask faster is let go."""
+        for key in [key for key in self._refresh_at if key.id == run_id]:
+            del self._refresh_at[key]
+            if self._layers.front is not None:
+                self._layers.front.forget(key)
+
     async def _exact_known(self, key: SeenKey, fingerprints: list[bytes]) -> set[bytes]:
         layers, counts = self._layers, self.counts["front"]
         if layers.exact is None:

@@ -102,6 +102,9 @@ class Front(Protocol):
     async def refresh(self, key: SeenKey) -> None:
         """Learn a little of what others noted."""
 
+    def forget(self, key: SeenKey) -> None:
+        """Nobody asks here any more: what was learned is let go."""
+
 
 class Estimates(Protocol):
     """About how many distinct requests there are, within some two per cent; never exact, never large."""
@@ -116,7 +119,7 @@ class Estimates(Protocol):
 class Layers(msgspec.Struct, frozen=True):
     """What stands between workers and the store; all of it may be missing."""
 
-    exact: Seen | None = None
+    exact: ExactSeen | None = None
     front: Front | None = None
     """Before the exact one."""
     lossy: Seen | None = None

@@ -14,6 +14,7 @@ from smartspider.interfaces.frontier import Frontier
 from smartspider.interfaces.log_store import LogStore
 from smartspider.interfaces.notice_store import NoticeStore
 from smartspider.interfaces.replay import Replay
+from smartspider.interfaces.seen import Seen
 from smartspider.interfaces.store import Store
 from smartspider.interfaces.user_store import UserStore
 from smartspider.interfaces.worker_registry import WorkerRegistry
@@ -24,7 +25,7 @@ from smartspider.keeper.health import CheckHealth
 from smartspider.keeper.runs import Complete, Reclaim, ReplayOpen
 from smartspider.keeper.scheduling import FireSchedules, FollowTasks, RetryFirings
 from smartspider.keeper.telling import DeliverNotices, WriteNotices
-from smartspider.keeper.tidying import ForgetRuns, SweepOld, TrimEvents, TrimLogs
+from smartspider.keeper.tidying import ForgetRuns, FreeKnown, SweepOld, TrimEvents, TrimLogs
 from smartspider.services.post import Post
 from smartspider.services.retention import Retention, RunSweep
 from smartspider.services.timetable import Timetable
@@ -52,6 +53,10 @@ class Estate(msgspec.Struct, frozen=True):
     store_now: Callable[[], float]
     apart: Apart | None = None
     """A frontier that is not in the store."""
+    layers: tuple[Seen, ...] = ()
+    """What is called known before the store is asked."""
+    epoch: Callable[[], Awaitable[str]] | None = None
+    """Which one the store is in; where there is only one, none."""
 
 
 def duties_of(estate: Estate) -> list[Duty]:
@@ -69,6 +74,7 @@ def duties_of(estate: Estate) -> list[Duty]:
         TrimEvents(one.events, one.store, one.kept),
         ForgetRuns(RunSweep(one.store, one.clock, one.kept, one.forget_run), one.clock),
         SweepOld(one.users, one.answers, one.notices, one.clock, one.kept),
+        FreeKnown(one.layers, one.store, one.epoch),
         CheckHealth(one.path, one.workers, one.clock, one.store_now),
     ]
 

@@ -14,7 +14,10 @@ class Duty(Protocol):
     """
 
     name: str
-    every_s: float
+
+    @property
+    def every_s(self) -> float:
+        """How long to wait before it is done again."""
 
     async def do(self, term: Term) -> None:
         """Do it once; `term` is that of the leader."""

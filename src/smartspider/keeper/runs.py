@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 
+from smartspider.core.errors import FrontierUnavailable
 from smartspider.core.failpoints import reach
 from smartspider.interfaces.frontier import Frontier
 from smartspider.interfaces.leadership import Term
@@ -24,8 +26,9 @@ class Reclaim:
         self.every_s = every_s
 
     async def do(self, term: Term) -> None:  # noqa: ARG002 - done twice, it does nothing
-        """All of it."""
-        await self._frontier.reclaim()
+        """All of it; a frontier that is away has somebody who tells of it."""
+        with contextlib.suppress(FrontierUnavailable):
+            await self._frontier.reclaim()
 
 
 class Complete:

@@ -27,13 +27,19 @@ class WriteNotices:
         self._notices = notices
         self._events = events
         self._store = store
+        self._looked_at = (0, -1)
+        """The term, and its last event that all notices were written of."""
 
     async def do(self, term: Term) -> None:
-        """All new events."""
+        """All new events; mostly there are none, and nothing else is asked for."""
+        last = term.epoch, await self._events.last_id()
+        if last == self._looked_at:
+            return
         while await look(  # noqa: ASYNC110 - others have a turn in between
             self._notices, self._events, self._store, epoch=term.epoch
         ):
             await asyncio.sleep(0)
+        self._looked_at = last
 
 
 class DeliverNotices:

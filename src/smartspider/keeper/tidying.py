@@ -1,18 +1,23 @@
-"""Duties about what need not be kept: logs, events, runs, and what signs people in."""
+"""Duties about what need not be kept: logs, events, runs, known URLs, and what signs people in."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 
+from smartspider.core.errors import NotFound
+from smartspider.core.runs import UNFINISHED
 from smartspider.interfaces.answer_store import AnswerStore
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.event_feed import EventFeed
 from smartspider.interfaces.leadership import Term
 from smartspider.interfaces.log_store import LogStore
 from smartspider.interfaces.notice_store import NoticeStore
+from smartspider.interfaces.seen import Seen
 from smartspider.interfaces.store import Store
 from smartspider.interfaces.user_store import UserStore
 from smartspider.services.retention import Retention, RunSweep
+from smartspider.services.seen import drop_finished
 
 MINUTE_S = 60.0
 
@@ -70,6 +75,33 @@ class ForgetRuns:
         """One page of runs; after the last one, none for an hour."""
         if self._clock.monotonic() >= self._next_at and not await self._sweep.step():
             self._next_at = self._clock.monotonic() + self.walk_every_s
+
+
+class FreeKnown:
+    """Frees what is known of the URLs of runs that are over, and of a store that is gone."""
+
+    name, every_s = "known", MINUTE_S
+
+    def __init__(
+        self, layers: Sequence[Seen], store: Store, epoch: Callable[[], Awaitable[str]] | None
+    ) -> None:
+        self._layers = layers
+        self._store = store
+        self._epoch = epoch
+
+    async def do(self, term: Term) -> None:  # noqa: ARG002 - done twice, it does nothing
+        """Ask about each run that a layer knows of; those that may go on are left alone."""
+        known = {key.id for layer in self._layers for key in await layer.keys() if key.kind == "run"}
+        if known:
+            epoch = "" if self._epoch is None else await self._epoch()
+            live = {run_id for run_id in known if await self._may_go_on(run_id)}
+            await drop_finished(self._layers, live, epoch)
+
+    async def _may_go_on(self, run_id: int) -> bool:
+        try:
+            return (await self._store.get_run(run_id)).state in UNFINISHED
+        except NotFound:
+            return False
 
 
 class SweepOld:

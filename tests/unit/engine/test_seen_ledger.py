@@ -108,6 +108,9 @@ class Told:
     async def refresh(self, key: SeenKey) -> None:
         self.refreshed += 1
 
+    def forget(self, key: SeenKey) -> None:
+        self.known.clear()
+
 
 class Counting:
     """Estimates that count."""

@@ -39,7 +39,7 @@ class Row:
 
     def __init__(self) -> None:
         self.term: Term | None = None
-        self.epoch = 0
+        self.epoch = 6
 
     async def take(self, owner: str, term_s: float) -> Term | None:
         if self.term is not None and self.term.owner != owner:

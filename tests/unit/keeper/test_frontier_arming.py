@@ -10,7 +10,7 @@ import pytest
 from tests.unit.backends.redis.grounds import url, urls
 from tests.unit.keeper.leading import House, Leader
 
-from smartspider.core.errors import NotArmed, TermOver
+from smartspider.core.errors import FrontierUnavailable, NotArmed, TermOver
 from smartspider.keeper.frontier.rebuilding import rebuild
 from smartspider.keeper.frontier.watch import LAPSE_S
 from smartspider.testing.servers import RedisServer
@@ -47,6 +47,28 @@ async def test_a_shard_is_armed_when_no_other_process_can_serve_and_has_all_it_n
     await leader.pass_time(0.5)
     assert len(await house.take(run_id)) == 3
     assert house.rows.asked["hosts"] >= 2  # once more just before it serves
+
+
+async def test_the_first_leader_there_ever_was_waits_for_nobody(house: House) -> None:
+    run_id = house.rows.add_run(urls(3))
+    house.row.epoch = 0
+    leader = Leader(house, "one")
+    await leader.lead()
+    await leader.tend()
+    assert len(await house.take(run_id)) == 3
+
+
+async def test_a_shard_is_renewed_seldom_and_looked_at_often(house: House, leader: Leader) -> None:
+    (duty,) = leader.arming
+    assert duty.every_s == 1.0
+    await house.raw("FLUSHALL", "SYNC")
+    house.rows.frozen_at = "hosts"
+    loading = asyncio.create_task(leader.arm())
+    await house.rows.reached.wait()
+    assert duty.every_s < 0.5
+    house.rows.thawed.set()
+    await loading
+    assert duty.every_s == 1.0
 
 
 async def test_nothing_is_handed_out_once_nobody_leads(house: House, leader: Leader) -> None:
@@ -186,6 +208,26 @@ async def test_a_shard_that_is_away_keeps_no_duty_from_its_work(tmp_path: Path) 
         await leader.pass_time(LAPSE_S + 1)
         assert len(await house.take(run_id)) == 3
         await house.close()
+
+
+async def test_who_may_have_given_up_offering_is_not_relied_on(
+    house: House, leader: Leader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the line was cut: the same process goes on at once, and open rows are offered again."""
+    run_id = house.rows.add_run(urls(2))
+    await leader.tend()
+
+    async def cut(*_: object) -> None:
+        raise FrontierUnavailable("the line is cut")
+
+    with monkeypatch.context() as line:
+        line.setattr(house.index, "arm", cut)
+        await leader.arm()
+    assert leader.watch.armed == {}
+    house.rows.add(run_id, url("meanwhile"))
+    await leader.arm()
+    await leader.filling.do(leader.term)
+    assert len(await house.take(run_id)) == 3
 
 
 async def test_rebuilding_is_done_by_the_keeper_that_leads(house: House, leader: Leader) -> None:

@@ -134,6 +134,18 @@ async def test_without_targets_nothing_is_written_event_by_event(desk: Desk) -> 
     assert await desk.ground.notices.looked_at() == 0
 
 
+async def test_a_leader_that_has_seen_all_events_hears_of_the_next(desk: Desk) -> None:
+    await desk.task()
+    await desk.ground.notices.add_target("webhook", "http://h/", EVERYTHING, task_id=None, actor="ann")
+    duty = WriteNotices(desk.ground.notices, SqlEventFeed(desk.ground.database), desk.ground.store)
+    for number in range(3):
+        await run_of(desk)
+        await duty.do(await term_of(desk))
+        assert len(await desk.ground.notices.find()) == number + 1
+        await duty.do(await term_of(desk))
+        assert len(await desk.ground.notices.find()) == number + 1
+
+
 async def test_an_old_leader_tells_nothing(desk: Desk) -> None:
     await desk.task()
     await desk.ground.notices.add_target("webhook", "http://h/", EVERYTHING, task_id=None, actor="ann")

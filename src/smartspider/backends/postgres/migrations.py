@@ -34,8 +34,9 @@ def prepare(url: str, migrations: Mapping[int, Migration] | None = None, version
     """
     address = Address(url)
     with translated(address), _connected(url) as connection:
-        _refuse_server(connection, address)
-        if _format(connection, address) == version:
+        refuse_server(connection, address)
+        _refuse_half_moved(connection, address)
+        if found_format(connection, address) == version:
             return
         try:
             with connection.transaction():
@@ -54,7 +55,8 @@ def _connected(url: str) -> psycopg.Connection[Row]:
     )
 
 
-def _refuse_server(connection: psycopg.Connection[Row], address: Address) -> None:
+def refuse_server(connection: psycopg.Connection[Row], address: Address) -> None:
+    """A server that is too old, or a database that cannot hold all texts, will not do."""
     release = connection.info.server_version // 10_000
     if release < OLDEST_SERVER:
         raise StoreUnavailable(
@@ -70,7 +72,19 @@ def _refuse_server(connection: psycopg.Connection[Row], address: Address) -> Non
         )
 
 
-def _format(connection: psycopg.Connection[Row], address: Address) -> int:
+def _refuse_half_moved(connection: psycopg.Connection[Row], address: Address) -> None:
+    """Runs that are here with a part of their rows would seem to be over."""
+    found = connection.execute("SELECT to_regclass('smartspider.moving') IS NOT NULL").fetchone()
+    if found is not None and found[0]:
+        unfinished = connection.execute("SELECT 1 FROM moving WHERE finished_at IS NULL").fetchone()
+        if unfinished is not None:
+            raise StoreUnavailable(
+                f"the store at {address.place} is being filled by `smartspider move`, or was when that ended",
+                hint="run the same move again until it is through",
+            )
+
+
+def found_format(connection: psycopg.Connection[Row], address: Address) -> int:
     """The version of the tables that are there; 0: there are none."""
     names = {
         name
@@ -96,7 +110,7 @@ def _format(connection: psycopg.Connection[Row], address: Address) -> int:
 def _bring_to(
     connection: psycopg.Connection[Row], address: Address, migrations: Mapping[int, Migration], version: int
 ) -> None:
-    found = _format(connection, address)  # once more: another program may have been at it meanwhile
+    found = found_format(connection, address)  # once more: another program may have been at it meanwhile
     if found > version:
         raise StoreUnavailable(
             f"the store at {address.place} was written by a newer SmartSpider (format {found}, this one knows"

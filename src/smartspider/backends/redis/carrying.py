@@ -14,7 +14,7 @@ from smartspider.interfaces.clock import Clock
 
 PATIENCE_S = 60.0
 """As long as a lease lasts: whoever is not reached by then hears of it from the keeper."""
-SHARED_PATIENCE_S = 3.0
+SHARED_PATIENCE_S = 1.0
 """The same where there are several shards: while one is waited for, the others stand still."""
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 0.5

@@ -16,7 +16,7 @@ from smartspider.interfaces.clock import Clock
 
 ROUNDS = 3
 """Times that shards which gave all they were asked for are asked for the rest."""
-SLACK_MAX_S = 0.25
+SLACK_MAX_S = 2.0
 AHEAD_MAX_S = 1.0
 FADES = 0.8
 

@@ -13,7 +13,7 @@ import apsw
 
 from smartspider.backends.sql.connection import Connection
 from smartspider.backends.sql.known_hosts import KnownHosts
-from smartspider.backends.sqlite import times
+from smartspider.backends.sqlite import moved, times
 from smartspider.backends.sqlite.moves import SqliteMoves
 from smartspider.core.errors import StoreUnavailable
 from smartspider.interfaces.clock import Clock
@@ -53,6 +53,7 @@ class Database:
         self._checkpointer: threading.Thread | None = None
         with translated(folder):
             self._connection.set_wal_hook(self._on_commit)
+            self._moved = moved.read_mark(self._connection)
 
     def now(self) -> float:
         """Store time, the same for all processes: it never goes back, and follows the wall clock forward."""
@@ -64,6 +65,8 @@ class Database:
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one write transaction; the loop goes on while another process writes."""
+        if self._moved is not None:
+            raise moved.refused(self._moved, self.folder)
         with translated(self.folder):
             await self._begin()
             return self._finish(self._timed(work))

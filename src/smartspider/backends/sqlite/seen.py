@@ -20,7 +20,7 @@ from typing import TypeVar
 
 from smartspider.core.bloom import FIRST_CAPACITY, Bits, GrowingBloom, capacity_of, size_of
 from smartspider.core.errors import StoreUnavailable
-from smartspider.interfaces.seen import Added, SeenKey, SeenSize, seen_key
+from smartspider.interfaces.seen import Added, SeenKey, SeenRows, SeenSize, seen_key
 
 FOLDER = "known-urls"
 BUDGET = 256_000_000
@@ -34,10 +34,22 @@ T = TypeVar("T")
 
 
 class FolderBloom:
-    """A lossy layer, see `interfaces/seen.py`; days are not kept. Whoever opens it closes it."""
+    """A lossy layer, see `interfaces/seen.py`; days are not kept. Whoever opens it closes it.
 
-    def __init__(self, folder: Path, *, max_bytes: int = BUDGET, capacity: int = FIRST_CAPACITY) -> None:
+    With `rows` it forgets a run, when it is first asked about it, of which it knows more than has rows.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        max_bytes: int = BUDGET,
+        capacity: int = FIRST_CAPACITY,
+        rows: SeenRows | None = None,
+    ) -> None:
         self._folder = folder / FOLDER
+        self._rows = rows
+        self._compared: set[SeenKey] = set()
         self._max_bytes = max_bytes
         self._capacity = capacity
         self._opened: dict[SeenKey, MappedBloom] = {}
@@ -46,6 +58,7 @@ class FolderBloom:
     async def known(self, key: SeenKey, fingerprints: Sequence[bytes], *, since_day: int = 0) -> set[bytes]:
         """Those that were added, and a few others; whenever that was."""
         del since_day
+        await self._compare(key)
 
         def ask() -> set[bytes]:
             mapped = self._mapped(key, creates=False)
@@ -56,6 +69,7 @@ class FolderBloom:
     async def add(self, key: SeenKey, fingerprints: Sequence[bytes], *, day: int = 0) -> Added:
         """Their rows are committed: from now on they are known."""
         del day
+        await self._compare(key)
 
         def tell() -> Added:
             if not fingerprints:
@@ -77,6 +91,15 @@ class FolderBloom:
 
         await self._aside(drop)
 
+    async def count(self, key: SeenKey) -> int:
+        """How many were added under a key; those it took for known are not among them."""
+
+        def look() -> int:
+            mapped = self._mapped(key, creates=False)
+            return 0 if mapped is None else mapped.count
+
+        return await self._aside(look)
+
     async def keys(self) -> list[SeenKey]:
         """All there are."""
         names = [path.parent.name for path in self._folder.glob(f"*/{HEAD}")]
@@ -95,6 +118,15 @@ class FolderBloom:
         for mapped in self._opened.values():
             mapped.close()
         self._opened.clear()
+
+    async def _compare(self, key: SeenKey) -> None:
+        """The database may be another one than it was, or an older copy of it."""
+        if self._rows is None or key in self._compared or key.kind != "run":
+            return
+        count = await self.count(key)  # before the rows, of which there may be more in a moment
+        if count > (await self._rows.totals([key.id])).get(key.id, 0):
+            pass
+        self._compared.add(key)
 
     async def _aside(self, work: Callable[[], T]) -> T:
         """Do it beside the event loop, one at a time."""
@@ -170,6 +202,12 @@ class MappedBloom:
             self._seen = (len(self._bits), self._bloom.newest)
             self._write(self._first, *self._seen)
             return counts
+
+    @property
+    def count(self) -> int:
+        """How many were added by anybody."""
+        filters, newest = _LAYOUT.unpack_from(self._head)[3:]
+        return int(newest) + sum(capacity_of(number, self._first) for number in range(filters - 1))
 
     @property
     def is_dropped(self) -> bool:

@@ -15,6 +15,8 @@ from smartspider.keeper.frontier.filling import Offering
 from smartspider.keeper.frontier.hosts import tell_hosts
 from smartspider.keeper.frontier.watch import MARGIN_S, Watch
 
+RENEW_S = 1.0
+LOOK_S = 0.25
 LOADING_S = 3.0
 """How long open rows are offered before a shard is armed; what is left is offered while it serves."""
 
@@ -27,8 +29,6 @@ class ArmShard:
     A process that was armed by this leader, or by the one before and still serves, goes on. Any other gets
     all hosts, runs and heads first, and is armed when the arming of its predecessor must have lapsed.
     """
-
-    every_s = 0.5
 
     def __init__(self, watch: Watch, controls: Controls, offering: Offering, shard: int) -> None:
         self.name = f"arming of shard {shard}"
@@ -47,6 +47,11 @@ class ArmShard:
         self._loaded = ""
         """Process that has all it needs to be armed."""
         self._is_away = False
+
+    @property
+    def every_s(self) -> float:
+        """Often while it does not serve: somebody waits for that."""
+        return RENEW_S if self._process else LOOK_S
 
     async def do(self, term: Term) -> None:
         """Renew, or begin anew."""
@@ -133,6 +138,8 @@ class ArmShard:
 
     def _free_at(self, process: str) -> float:
         """When no other process can serve this shard any more."""
+        if self._renewed_at is None and self._epoch == 1:  # nobody ever led before
+            return self._watch.took_at
         if self._renewed_at is None:
             return self._watch.took_at + self._watch.lapse_s + MARGIN_S
         if process == self._last_process:

@@ -42,6 +42,9 @@ class CountLoads:
 
     async def do(self, term: Term) -> None:
         """All that is held; queues only as often as that is worth it."""
+        self._watch.attend(term)
+        if not self._watch.controls:
+            return
         began_at = self._clock.monotonic()
         if began_at < self._queues_at:
             await self.count(term, with_queues=False)

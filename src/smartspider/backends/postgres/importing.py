@@ -1,0 +1,204 @@
+"""A database that is filled from another store, in pieces; until it is full, nobody else can use it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+import psycopg
+from psycopg import sql
+
+from smartspider.backends.postgres import migrations
+from smartspider.backends.postgres.address import Address, translated
+from smartspider.backends.sql import statements
+from smartspider.backends.sql.connection import Row
+from smartspider.core.errors import StoreUnavailable
+
+SQL = statements.load("importing.sql", __package__)
+
+CONNECT_S = 5
+OPTIONS = (
+    "-c lock_timeout=60s -c client_min_messages=warning -c search_path=smartspider -c jit=off"
+    " -c synchronous_commit=off"
+)
+"""Pieces need not be on the disk one by one: what is lost with the server is lost with its progress."""
+
+Key = tuple[Any, ...]
+
+
+class Begun(msgspec.Struct, frozen=True):
+    """The move that fills a database."""
+
+    id: str
+    shift_s: float
+    """How far its clock is ahead of the other store's."""
+    is_finished: bool
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How much of a table is there, and up to which key."""
+
+    rows: int = 0
+    last: Key | None = None
+
+
+class ImportingDatabase:
+    """A connection to the database that is filled. Servers that will not do are refused."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._address = Address(url)
+        self.place = self._address.place
+        self._tables: set[str] = set()
+        self.version = 0
+        """Of its tables; 0: there are none."""
+        with translated(self._address):
+            self._connection: psycopg.Connection[Row] = psycopg.connect(
+                url,
+                autocommit=True,
+                options=OPTIONS,
+                connect_timeout=CONNECT_S,
+                application_name="smartspider move",
+            )
+        try:
+            with translated(self._address):
+                migrations.refuse_server(self._connection, self._address)
+            self._look()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def refuse_version(self) -> None:
+        """Tables of another version cannot be filled."""
+        if self.version not in (0, migrations.VERSION):
+            raise StoreUnavailable(
+                f"the store at {self.place} has format {self.version}, this SmartSpider writes"
+                f" {migrations.VERSION}",
+                hint="use an empty database",
+            )
+
+    def begun(self) -> Begun | None:
+        """Which move fills it, or filled it."""
+        if "moving" not in self._tables:
+            return None
+        found = self._ask(SQL.moving)
+        return Begun(*found[0]) if found else None
+
+    def held(self, names: Sequence[str]) -> list[str]:
+        """Those of the tables that have rows."""
+        there = [name for name in names if name in self._tables]
+        return [name for name in there if self._ask(_of("SELECT EXISTS (SELECT 1 FROM {})", name))[0][0]]
+
+    def lead(self) -> int:
+        """The last term of a keeper; 0: there never was one."""
+        return int(self._ask("SELECT max(epoch) FROM leader")[0][0]) if "leader" in self._tables else 0
+
+    def now(self) -> float:
+        """Store time."""
+        return float(self._ask(SQL.now)[0][0])
+
+    def is_mine(self) -> bool:
+        """Whether no other program fills it at the same time."""
+        is_mine = bool(self._ask(SQL.lock)[0][0])
+        self._look()  # another may have been at it until now
+        return is_mine
+
+    def _look(self) -> None:
+        with translated(self._address):
+            self._tables = {name for (name,) in self._connection.execute(SQL.tables)}
+            self.version = migrations.found_format(self._connection, self._address)
+
+    def others(self) -> int:
+        """How many connections other programs have."""
+        return int(self._ask(SQL.others)[0][0])
+
+    def begin(self, move_id: str, shift_s: float) -> Begun:
+        """Make the tables if there are none, and close them to everybody else."""
+        if self.version == 0:
+            migrations.prepare(self._url)
+        with translated(self._address), self._connection.transaction():
+            self._connection.execute("SET LOCAL synchronous_commit = on")
+            self._connection.execute(SQL.make.encode())
+            self._connection.execute(SQL.begin.encode(), (move_id, shift_s))
+        self._look()
+        return Begun(move_id, shift_s, is_finished=False)
+
+    def give_up(self) -> None:
+        """Open it again, as empty as it was."""
+        with translated(self._address):
+            self._connection.execute("DROP TABLE moving, moving_progress")
+
+    def progress(self, table: str) -> Progress:
+        """How far a table is."""
+        found = self._ask(SQL.progress, (table,))
+        if not found:
+            return Progress()
+        last, rows = found[0]
+        return Progress(rows, msgspec.msgpack.decode(last, type=Key))
+
+    def put(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], last: Key) -> bool:
+        """Add rows, together with how far that is; False when they have a text that cannot be kept."""
+        names = sql.SQL(", ").join(map(sql.Identifier, columns))
+        words = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), names)
+        advanced = (table, msgspec.msgpack.encode(last), len(rows))
+        with translated(self._address):
+            try:
+                with self._connection.transaction(), self._connection.cursor() as cursor:
+                    with cursor.copy(words) as copy:
+                        for row in rows:
+                            copy.write_row(row)
+                    cursor.execute(SQL.advance.encode(), advanced)
+            except (psycopg.DataError, UnicodeError):
+                return False
+        return True
+
+    def count(self, tables: Sequence[str]) -> dict[str, int]:
+        """Rows of tables."""
+        return {name: int(self._ask(_of("SELECT count(*) FROM {}", name))[0][0]) for name in tables}
+
+    def settle(
+        self, numbers: Mapping[str, int], audit: tuple[int, str], log_bytes: int, noticed: int | None
+    ) -> None:
+        """What a store knows beside its rows. May be told again."""
+        with translated(self._address), self._connection.transaction(), self._connection.cursor() as cursor:
+            cursor.execute(SQL.lanes.encode())
+            cursor.execute(SQL.audit_head.encode(), {"last": audit[0], "hash": audit[1]})
+            cursor.execute(SQL.log_size.encode(), (log_bytes, numbers.get("log", 0)))
+            if noticed is not None:
+                cursor.execute(SQL.noticed.encode(), (noticed,))
+            for name, number in numbers.items():
+                if number:
+                    cursor.execute(SQL.number.encode(), {"number": number, "table": f'"{name}"'})
+
+    def finish(self) -> None:
+        """Open it to everybody; it is on the server's disk when this returns."""
+        with translated(self._address):
+            with self._connection.transaction():
+                self._connection.execute("SET LOCAL synchronous_commit = on")
+                self._connection.execute("DROP TABLE IF EXISTS moving_progress")
+                self._connection.execute(SQL.finish.encode())
+            names = sql.SQL(", ").join(map(sql.Identifier, sorted(self._tables - {"moving_progress"})))
+            self._connection.execute(sql.SQL("ANALYZE {}").format(names))
+
+    def _ask(self, text: str | sql.Composed, values: Sequence[Any] = ()) -> list[Row]:
+        with translated(self._address):
+            words = text.encode() if isinstance(text, str) else text
+            return self._connection.execute(words, values or None).fetchall()
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _of(text: str, name: str) -> sql.Composed:
+    return sql.SQL(text).format(sql.Identifier(name))

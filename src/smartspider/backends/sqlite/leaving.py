@@ -1,0 +1,279 @@
+"""A data folder on its way to another store: nobody else has it open, and its tables are read one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+
+import apsw
+import msgspec
+
+from smartspider.backends.sql import statements
+from smartspider.backends.sql.audit import SqlAuditLog
+from smartspider.backends.sql.log_marks import marks_of
+from smartspider.backends.sqlite import times
+from smartspider.backends.sqlite.database import FILE, SqliteConnection, translated
+from smartspider.backends.sqlite.moved import Mark, read_mark, write_mark
+from smartspider.core.errors import NotAllowed
+from smartspider.core.logs import LogLine
+from smartspider.interfaces.audit_log import AuditCheck
+from smartspider.interfaces.clock import Clock
+
+if TYPE_CHECKING:
+    from smartspider.backends.sql.connection import Database
+
+T = TypeVar("T")
+
+SQL = statements.load("leaving.sql", __package__)
+
+Values = tuple[Any, ...]
+
+
+class Table(msgspec.Struct, frozen=True):
+    """Rows that move, in the order of a key."""
+
+    name: str
+    key: tuple[str, ...] = ("id",)
+    shifted: tuple[str, ...] = ()
+    """Moments somebody waits for: so far away by the other store's clock as by this one's."""
+    at_once: int = 5000
+    """Rows that are read together; fewer where they are large."""
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """Rows that follow each other, and the key of the last of them; None: there are none left."""
+
+    rows: list[Values]
+    last: Values | None
+
+
+TABLES = (
+    Table("host", shifted=("sent_until", "held_until", "slowed_at")),
+    Table("task"),
+    Table("task_version", ("task_id", "number"), at_once=500),
+    Table("url", shifted=("due_at",)),
+    Table("item", at_once=2000),
+    Table("item_key", ("scope", "key")),
+    Table("reject"),
+    Table("cleaning"),
+    Table("step_count", ("run_id", "step")),
+    Table("visited", ("task_id", "fingerprint"), at_once=500),
+    Table("attempt"),
+    Table("robots", ("origin",), at_once=200),
+    Table("visit", ("run_id", "host_id")),
+    Table("send", ("host_id", "at", "token")),
+    Table("audit"),
+    Table("event"),
+    Table("log"),
+    Table("user"),
+    Table("token"),
+    Table("refresh", ("hash",)),
+    Table("ticket", ("hash",)),
+    Table("answer", ("actor", "key"), at_once=500),
+    Table("metric", ("name", "labels")),
+    Table("notice_target"),
+    Table("notice", shifted=("due_at",)),
+    Table("firing", ("schedule_id", "fire_at")),
+    Table("schedule"),
+    Table("run", shifted=("resumed_at", "asked_at", "told_at"), at_once=500),
+)
+"""All that is moved row by row; what starts work comes last."""
+
+LEFT = ("worker", "lane", "queue", "later", "lease", "leader")
+"""The frontier is an index of the open rows, and who works or leads here will not there."""
+SINGLE = ("meta", "audit_head", "log_size")
+"""Of one row, told by `Standing`."""
+
+COUNTED = (
+    "task",
+    "run",
+    "host",
+    "attempt",
+    "event",
+    "log",
+    "user",
+    "token",
+    "schedule",
+    "notice_target",
+    "notice",
+)
+"""Tables whose rows are numbered by the store."""
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """What a store knows beside its rows."""
+
+    numbers: dict[str, int]
+    """The greatest number given so far, by table: none is given twice."""
+    audit_last: int
+    audit_hash: str
+    log_bytes: int
+    noticed: int | None
+    """Up to which event notices were made."""
+
+
+class LeavingFolder:
+    """A data folder, locked for everybody else until it is closed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        with translated(folder):
+            self._connection = apsw.Connection(str(folder / FILE))
+        try:
+            self._lock()
+            self.mark = read_mark(self._connection)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _lock(self) -> None:
+        """Every connection to a file with a write-ahead log holds a lock that this one does not share."""
+        with translated(self.folder):
+            try:
+                self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+                self._connection.execute("BEGIN EXCLUSIVE; COMMIT")
+            except (apsw.BusyError, apsw.LockedError) as error:
+                raise NotAllowed(
+                    f"the data folder {self.folder} is in use by another program",
+                    hint="stop the crawl, the server or whatever reads it, and run the same command again",
+                ) from error
+
+    def set_mark(self, mark: Mark | None) -> None:
+        """Say where the folder goes, for good."""
+        with translated(self.folder):
+            write_mark(self._connection, mark)
+        self.mark = mark
+
+    def now(self, clock: Clock) -> float:
+        """Store time."""
+        with translated(self.folder), self._connection:
+            shift = times.follow(SqliteConnection(self._connection), clock.now(), clock.monotonic())
+        return clock.monotonic() + shift
+
+    def counts(self) -> dict[str, int]:
+        """Rows of all tables that move."""
+        names = [table.name for table in TABLES]
+        return {name: self._one(f"SELECT count(*) FROM {name}") for name in names}  # noqa: S608 - names of our own tables
+
+    def open_rows(self) -> int:
+        """Requests that are still to be made, of runs that are not over."""
+        return int(self._one(SQL.open_rows))
+
+    def standing(self) -> Standing:
+        """What is known beside the rows."""
+        with translated(self.folder):
+            given = dict(self._connection.execute(SQL.numbers))
+            ((last, head),) = self._connection.execute(SQL.audit_head)
+        numbers = {
+            name: max(given.get(name, 0), self._one(f"SELECT coalesce(max(id), 0) FROM {name}"))  # noqa: S608 - ours
+            for name in (*COUNTED, "worker")
+        }
+        return Standing(
+            numbers=numbers,
+            audit_last=last,
+            audit_hash=head,
+            log_bytes=self._one(SQL.log_bytes),
+            noticed=self._one(SQL.noticed),
+        )
+
+    async def audit_check(self) -> AuditCheck:
+        """Whether the audit is what was written."""
+        return await SqlAuditLog(cast("Database", self)).verify()
+
+    async def read(self, work: Callable[[SqliteConnection], T]) -> T:
+        """Run `work`; nobody changes anything meanwhile."""
+        with translated(self.folder):
+            return work(SqliteConnection(self._connection))
+
+    def columns(self, table: Table) -> list[str]:
+        """The columns that `rows` gives, as the other store has them."""
+        return [*self._kinds(table), *EXTRA.get(table.name, ())]
+
+    def batch(
+        self, table: Table, after: Values | None, *, shift_s: float = 0.0, is_careful: bool = False
+    ) -> Batch:
+        """The next rows after a key. Careful: texts are made such that any store keeps them."""
+        kinds = self._kinds(table)
+        chosen = [_expression(table, name, kind, is_careful=is_careful) for name, kind in kinds.items()]
+        chosen += ["(SELECT due_at + :shift FROM later WHERE url_id = url.id)"] if table.name == "url" else []
+        keys = ", ".join(table.key)
+        marks = ", ".join(f":k{place}" for place in range(len(table.key)))
+        later = f"WHERE ({keys}) > ({marks})" if after is not None else ""
+        wanted = ", ".join([*chosen, *table.key])
+        sql = f"SELECT {wanted} FROM {table.name} {later} ORDER BY {keys} LIMIT :limit"  # noqa: S608 - ours
+        values = {f"k{place}": value for place, value in enumerate(after or ())}
+        values |= {"limit": table.at_once, "shift": shift_s}
+        with translated(self.folder):
+            found = self._connection.execute(sql, values).fetchall()
+        width = len(chosen)
+        rows = [row[:width] for row in found]
+        if is_careful:
+            texts = {at for at, kind in enumerate(kinds.values()) if kind == "TEXT"}
+            rows = [_careful(row, texts) for row in rows]
+        if table.name == "log":
+            names = list(kinds)
+            rows = [(*row, _words(dict(zip(names, row, strict=True)))) for row in rows]
+        return Batch(rows, found[-1][width:] if found else None)
+
+    def _kinds(self, table: Table) -> dict[str, str]:
+        with translated(self.folder):
+            return {
+                name: kind
+                for _, name, kind, *_ in self._connection.execute(f"PRAGMA table_info({table.name})")
+            }
+
+    def _one(self, sql: str) -> Any:
+        with translated(self.folder):
+            return self._connection.execute(sql).get
+
+    def close(self) -> None:
+        """Let others in again."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+EXTRA = {"url": ("due_at",), "log": ("words",)}
+"""Columns that only the other store has."""
+
+
+def _expression(table: Table, name: str, kind: str, *, is_careful: bool) -> str:
+    """A column as one kind of value, whatever was put into it."""
+    if name in table.shifted:
+        return f"CASE WHEN {name} > 0 THEN {name} + :shift ELSE {name} END"
+    if kind == "TEXT":
+        return f"CAST({name} AS {'BLOB' if is_careful else 'TEXT'})"
+    return f"CAST({name} AS BLOB)" if kind == "BLOB" else name
+
+
+def _careful(row: Values, texts: set[int]) -> Values:
+    return tuple(_clean(value) if at in texts else value for at, value in enumerate(row))
+
+
+def _clean(value: bytes | None) -> str | None:
+    return None if value is None else value.decode("utf-8", "replace").replace("\0", "\ufffd")
+
+
+def _words(line: dict[str, Any]) -> list[str]:
+    """By what a log line is found."""
+    kept = LogLine(
+        at=line["at"],
+        level=line["level"],
+        event=line["event"],
+        text=line["text"],
+        worker=line["worker"],
+        task_id=line["task_id"],
+        run_id=line["run_id"],
+        host=line["host"],
+        url=line["url"],
+        error=line["error"],
+    )
+    return marks_of(kept).split(" ")

@@ -1,0 +1,79 @@
+"""`chaos`: break a throw-away cluster in every way there is, and count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.option("--only", "names", multiple=True, metavar="NAME", help="Only this fault; may be repeated.")
+@click.option("--list", "lists", is_flag=True, help="List the faults and what is expected of each.")
+@click.option("--short", "is_short", is_flag=True, help="Only the few that take little time.")
+@click.option(
+    "--workers", type=click.IntRange(1, 64), default=None, help="Workers, instead of each fault's own."
+)
+@click.option("--pages", type=click.IntRange(50), default=None, help="Pages, instead of each fault's own.")
+@click.option(
+    "--keep",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=None,
+    metavar="DIR",
+    help="Keep the logs of all faults here.  [default: only of those that fail, in a temporary folder]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
+def chaos(
+    names: tuple[str, ...],
+    workers: int | None,
+    pages: int | None,
+    keep: Path | None,
+    *,
+    lists: bool,
+    is_short: bool,
+    as_json: bool,
+) -> int:
+    """Run faults on a throw-away cluster; exit code 0 when nothing was lost, doubled or hurried.
+
+    Every fault has its own PostgreSQL, Redis, keeper, workers and site on this machine, on free ports. Needs
+    redis-server 7, redis-sentinel and PostgreSQL 15 or newer; faketime for the faults with wrong clocks.
+    """
+    from smartspider.cli.exit_codes import code_of_findings
+    from smartspider.cli.output import print_json, say, tell
+    from smartspider.testing.chaos.faults import FAULTS
+    from smartspider.testing.chaos.outcome import Outcome, table_of
+    from smartspider.testing.chaos.running import Size, chosen, run_faults
+
+    unknown = set(names) - {fault.name for fault in FAULTS}
+    if unknown:
+        raise click.BadParameter(
+            f"no fault is called {min(unknown)!r}; --list shows them", param_hint="--only"
+        )
+    faults = chosen(FAULTS, names, is_short=is_short)
+    if lists:
+        listed = [{"name": one.name, "fault": one.row, "expected": one.expected} for one in faults]
+        if as_json:
+            print_json(listed)
+        else:
+            width = max(len(one["name"]) for one in listed)
+            for one in listed:
+                tell(f"{one['name']:<{width}}  {one['fault']}: {one['expected']}")
+        return code_of_findings(all_well=True)
+
+    def on_outcome(outcome: Outcome) -> None:
+        notes = f" ({'; '.join(outcome.notes)})" if outcome.notes else ""
+        say(f"{outcome.verdict:<7}  {outcome.fault}: {outcome.row}, {outcome.seconds:.0f} s{notes}")
+
+    outcomes = run_faults(faults, Size(pages, workers), keep, on_outcome)
+    if as_json:
+        print_json([{**_plain(outcome), "verdict": outcome.verdict} for outcome in outcomes])
+    else:
+        tell(table_of(outcomes))
+    return code_of_findings(all_well=not any(outcome.problems for outcome in outcomes))
+
+
+def _plain(value: object) -> dict[str, object]:
+    import msgspec
+
+    plain: dict[str, object] = msgspec.to_builtins(value)
+    return plain

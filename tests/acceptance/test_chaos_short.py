@@ -1,0 +1,28 @@
+"""The short form of `smartspider chaos`: a real cluster, broken in the ways that are quick to try."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.acceptance.conftest import Figures
+
+from smartspider.testing.chaos.fault import Fault
+from smartspider.testing.chaos.faults import FAULTS
+from smartspider.testing.chaos.running import Size, chosen, run_fault
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.alone, pytest.mark.timeout(180)]
+
+
+@pytest.fixture(scope="session")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder for all faults: they share the initialised PostgreSQL."""
+    return tmp_path_factory.mktemp("chaos")
+
+
+@pytest.mark.parametrize("fault", chosen(FAULTS, (), is_short=True), ids=lambda fault: fault.name)
+def test_nothing_is_lost_doubled_or_hurried(fault: Fault, root: Path, figures: Figures) -> None:
+    outcome = run_fault(fault, root, Size())
+    figures("  ".join(outcome.cells) + f"  {'; '.join(outcome.notes)}")
+    assert outcome.problems == []
+    assert outcome.skipped == ""
