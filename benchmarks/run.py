@@ -86,6 +86,55 @@ tasks and a million of the others.
 {lists}
 
 `python benchmarks/lists.py`.
+
+## The cluster
+
+Real processes on a Redis and a PostgreSQL of their own, all on this one machine; load average {load} when
+they began.
+
+### What workers add
+
+A site with 100 ms latency on 16 hosts, no delay, small pages, 4 requests at a time in each worker; between
+the first fifth and the last of a crawl, medians of one worker and eight in turns.
+
+{scale}
+
+`python benchmarks/cluster.py --only scale`.
+
+### With nothing to do
+
+{idle}
+
+`python benchmarks/cluster.py --only idle`.
+
+### Gates and shares
+
+{gates}
+
+Measured at the site: `python benchmarks/gates.py`.
+
+### Whether a run is complete
+
+{completion}
+
+`python benchmarks/completion.py`.
+
+### What a URL costs Redis
+
+```
+{redis}
+```
+
+`python benchmarks/redis_frontier.py`: CPU µs of the server per URL, and bytes of a pending one.
+
+### What a page costs PostgreSQL
+
+```
+{postgres}
+```
+
+`python benchmarks/postgres_settle.py`: CPU µs a page with 35 links of which 2 are new, in groups of 64;
+without items and with 20.
 """
 
 
@@ -94,8 +143,8 @@ def output_of(script: str, *arguments: str) -> str:
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def said_by(script: str) -> str:
-    said = output_of(script).strip()
+def said_by(script: str, *arguments: str) -> str:
+    said = output_of(script, *arguments).strip()
     sys.stdout.write(said + "\n")
     return said
 
@@ -105,6 +154,19 @@ def table_of(script: str, *arguments: str) -> str:
         file = Path(folder) / "table.md"
         sys.stdout.write(output_of(script, *arguments, "--markdown", str(file)))
         return file.read_text(encoding="utf-8").strip()
+
+
+def cluster() -> dict[str, str]:
+    """The figures of the cluster, by their places in the text."""
+    return {
+        "load": f"{os.getloadavg()[0]:.1f}",
+        "scale": said_by("cluster.py", "--only", "scale"),
+        "idle": said_by("cluster.py", "--only", "idle"),
+        "gates": said_by("gates.py"),
+        "completion": said_by("completion.py"),
+        "redis": said_by("redis_frontier.py"),
+        "postgres": said_by("postgres_settle.py"),
+    }
 
 
 def machine() -> str:
@@ -135,6 +197,7 @@ def main() -> None:
         exports=exports,
         server=said_by("server.py"),
         lists=said_by("lists.py"),
+        **cluster(),
         **{name: f"```\n{said}\n```" for name, said in plain.items()},
     )
     REPORT.write_text(report, encoding="utf-8")

@@ -37,6 +37,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "profile": ("smartspider.cli.profile:profile", "Keep servers by name, for these commands."),
     "audit": ("smartspider.cli.audit:audit", "Read the audit, and check that nobody changed it."),
     "doctor": ("smartspider.cli.doctor:doctor", "Check the installation and show what takes space."),
+    "move": ("smartspider.cli.move:move", "Take a data folder with all that is in it to a cluster."),
     "chaos": ("smartspider.cli.chaos:chaos", "Break a throw-away cluster in every way, and count."),
     "fsck": ("smartspider.cli.fsck:fsck", "Check a data folder or a cluster, and repair it."),
 }

@@ -25,6 +25,7 @@ from smartspider.services.compiled import compile_plan
 from smartspider.services.crawl import WRITTEN, choose_run, summarise
 from smartspider.services.difference import rows_of
 from smartspider.services.outputs import Written, check_outputs, write_outputs
+from smartspider.taskfile.cautions import cautions
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.model import Task
 from smartspider.telemetry.logs import FOLDER as LOGS
@@ -69,6 +70,8 @@ def crawl_task(task: Task, order: Order) -> int:
     tune_process()
     if task.schedule is not None:
         say("note: crawling now; its `schedule` starts runs where a server (`smartspider up`) keeps the task")
+    for caution in cautions(task):
+        say(f"note: {caution.path}: {caution.message}")
     with open_folder(folder_of(order.data, plan.name), cli_actor()) as folder:
         return run_loop(_crawl(folder, plan, settings, order))
 

@@ -46,8 +46,9 @@ async def _found(data: Path | None, *, repair: bool, rebuild: bool) -> tuple[str
     settings = read_settings()
     is_cluster = settings.is_cluster and data is None
     path = place_of(None, settings) if is_cluster else find_folder(data)
-    async with open_premises(path, settings if is_cluster else Settings()) as premises:
+    settings = settings if is_cluster else Settings()
+    async with open_premises(path, settings) as premises:
         if rebuild:
             parts = await checking.rebuild(premises)
             say(f"the frontier was filled anew, {parts} of {parts} parts serve")
-        return CLUSTER if is_cluster else str(path), await checking.check(premises, repair=repair)
+        return CLUSTER if is_cluster else str(path), await checking.check(premises, settings, repair=repair)

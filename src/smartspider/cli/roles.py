@@ -71,11 +71,13 @@ def worker(concurrency: int, processes: int | None, data: Path | None, *, as_jso
     """
     from smartspider.engine.memory import tune_process
     from smartspider.wiring import faults
+    from smartspider.wiring.left_folder import refuse_left
     from smartspider.wiring.loop import run_loop
     from smartspider.wiring.worker_process import Place, work_on_all
 
     faults.arm_from_environment()
     place, number = _existing(data), os.getpid()
+    refuse_left(place)
     told: dict[str, object] = {"data": str(place), "pid": number, "concurrency": concurrency}
     many = "a worker" if processes is None else f"workers ({processes} processes)"
     text = f"{many} for {_called(place)}, {concurrency} requests in flight at most"
@@ -112,10 +114,12 @@ def keeper(data: Path | None, *, as_json: bool) -> None:
     """Run a keeper: schedules, notices, retention and what dead workers left, until Ctrl-C."""
     from smartspider.wiring import faults
     from smartspider.wiring.keeper_process import keep
+    from smartspider.wiring.left_folder import refuse_left
     from smartspider.wiring.loop import run_loop
 
     faults.arm_from_environment()
     place = _existing(data)
+    refuse_left(place)
     _tell({"data": str(place), "pid": os.getpid()}, f"a keeper for {_called(place)}", as_json=as_json)
     run_loop(keep(place, with_parent=False))
 

@@ -46,7 +46,7 @@ def validate(task: Path, settings: tuple[str, ...], *, as_json: bool) -> int:
     from smartspider.taskfile.load import load_task
 
     try:
-        missing = check_task(load_task(task, settings)).missing
+        checked = check_task(load_task(task, settings))
     except TaskInvalid as error:
         if not as_json:
             raise
@@ -59,12 +59,12 @@ def validate(task: Path, settings: tuple[str, ...], *, as_json: bool) -> int:
         )
         return Exit.USAGE
     if as_json:
-        warnings = [{"path": one.path, "message": one.message, "hint": one.hint} for one in missing]
+        warnings = [{"path": one.path, "message": one.message, "hint": one.hint} for one in checked.warnings]
         print_json({"valid": True, "errors": [], "warnings": warnings})
         return Exit.OK
-    for problem in missing:
+    for problem in checked.warnings:
         say(f"note: {problem.path}: {problem.message}")
-    tell(f"{task} is a valid task" + (", but this version cannot run it yet" if missing else ""))
+    tell(f"{task} is a valid task" + (", but this version cannot run it yet" if checked.missing else ""))
     return Exit.OK
 
 

@@ -97,8 +97,10 @@ async def first_token(place: Path) -> str | None:
     """The token of the first admin, when this is the first start."""
     from smartspider.wiring.first_admin import first_admin
     from smartspider.wiring.house import open_house
+    from smartspider.wiring.left_folder import refuse_left
     from smartspider.wiring.settings import read_settings
 
+    refuse_left(place)
     async with open_house(place, read_settings()) as house:
         return await first_admin(house)
 

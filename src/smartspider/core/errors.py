@@ -14,6 +14,7 @@ SmartSpiderError
 ├── ServerUnreachable      the server a command or program talks to does not answer
 ├── Undelivered            a notice did not arrive
 ├── StoreUnavailable       the store cannot be used (locked, full, corrupt, too new, no answer)
+│   ├── OutcomeUnknown     the end of a transaction was sent and no answer came
 │   └── FrontierUnavailable  a frontier apart from the store cannot be used
 │       └── NotArmed       its server began anew, and the keeper has not told it what is open yet
 ├── SettingInvalid         a SMARTSPIDER_* setting does not mean anything
@@ -136,6 +137,12 @@ class StoreUnavailable(SmartSpiderError):
     """The store cannot be used as it is."""
 
     code = "store_unavailable"
+
+
+class OutcomeUnknown(StoreUnavailable):
+    """The end of a transaction was sent and no answer came: it may be kept or not."""
+
+    code = "outcome_unknown"
 
 
 class FrontierUnavailable(StoreUnavailable):

@@ -168,7 +168,7 @@ class StoreReturned(Event, frozen=True):
 class KnownUrlsCounted(Event, frozen=True):
     """What a layer in front of the store did since this was last told, in URLs. Of no run: `run_id` 0."""
 
-    name: ClassVar[str] = "known_urls.counted"
+    name: ClassVar[str] = "layer.counted"
     level: ClassVar[str] = "debug"
     layer: str
     hits: int
@@ -185,7 +185,7 @@ class KnownUrlsFull(Event, frozen=True):
     nothing more, and the store is asked.
     """
 
-    name: ClassVar[str] = "known_urls.full"
+    name: ClassVar[str] = "layer.filled"
     level: ClassVar[str] = "warning"
     layer: str
     bytes_used: int

@@ -10,7 +10,8 @@ from smartspider.core.placing import Moves
 
 
 class MoveTaker(Protocol):
-    """1. Moves are carried out in order: gates, offers, leases. An ack never overtakes an offer.
+    """1. Moves are carried out in order: gates, offers, leases. An ack never overtakes an offer
+       to a frontier that answers; links for a part of it that is away are left to the keeper.
     2. Carried out twice they do no harm. What cannot be carried out in a lease time is given up: the keeper
        offers open rows, and leases run out.
     """

@@ -10,6 +10,7 @@ from smartspider.core.errors import Problem, TaskInvalid
 from smartspider.core.tasks import TaskSpec
 from smartspider.services.compiled import compile_plan
 from smartspider.taskfile.capabilities import missing_capabilities
+from smartspider.taskfile.cautions import cautions
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider.taskfile.model import Task
@@ -17,10 +18,18 @@ from smartspider.taskfile.spec import spec_of
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """A task that is valid. `missing` is what it asks for and this version cannot do yet."""
+    """A task that is valid. `missing` is what it asks for and this version cannot do yet, `cautions` what its
+    owner should know.
+    """
 
     spec: TaskSpec
     missing: list[Problem]
+    cautions: list[Problem] = []
+
+    @property
+    def warnings(self) -> list[Problem]:
+        """All of this."""
+        return [*self.missing, *self.cautions]
 
 
 def check_task(task: Task) -> Checked:
@@ -28,7 +37,7 @@ def check_task(task: Task) -> Checked:
     missing = missing_capabilities(task)
     if not missing:
         compile_plan(compile_task(task))
-    return Checked(spec_of(task), missing)
+    return Checked(spec_of(task), missing, cautions(task))
 
 
 async def check_document(document: object) -> Checked:

@@ -34,4 +34,4 @@ async def change(
 
 async def _saved(table: Timetable, principal: Principal, applied: Applied, checked: Checked) -> TaskSaved:
     await follow_task(table, applied.task.id, actor=principal.name)
-    return task_views.saved(applied, checked.missing)
+    return task_views.saved(applied, checked.warnings)

@@ -71,13 +71,13 @@ async def show_version(tasks: TaskStore, principal: Principal, task: TaskRecord,
     return VersionView(*head, spec=_spec(found.version, in_full=in_full))
 
 
-def saved(applied: Applied, missing: Sequence[Problem]) -> TaskSaved:
+def saved(applied: Applied, warnings: Sequence[Problem]) -> TaskSaved:
     """What came of keeping a task."""
     task = applied.task
     return TaskSaved(
         *(str(task.id), str(task.id), task.name, task.version, applied.status),
         changes=change_views(applied.changes),
-        warnings=wrongs(missing),
+        warnings=wrongs(warnings),
     )
 
 

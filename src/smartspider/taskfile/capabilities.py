@@ -63,7 +63,6 @@ NOT_BUILT: tuple[tuple[str, Finder], ...] = (
     ("proxy pools are", _given("fetch.proxy_pool")),
     ("waiting for an element is", _given("fetch.wait_for")),
     ("actions on a page are", _given("fetch.actions")),
-    ("the Bloom filter is", _given("dedup.urls")),
     ("sinks besides the result store are", _given("sinks")),
     ("alerts on empty fields are", _given("alerts.empty_fields")),
     ("the WARC archive is", _given("archive.warc")),

@@ -20,7 +20,7 @@ class ChangeView(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class TaskSaved(msgspec.Struct, frozen=True):
-    """A task that was kept. `warnings` are parts of it that this version cannot run yet."""
+    """A task that was kept. `warnings` name what this version cannot run yet, and what may surprise."""
 
     id: str
     task_id: str

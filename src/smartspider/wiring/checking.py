@@ -8,20 +8,38 @@ import socket
 from smartspider.core.errors import NotAllowed, StoreUnavailable
 from smartspider.interfaces.store import Finding
 from smartspider.services.doctor import Check
+from smartspider.services.seen import check_seen
+from smartspider.wiring.known import seen_place
 from smartspider.wiring.opening import open_premises, place_of
 from smartspider.wiring.premises import Premises
+from smartspider.wiring.seen import open_layers
 from smartspider.wiring.settings import Settings
 
 FRONTIER = "frontier"
 
 
-async def check(premises: Premises, *, repair: bool) -> list[Finding]:
-    """What is wrong with the rows, then with the index of what is open."""
+async def check(premises: Premises, settings: Settings, *, repair: bool) -> list[Finding]:
+    """What is wrong with the rows, then with the index of what is open and with what is called known."""
     found = await premises.store.fsck(repair=repair)
     if premises.check_frontier is not None:
         runs = [run.id for run in await premises.store.live_runs()]
         wrong = await premises.check_frontier(runs, repair=repair)
         found += [Finding(FRONTIER, message, is_repaired=repair) for message in wrong]
+    return found + await _check_known(premises, settings, repair=repair)
+
+
+async def _check_known(premises: Premises, settings: Settings, *, repair: bool) -> list[Finding]:
+    """Sets are looked at whatever the settings say: they may have been made before. Filters cannot be looked
+    into, so a repair drops them; then the store is asked instead.
+    """
+    found: list[Finding] = []
+    async with open_layers(seen_place(premises, settings, "exact")) as layers:
+        if layers.exact is not None:
+            epoch = await premises.seen_rows.epoch()
+            found = await check_seen(layers.exact, premises.seen_rows, epoch, repair=repair)
+        if repair and layers.lossy is not None:
+            for key in await layers.lossy.keys():
+                await layers.lossy.drop(key)
     return found
 
 

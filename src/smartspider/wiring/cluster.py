@@ -31,6 +31,7 @@ from smartspider.backends.sql.metrics import SqlMetricStore
 from smartspider.backends.sql.notices import SqlNoticeStore
 from smartspider.backends.sql.results import SqlResultStore
 from smartspider.backends.sql.schedules import SqlScheduleStore
+from smartspider.backends.sql.seen import SqlSeenRows
 from smartspider.backends.sql.tasks import SqlTaskStore
 from smartspider.backends.sql.users import SqlUserStore
 from smartspider.core.errors import StoreUnavailable
@@ -63,16 +64,21 @@ async def open_cluster(
     address = read_url(settings.frontier_url)
     await asyncio.to_thread(prepare, settings.store_url)
     database = PostgresDatabase(settings.store_url, SystemClock(), size=connections)
+    # A leader's word about its term waits for no duty, however slow the store is.
+    terms = PostgresDatabase(settings.store_url, database.clock, database.times, size=2)
     shards = Shards(address)
     try:
-        yield _premises(database, shards, path, actor)
+        yield _premises(database, SqlLeadership(terms), shards, path, actor)
     finally:
         await shards.close()
+        terms.close()
         database.close()
 
 
-def _premises(database: PostgresDatabase, shards: Shards, path: Path, actor: str) -> Premises:
-    clock, rows, leadership = database.clock, PostgresOpenRows(database), SqlLeadership(database)
+def _premises(
+    database: PostgresDatabase, leadership: SqlLeadership, shards: Shards, path: Path, actor: str
+) -> Premises:
+    clock, rows = database.clock, PostgresOpenRows(database)
     frontier = RedisFrontier(shards, rows, PostgresPresence(database), rows, clock)
     frontier.lease_s = faults.lease_s() or frontier.lease_s
     return Premises(
@@ -96,6 +102,7 @@ def _premises(database: PostgresDatabase, shards: Shards, path: Path, actor: str
         schedules=SqlScheduleStore(database),
         leadership=leadership,
         notices=SqlNoticeStore(database),
+        seen_rows=SqlSeenRows(database),
         apart=Apart(RedisIndex(shards), rows, leadership, leadership.now),
         check_frontier=frontier.check,
         clock=clock,

@@ -15,6 +15,7 @@ from smartspider.engine.supervisor import Supervisor
 from smartspider.telemetry.logs import EventLog
 from smartspider.wiring.addresses import address_policy
 from smartspider.wiring.folder import DataFolder
+from smartspider.wiring.known import forget_known, known_for
 from smartspider.wiring.redaction import redactor_of
 from smartspider.wiring.settings import Settings
 from smartspider.wiring.worker import Workplace, bus_of, run_worker
@@ -46,6 +47,8 @@ async def crawl_run(
         else:
             run = await _work_beside(folder, run, workers, on_ready)
         run = await _paused(folder, run.id)
+        if plan.urls == "bloom" and run.state not in UNFINISHED:
+            await forget_known(folder, run.id)
         log(RunEnded(run.id, run.state, run.reason))
     except asyncio.CancelledError:
         await _paused(folder, run.id)
@@ -73,10 +76,12 @@ async def _work_here(folder: DataFolder, run: Run, plan: Plan, settings: Setting
     redactor = redactor_of(settings)
     log = EventLog(folder.path, f"run-{run.id}-worker-0", settings.log_level, redactor)
     try:
-        place = Workplace(folder, settings, bus_of(log), redactor=redactor)
-        worker = run_worker(place, run, plan, address_policy(plan, settings))
-        on_ready(worker.stop)
-        await worker.run()
+        bus = bus_of(log)
+        async with known_for(plan, folder, settings, bus) as known:
+            place = Workplace(folder, settings, bus, redactor=redactor, known=known)
+            worker = run_worker(place, run, plan, address_policy(plan, settings))
+            on_ready(worker.stop)
+            await worker.run()
     finally:
         log.close()
     return await folder.store.finish(run.id)

@@ -11,6 +11,7 @@ from smartspider.core.tasks import TaskRecord
 from smartspider.services.desk import Desk
 from smartspider.telemetry.logs import log_files
 from smartspider.wiring.folder import DataFolder, owing_mark, run_lock, task_lock
+from smartspider.wiring.known import forget_known
 from smartspider.wiring.premises import Premises
 
 
@@ -51,6 +52,7 @@ async def delete_run_of_server(premises: Premises, desk: Desk, principal: Princi
 async def forget_run(premises: Premises, run_id: int, *, actor: str) -> None:
     """Delete a run that is over, with its files."""
     await premises.store.delete_run(run_id, actor=actor)
+    await forget_known(premises, run_id)
     for file in (*log_files(premises.path, run_id), owing_mark(premises.path, run_id)):
         with suppress(OSError):  # the run is gone; a file that must stay means nothing any more
             file.unlink(missing_ok=True)

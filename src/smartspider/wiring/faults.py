@@ -11,7 +11,7 @@ VARIABLE = "SMARTSPIDER_DIE_AT"
 FREEZE = "SMARTSPIDER_FREEZE_AT"
 LEASE = "SMARTSPIDER_TEST_LEASE_S"
 """How long a lease on a cluster lasts, for tests that have no minute to wait."""
-PLACES = (*failpoints.NAMES, *failpoints.WRITES, *failpoints.CLUSTER, *failpoints.LEADS)
+PLACES = (*failpoints.NAMES, *failpoints.WRITES, *failpoints.CLUSTER, *failpoints.LEADS, *failpoints.MOVES)
 
 
 def arm_from_environment() -> None:

@@ -17,6 +17,7 @@ from smartspider.backends.sql.metrics import SqlMetricStore
 from smartspider.backends.sql.notices import SqlNoticeStore
 from smartspider.backends.sql.results import SqlResultStore
 from smartspider.backends.sql.schedules import SqlScheduleStore
+from smartspider.backends.sql.seen import SqlSeenRows
 from smartspider.backends.sql.tasks import SqlTaskStore
 from smartspider.backends.sql.users import SqlUserStore
 from smartspider.backends.sqlite.database import FILE, Database
@@ -73,6 +74,7 @@ def open_folder(path: Path, actor: str = SYSTEM) -> Iterator[DataFolder]:
             schedules=SqlScheduleStore(database),
             leadership=SqlLeadership(database),
             notices=SqlNoticeStore(database),
+            seen_rows=SqlSeenRows(database),
             replay=SqliteReplay(database),
             clock=clock,
             actor=actor,

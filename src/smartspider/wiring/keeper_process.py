@@ -17,18 +17,21 @@ from functools import partial
 from pathlib import Path
 
 from smartspider.core.tasks import SYSTEM
+from smartspider.interfaces.seen import Layers
 from smartspider.keeper.duties import Estate, duties_of
 from smartspider.keeper.frontier.duties import TERM_S as SHORT_TERM_S
 from smartspider.keeper.keeper import TERM_S, Keeper
 from smartspider.services.retention import read_retention
 from smartspider.wiring import faults
 from smartspider.wiring.deleting import forget_run
+from smartspider.wiring.known import seen_place
 from smartspider.wiring.loop import run_process
 from smartspider.wiring.opening import keys_of, open_premises
 from smartspider.wiring.parent import stop_on_signals
 from smartspider.wiring.posting import post_of
 from smartspider.wiring.premises import Premises
 from smartspider.wiring.redaction import redactor_of
+from smartspider.wiring.seen import open_layers
 from smartspider.wiring.settings import Settings, read_settings
 from smartspider.wiring.timetable import timetable_of
 
@@ -38,7 +41,7 @@ def keeper_command(data: Path) -> list[str]:
     return [sys.executable, "-m", "smartspider.wiring.keeper_process", str(data)]
 
 
-def estate_of(premises: Premises, settings: Settings) -> Estate:
+def estate_of(premises: Premises, settings: Settings, layers: Layers = Layers()) -> Estate:
     """What a keeper looks after, on an installation."""
     keys = keys_of(premises, settings)
     return Estate(
@@ -59,13 +62,17 @@ def estate_of(premises: Premises, settings: Settings) -> Estate:
         forget_run=partial(forget_run, premises, actor=SYSTEM),
         store_now=premises.leadership.now,
         apart=premises.apart,
+        layers=tuple(layer for layer in (layers.exact, layers.lossy) if layer is not None),
+        epoch=premises.seen_rows.epoch if premises.is_cluster else None,
     )
 
 
-def keeper_of(premises: Premises, settings: Settings, term_s: float | None = None) -> Keeper:
+def keeper_of(
+    premises: Premises, settings: Settings, term_s: float | None = None, layers: Layers = Layers()
+) -> Keeper:
     """A keeper that goes by a name nobody else has."""
     owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
-    duties = duties_of(estate_of(premises, settings))
+    duties = duties_of(estate_of(premises, settings, layers))
     usual_s = SHORT_TERM_S if premises.is_cluster else TERM_S
     return Keeper(owner, premises.leadership, duties, premises.clock, term_s=term_s or usual_s)
 
@@ -77,8 +84,11 @@ async def keep(data: Path, *, with_parent: bool = True, term_s: float | None = N
     settings = read_settings()
     async with open_premises(data, settings, "keeper") as premises:
         places = ProcessPlaces(premises.path, premises.logs, settings.log_level)
-        async with process_log(places, "keeper", redactor_of(settings)):
-            keeping = asyncio.create_task(keeper_of(premises, settings, term_s).run())
+        async with (
+            process_log(places, "keeper", redactor_of(settings)),
+            open_layers(seen_place(premises, settings, "exact")) as layers,  # also what was made before
+        ):
+            keeping = asyncio.create_task(keeper_of(premises, settings, term_s, layers).run())
             stop_on_signals(keeping.cancel, with_parent=with_parent)
             with contextlib.suppress(asyncio.CancelledError):
                 await keeping

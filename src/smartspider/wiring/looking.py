@@ -32,7 +32,7 @@ async def dry_run(house: House, principal: Principal, document: Callable[[], obj
         checked = await check_document(document())
     except TaskInvalid as error:
         return DryRun(valid=False, errors=wrongs(problems_of(error)), warnings=[])
-    warnings = wrongs(checked.missing)
+    warnings = wrongs(checked.warnings)
     if not pages:
         return DryRun(valid=True, errors=[], warnings=warnings)
     if checked.missing:

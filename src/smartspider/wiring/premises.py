@@ -26,6 +26,7 @@ from smartspider.interfaces.replay import Replay
 from smartspider.interfaces.result_store import ResultStore
 from smartspider.interfaces.robots_cache import RobotsCache
 from smartspider.interfaces.schedule_store import ScheduleStore
+from smartspider.interfaces.seen import SeenRows
 from smartspider.interfaces.store import Store
 from smartspider.interfaces.task_store import TaskStore
 from smartspider.interfaces.user_store import UserStore
@@ -74,6 +75,8 @@ class Premises(msgspec.Struct, frozen=True, kw_only=True):
     schedules: ScheduleStore
     leadership: SqlLeadership
     notices: NoticeStore
+    seen_rows: SeenRows
+    """What the store says about URLs that others call known."""
     check_writable: Callable[[], Awaitable[None]]
     """Raises `StoreUnavailable` unless what is said can be kept."""
     clock: Clock

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from smartspider.interfaces.seen import Layers, SeenRows
 Mode = Literal["off", "exact", "exact+bloom"]
 MODES: tuple[Mode, ...] = ("off", "exact", "exact+bloom")
 SETTING = "SMARTSPIDER_DEDUP"
+_SIZE = re.compile(r"([0-9]{1,6}) ?(MB|GB)", re.IGNORECASE)
 
 
 class SeenPlace(msgspec.Struct, frozen=True):
@@ -27,7 +29,7 @@ class SeenPlace(msgspec.Struct, frozen=True):
     max_bytes: int = 256_000_000
     """For each kind of layer."""
     rows: SeenRows | None = None
-    """The store of a cluster, which says what epoch it is in."""
+    """What the store says, and what epoch it is in."""
 
     @property
     def is_shared(self) -> bool:
@@ -43,6 +45,15 @@ def mode_of(text: str) -> Mode:
     raise SettingInvalid(f"{SETTING} is {text!r}", hint=f"one of {', '.join(MODES)}")
 
 
+def memory_of(text: str) -> int:
+    """`SMARTSPIDER_DEDUP_MEMORY`: bytes that each kind of layer may take."""
+    found = _SIZE.fullmatch(text.strip())
+    size = 0 if found is None else int(found[1]) * (10**6 if found[2].upper() == "MB" else 10**9)
+    if not size:
+        raise SettingInvalid(f"{SETTING}_MEMORY is {text[:40]!r}", hint="1MB or more, as 256MB or 2GB")
+    return size
+
+
 @asynccontextmanager
 async def open_layers(place: SeenPlace) -> AsyncIterator[Layers]:
     """The layers of a place, closed at the end; nothing is sent and no file is made before one is used."""
@@ -56,7 +67,7 @@ async def open_layers(place: SeenPlace) -> AsyncIterator[Layers]:
         return
     from smartspider.backends.sqlite.seen import FolderBloom
 
-    lossy = FolderBloom(place.path, max_bytes=place.max_bytes)
+    lossy = FolderBloom(place.path, max_bytes=place.max_bytes, rows=place.rows)
     try:
         yield Layers(lossy=lossy)
     finally:

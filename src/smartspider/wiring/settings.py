@@ -11,7 +11,7 @@ import msgspec
 from smartspider.backends.sqlite.database import FILE
 from smartspider.core.errors import SettingInvalid
 from smartspider.telemetry.logs import LEVELS
-from smartspider.wiring import server_settings
+from smartspider.wiring import seen, server_settings
 
 PREFIX = "SMARTSPIDER_"
 SQLITE = "sqlite:///"
@@ -52,6 +52,10 @@ class Settings(msgspec.Struct, frozen=True):
     """`smtp[s]://user:password@host:port`: where notices by email are handed in."""
     mail_from: str = ""
     """The sender of these."""
+    dedup: str = "off"
+    """What workers of a cluster share of known URLs: `off`, `exact` or `exact+bloom`."""
+    dedup_memory: str = "256MB"
+    """How much each kind of this may take."""
     metrics_port: str = ""
     """Where metrics are told without a token: PORT or HOST:PORT; nothing: nowhere."""
     server: str = ""
@@ -97,7 +101,18 @@ def read_settings(environment: Mapping[str, str] | None = None, folder: Path | N
     server_settings.check_keeping(settings.keep_logs, settings.keep_runs, settings.keep_events)
     server_settings.check_mail(settings.smtp_url, settings.mail_from)
     _check_store(settings)
+    _check_dedup(settings)
     return settings
+
+
+def _check_dedup(settings: Settings) -> None:
+    mode = seen.mode_of(settings.dedup)
+    seen.memory_of(settings.dedup_memory)
+    if mode != "off" and not settings.is_cluster:
+        raise SettingInvalid(
+            f"{seen.SETTING} is {mode!r}, and only workers of a cluster share known URLs",
+            hint="leave it out: a data folder asks its own store",
+        )
 
 
 def _check_store(settings: Settings) -> None:

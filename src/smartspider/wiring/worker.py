@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Protocol
 
 import msgspec
@@ -22,7 +22,7 @@ from smartspider.engine.duty import AllRuns, GivenRuns
 from smartspider.engine.ground import Ground, Manner
 from smartspider.engine.in_time import InTime
 from smartspider.engine.jobs import Job
-from smartspider.engine.links import LinkFilter
+from smartspider.engine.links import LinkFilter, RobotsOpinion
 from smartspider.engine.patience import Patience, PatientGate, PatientRobots
 from smartspider.engine.permits import Gate, GatePermit
 from smartspider.engine.processor import Processor, Reads
@@ -35,9 +35,10 @@ from smartspider.fetch.transport import AiohttpTransport, ChooseProxy
 from smartspider.interfaces.event_bus import EventBus, Subscriber
 from smartspider.interfaces.extractor import Extractor
 from smartspider.interfaces.robots_cache import RobotsCache
-from smartspider.services.compiled import compile_plan
+from smartspider.services.compiled import Compiled, compile_plan
 from smartspider.wiring.addresses import server_policy
 from smartspider.wiring.folder import run_lock_file
+from smartspider.wiring.known import KnownUrls
 from smartspider.wiring.plans import plan_of, retuned
 from smartspider.wiring.premises import Premises
 from smartspider.wiring.redaction import add_secrets
@@ -70,12 +71,15 @@ class Workplace(msgspec.Struct, frozen=True):
     """Gets to know what must not be told of a run."""
     patience: Patience | None = None
     """With servers that are away."""
+    known: KnownUrls = msgspec.field(default_factory=KnownUrls)
+    """URLs that need not be stored again."""
 
     @property
     def ground(self) -> Ground:
         """The same, as the worker sees it."""
         on = self.premises
-        return Ground(on.store, on.frontier, on.ledger, on.workers, on.clock, self.bus, self.patience)
+        ledger = self.known.ledger or on.ledger
+        return Ground(on.store, on.frontier, ledger, on.workers, on.clock, self.bus, self.patience)
 
     @asynccontextmanager
     async def open_job(self, run: Run, plan: Plan, policy: AddressPolicy) -> AsyncIterator[Job]:
@@ -92,20 +96,31 @@ class Workplace(msgspec.Struct, frozen=True):
                 robots = build_robots(
                     transport, policy=policy, headers=headers, cache=self._robots(), clock=clock
                 )
-            links = LinkFilter(plan, robots.allowed_if_known if robots else lambda _url: None)
-            fetcher = build_fetcher(
-                plan.fetch,
-                transport,
-                policy=policy,
-                headers=headers,
-                robots=robots,
-                refuse=links.redirect_refusal,
-            )
-            watched = None if self.watch is None else self.watch(compiled.extractor)
-            extractor = watched or compiled.extractor
-            reader = PageReader(run.id, plan, extractor, compiled.pipeline, links, bus=self.bus)
-            reads = reader if watched is None else watched.reads(reader, links)
-            yield Job(plan, Processor(plan, fetcher, InTime(reads), self._permit_for, clock), links)
+            with self._links(run, plan, robots.allowed_if_known if robots else lambda _url: None) as links:
+                fetcher = build_fetcher(
+                    plan.fetch,
+                    transport,
+                    policy=policy,
+                    headers=headers,
+                    robots=robots,
+                    refuse=links.redirect_refusal,
+                )
+                reads = self._reads(run, plan, compiled, links)
+                yield Job(plan, Processor(plan, fetcher, InTime(reads), self._permit_for, clock), links)
+
+    @contextmanager
+    def _links(self, run: Run, plan: Plan, robots: RobotsOpinion) -> Iterator[LinkFilter]:
+        """What decides about the links of a run, with what is known of it."""
+        with self.known.of(run.id) as known:
+            links = LinkFilter(plan, robots, known)
+            with self.known.sifting(run, plan, links):
+                yield links
+
+    def _reads(self, run: Run, plan: Plan, compiled: Compiled, links: LinkFilter) -> Reads:
+        watched = None if self.watch is None else self.watch(compiled.extractor)
+        extractor = watched or compiled.extractor
+        reader = PageReader(run.id, plan, extractor, compiled.pipeline, links, bus=self.bus)
+        return reader if watched is None else watched.reads(reader, links)
 
     def _permit_for(self, lease: Lease) -> GatePermit:
         return GatePermit(self._gate(), self.premises.clock, lease.request.host, lease.window)

@@ -27,6 +27,7 @@ from smartspider.telemetry.subscribers import Places, worker_subscribers
 from smartspider.wiring import faults
 from smartspider.wiring.addresses import address_policy
 from smartspider.wiring.folder import open_folder
+from smartspider.wiring.known import known_for, open_known
 from smartspider.wiring.loop import run_process
 from smartspider.wiring.opening import open_premises
 from smartspider.wiring.parent import stop_on_signals
@@ -63,11 +64,12 @@ async def work_on(data: Path, run_id: int, number: int) -> None:
         ) as log,
     ):
         run = await folder.store.get_run(run_id)
-        plan = plan_of(run)
-        place = Workplace(folder, settings, bus_of(log), redactor=redactor)
-        worker = run_worker(place, run, plan, address_policy(plan, settings), number=number)
-        stop_on_signals(worker.stop, with_parent=True)
-        await worker.run()
+        plan, bus = plan_of(run), bus_of(log)
+        async with known_for(plan, folder, settings, bus) as known:
+            place = Workplace(folder, settings, bus, redactor=redactor, known=known)
+            worker = run_worker(place, run, plan, address_policy(plan, settings), number=number)
+            stop_on_signals(worker.stop, with_parent=True)
+            await worker.run()
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -91,10 +93,13 @@ async def work_on_all(place: Place) -> None:
         async with worker_subscribers(places, _name(place, premises), redactor) as subscribers:
             bus = bus_of(*subscribers)
             patience = Patience(premises.clock, bus, is_endless=True) if premises.is_cluster else None
-            workplace = Workplace(premises, settings, bus, redactor=redactor, patience=patience)
             manner = Manner(place.drain_s, faults.renew_s(), reclaims=not premises.is_cluster)
-            worker = fleet_worker(workplace, number=place.number, slots=place.slots, manner=manner)
-            await _until_left(worker, with_parent=place.with_parent)
+            async with open_known(premises, settings, bus) as known:
+                workplace = Workplace(
+                    premises, settings, bus, redactor=redactor, patience=patience, known=known
+                )
+                worker = fleet_worker(workplace, number=place.number, slots=place.slots, manner=manner)
+                await _until_left(worker, with_parent=place.with_parent)
 
 
 def _name(place: Place, premises: Premises) -> str:

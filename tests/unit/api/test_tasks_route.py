@@ -242,6 +242,14 @@ async def test_a_wrong_page_is_422(api: Caller, query: str) -> None:
     (await api.get(f"/api/tasks?{query}")).expect(422)
 
 
+async def test_what_a_task_may_miss_is_told_when_it_is_checked_and_when_it_is_kept(api: Caller) -> None:
+    lossy = {**task(), "dedup": {"urls": "bloom"}}
+    checked = (await api.post("/api/tasks?dry_run=true", lossy)).expect(200).json
+    assert (checked["valid"], [one["path"] for one in checked["warnings"]]) == (True, ["dedup.urls"])
+    assert (await api.post("/api/tasks", lossy)).expect(201).json["warnings"] == checked["warnings"]
+    assert "0.01 %" in checked["warnings"][0]["message"]
+
+
 async def test_only_an_owner_or_an_admin_changes_a_task(house: House) -> None:
     """The service decides, whoever calls it."""
     from smartspider.services.checking import check_document

@@ -37,7 +37,6 @@ def test_a_task_that_needs_too_much_is_refused_with_one_line(seed: dict[str, Any
         ({"fetch": {"proxy_pool": "p"}}, "fetch.proxy_pool"),
         ({"fetch": {"wait_for": ".a"}}, "fetch.wait_for"),
         ({"fetch": {"actions": [{"click": "a"}]}}, "fetch.actions"),
-        ({"dedup": {"urls": "bloom"}}, "dedup.urls"),
         ({"sinks": [{"use": "x"}]}, "sinks"),
         ({"alerts": {"empty_fields": 0.5}}, "alerts.empty_fields"),
         ({"archive": {"warc": True}}, "archive.warc"),
@@ -88,7 +87,7 @@ def test_what_is_built_runs(small: dict[str, Any]) -> None:
             "timeout_s": 1,
             "max_bytes": 2,
         },
-        "dedup": {"ignore_params": ["a"]},
+        "dedup": {"ignore_params": ["a"], "urls": "bloom"},
         "alerts": {"consecutive_failures": 2, "failure_rate": 0.5, "action": "notify"},
     }
     assert missing(task) == []

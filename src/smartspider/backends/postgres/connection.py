@@ -14,7 +14,7 @@ from smartspider.backends.postgres.dialect import wording
 from smartspider.backends.postgres.moves import CollectedMoves
 from smartspider.backends.sql.connection import Row
 from smartspider.backends.sql.known_hosts import KnownHosts
-from smartspider.core.errors import StoreUnavailable
+from smartspider.core.errors import OutcomeUnknown
 
 T = TypeVar("T")
 
@@ -27,12 +27,6 @@ OPTIONS = (
 keys: a plan made while a table was small must not look through it when it is great.
 """
 CONNECT_S = 5
-
-
-class OutcomeUnknown(StoreUnavailable):
-    """The end of a transaction was sent and no answer came: it may be kept or not."""
-
-    code = "outcome_unknown"
 
 
 class NumberedFlag(Dumper):

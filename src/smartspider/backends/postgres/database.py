@@ -14,10 +14,10 @@ from typing import TypeVar
 import psycopg
 
 from smartspider.backends.postgres.address import Address
-from smartspider.backends.postgres.connection import OutcomeUnknown, PostgresConnection
+from smartspider.backends.postgres.connection import PostgresConnection
 from smartspider.backends.postgres.times import StoreTime
 from smartspider.backends.sql.connection import Connection
-from smartspider.core.errors import NotAllowed
+from smartspider.core.errors import NotAllowed, OutcomeUnknown
 from smartspider.core.placing import Moves
 from smartspider.interfaces.clock import Clock
 
@@ -48,6 +48,7 @@ AGAIN = (
     psycopg.errors.CannotConnectNow,
     psycopg.errors.TooManyConnections,
     psycopg.errors.IdleInTransactionSessionTimeout,
+    psycopg.errors.ReadOnlySqlTransaction,
 )
 """Nothing was kept, and the next try may do better."""
 

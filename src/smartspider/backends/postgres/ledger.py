@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 import psycopg
 
-from smartspider.backends.postgres.connection import OutcomeUnknown, PostgresConnection
+from smartspider.backends.postgres.connection import PostgresConnection
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.rows import PostgresOpenRows
 from smartspider.backends.sql.ledger import DATA_ERRORS, buried, together
 from smartspider.backends.sql.settling import settle_run
+from smartspider.core.errors import OutcomeUnknown
 from smartspider.core.failpoints import reach
 from smartspider.core.lease import Token
 from smartspider.core.placing import Moves

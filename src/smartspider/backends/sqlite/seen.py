@@ -125,7 +125,7 @@ class FolderBloom:
             return
         count = await self.count(key)  # before the rows, of which there may be more in a moment
         if count > (await self._rows.totals([key.id])).get(key.id, 0):
-            pass
+            await self.drop(key)
         self._compared.add(key)
 
     async def _aside(self, work: Callable[[], T]) -> T:

@@ -1,0 +1,189 @@
+"""What a cluster gains by workers, and what it costs while it has nothing to do.
+
+    python benchmarks/cluster.py [--workers 8] [--pages 500] [--rounds 2] [--idle-s 30] [--only scale|idle]
+
+Real processes on a Redis and a PostgreSQL of their own. Scale: a site with 100 ms latency on 16 hosts, no
+delay, 4 requests at a time in each worker; one worker and several in turns. Rates and CPU are those between
+the first fifth and the last of a crawl. Idle: api, keeper, two workers, Redis and PostgreSQL without a run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from smartspider.testing.chaos.scene import READY_S, Scene
+from smartspider.testing.chaos.setup import Setup
+from smartspider.testing.chaos.staff import Member, tail_of, until
+from smartspider.testing.chaos.task import site_politeness
+from smartspider.testing.servers import figures
+
+SLOTS = 4
+LATENCY_S = 0.1
+HOSTS = 16
+PATIENCE_S = 180.0
+CALM_S = 8.0
+"""After the start of an idle cluster, until it has done what is done once."""
+PARTS = ("workers", "keeper", "PostgreSQL", "Redis")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How far a crawl is, and what it has cost."""
+
+    at: float
+    pages: int
+    cpu_s: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """What happened between two looks."""
+
+    pages_per_s: float
+    ms_per_page: dict[str, float]
+
+
+@contextmanager
+def scene_of(setup: Setup) -> Iterator[Scene]:
+    """A cluster that lasts as long as the block."""
+    with tempfile.TemporaryDirectory(prefix="smartspider-bench-") as folder:
+        Path(folder).chmod(0o755)  # PostgreSQL comes in as another user
+        with Scene(Path(folder) / "cluster", setup, Path(folder) / "initialised") as scene:
+            scene.leader()
+            until(lambda: has_all_workers(scene), "all workers are there", READY_S)
+            yield scene
+
+
+def has_all_workers(scene: Scene) -> bool:
+    """Whether all workers have joined."""
+    for worker in scene.workers:
+        assert worker.is_running, tail_of(worker)
+    joined = scene.truth.number("SELECT count(*) FROM worker WHERE gone_at IS NULL")
+    return joined >= len(scene.workers)
+
+
+def cpu_of(*members: Member) -> float:
+    """Seconds of CPU of processes and their children."""
+    return sum(figures.family_cpu_s(member.pid) for member in members)
+
+
+def look(scene: Scene) -> Look:
+    """How far the crawl is by what the site has seen."""
+    redis = scene.yard.redis
+    spent = (
+        cpu_of(*scene.workers),
+        cpu_of(*scene.keepers),
+        scene.yard.postgres.cpu_s(),
+        figures.cpu_s(redis.pid),
+    )
+    return Look(time.monotonic(), scene.site.count(), dict(zip(PARTS, spent, strict=True)))
+
+
+def look_at(scene: Scene, pages: int) -> Look:
+    """The look when the site has seen so many requests."""
+    until(lambda: scene.site.count() >= pages, f"{pages} requests reached the site", PATIENCE_S)
+    return look(scene)
+
+
+def crawl(workers: int, pages: int) -> Stretch:
+    """One crawl by so many workers."""
+    setup = Setup(
+        workers=workers,
+        slots=SLOTS,
+        pages=pages,
+        hosts=HOSTS,
+        delay_s=0.0,
+        latency_s=LATENCY_S,
+        is_wide=True,
+        task={"concurrency": 2 * SLOTS * workers, **site_politeness(0.0, per_host=2 * SLOTS)},
+        patience_s=PATIENCE_S,
+    )
+    with scene_of(setup) as scene:
+        scene.begin()
+        first, last = look_at(scene, pages // 5), look_at(scene, pages * 4 // 5)
+        scene.until_over()
+        assert scene.run().state == "completed", scene.run()
+    count = last.pages - first.pages
+    spent = {part: (last.cpu_s[part] - first.cpu_s[part]) * 1000.0 / count for part in PARTS}
+    return Stretch(count / (last.at - first.at), spent)
+
+
+def scale(workers: int, pages_each: int, rounds: int) -> None:
+    """One worker and several, in turns."""
+    found: dict[int, list[Stretch]] = {1: [], workers: []}
+    for _ in range(rounds):
+        for number, stretches in found.items():
+            stretches.append(crawl(number, pages_each * number))
+            sys.stderr.write(f"{number} workers: {stretches[-1]} {load()}\n")
+    rates = {number: median(one.pages_per_s for one in each) for number, each in found.items()}
+    costs = {
+        number: {part: median(one.ms_per_page[part] for one in each) for part in PARTS}
+        for number, each in found.items()
+    }
+    print(f"| | 1 worker | {workers} workers | ratio |\n|---|---|---|---|")
+    rows = {"pages/s": rates}
+    rows |= {f"CPU ms/page, {part}": {n: cost[part] for n, cost in costs.items()} for part in PARTS}
+    rows["CPU ms/page, all"] = {number: sum(cost.values()) for number, cost in costs.items()}
+    for name, each in rows.items():
+        one, many = each[1], each[workers]
+        print(f"| {name} | {one:.2f} | {many:.2f} | {many / one if one else 0:.2f} |")
+
+
+def idle(seconds: float) -> None:
+    """What a cluster costs that has nothing to do."""
+    with scene_of(Setup(workers=2, hosts=1, pages=1)) as scene:
+        api = scene.hire("api", "--port", "0", "--json")
+        until(lambda: '"url"' in api.log, "the API answers", PATIENCE_S)
+        time.sleep(CALM_S)
+        before = spent_by(scene, api)
+        time.sleep(seconds)
+        after = spent_by(scene, api)
+    shares = {name: (after[name] - cpu_s) / seconds * 100.0 for name, cpu_s in before.items()}
+    print("| idle | % of a core |\n|---|---|")
+    for name, share in [*shares.items(), ("all", sum(shares.values()))]:
+        print(f"| {name} | {share:.2f} |")
+    print(f"\nAll together: {sum(shares.values()) / (os.cpu_count() or 1):.2f} % of this machine.")
+
+
+def spent_by(scene: Scene, api: Member) -> dict[str, float]:
+    """CPU so far of everybody in an idle cluster."""
+    spent = {"api": cpu_of(api), "keeper": cpu_of(*scene.keepers)}
+    spent |= {f"worker {number}": cpu_of(one) for number, one in enumerate(scene.workers, 1)}
+    redis, postgres = scene.yard.redis, scene.yard.postgres
+    return {**spent, "Redis": figures.cpu_s(redis.pid), "PostgreSQL": postgres.cpu_s()}
+
+
+def load() -> str:
+    """How busy the machine is beside us."""
+    return f"(load average {os.getloadavg()[0]:.1f})"
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--workers", type=int, default=8)
+    parser.add_argument("--pages", type=int, default=500, help="for each worker")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--idle-s", type=float, default=30.0)
+    parser.add_argument("--only", choices=("scale", "idle"))
+    options = parser.parse_args()
+    if options.only != "idle":
+        scale(options.workers, options.pages, options.rounds)
+    if options.only != "scale":
+        print()
+        idle(options.idle_s)
+
+
+if __name__ == "__main__":
+    main()

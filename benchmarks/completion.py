@@ -1,0 +1,142 @@
+"""How long it takes to see whether a run is complete, when it has very many URLs.
+
+    python benchmarks/completion.py [--rows 10000000]
+
+A run on a PostgreSQL of its own, its rows written by the server. The last 2 % were open and are closed now,
+and nothing was tidied up since: as many entries of closed rows as an index keeps before it is swept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from statistics import median
+
+from smartspider.backends.postgres.database import PostgresDatabase
+from smartspider.backends.postgres.migrations import prepare
+from smartspider.backends.postgres.store import PostgresStore
+from smartspider.backends.sql.runs import SQL
+from smartspider.core.ids import first_id
+from smartspider.core.request import make_request
+from smartspider.engine.clock import SystemClock
+from smartspider.testing.contracts.acts import plan_of
+from smartspider.testing.servers import PostgresServer
+from smartspider.testing.servers.pgwire import PostgresConnection
+
+NAME = "completion"
+LATE = 0.02
+TIMES = 20
+PATIENCE_S = 3600.0
+ROWS = """
+INSERT INTO url (id, run_id, fingerprint, host_id, url, page, priority, depth, is_entry, state, found_at)
+SELECT {first} + number, {run}, decode(md5(number::text), 'hex'), 1 + number % 1000,
+       'http://host' || number % 1000 || '.example/category/' || number % 97 || '/product-' || number,
+       'default', 0, 3, 0, CASE WHEN number > {late} THEN 'open' ELSE 'done' END, 0
+FROM generate_series({start}, {rows}) AS number
+"""
+CLOSE = "UPDATE url SET state = 'done' WHERE run_id = {run} AND state = 'open' AND id > {first} + {late}"
+COUNT = "UPDATE run SET total = {rows}, done = {done}, next_url = {rows} + 1 WHERE id = {run}"
+
+
+async def fill(server: PostgresServer, store: PostgresStore, rows: int) -> tuple[int, dict[str, int]]:
+    """A running run of which one row is open; its number, and what the statements are filled with."""
+    run = await store.create_run(plan_of(make_request("http://host0.example/")))
+    await store.set_state(run.id, "running")
+    late = int(rows * (1.0 - LATE))
+    given = {"run": run.id, "first": first_id(run.id), "rows": rows, "late": late, "start": 2}
+    with administrator(server) as connection:
+        indexes = connection(
+            "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'smartspider'"
+            " AND tablename = 'url' AND indexname <> 'url_pkey'"
+        )
+        for name, _ in indexes:
+            connection(f"DROP INDEX {name}")
+        connection(ROWS.format(**given))
+        for _, statement in indexes:
+            connection(statement or "")
+        connection("ANALYZE url")
+        connection("ALTER TABLE url SET (autovacuum_enabled = false)")
+        connection(CLOSE.format(**given))
+        connection(COUNT.format(**given, done=rows - 1))
+    return run.id, given
+
+
+def administrator(server: PostgresServer) -> PostgresConnection:
+    """A connection that may take its time."""
+    file = server.folder / f".s.PGSQL.{server.port}"
+    connection = PostgresConnection(file, "postgres", NAME, timeout_s=PATIENCE_S)
+    connection("SET search_path = smartspider")
+    return connection
+
+
+async def timed_ms(act: Callable[[], Awaitable[object]], times: int = TIMES) -> list[float]:
+    """How long it takes, each time."""
+    taken = []
+    for _ in range(times):
+        began = time.perf_counter()
+        await act()
+        taken.append((time.perf_counter() - began) * 1000.0)
+    return taken
+
+
+async def measure(server: PostgresServer, rows: int) -> None:
+    """Fill, ask, complete."""
+    url = server.create_database(NAME)
+    prepare(url)
+    database = PostgresDatabase(url, SystemClock(), size=1)
+    store = PostgresStore(database)
+    began = time.monotonic()
+    run_id, given = await fill(server, store, rows)
+    sys.stderr.write(f"{rows:,} rows written in {time.monotonic() - began:.0f} s\n")
+
+    async def ask() -> object:
+        return await database.read(lambda connection: connection.execute(SQL.has_open, (run_id,)).fetchone())
+
+    figures = {"one row is open": await timed_ms(ask)}
+    figures["the same, with all else that `finish` does"] = await timed_ms(lambda: store.finish(run_id))
+    assert (await store.get_run(run_id)).state == "running"
+    with administrator(server) as connection:
+        connection(f"UPDATE url SET state = 'done' WHERE id = {first_id(run_id) + 1}")
+        connection(COUNT.format(**given, done=rows))
+        figures["none is open, the last 2 % were lately"] = await timed_ms(ask)
+        connection("VACUUM url")
+        figures["none is open, and the table was vacuumed"] = await timed_ms(ask)
+    figures["`finish` completes the run"] = await timed_ms(lambda: store.finish(run_id), times=1)
+    assert (await store.get_run(run_id)).state == "completed", await store.get_run(run_id)
+    show(rows, figures)
+    database.close()
+    server.drop_database(NAME)
+
+
+def show(rows: int, figures: dict[str, list[float]]) -> None:
+    """First and usual times."""
+    print(f"| {rows:,} rows | first, ms | median of {TIMES}, ms |\n|---|---|---|")
+    for name, taken in figures.items():
+        print(
+            f"| {name} | {taken[0]:.2f} | {median(taken):.2f} |"
+            if len(taken) > 1
+            else f"| {name} | {taken[0]:.2f} | |"
+        )
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    rows = parser.parse_args().rows
+    options = {"shared_buffers": "1GB", "maintenance_work_mem": "512MB", "max_wal_size": "8GB"}
+    with tempfile.TemporaryDirectory(prefix="smartspider-bench-") as folder:
+        Path(folder).chmod(0o755)  # PostgreSQL comes in as another user
+        with PostgresServer(Path(folder) / "postgres", options=options) as server:
+            asyncio.run(measure(server, rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,22 @@
+"""Whether a data folder was left for a cluster: no server is started in it then."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+from smartspider.backends.sqlite.database import FILE, connect
+from smartspider.backends.sqlite.migrations import prepare
+from smartspider.backends.sqlite.moved import read_mark, refused
+from smartspider.wiring.settings import read_settings
+
+
+def refuse_left(path: Path) -> None:
+    """Raises `NotAllowed` for a data folder that was moved, or is on its way."""
+    if read_settings().is_cluster:
+        return
+    prepare(path)
+    with closing(connect(path / FILE)) as connection:
+        mark = read_mark(connection)
+    if mark is not None:
+        raise refused(mark, path)

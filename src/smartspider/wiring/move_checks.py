@@ -1,0 +1,98 @@
+"""What stands against moving a data folder to a cluster, said before anything is changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from smartspider.backends.postgres.importing import Begun, ImportingDatabase
+from smartspider.backends.redis.connecting import read_url
+from smartspider.backends.redis.index import RedisIndex
+from smartspider.backends.redis.shards import Shards
+from smartspider.backends.sqlite.leaving import TABLES, LeavingFolder
+from smartspider.backends.sqlite.moved import Mark, refused
+from smartspider.core.errors import NotAllowed, TermOver
+
+SHOWN = 4
+
+
+class Order(msgspec.Struct, frozen=True):
+    """What goes where, and who wants it."""
+
+    folder: Path
+    store_url: str
+    frontier_url: str
+    actor: str
+
+    def __repr__(self) -> str:
+        return f"Order({self.folder})"  # the URLs may have passwords
+
+
+async def check(order: Order, source: LeavingFolder, target: ImportingDatabase) -> None:
+    """Raises what stands against it."""
+    check_store(order, source, target)
+    begun = target.begun()
+    if begun is None or not begun.is_finished:
+        await _refuse_taken(order.frontier_url, has_led=target.lead() > 0)
+
+
+def check_store(order: Order, source: LeavingFolder, target: ImportingDatabase) -> None:
+    """The store there is empty, or filled by this very move."""
+    target.refuse_version()
+    mark, begun = source.mark, target.begun()
+    if begun is not None:
+        _refuse_other(order, mark, begun, target)
+        return
+    if mark is not None and (mark.is_done or mark.store != target.place):
+        raise refused(mark, order.folder)
+    refuse_full(target)
+
+
+def _refuse_other(order: Order, mark: Mark | None, begun: Begun, target: ImportingDatabase) -> None:
+    if mark is not None and mark.id == begun.id:
+        return
+    if mark is not None and mark.store != target.place:
+        raise refused(mark, order.folder)
+    told = "was filled" if begun.is_finished else "is half filled"
+    raise NotAllowed(
+        f"the store at {target.place} {told} by another move",
+        hint="use an empty database: a move cannot be put on top of another",
+    )
+
+
+def refuse_full(target: ImportingDatabase) -> None:
+    """A store that has anything in it is not written over."""
+    held = target.held([table.name for table in TABLES])
+    if held:
+        raise NotAllowed(
+            f"the store at {target.place} is not empty: it has rows in {', '.join(held[:SHOWN])}"
+            f"{' and more' if len(held) > SHOWN else ''}",
+            hint="use an empty database: CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0",
+        )
+
+
+async def _refuse_taken(url: str, *, has_led: bool) -> None:
+    """It answers, is such as we need it, and belongs to nobody else."""
+    address = read_url(url)
+    shards = Shards(address)
+    index = RedisIndex(shards)
+    try:
+        for shard in range(index.shards):
+            await shards.call(shard, "look")
+            state = await index.look_at(shard)
+            is_taken = state is not None and state.is_armed
+            if not has_led and not is_taken:
+                try:
+                    await index.disarm(
+                        shard, 0
+                    )  # refused when a keeper ever spoke to it, else it does nothing
+                except TermOver:
+                    is_taken = True
+            if is_taken:
+                raise NotAllowed(
+                    f"the Redis at {address.shown} holds the frontier of a cluster",
+                    hint="stop that one's keepers, or use another Redis, or one apart: redis://HOST/?namespace=NAME",
+                )
+    finally:
+        await shards.close()
