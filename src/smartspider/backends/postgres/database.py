@@ -48,7 +48,6 @@ AGAIN = (
     psycopg.errors.CannotConnectNow,
     psycopg.errors.TooManyConnections,
     psycopg.errors.IdleInTransactionSessionTimeout,
-    psycopg.errors.ReadOnlySqlTransaction,
 )
 """Nothing was kept, and the next try may do better."""
 
@@ -121,6 +120,10 @@ class PostgresDatabase:
                     return await self._once(begin, work, is_writing=is_writing, limit_s=limit_s)
             except OutcomeUnknown:
                 raise
+            except (
+                psycopg.errors.ReadOnlySqlTransaction
+            ) as error:  # who can wait for another server does
+                raise self._address.unavailable(error) from error
             except (*AGAIN, psycopg.OperationalError, psycopg.InterfaceError) as error:
                 if self.clock.monotonic() >= give_up_at or isinstance(error, psycopg.errors.DiskFull):
                     raise self._address.unavailable(error) from error

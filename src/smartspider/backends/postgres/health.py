@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-import psycopg
-
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.sql.connection import Connection
 from smartspider.core.errors import StoreUnavailable
@@ -29,10 +27,6 @@ class PostgresHealth:
                 f"the store at {self._db.place} did not take a change within {PATIENCE_S:g} s",
                 hint="check that PostgreSQL runs there and is not overloaded",
             ) from None
-        except psycopg.errors.ReadOnlySqlTransaction as error:
-            raise StoreUnavailable(
-                f"the store at {self._db.place} takes no changes", hint="look at why PostgreSQL is read-only"
-            ) from error
 
 
 def _lock(connection: Connection) -> None:
