@@ -120,9 +120,7 @@ class PostgresDatabase:
                     return await self._once(begin, work, is_writing=is_writing, limit_s=limit_s)
             except OutcomeUnknown:
                 raise
-            except (
-                psycopg.errors.ReadOnlySqlTransaction
-            ) as error:  # who can wait for another server does
+            except psycopg.errors.ReadOnlySqlTransaction as error:  # who can wait for another server does
                 raise self._address.unavailable(error) from error
             except (*AGAIN, psycopg.OperationalError, psycopg.InterfaceError) as error:
                 if self.clock.monotonic() >= give_up_at or isinstance(error, psycopg.errors.DiskFull):
