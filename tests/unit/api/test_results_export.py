@@ -298,6 +298,7 @@ async def test_a_run_that_is_deleted_on_the_way_is_no_short_file(
     problem = (await asked).expect(409).json
     run = await crawled(house.premises)
     raw = connect(house.premises.path / FILE)
+    raw.set_busy_timeout(10_000)  # a checkpoint may be going on
     raw.execute("UPDATE run SET state = 'cancelled', reason = 'deleted' WHERE id = ?", (run.id,))
     raw.close()
     (await api("POST", f"/api/results/export?run_id={run.id}&format=parquet")).expect(409)
