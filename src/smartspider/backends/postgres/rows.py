@@ -6,22 +6,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from smartspider.backends.postgres import presence
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.moves import SQL
 from smartspider.backends.sql import events, hosts
 from smartspider.backends.sql.connection import Connection, Row, rows
-from smartspider.backends.sql.moves import BURY_AFTER, SUSPECT_AFTER
+from smartspider.backends.sql.moves import BURY_AFTER, CRASHED, SUSPECT_AFTER
+from smartspider.backends.sql.requests import request_of
 from smartspider.core.events import LeasesReturned
 from smartspider.core.ids import run_of
 from smartspider.core.placing import HostRow, OpenRequest, Place, Returned, RunControl, RunLoad
-from smartspider.core.request import NO_EXTRAS, Extras, Request
-
-CRASHED = "crash: every worker that took it alone was lost"
-
-_extras = msgspec.json.Decoder(Extras)
 
 
 class PostgresOpenRows:
@@ -34,7 +28,7 @@ class PostgresOpenRows:
         """Those of the rows that are open, in one statement."""
         found = await self._ask(SQL.requests, list(url_ids))
         return {
-            url_id: OpenRequest(_request(*request), attempts, returns, visit)
+            url_id: OpenRequest(request_of(*request), attempts, returns, visit)
             for url_id, attempts, returns, visit, *request in found
         }
 
@@ -127,20 +121,6 @@ def _places(found: Sequence[Row]) -> list[Place]:
         Place(url_id, host, rank, due_at, returns >= SUSPECT_AFTER)
         for url_id, host, rank, due_at, returns in found
     ]
-
-
-def _request(  # noqa: PLR0917 - the columns of a row, in the order of the statement
-    url: str,
-    fingerprint: bytes,
-    page: str,
-    priority: int,
-    depth: int,
-    is_entry: int,
-    extras: bytes | None,
-    parent: str | None,
-) -> Request:
-    details = _extras.decode(extras) if extras else NO_EXTRAS
-    return Request(url, fingerprint, page, priority, depth, bool(is_entry), details, parent)
 
 
 def _count_returns(

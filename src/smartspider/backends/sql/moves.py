@@ -17,6 +17,8 @@ SUSPECT_AFTER = 3
 """Returns after which a request is only handed out alone."""
 BURY_AFTER = 3
 """Workers lost with nothing but this request in their hands."""
+CRASHED = "crash: every worker that took it alone was lost"
+"""Why it is dead then."""
 
 
 class Spot(msgspec.Struct, frozen=True, gc=False):

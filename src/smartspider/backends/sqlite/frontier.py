@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from smartspider.backends.sql import events, hosts
 from smartspider.backends.sql.connection import Connection, row, rows
-from smartspider.backends.sql.moves import BURY_AFTER, SUSPECT_AFTER, Spot
+from smartspider.backends.sql.moves import BURY_AFTER, CRASHED, SUSPECT_AFTER, Spot
 from smartspider.backends.sqlite import gate as gates
 from smartspider.backends.sqlite import queue
 from smartspider.backends.sqlite.database import Database
@@ -145,9 +145,8 @@ class SqliteFrontier:
         returns, lone_returns, _, host_id, priority = found[0]
         if lone_returns >= BURY_AFTER:
             connection.execute(
-                "UPDATE url SET state = 'dead', reason = 'crash: every worker that took it alone was lost',"
-                " closed_at = ? WHERE id = ?",
-                (now, url_id),
+                "UPDATE url SET state = 'dead', reason = ?, closed_at = ? WHERE id = ?",
+                (CRASHED, now, url_id),
             )
             connection.execute("UPDATE run SET dead = dead + 1 WHERE id = ?", (run_id,))
         elif returns >= SUSPECT_AFTER:

@@ -10,10 +10,10 @@ import msgspec
 from smartspider.backends.sql import hosts, statements
 from smartspider.backends.sql.connection import Connection, row, rows
 from smartspider.backends.sql.moves import Spot
+from smartspider.backends.sql.requests import request_of
 from smartspider.backends.sqlite import gate as gates
 from smartspider.core.ids import run_of
 from smartspider.core.lease import Lease, Token, Window
-from smartspider.core.request import NO_EXTRAS, Extras, Request
 
 SQL = statements.load("frontier.sql", __package__)
 
@@ -22,8 +22,6 @@ ASKING_S = 0.3
 """A run whose workers asked within this time takes its turn at a host."""
 SPARE_LANES = 8
 """Lanes looked at beyond those that could fill the hand, because some turn out to be closed."""
-
-_extras = msgspec.json.Decoder(Extras)
 
 
 def find_lane(connection: Connection, run_id: int, host_id: int) -> int:
@@ -171,7 +169,7 @@ def _hand_out(
                 token=Token(epoch[0], counter),
                 url_id=url_id,
                 run_id=run_id,
-                request=_request(*request),
+                request=request_of(*request),
                 window=window.shifted(hand.clock_shift),
                 deadline_at=ends_at,
                 attempts=attempts,
@@ -181,20 +179,6 @@ def _hand_out(
             )
         )
     connection.executemany(SQL.add_lease, records)
-
-
-def _request(  # noqa: PLR0917 - the columns of a row, in the order of the statements
-    url: str,
-    fingerprint: bytes,
-    page: str,
-    priority: int,
-    depth: int,
-    is_entry: int,
-    extras: bytes | None,
-    parent: str | None,
-) -> Request:
-    details = _extras.decode(extras) if extras else NO_EXTRAS
-    return Request(url, fingerprint, page, priority, depth, bool(is_entry), details, parent)
 
 
 def give_back(connection: Connection, lease: tuple[int, int], now: float) -> None:
