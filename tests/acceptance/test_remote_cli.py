@@ -198,6 +198,7 @@ def test_both_ways_tell_the_same(ground: Ground, name: str) -> None:
     ground.keep(name)
     run = ground.far.lines("run", "start", name, "--watch")[0]["run_id"]
     ground.near.run("run", "start", name, "--watch")
+    until(lambda: "run.ended" in ground.near.run("logs", "--run", run, "--json").out, "its log to be written")
     for command in (
         ("task", "show", name),
         ("task", "history", name),
