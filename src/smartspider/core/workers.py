@@ -13,6 +13,25 @@ class WorkerCard(msgspec.Struct, frozen=True):
     pid: int = 0
     version: str = ""
     slots: int = 0
+    cpus: int = 0
+    """Of its machine."""
+    is_elastic: bool = False
+    """It was started because there is much to do, and is asked to leave when there is little."""
+
+
+class Form(msgspec.Struct, frozen=True):
+    """How a worker does: measured by itself, the last minutes counting most."""
+
+    lag_s: float = 0.0
+    """How late it gets to what is due: its process or its machine has too much to do."""
+    fault_share: float = 0.0
+    """Of its requests, those that no server answered."""
+    request_s: float = 0.0
+    """How long a request is in its hands."""
+    pages: int = 0
+    """What it stored since it joined."""
+    load: float = 0.0
+    """Of its machine, over one minute."""
 
 
 class WorkerRecord(msgspec.Struct, frozen=True):
@@ -35,3 +54,6 @@ class WorkerRecord(msgspec.Struct, frozen=True):
     hosts: list[str] = []
     """Of what it holds, a few."""
     runs: list[int] = []
+    cpus: int = 0
+    is_elastic: bool = False
+    form: Form = Form()

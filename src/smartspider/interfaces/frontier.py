@@ -39,8 +39,12 @@ class Frontier(Protocol):
     async def offer(self, run_id: int, url_ids: Sequence[int]) -> int:
         """Queue rows of a run; how many were not live before."""
 
-    async def lease(self, worker_id: int, want: int, runs: Sequence[int]) -> LeaseBatch:
-        """Up to `want` requests of `runs` that may leave now."""
+    async def lease(self, worker_id: int, want: int, runs: Sequence[int], own: bytes = b"") -> LeaseBatch:
+        """Up to `want` requests of `runs` that may leave now.
+
+        `own` names the hosts that this worker had better take before others (see `core/placement.py`). It is
+        a hint: nothing is left lying for want of the right worker.
+        """
 
     async def renew(self, leases: Sequence[Lease]) -> list[Lease]:
         """Keep leases for another term; returns those that are lost."""

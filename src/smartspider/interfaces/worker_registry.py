@@ -7,7 +7,7 @@ from typing import Protocol
 import msgspec
 
 from smartspider.core.lease import Lease
-from smartspider.core.workers import WorkerRecord
+from smartspider.core.workers import Form, WorkerRecord
 
 
 class Beat(msgspec.Struct, frozen=True):
@@ -19,6 +19,7 @@ class Beat(msgspec.Struct, frozen=True):
     memory: int
     held: list[Lease] = []
     """What is in its hands, for those who look at a frontier apart from the store."""
+    form: Form = Form()
 
 
 class Orders(msgspec.Struct, frozen=True):
@@ -30,12 +31,17 @@ class Orders(msgspec.Struct, frozen=True):
     """It should finish what it holds and leave."""
     is_unknown: bool = False
     """It was taken for dead and is not listed any more: it leaves, or joins once more."""
+    peers: dict[int, Form] = {}
+    """All workers that are alive and stay, this one among them, by id; none where it does not matter who
+    takes what, because all are processes of one machine.
+    """
 
 
 class WorkerRegistry(Protocol):
     """1. A worker is listed from joining the frontier until it leaves or its leases are reclaimed.
     2. A beat is answered with the slots the worker should have, and whether it is asked to drain.
-    3. Draining, or another number of slots, is asked of a worker or of all of a node, with an audit entry in
+    3. A worker is told how it and all others do.
+    4. Draining, or another number of slots, is asked of a worker or of all of a node, with an audit entry in
        the same transaction.
     """
 

@@ -191,7 +191,7 @@ class TendedFrontier:
         self._keeper.leases.pop(worker_id, None)
         await self._inner.leave(worker_id)
 
-    async def lease(self, worker_id: int, want: int, runs: Sequence[int]) -> LeaseBatch:
+    async def lease(self, worker_id: int, want: int, runs: Sequence[int], own: bytes = b"") -> LeaseBatch:
         """Up to `want` requests; more than a worker asks for at a time come in several batches."""
         await self._keeper.tend()
         batch = await self._inner.lease(worker_id, want, runs)

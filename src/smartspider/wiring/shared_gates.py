@@ -41,7 +41,7 @@ class SharedGates:
         """Everything else is one's own."""
         return getattr(self._own, name)
 
-    async def lease(self, worker_id: int, want: int, runs: Sequence[int]) -> LeaseBatch:
+    async def lease(self, worker_id: int, want: int, runs: Sequence[int], own: bytes = b"") -> LeaseBatch:
         """As one's own frontier, with windows that both gates allow."""
         batch = await self._own.lease(worker_id, want, runs)
         leases: list[Lease] = []

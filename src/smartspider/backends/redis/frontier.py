@@ -80,7 +80,7 @@ class RedisFrontier:
         answers = await self._answered(place_calls(self._shards, "offer", places, self._cap))
         return sum(max(int(new), 0) for new in answers)
 
-    async def lease(self, worker_id: int, want: int, runs: Sequence[int]) -> LeaseBatch:
+    async def lease(self, worker_id: int, want: int, runs: Sequence[int], own: bytes = b"") -> LeaseBatch:
         """Hand out what may leave now, looked up in the store; what is closed there is forgotten here."""
         asking = Asking(worker_id, min(want, BATCH), self.lease_s, list(dict.fromkeys(runs)))
         for _ in range(STALE_ROUNDS):

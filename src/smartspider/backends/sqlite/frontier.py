@@ -59,7 +59,7 @@ class SqliteFrontier:
         """Queue open rows of a run unless they are live."""
         return await self._db.write(lambda connection: queue.offer(connection, run_id, url_ids))
 
-    async def lease(self, worker_id: int, want: int, runs: Sequence[int]) -> LeaseBatch:
+    async def lease(self, worker_id: int, want: int, runs: Sequence[int], own: bytes = b"") -> LeaseBatch:
         """Hand out what may leave now."""
 
         def work(connection: Connection) -> LeaseBatch:
