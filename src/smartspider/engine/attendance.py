@@ -14,12 +14,14 @@ from smartspider.core.errors import StoreUnavailable
 from smartspider.core.lease import Lease
 from smartspider.core.workers import WorkerCard
 from smartspider.engine.chores import Chore, chores_done
+from smartspider.engine.form import OwnForm
 from smartspider.engine.ground import Ground, Manner
 from smartspider.engine.memory import resident_bytes
 from smartspider.engine.patience import Patience
 from smartspider.interfaces.worker_registry import Beat, Orders
 
-BEAT_S = 2.0
+BEAT_S = 1.8
+"""What a worker is told with the answer, it hears in less than two seconds."""
 RENEW_S = 20.0
 RECLAIM_S = 5.0
 LEAVE_S = 5.0
@@ -32,6 +34,8 @@ class Present(msgspec.Struct, frozen=True):
     held: Callable[[], list[Lease]]
     slots: Callable[[], int | None]
     """How many it has; None: as many as it is told."""
+    form: OwnForm
+    """How it does; how late it is said to be there counts."""
     obey: Callable[[Orders], None]
     on_trouble: Callable[[Exception], None]
     """Something ended that must not end."""
@@ -46,6 +50,7 @@ class Attendance:
         self._card = card
         self._patience = patience
         self._manner = manner
+        self._beat_at = float("inf")
 
     @asynccontextmanager
     async def kept(self, present: Present) -> AsyncIterator[None]:
@@ -79,8 +84,14 @@ class Attendance:
                 await self._ground.frontier.leave(self.worker_id)
 
     async def _beat(self, present: Present) -> None:
-        beat = Beat(present.slots(), time.process_time(), resident_bytes(), present.held())
-        orders = await self._ground.workers.beat(self.worker_id, beat)
+        monotonic = self._ground.clock.monotonic
+        present.form.late(monotonic() - self._beat_at)
+        cpu_s, held = time.process_time(), present.held()
+        beat = Beat(present.slots(), cpu_s, resident_bytes(), held, present.form.look())
+        try:
+            orders = await self._ground.workers.beat(self.worker_id, beat)
+        finally:
+            self._beat_at = monotonic() + BEAT_S
         if orders.is_unknown and self._patience.is_endless:
             await self._join()  # it was silent for too long; what it holds may be stored nevertheless
         else:

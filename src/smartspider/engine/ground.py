@@ -35,3 +35,7 @@ class Manner(msgspec.Struct, frozen=True):
     """How often it renews its leases."""
     reclaims: bool = True
     """Whether it takes back what dead workers hold; where a keeper does, it need not."""
+    is_placed: bool = True
+    """Whether it takes hosts of its own before those of other workers."""
+    leases_ahead: bool = False
+    """Whether slots go on before what they finished is settled: worth it where the ledger is far."""

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.events import StoreLost, StoreReturned
-from smartspider.core.lease import Window
+from smartspider.core.lease import Later, Window
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.event_bus import EventBus
 from smartspider.interfaces.frontier import Frontier
@@ -86,7 +86,7 @@ class PatientGate:
         self._frontier = frontier
         self._patience = patience
 
-    async def permit(self, host: str) -> Window:
+    async def permit(self, host: str) -> Window | Later:
         """The next slot of a host."""
         return await self._patience.insist("permit", lambda: self._frontier.permit(host))
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import Protocol
 
 from smartspider.core.failpoints import reach
-from smartspider.core.lease import Window
+from smartspider.core.lease import Later, Window
 from smartspider.core.verdict import Send
 from smartspider.interfaces.clock import Clock
 
 NEAR_S = 0.5
 """How long before a window the connection for it may be opened."""
+ASK_S = 1.0
+"""A closed gate is asked again this often: it may have been opened by hand."""
 
 
 class Gate(Protocol):
     """The part of a frontier that a permit asks."""
 
-    async def permit(self, host: str) -> Window:
-        """Reserve one more slot of a host."""
+    async def permit(self, host: str) -> Window | Later:
+        """Reserve one more slot of a host, if that is near."""
 
 
 class Trail:
@@ -85,8 +87,13 @@ class GatePermit:
             self._trail.sends.append(Send(self._host, self._clock.monotonic(), self._entered.delay_s))
 
     async def _next_window(self) -> Window:
-        if self._window is None:
-            self._window = await self._gate.permit(self._host)
+        """The window that is there, or the next one: a gate that is closed is asked again until it is not."""
+        while self._window is None:
+            answer = await self._gate.permit(self._host)
+            if isinstance(answer, Window):
+                self._window = answer
+            else:
+                await self._wait_until(min(answer.at, self._clock.monotonic() + ASK_S))
         return self._window
 
     async def _wait_until(self, moment: float) -> None:

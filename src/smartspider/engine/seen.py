@@ -127,8 +127,10 @@ class SeenLedger:
     async def _remember(self, epoch: str, by_run: dict[int, list[Settlement]], report: SettleReport) -> None:
         stored, continued = set(report.stored), set(report.continued)
         for run_id, run in list(self._runs.items()):
+            if not self._sieve.serves(run):
+                continue
             committed = _committed(by_run.get(run_id, []), stored, continued)
-            if committed and run.is_sifted:
+            if committed:
                 await self._sieve.remember(SeenKey("run", run_id, epoch), run, committed)
 
 

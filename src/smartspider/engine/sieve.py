@@ -79,11 +79,15 @@ class Sieve:
 
     async def sift(self, key: SeenKey, run: SiftedRun, group: Sequence[Settlement]) -> list[Settlement]:
         """The same pages of a run without children that are known: those count as duplicates."""
-        layer = self._layers.lossy if run.is_lossy else self._layers.exact
-        if layer is None or not run.is_sifted:
+        if not self.serves(run):
             return list(group)
         known = await (self._lossy_known if run.is_lossy else self._exact_known)(key, _asked(group))
         return [_without(page, known) for page in group] if known else list(group)
+
+    def serves(self, run: SiftedRun) -> bool:
+        """Whether a layer wants to hear what is committed of a run."""
+        layer = self._layers.lossy if run.is_lossy else self._layers.exact
+        return layer is not None and run.is_sifted
 
     async def remember(self, key: SeenKey, run: SiftedRun, fingerprints: list[bytes]) -> None:
         """The rows of these are committed."""

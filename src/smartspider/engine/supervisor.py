@@ -1,4 +1,4 @@
-"""Worker processes: started, watched, started again when they die, stopped together."""
+"""Worker processes: started, watched, started again when they die, stopped one by one or together."""
 
 from __future__ import annotations
 
@@ -29,12 +29,24 @@ class Supervisor:
     """Keeps `count` processes alive until each has ended in good order.
 
     A crawl gives up when one dies again and again; a server (`is_lasting`) goes on with pauses in between.
+    Where more come and some go (`is_elastic`), it also stays while there is none.
     """
 
     def __init__(
-        self, spawn: Spawn, count: int, clock: Clock, on_end: OnEnd, *, is_lasting: bool = False
+        self,
+        spawn: Spawn,
+        count: int,
+        clock: Clock,
+        on_end: OnEnd,
+        *,
+        is_lasting: bool = False,
+        is_elastic: bool = False,
     ) -> None:
         self._is_lasting = is_lasting
+        self._is_elastic = is_elastic
+        self._group: asyncio.TaskGroup | None = None
+        self._released: set[int] = set()
+        """Numbers of processes that were asked to leave for good."""
         self._begun_at = clock.monotonic()
         self._stopping = asyncio.Event()
         self._spawn = spawn
@@ -47,26 +59,47 @@ class Supervisor:
         """Come back when all workers are done; raises the first reason why one cannot be kept alive."""
         try:
             async with asyncio.TaskGroup() as group:
+                self._group = group
                 for number in range(self._count):
                     group.create_task(self._keep(number))
+                if self._is_elastic:
+                    group.create_task(self._stopping.wait())
         except* SmartSpiderError as several:
             raise several.exceptions[0] from None
+
+    def add(self, number: int) -> None:
+        """Keep one more process alive, under a number that was not used before; not while all are leaving."""
+        if self._group is not None and not self._stopping.is_set():
+            self._group.create_task(self._keep(number))
+
+    def release(self, number: int) -> None:
+        """Ask one to finish what is in flight and leave; it is not started again, however it ends."""
+        self._released.add(number)
+        self._ask(number)
 
     def stop(self) -> None:
         """Ask all workers to finish what is in flight and leave."""
         self._stopping.set()
-        for process in self._processes.values():
-            if process.returncode is None:
-                process.send_signal(signal.SIGTERM)
+        for number in self._processes:
+            if number not in self._released:  # asked twice, it would leave at once
+                self._ask(number)
+
+    def _ask(self, number: int) -> None:
+        process = self._processes.get(number)
+        if process is not None and process.returncode is None:
+            process.send_signal(signal.SIGTERM)
 
     async def _keep(self, number: int) -> None:
         early_deaths = 0
         while True:
             started = self._clock.monotonic()
             process = self._processes[number] = await self._spawn(number)
-            if self._stopping.is_set():
-                self.stop()
+            if self._stopping.is_set() or number in self._released:
+                self._ask(number)
             code = await process.wait()
+            if number in self._released:
+                del self._processes[number]
+                return
             if code == STORE_UNAVAILABLE and not (self._is_lasting and self._has_settled()):
                 raise StoreUnavailable(
                     f"worker {number} cannot use the store; what was saved is safe",
@@ -80,6 +113,8 @@ class Supervisor:
             early_deaths = early_deaths + 1 if self._clock.monotonic() - started < EARLY_S else 0
             if self._is_lasting:
                 await self._pause(early_deaths)
+                if number in self._released:
+                    return
             elif early_deaths >= MAX_EARLY_DEATHS:
                 raise SmartSpiderError(
                     f"worker {number} died {early_deaths} times in a row right after its start (code {code})",

@@ -15,9 +15,11 @@ from smartspider.core.runs import LIMIT, Run
 from smartspider.core.workers import WorkerCard
 from smartspider.engine.attendance import Attendance, Present
 from smartspider.engine.duty import Duty
+from smartspider.engine.form import OwnForm
 from smartspider.engine.ground import Ground, Manner
 from smartspider.engine.jobs import Job, Jobs, OpenedJob, OpenJob
 from smartspider.engine.patience import Patience, Pauses
+from smartspider.engine.peers import Peers
 from smartspider.engine.processor import Processed
 from smartspider.interfaces.worker_registry import Orders
 
@@ -65,6 +67,8 @@ class Worker:
         self._drain_s = manner.drain_s
         card = card if slots is None else msgspec.structs.replace(card, slots=slots)
         self._attendance = Attendance(ground, card, self._patience, manner)
+        self._form = OwnForm()
+        self._peers = Peers(ground.bus, is_placed=manner.is_placed)
         self._runs: dict[int, Run] = {}
         self._held: dict[Token, InHand] = {}
         self._done: list[Processed] = []
@@ -72,6 +76,10 @@ class Worker:
         self._is_stopping = False
         self._trouble: Exception | None = None
         self._next_look = 0.0
+        self._leases_ahead = manner.leases_ahead
+        self._next_ahead = 0.0
+        self._is_unsettled = False
+        """The last settle failed: nothing is leased before one works."""
 
     def stop(self) -> None:
         """Take no more work, finish what is in flight, give the rest back."""
@@ -80,7 +88,7 @@ class Worker:
 
     async def run(self) -> None:
         """Work; come back when nothing of it is in this worker's hands any more."""
-        present = Present(self._in_hand, self._own_slots, self._obey, self._on_trouble)
+        present = Present(self._in_hand, self._own_slots, self._form, self._obey, self._on_trouble)
         async with self._attendance.kept(present):
             try:
                 await self._pump()
@@ -101,7 +109,9 @@ class Worker:
     def _obey(self, orders: Orders) -> None:
         if orders.is_draining or orders.is_unknown:
             self.stop()
-        elif not self._follows and orders.slots != self._slots:
+            return
+        self._peers.heed(self._attendance.worker_id, orders.peers)
+        if not self._follows and orders.slots != self._slots:
             self._slots = orders.slots
             self._wake.set()
 
@@ -142,20 +152,23 @@ class Worker:
 
     async def _turn(self) -> float | None:
         """Settle what is finished, then take what is there; when to ask again, on this worker's clock."""
+        is_full = False
         if self._done:
             await self._gather()
+            is_full = await self._lease_ahead()
             await self._settle()
         if self._clock.monotonic() >= self._next_look:
             await self._look()
-        next_at = await self._lease()
+        next_at = None if is_full else await self._lease()
         if self._runs and not self._held and not self._done and next_at is None:
             await self._look()
         return next_at
 
     def _is_settle_due(self) -> bool:
         """A whole group waits, or half of the slots have nothing to do."""
-        idle = self._slots - (len(self._held) - len(self._done))
-        return len(self._done) >= SETTLE_PAGES or idle * 2 >= self._slots
+        places = self._peers.places(self._slots)
+        idle = places - (len(self._held) - len(self._done))
+        return len(self._done) >= SETTLE_PAGES or idle * 2 >= places
 
     async def _gather(self) -> None:
         """Wait a moment for more pages, so that they are settled together."""
@@ -185,17 +198,21 @@ class Worker:
 
     async def _wait(self, seconds: float) -> None:
         if seconds > 0.0:
+            due_at = self._clock.monotonic() + seconds
             try:
                 async with asyncio.timeout(seconds):
                     await self._wake.wait()
             except TimeoutError:
-                pass
+                self._form.late(self._clock.monotonic() - due_at)
 
     async def _settle(self) -> None:
         """Commit what was finished; only then are its links known and its leases over."""
         group = list(self._done)
+        self._is_unsettled = True
         report = await self._ground.ledger.settle([processed.settlement for processed in group])
+        self._is_unsettled = False
         del self._done[: len(group)]
+        self._form.settled((processed.settlement for processed in group), len(report.stored))
         stored = set(report.stored)
         for processed in group:
             lease = processed.settlement.lease
@@ -206,19 +223,46 @@ class Worker:
         for event in report.events:
             self._ground.bus.publish(event)
 
-    async def _lease(self) -> float | None:
-        """Fill the free slots; when to ask again, on this worker's clock."""
-        want = self._slots - len(self._held)
+    async def _lease_ahead(self) -> bool:
+        """Fill the slots whose pages are finished, so that they do not wait for the store; whether all are.
+
+        So at most twice as many requests as slots are in hand. Where there are no more to be had before
+        these are settled, as by the limits of a run, that is not tried again for a while.
+        """
+        if not self._leases_ahead or self._is_unsettled or self._clock.monotonic() < self._next_ahead:
+            return False
+        with contextlib.suppress(StoreUnavailable):  # settling will find out
+            await self._lease(finished=min(len(self._done), self._peers.places(self._slots)))
+        is_full = len(self._held) - len(self._done) >= self._peers.places(self._slots)
+        if not is_full:
+            self._next_ahead = self._clock.monotonic() + LOOK_S
+        return is_full
+
+    async def _lease(self, *, finished: int = 0) -> float | None:
+        """Fill the free slots, and those of finished pages; when to ask again, on this worker's clock."""
+        want = self._peers.places(self._slots) - len(self._held) + finished
         if want <= 0 or not self._runs or self._is_stopping:
             return None
-        batch = await self._ground.frontier.lease(self._attendance.worker_id, want, list(self._runs))
+        worker_id, runs = self._attendance.worker_id, list(self._runs)
+        batch = await self._ground.frontier.lease(worker_id, want, runs, self._peers.own)
         reach("lease.committed")
-        refused = [lease for lease in batch.leases if not await self._take_on(lease)]
-        if refused:
-            await self._ground.frontier.release(refused)
+        await self._take_on_all(batch.leases)
         if batch.next_at is None:
             return None
         return self._clock.monotonic() + max(batch.next_at - batch.now, 0.001)
+
+    async def _take_on_all(self, leases: Sequence[Lease]) -> None:
+        """Begin with requests; what this worker cannot work on, or not now, it gives back."""
+        left = list(leases)
+        refused: list[Lease] = []
+        try:
+            while left:
+                if not await self._take_on(left[0]):
+                    refused.append(left[0])
+                del left[0]
+        finally:
+            if refused or left:
+                await self._ground.frontier.release([*refused, *left])
 
     async def _take_on(self, lease: Lease) -> bool:
         """Begin with a request; False when this worker cannot work on its run."""
@@ -247,6 +291,8 @@ class Worker:
         """See which runs there are, with their knobs as they are turned now."""
         self._next_look = self._clock.monotonic() + LOOK_S
         self._runs = {run.id: run for run in await self._duty.look()}
+        if not self._runs:
+            self._next_look += LOOK_S  # who has nothing to do looks half as often
         if self._follows:
             opened = [await self._job_of(run) for run in list(self._runs.values())]
             self._slots = sum(each.job.plan.concurrency for each in opened if each is not None)

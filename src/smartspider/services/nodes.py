@@ -67,7 +67,7 @@ def _node(worker: WorkerRecord) -> str:
 
 
 def _view(name: str, workers: Sequence[WorkerRecord], *, is_own: bool) -> NodeView:
-    slots, used = sum(one.slots for one in workers), sum(one.held for one in workers)
+    slots, used = sum(one.slots for one in workers), sum(_used(one) for one in workers)
     return NodeView(
         node=name,
         versions=sorted({one.version for one in workers if one.version}),
@@ -75,10 +75,21 @@ def _view(name: str, workers: Sequence[WorkerRecord], *, is_own: bool) -> NodeVi
         used=used,
         free=max(0, slots - used),
         memory_bytes=sum(one.memory for one in workers),
-        load=[round(each, 2) for each in os.getloadavg()] if is_own else None,
-        cpus=os.cpu_count() if is_own else None,
+        load=[round(each, 2) for each in os.getloadavg()] if is_own else _load(workers),
+        cpus=os.cpu_count() if is_own else max((one.cpus for one in workers), default=0) or None,
         workers=[_worker(one) for one in workers],
     )
+
+
+def _used(worker: WorkerRecord) -> int:
+    """What a worker holds beyond its slots is finished, and about to be stored."""
+    return min(worker.held, worker.slots)
+
+
+def _load(workers: Sequence[WorkerRecord]) -> list[float] | None:
+    """Of another machine: what that worker told who was heard of last."""
+    told = [one for one in workers if one.is_alive and one.cpus]
+    return [round(max(told, key=lambda one: one.seen_at).form.load, 2)] if told else None
 
 
 def _worker(one: WorkerRecord) -> WorkerView:
@@ -90,12 +101,17 @@ def _worker(one: WorkerRecord) -> WorkerView:
         version=one.version,
         state="dead" if not one.is_alive else "draining" if one.is_draining else "alive",
         slots=one.slots,
-        used=one.held,
-        free=max(0, one.slots - one.held),
+        used=_used(one),
+        free=one.slots - _used(one),
         hosts=one.hosts,
         run_ids=[str(run) for run in one.runs],
         cpu_s=round(one.cpu_s, 2),
         memory_bytes=one.memory,
+        lag_s=round(one.form.lag_s, 3),
+        fault_share=round(one.form.fault_share, 3),
+        request_s=round(one.form.request_s, 3),
+        pages=one.form.pages,
+        is_elastic=one.is_elastic,
         joined_at=told_at(one.joined_at),
         seen_at=told_at(one.seen_at),
     )

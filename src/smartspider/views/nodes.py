@@ -25,12 +25,22 @@ class WorkerView(msgspec.Struct, frozen=True):
     run_ids: list[str]
     cpu_s: float
     memory_bytes: int
+    lag_s: float
+    """How late it gets to what is due."""
+    fault_share: float
+    """Of its requests, those that no server answered."""
+    request_s: float
+    """How long a request is in its hands."""
+    pages: int
+    """What it stored since it joined."""
+    is_elastic: bool
+    """It was started because there is much to do."""
     joined_at: str
     seen_at: str
 
 
 class NodeView(msgspec.Struct, frozen=True):
-    """A machine and its workers. Load and memory are told by the machine that answers, of itself."""
+    """A machine and its workers. Load is told by its workers; the machine that answers looks itself."""
 
     node: str
     versions: list[str]
@@ -40,7 +50,7 @@ class NodeView(msgspec.Struct, frozen=True):
     memory_bytes: int
     """Of all its workers."""
     load: list[float] | None
-    """Over 1, 5 and 15 minutes."""
+    """Over 1, 5 and 15 minutes; of other machines only the first, and None where nobody tells."""
     cpus: int | None
     workers: list[WorkerView]
 

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from smartspider.core import failpoints
-from smartspider.core.lease import Window
+from smartspider.core.lease import Later, Window
 from smartspider.core.verdict import Send
 from smartspider.engine.permits import GatePermit
 from smartspider.interfaces.frontier import Frontier
@@ -22,11 +22,11 @@ FREE = Window(0.0, 0.0, 0.0)
 class Gates:
     """The part of a frontier that permits use: windows are handed out as the test laid them down."""
 
-    def __init__(self, *windows: Window) -> None:
+    def __init__(self, *windows: Window | Later) -> None:
         self._windows = list(windows)
         self.asked: list[str] = []
 
-    async def permit(self, host: str) -> Window:
+    async def permit(self, host: str) -> Window | Later:
         self.asked.append(host)
         return self._windows.pop(0)
 
@@ -191,3 +191,19 @@ async def test_how_long_a_request_and_its_hops_waited_is_known(clock: ManualCloc
     await clock.advance(3.0)
     await hop
     assert one.waited_s == pytest.approx(5.0)
+
+
+async def test_a_closed_gate_is_asked_again_until_it_opens(clock: ManualClock, sent: list[str]) -> None:
+    """Once a second at least: somebody may have opened it. The time goes as waiting, not as fetching."""
+    gates = Gates(Later(103.5), Later(103.5), Later(101.2), Window(102.0, 102.1, 1.0))
+    one = permit(gates, clock, None)
+    leaving = asyncio.create_task(leave(one))
+    await clock.advance(0.9)
+    assert len(gates.asked) == 1
+    await clock.advance(0.2)
+    assert len(gates.asked) == 2
+    await clock.advance(1.0)
+    await leaving
+    assert (len(gates.asked), clock.monotonic()) == (4, pytest.approx(102.1))
+    assert one.waited_s == pytest.approx(2.0)
+    assert sent == ["fetch.sent"]

@@ -329,7 +329,7 @@ async def test_only_tasks_that_name_it_use_the_lossy_filter() -> None:
 
 
 async def test_distinct_requests_are_estimated_for_run_and_task() -> None:
-    desk = Desk(estimates=(estimates := Counting()))
+    desk = Desk(exact=MemorySeen(), estimates=(estimates := Counting()))
     await desk.settle(done(1, "/a", "/b"))
     run, task = SeenKey("run", 7), SeenKey("task", 3)
     assert await estimates.about([run, task]) == {run: 3, task: 3}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from asyncio.subprocess import Process
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +46,10 @@ class Stable:
     def supervisor(self, *, is_lasting: bool = False, **scripts: list[str]) -> Supervisor:
         self.scripts = {int(name[1:]): list(script) for name, script in scripts.items()}
         return Supervisor(self.spawn, len(scripts), self.clock, self.on_end, is_lasting=is_lasting)
+
+    def elastic(self, count: int, **scripts: list[str]) -> Supervisor:
+        self.scripts = {int(name[1:]): list(script) for name, script in scripts.items()}
+        return Supervisor(self.spawn, count, self.clock, self.on_end, is_lasting=True, is_elastic=True)
 
     async def until_started(self, count: int) -> None:
         while len(self.started) < count:
@@ -148,3 +153,63 @@ async def test_a_server_that_is_stopped_in_a_pause_stops_at_once(stable: Stable)
     supervisor.stop()
     await task
     assert len(stable.deaths) <= 2
+
+
+async def test_more_workers_come_and_one_that_is_let_go_is_not_started_again(stable: Stable) -> None:
+    supervisor = stable.elastic(0, w0=["exec sleep 60"], w1=["exec sleep 60"])
+    running = asyncio.create_task(supervisor.run())
+    await asyncio.sleep(0)
+    supervisor.add(0)
+    supervisor.add(1)
+    await stable.until_started(2)
+    supervisor.release(1)
+    assert await stable.started[1].wait() == -15
+    supervisor.release(0)
+    assert await stable.started[0].wait() == -15
+    assert not running.done()
+    supervisor.stop()
+    await running
+    assert (stable.deaths, stable.leavers) == ([], [])
+
+
+async def test_one_that_is_leaving_is_not_asked_twice(stable: Stable, tmp_path: Path) -> None:
+    marks = tmp_path / "marks"
+    told = f"trap 'echo asked >> {marks}' TERM; echo ready >> {marks}"
+    slow = f"{told}; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done"
+    supervisor = stable.elastic(1, w0=[slow])
+    running = asyncio.create_task(supervisor.run())
+    await _until(marks.exists)
+    supervisor.release(0)
+    await _until(lambda: "asked" in marks.read_text())
+    supervisor.stop()
+    (tmp_path / "go").touch()
+    await running
+    assert marks.read_text().split() == ["ready", "asked"]
+
+
+async def test_one_that_is_let_go_while_it_pauses_stays_away(stable: Stable) -> None:
+    supervisor = stable.elastic(1, w0=["exit 1"])
+    running = asyncio.create_task(supervisor.run())
+    await stable.died.wait()
+    supervisor.release(0)
+    await asyncio.sleep(0)
+    supervisor.stop()
+    async with asyncio.timeout(10.0):
+        await running
+    assert len(stable.started) == 1
+
+
+async def test_nobody_comes_while_all_are_leaving(stable: Stable) -> None:
+    supervisor = stable.elastic(0)
+    running = asyncio.create_task(supervisor.run())
+    await asyncio.sleep(0)
+    supervisor.stop()
+    supervisor.add(7)
+    await running
+    assert stable.started == []
+
+
+async def _until(is_true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10.0):
+        while not is_true():  # noqa: ASYNC110 - a file is no event
+            await asyncio.sleep(0.01)

@@ -39,6 +39,8 @@ class Asking(msgspec.Struct, frozen=True):
     want: int
     lease_s: float
     runs: Sequence[int]
+    own: bytes = b""
+    """The parts of all hosts that it takes first."""
 
 
 class Harvest(msgspec.Struct):
@@ -132,8 +134,13 @@ class Leasing:
             await self._collect(asking, {0: Part(asking.want)}, harvest)
             return harvest
         for _ in range(ROUNDS):
-            parts = await self._plan(asking, asking.want - len(harvest.grants))
-            filled = await self._collect(asking, parts, harvest)
+            try:
+                parts = await self._plan(asking, asking.want - len(harvest.grants))
+                filled = await self._collect(asking, parts, harvest)
+            except SmartSpiderError:
+                if harvest.grants:  # what was handed out is the caller's, whatever comes after
+                    break
+                raise
             if not filled or len(harvest.grants) >= asking.want or harvest.grants[0].is_alone:
                 break
         return harvest
@@ -198,6 +205,7 @@ class Leasing:
             self.pace.slack_s,
             part.held_elsewhere,
             self._turns.turn,
+            asking.own,
         ]
         for run_id in asking.runs:
             args += [run_id, self._turns.served(run_id), part.flying_elsewhere.get(run_id, 0)]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
+
+import msgspec
 
 from smartspider.backends.sql import audit, statements
 from smartspider.backends.sql.connection import Connection, Database, row, rows
-from smartspider.core.workers import WorkerRecord
+from smartspider.core.workers import Form, WorkerCard, WorkerRecord
 from smartspider.interfaces.worker_registry import Beat, Orders
 
 SQL = statements.load("workers.sql")
@@ -16,7 +19,18 @@ KEEP_S = 15.0
 NEW_CPU_S = 0.1
 NEW_MEMORY = 16 << 20
 HOSTS_SHOWN = 5
-CARD = ("id", "name", "node", "pid", "version", "slots", "joined_at", "seen_at", "cpu_s", "memory")
+CARD = ("id", "name", "node", "pid", "version", "slots", "joined_at", "seen_at", "cpu_s", "memory", "cpus")
+
+
+def joining(card: WorkerCard, now: float) -> tuple[Any, ...]:
+    """What is written of a worker that comes."""
+    said = (card.name, card.node, card.pid, card.version, card.slots)
+    return (*said, card.cpus, int(card.is_elastic), now)
+
+
+def written(form: Form) -> str:
+    """How a worker does, as it is kept."""
+    return msgspec.json.encode(form).decode()
 
 
 class SqlWorkerRegistry:
@@ -35,7 +49,7 @@ class SqlWorkerRegistry:
         own = slots if beat.slots is None else beat.slots
         is_news = slots != own or beat.cpu_s - cpu_s >= NEW_CPU_S or self._db.now() - seen_at >= KEEP_S
         if is_news or abs(memory - beat.memory) >= NEW_MEMORY:
-            values = (beat.slots, beat.cpu_s, beat.memory, self._db.now(), worker_id)
+            values = (beat.slots, beat.cpu_s, beat.memory, written(beat.form), self._db.now(), worker_id)
             await self._db.write(lambda connection: connection.execute(SQL.beat, values))
         return Orders(own, bool(is_draining))
 
@@ -81,10 +95,12 @@ class SqlWorkerRegistry:
             WorkerRecord(
                 **dict(zip(CARD, found, strict=True)),
                 is_draining=bool(is_draining),
+                is_elastic=bool(is_elastic),
+                form=msgspec.json.decode(form, type=Form),
                 is_alive=self._is_alive(found[0], found[7]),
                 held=held.get(found[0], 0),
                 hosts=hosts.get(found[0], []),
                 runs=sorted(runs.get(found[0], ())),
             )
-            for is_draining, *found in rows(connection, SQL.all)
+            for is_draining, is_elastic, form, *found in rows(connection, SQL.all)
         ]

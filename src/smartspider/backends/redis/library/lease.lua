@@ -10,7 +10,7 @@ local Lease = {}
 function Lease.hand(argv)
   local want = tonumber(argv[2])
   return {worker = tonumber(argv[1]), want = want, free = want, lease_s = tonumber(argv[3]), ahead = tonumber(argv[4]),
-          slack = tonumber(argv[5]), answer = {}, records = {}, deadlines = {}, got = {}}
+          slack = tonumber(argv[5]), own = Placement.own(argv[8]), answer = {}, records = {}, deadlines = {}, got = {}}
 end
 
 -- How many a run has in flight, those in this hand included.
@@ -80,7 +80,8 @@ end
 
 -- Take from one lane: how many, and whether it still stands among the open ones.
 local function from_lane(x, hand, claim, host, limit)
-  local run, gate = claim.run, Gate.read(x, host)
+  local run, gate = claim.run, Gate.of_run(x, claim.run, host)
+  if Placement.leaves(x, hand, gate) then return 0, true end
   local slots = Gate.room(x, gate)
   local turn = math.max(gate.served[run] or 0, gate.turn - 1)
   if slots > 0 and must_wait(x, hand, run, gate, turn) then return 0, true end
@@ -107,18 +108,18 @@ local function from_lane(x, hand, claim, host, limit)
   return got, head[1] ~= nil
 end
 
--- Fill the hand from the open lanes of a run, best first; how many it got.
+-- Fill the hand from the open lanes of a run, best first and among equals its own; how many it got.
 function Lease.take(x, hand, claim, count)
   local limit, open = math.min(hand.free, claim.room, count), Key.run(x, claim.run, 'a')
   local before, skipped, looks = hand.free, 0, 2 * limit + LOOKS
   while limit > 0 and looks > 0 do
-    local hosts = redis.call('ZRANGE', open, skipped, skipped + limit + SPARE_LANES - 1)
+    local hosts = Placement.lanes(hand, open, skipped, limit + SPARE_LANES)
     if #hosts == 0 then break end
     for _, host in ipairs(hosts) do
       local got, stays = from_lane(x, hand, claim, host, limit)
       limit, looks = limit - got, looks - 1
       if stays then skipped = skipped + 1 end
-      if limit <= 0 then break end
+      if limit <= 0 or looks <= 0 then break end
     end
   end
   claim.room = claim.room - (before - hand.free)
@@ -135,7 +136,7 @@ local function open_suspect(x, run)
     local place = held[i] and cmsgpack.unpack(held[i])
     if place and not seen[place[2]] then
       seen[place[2]] = true
-      local gate = Gate.read(x, place[2])
+      local gate = Gate.of_run(x, run, place[2])
       local opens_at = Gate.opens_at(x, gate)
       if opens_at <= x.now then return {number = number, rank = place[1], gate = gate} end
       next_at = math.min(next_at or opens_at, opens_at)

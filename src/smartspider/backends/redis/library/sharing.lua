@@ -1,5 +1,7 @@
 -- How runs share the places in a worker's hand: each up to its share by weight, then the rest to who can use it.
 
+local NEXT_LANES = 8   -- closed lanes looked at for when to come back
+
 local Sharing = {}
 
 -- Who is next where a place cannot be divided: the run that had least, by its weight. No run falls behind by more
@@ -95,7 +97,7 @@ end
 -- Those of the runs that lease.
 local function claims_of(x, hand, argv, turn)
   local claims = {}
-  for i = 8, #argv, 3 do
+  for i = 9, #argv, 3 do
     local run = argv[i]
     local control = Runs.get(x, run)
     if control and control.state == 'running' then
@@ -106,9 +108,24 @@ local function claims_of(x, hand, argv, turn)
   return claims
 end
 
-local function next_at(x, claims, soonest)
+-- When the first closed lane of a run opens for this worker.
+local function next_lane_at(x, hand, run, soonest)
+  local looks = hand.own and NEXT_LANES or 1
+  local lanes = redis.call('ZRANGE', Key.run(x, run, 'w'), '-inf', '+inf', 'BYSCORE', 'LIMIT', 0, looks, 'WITHSCORES')
+  for i = 1, #lanes, 2 do
+    local opens_at = tonumber(lanes[i + 1]) / 1000
+    if soonest and opens_at >= soonest then break end
+    local grace = i < 2 * looks - 1 and Placement.grace(x, hand, lanes[i]) or 0 -- the next one may be its own
+    soonest = math.min(soonest or math.huge, opens_at + grace)
+  end
+  return soonest
+end
+
+local function next_at(x, hand, claims, soonest)
+  if hand.soonest then soonest = math.min(soonest or math.huge, hand.soonest) end
   for _, claim in ipairs(claims) do
-    for _, part in ipairs({'w', 'later', 'alone'}) do
+    soonest = next_lane_at(x, hand, claim.run, soonest)
+    for _, part in ipairs({'later', 'alone'}) do
       local from = part == 'alone' and '(' .. past_ms(x.now) or '-inf'
       local first = redis.call('ZRANGE', Key.run(x, claim.run, part), from, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
       if first[2] then soonest = math.min(soonest or math.huge, tonumber(first[2]) / 1000) end
@@ -117,9 +134,9 @@ local function next_at(x, claims, soonest)
   return soonest
 end
 
--- worker, want, seconds a lease lasts, ahead, slack, what it holds elsewhere, the turn of the runs, then per run:
--- run, how much it was served, how many it has in flight elsewhere. Moment, epoch, next moment ('' for none), then
--- per host: first token, not before, not after, delay, deadline, whether alone, weight of the run, ids.
+-- worker, want, seconds a lease lasts, ahead, slack, what it holds elsewhere, the turn of the runs, its own parts
+-- (see placement.lua), then per run: run, how much it was served, how many it has in flight elsewhere. Moment, epoch,
+-- next moment ('' for none), then per host: first token, not before, not after, delay, deadline, whether alone, weight of the run, ids.
 function Sharing.lease(x, argv)
   local hand = Lease.hand(argv)
   local claims = claims_of(x, hand, argv, tonumber(argv[7]))
@@ -135,7 +152,7 @@ function Sharing.lease(x, argv)
       for _, claim in ipairs(claims) do Lanes.wake(x, claim.run, hand.free + LOOKS) end
       Sharing.out(x, hand, claims)
     end
-    soonest = next_at(x, claims, soonest)
+    soonest = next_at(x, hand, claims, soonest)
   end
   Lease.close_hand(x, hand)
   head[3] = soonest and precise(soonest) or ''

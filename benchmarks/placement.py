@@ -1,0 +1,110 @@
+"""What it brings that workers take hosts of their own first: connections that are used again.
+
+    python benchmarks/placement.py [--workers 4] [--hosts 40] [--seconds 20]
+
+Real processes on a Redis and a PostgreSQL of their own crawl many hosts with a delay of one second, with the
+hint and without. Connections and who asked are seen at the site: every worker has a contact of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cluster import PATIENCE_S, has_all_workers, load, scene_of
+
+from smartspider.testing.chaos.scene import READY_S
+from smartspider.testing.chaos.setup import Setup
+from smartspider.testing.chaos.site import Visit
+from smartspider.testing.chaos.staff import until
+from smartspider.testing.chaos.task import site_politeness
+
+DELAY_S = 1.0
+HEAD_S = 5.0
+"""Workers hear of each other with their beats: what was before that is not counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the site saw of a crawl."""
+
+    pages: int
+    connections: int
+    by_usual: int
+    """Pages that were asked for by the worker that asked for most of their host."""
+    seconds: float
+
+
+def crawl(workers: int, hosts: int, seconds: float, *, is_placed: bool) -> Found:
+    """One crawl for so long."""
+    setup = Setup(
+        workers=0,
+        slots=max(8, 2 * hosts // workers),
+        pages=int(hosts * (seconds + 60.0) / DELAY_S),
+        hosts=hosts,
+        delay_s=DELAY_S,
+        latency_s=0.05,
+        is_wide=True,
+        environment={} if is_placed else {"SMARTSPIDER_TEST_PLACEMENT": "off"},
+        task={"concurrency": 4 * hosts, **site_politeness(DELAY_S)},
+        patience_s=PATIENCE_S,
+    )
+    with scene_of(setup) as scene:
+        scene.workers += [
+            scene.hire_worker(SMARTSPIDER_CONTACT=f"https://worker-{number}.example/")
+            for number in range(workers)
+        ]
+        until(lambda: has_all_workers(scene), "all workers are there", READY_S)
+        scene.begin()
+        until(lambda: scene.site.count() >= 2 * hosts, "the crawl is at work", PATIENCE_S)
+        time.sleep(HEAD_S)
+        from_at = time.monotonic()
+        time.sleep(seconds)
+        return found(scene.site.visits(), from_at)
+
+
+def found(visits: Sequence[Visit], from_at: float) -> Found:
+    """What of it came after a moment."""
+    known = {visit.peer for visit in visits if visit.at < from_at}
+    late = [visit for visit in visits if visit.at >= from_at]
+    by_host: dict[str, Counter[str]] = {}
+    for visit in late:
+        by_host.setdefault(visit.host, Counter())[visit.agent] += 1
+    usual = sum(max(agents.values()) for agents in by_host.values())
+    return Found(
+        len(late), len({visit.peer for visit in late} - known), usual, late[-1].at - from_at if late else 1.0
+    )
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--hosts", type=int, default=40)
+    parser.add_argument("--seconds", type=float, default=20.0)
+    options = parser.parse_args()
+    ways = [
+        crawl(options.workers, options.hosts, options.seconds, is_placed=is_placed)
+        for is_placed in (False, True)
+    ]
+    print(
+        f"| {options.workers} workers, {options.hosts} hosts, delay {DELAY_S:g} s | without | with the hint |"
+    )
+    print("|---|---|---|")
+    rows = {
+        "pages/s": [f"{one.pages / one.seconds:.1f}" for one in ways],
+        "connections opened for 100 pages": [f"{100 * one.connections / one.pages:.1f}" for one in ways],
+        "pages of a host by its usual worker": [f"{one.by_usual / one.pages:.0%}" for one in ways],
+    }
+    for name, (without, hinted) in rows.items():
+        print(f"| {name} | {without} | {hinted} |")
+    print(f"\nTaken at {load()[1:-1]}.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""Slots go on while the store takes its time, where the ledger is far."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.engine.dictionary_site import HOST, Lines, Site
+
+from smartspider.core.errors import FrontierUnavailable, StoreUnavailable
+from smartspider.core.lease import Lease, LeaseBatch
+from smartspider.core.plan import Plan
+from smartspider.core.politeness import Politeness
+from smartspider.core.request import make_request
+from smartspider.core.runs import Run
+from smartspider.core.scope import Scope
+from smartspider.core.verdict import Settlement
+from smartspider.core.workers import WorkerCard
+from smartspider.engine import patience as patience_module
+from smartspider.engine import worker as worker_module
+from smartspider.engine.bus import LocalBus
+from smartspider.engine.duty import AllRuns
+from smartspider.engine.ground import Ground, Manner
+from smartspider.engine.jobs import Job
+from smartspider.engine.links import LinkFilter
+from smartspider.engine.patience import Patience
+from smartspider.engine.permits import GatePermit
+from smartspider.engine.processor import Processor
+from smartspider.engine.reader import PageReader
+from smartspider.engine.worker import Worker
+from smartspider.interfaces.ledger import SettleReport
+from smartspider.wiring.folder import DataFolder, open_folder
+
+SLOTS = 4
+PAGES = {"/": [f"/{number}" for number in range(24)]}
+
+
+class Desk:
+    """A worker whose ledger is slow or refuses, and whose frontier counts what it gave."""
+
+    def __init__(self, folder: DataFolder, *, concurrency: int) -> None:
+        self._folder = folder
+        self.site = Site(PAGES)
+        entry = make_request(HOST + "/", is_entry=True)
+        polite = Politeness(delay_s=0.0, per_host=64)
+        scope = Scope(hosts=frozenset({entry.host}))
+        self.plan = Plan(
+            "task", b"{}", "hash", (entry,), {}, scope, politeness=polite, concurrency=concurrency
+        )
+        self.is_open = asyncio.Event()
+        self.is_open.set()
+        self.is_refusing = False
+        self.is_away = False
+        self.settling = asyncio.Event()
+        self.asked = 0
+        self.held = self.most = 0
+
+    async def lease(self, worker_id: int, want: int, runs: Sequence[int], own: bytes = b"") -> LeaseBatch:
+        self.asked += 1
+        if self.is_away:
+            raise FrontierUnavailable("no Redis")
+        batch = await self._folder.frontier.lease(worker_id, want, runs, own)
+        self.held += len(batch.leases)
+        self.most = max(self.most, self.held)
+        return batch
+
+    async def settle(self, settlements: Sequence[Settlement]) -> SettleReport:
+        self.settling.set()
+        await self.is_open.wait()
+        if self.is_refusing:
+            raise StoreUnavailable("no room")
+        report = await self._folder.ledger.settle(settlements)
+        self.held -= len(settlements)
+        return report
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._folder.frontier, name)
+
+    def worker(self) -> Worker:
+        folder, bus = self._folder, LocalBus()
+        ledger: Any = self
+        frontier: Any = self
+        patience = Patience(folder.clock, bus, is_endless=True)
+        ground = Ground(folder.store, frontier, ledger, folder.workers, folder.clock, bus, patience)
+
+        @asynccontextmanager
+        async def open_job(run: Run) -> AsyncIterator[Job]:
+            links = LinkFilter(self.plan, lambda _: None)
+            reader = PageReader(run.id, self.plan, Lines(), None, links, bus=bus)
+            yield Job(self.plan, Processor(self.plan, self.site, reader, self._permit, folder.clock), links)
+
+        duty = AllRuns(folder.store, folder.clock, bus, lambda _: True)
+        manner = Manner(leases_ahead=True)
+        return Worker(ground, duty, open_job, WorkerCard("one", "box"), slots=SLOTS, manner=manner)
+
+    def _permit(self, lease: Lease) -> GatePermit:
+        return GatePermit(self._folder.frontier, self._folder.clock, lease.request.host, lease.window)
+
+    async def until_over(self) -> Run:
+        async with asyncio.timeout(30):
+            while True:
+                (run,) = await self._folder.store.find_runs()
+                if run.finished_at is not None:
+                    return run
+                await asyncio.sleep(0.005)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DataFolder]:
+    monkeypatch.setattr(patience_module, "LONGEST_PAUSE_S", 0.02)
+    monkeypatch.setattr(worker_module, "LOOK_S", 0.001)
+    with open_folder(tmp_path / "data") as folder:
+        yield folder
+
+
+@asynccontextmanager
+async def working(desk: Desk, folder: DataFolder) -> AsyncIterator[None]:
+    await folder.store.create_run(desk.plan)
+    worker = desk.worker()
+    task = asyncio.create_task(worker.run())
+    try:
+        yield
+    finally:
+        desk.is_open.set()
+        worker.stop()
+        await task
+
+
+async def at_the_second_settle(desk: Desk) -> None:
+    """The links of the entry are known; the pages behind them are in hand, and the store takes its time."""
+    async with asyncio.timeout(30):
+        await desk.settling.wait()
+        await desk.site.until(lambda: desk.site.fetched.total() > 1)
+        desk.is_open.clear()
+        desk.settling.clear()
+        await desk.settling.wait()
+
+
+async def test_slots_work_on_other_pages_while_theirs_are_stored(folder: DataFolder) -> None:
+    desk = Desk(folder, concurrency=64)
+    async with working(desk, folder):
+        await at_the_second_settle(desk)
+        assert SLOTS < desk.held <= 2 * SLOTS
+        desk.is_open.set()
+        run = await desk.until_over()
+    assert (run.state, run.counters.done) == ("completed", 25)
+    assert set(desk.site.fetched.values()) == {1}
+    assert desk.most <= 2 * SLOTS
+
+
+async def test_nothing_more_is_taken_while_the_store_refuses(folder: DataFolder) -> None:
+    desk = Desk(folder, concurrency=64)
+    async with working(desk, folder):
+        await at_the_second_settle(desk)
+        desk.is_refusing = True
+        asked = desk.asked
+        desk.is_open.set()
+        for _ in range(3):
+            desk.settling.clear()
+            async with asyncio.timeout(30):
+                await desk.settling.wait()
+        assert desk.asked == asked
+        desk.is_refusing = False
+        assert (await desk.until_over()).counters.done == 25
+    assert desk.most <= 2 * SLOTS
+
+
+async def test_what_is_finished_is_stored_though_no_more_can_be_had(folder: DataFolder) -> None:
+    desk = Desk(folder, concurrency=64)
+    async with working(desk, folder):
+        await at_the_second_settle(desk)
+        desk.is_away = True
+        desk.is_open.set()
+        async with asyncio.timeout(30):
+            while desk.held:  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.005)
+        desk.is_away = False
+        assert (await desk.until_over()).counters.done == 25
+
+
+async def test_a_run_that_gives_no_more_than_there_are_slots_is_not_asked_twice_each_time(
+    folder: DataFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk(folder, concurrency=SLOTS)
+    async with working(desk, folder):
+        async with asyncio.timeout(30):
+            await desk.site.until(lambda: desk.site.fetched.total() > 1)
+            monkeypatch.setattr(worker_module, "LOOK_S", 60.0)
+            await desk.site.until(lambda: desk.site.fetched.total() == 25)
+        asked = desk.asked
+    assert desk.most <= SLOTS
+    assert asked <= 25 + 2
