@@ -1,4 +1,4 @@
-"""`node list|drain|tune`."""
+"""`node list|drain|tune|scaling`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from smartspider.cli.place import JSON, Place, placed
 
 NODE = click.argument("name", metavar="NODE|WORKER")
 WORKER = click.option("--worker", "worker_id", type=click.IntRange(1), default=None, help="Only this worker.")
+WORTH_LAG_S = 0.1
+WORTH_FAULTS = 0.05
+"""How a worker does is worth a word from here on."""
 
 
 @click.group()
@@ -34,8 +37,11 @@ def list_nodes(place: Place, *, as_json: bool) -> None:
             used = f"{worker.used}/{worker.slots} in use, {size(worker.memory_bytes)}"
             used += f", {worker.cpu_s:.0f} s of CPU, version {worker.version or 'unknown'}"
             runs = f", runs {', '.join(worker.run_ids)}" if worker.run_ids else ""
+            form = f", {worker.lag_s:.1f} s late" if worker.lag_s >= WORTH_LAG_S else ""
+            if worker.fault_share >= WORTH_FAULTS:
+                form += f", {worker.fault_share:.0%} of its requests unanswered"
             hosts = f", at {', '.join(worker.hosts)}" if worker.hosts else ""
-            told = f"{used}{runs}{hosts}, seen {worker.seen_at}"
+            told = f"{used}{form}{runs}{hosts}, seen {worker.seen_at}"
             tell(f"  {worker.id:>4}  {worker.state:<8} {worker.name}: {told}")
 
 
@@ -51,7 +57,8 @@ def drain(name: str, worker_id: int | None, place: Place, *, as_json: bool) -> N
     drained = place.do(lambda office: office.drain_node(name, worker_id=worker_id))
     if as_json:
         print_json(drained)
-    say(f"{count(drained.asked, 'worker')} of {drained.node} were asked to leave")
+    were = "was" if drained.asked == 1 else "were"
+    say(f"{count(drained.asked, 'worker')} of {drained.node} {were} asked to leave")
 
 
 @node.command()
@@ -75,3 +82,22 @@ def tune(name: str, slots: int, worker_id: int | None, place: Place, *, as_json:
     say(
         f"{count(tuned.workers, 'worker')} of {tuned.node} may have {count(tuned.slots, 'request')} in flight"
     )
+
+
+@node.command()
+@placed
+@JSON
+def scaling(place: Place, *, as_json: bool) -> None:
+    """How many workers are wanted, and why."""
+    from smartspider.cli.output import count, print_json, tell
+
+    found = place.do(lambda office: office.get_scaling())
+    if as_json:
+        print_json(found)
+        return
+    elastic = f", {found.elastic} of them for now" if found.elastic else ""
+    are = "is" if found.desired == 1 else "are"
+    tell(f"{count(found.desired, 'worker')} {are} wanted, {found.workers} at work{elastic}: {found.reason}")
+    for run in found.runs:
+        needs = f"{run.wanted:g} of at most {run.in_flight:g} in flight"
+        tell(f"  run {run.run_id}: {count(run.open, 'request')} open, {needs}: {run.reason}")

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+from smartspider.cli.spans import SpanType
+
+if TYPE_CHECKING:
+    from smartspider.core.crews import Span
 
 DRAIN_S = 60.0
 """How long a worker finishes what it holds when it is asked to leave: longer than any request takes."""
@@ -58,13 +64,14 @@ def api(host: str, port: int, data: Path | None, *, as_json: bool) -> None:
 )
 @click.option(
     "--processes",
-    type=click.IntRange(1, 256),
+    type=SpanType(1, 256),
     default=None,
-    help="So many processes, started again when they die.  [default: this one alone]",
+    help="So many processes, started again when they die; 1-8: as many as are wanted, within these."
+    "  [default: this one alone]",
 )
 @DATA
 @JSON
-def worker(concurrency: int, processes: int | None, data: Path | None, *, as_json: bool) -> None:
+def worker(concurrency: int, processes: Span | None, data: Path | None, *, as_json: bool) -> None:
     """Run a worker, which takes up whatever there is, until Ctrl-C or until it is drained.
 
     Asked to stop, it finishes what it holds and returns the rest; asked twice, it leaves at once.
@@ -81,7 +88,7 @@ def worker(concurrency: int, processes: int | None, data: Path | None, *, as_jso
     told: dict[str, object] = {"data": str(place), "pid": number, "concurrency": concurrency}
     many = "a worker" if processes is None else f"workers ({processes} processes)"
     text = f"{many} for {_called(place)}, {concurrency} requests in flight at most"
-    _tell(told | {"processes": processes or 1}, text, as_json=as_json)
+    _tell(told | _counted(processes), text, as_json=as_json)
     if processes is not None:
         run_loop(_supervise(place, processes, concurrency))
         return
@@ -89,10 +96,18 @@ def worker(concurrency: int, processes: int | None, data: Path | None, *, as_jso
     run_loop(work_on_all(Place(place, number, concurrency, with_parent=False, drain_s=DRAIN_S)))
 
 
-async def _supervise(place: Path, processes: int, slots: int) -> None:
+def _counted(processes: Span | None) -> dict[str, object]:
+    if processes is None:
+        return {"processes": 1}
+    more = {"most_processes": processes.most} if processes.is_range else {}
+    return {"processes": processes.least, **more}
+
+
+async def _supervise(place: Path, processes: Span, slots: int) -> None:
     from smartspider.cli.output import say
+    from smartspider.wiring.driver import driven
     from smartspider.wiring.parent import stop_on_signals
-    from smartspider.wiring.up import Staff, environment, worker_posts
+    from smartspider.wiring.up import Staff, crew_of, environment, worker_posts
 
     def on_end(name: str, code: int) -> None:
         say(
@@ -101,10 +116,15 @@ async def _supervise(place: Path, processes: int, slots: int) -> None:
             else f"{name} died (code {code}); starting another one"
         )
 
-    posts = worker_posts(place, count=processes, slots=slots, drain_s=DRAIN_S)
-    staff = Staff(posts, environment(), on_end, patience_s=PATIENCE_S)
+    crew, posts = None, []
+    if processes.is_range:
+        crew = crew_of(place, processes, slots=slots, drain_s=DRAIN_S)
+    else:
+        posts = worker_posts(place, count=processes.least, slots=slots, drain_s=DRAIN_S)
+    staff = Staff(posts, environment(), on_end, crew=crew, patience_s=PATIENCE_S)
     stop_on_signals(staff.stop, with_parent=False)
-    await staff.run()
+    async with driven(place, staff, say):
+        await staff.run()
 
 
 @click.command()

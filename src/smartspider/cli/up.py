@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from smartspider.cli.spans import SpanType
+
 if TYPE_CHECKING:
     import socket
 
-    from smartspider.wiring.up import Post
+    from smartspider.core.crews import Span
+    from smartspider.wiring.up import Crew, Post
 
 WORKERS = 2
 
@@ -19,7 +22,11 @@ WORKERS = 2
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where the API listens.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="At which port.")
 @click.option(
-    "--workers", type=click.IntRange(0, 256), default=WORKERS, show_default=True, help="Worker processes."
+    "--workers",
+    type=SpanType(0, 256),
+    default=str(WORKERS),
+    show_default=True,
+    help="Worker processes; 1-4: as many as are wanted, within these.",
 )
 @click.option(
     "--data",
@@ -39,7 +46,7 @@ WORKERS = 2
 @click.option("--logs", "shows_logs", is_flag=True, help="Print what they log as JSON lines.")
 @click.option("--json", "as_json", is_flag=True, help="Print where everything is as one JSON object.")
 def up(
-    host: str, port: int, workers: int, data: Path | None, demo_port: int, *, with_demo: bool, **flags: bool
+    host: str, port: int, workers: Span, data: Path | None, demo_port: int, *, with_demo: bool, **flags: bool
 ) -> None:
     """Run everything on this machine: API, keeper and workers.
 
@@ -49,25 +56,33 @@ def up(
     from smartspider.wiring.loop import run_loop
     from smartspider.wiring.opening import place_of
     from smartspider.wiring.settings import read_settings
-    from smartspider.wiring.up import listen, posts, shop_post
+    from smartspider.wiring.up import SLOTS, crew_of, listen, posts, shop_post
 
     faults.arm_from_environment()
     place = place_of(data, read_settings())
     with listen(host, port) as listener:
-        staff, shop = posts(place, listener, workers=workers), ""
+        crew = crew_of(place, workers, slots=SLOTS) if workers.is_range else None
+        staff, shop = posts(place, listener, workers=0 if crew else workers.least), ""
         if with_demo:
             post, shop = shop_post(demo_port)
             staff.append(post)
-        run_loop(_up(place, listener, staff, shop, **flags))
+        run_loop(_up(place, listener, (staff, crew), shop, **flags))
 
 
 async def _up(
-    place: Path, listener: socket.socket, staffing: list[Post], shop: str, *, shows_logs: bool, as_json: bool
+    place: Path,
+    listener: socket.socket,
+    staffing: tuple[list[Post], Crew | None],
+    shop: str,
+    *,
+    shows_logs: bool,
+    as_json: bool,
 ) -> None:
     """Start everybody, say where they are once the API answers, and wait for their end."""
     import asyncio
 
     from smartspider.cli.output import say
+    from smartspider.wiring.driver import driven
     from smartspider.wiring.parent import stop_on_signals
     from smartspider.wiring.up import Staff, environment
 
@@ -77,11 +92,13 @@ async def _up(
         "shop": f"http://{shop}/" if shop else None,
         "data": str(place),
     }
-    staff = Staff(staffing, environment(shop), lambda *end: say(_ended(*end)), shows_logs=shows_logs)
+    posts, crew = staffing
+    staff = Staff(posts, environment(shop), lambda *end: say(_ended(*end)), crew=crew, shows_logs=shows_logs)
     stop_on_signals(staff.stop, with_parent=False)
     greeting = asyncio.create_task(_greet(listener, told, as_json=as_json))
     try:
-        await staff.run()
+        async with driven(place, staff, say):
+            await staff.run()
     finally:
         greeting.cancel()
     say("stopped; runs that were not over go on when it is started again")

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from smartspider.core.crews import Span
 from smartspider.core.errors import SettingInvalid
 from smartspider.engine.clock import SystemClock
 from smartspider.engine.supervisor import Supervisor
@@ -41,6 +42,13 @@ class Post(msgspec.Struct, frozen=True):
     """What it prints is no log."""
 
 
+class Crew(msgspec.Struct, frozen=True):
+    """Workers that come and go: how many there are, and how one of them is started, by its number."""
+
+    span: Span
+    post: Callable[[int], Post]
+
+
 class Staff:
     """The processes of a server. One that dies is started again; the others never notice."""
 
@@ -50,20 +58,32 @@ class Staff:
         environment: dict[str, str],
         on_end: Callable[[str, int], None],
         *,
+        crew: Crew | None = None,
         shows_logs: bool = False,
         patience_s: float = PATIENCE_S,
     ) -> None:
-        self._posts = posts
+        self.crew = crew
+        self.crew_numbers: list[int] = []
+        """Of the crew, those that were not asked to leave."""
+        self.crew_drained = 0
+        """How many of the crew left because somebody else asked them to."""
+        self.is_crew_alone = not posts
+        first = crew.span.least if crew is not None else 0
+        self._posts = dict(enumerate(posts))
+        self._tell_end = on_end
+        for _ in range(first):
+            self._hire()
         self._patience_s = patience_s
         self._output = None if shows_logs else asyncio.subprocess.DEVNULL
         self._environment = environment
         self._started: list[Process] = []
         self._supervisor = Supervisor(
             self._spawn,
-            len(posts),
+            len(self._posts),
             SystemClock(),
-            lambda number, code: on_end(posts[number].name, code),
+            self._on_end,
             is_lasting=True,
+            is_elastic=crew is not None,
         )
 
     async def run(self) -> None:
@@ -76,6 +96,26 @@ class Staff:
     def stop(self) -> None:
         """Ask everybody to finish what they are at and leave."""
         self._supervisor.stop()
+
+    def resize(self, count: int) -> None:
+        """Have so many in the crew: more are started, or the newest finish what they hold and leave."""
+        while len(self.crew_numbers) < count:
+            self._supervisor.add(self._hire())
+        while len(self.crew_numbers) > count:
+            self._supervisor.release(self.crew_numbers.pop())
+
+    def _hire(self) -> int:
+        number = max(self._posts, default=-1) + 1
+        if self.crew is not None:
+            self._posts[number] = self.crew.post(number)
+            self.crew_numbers.append(number)
+        return number
+
+    def _on_end(self, number: int, code: int) -> None:
+        if code == 0 and number in self.crew_numbers:
+            self.crew_numbers.remove(number)
+            self.crew_drained += 1
+        self._tell_end(self._posts[number].name, code)
 
     async def _spawn(self, number: int) -> Process:
         post = self._posts[number]
@@ -125,6 +165,17 @@ def listen(host: str, port: int) -> socket.socket:
 def worker_posts(data: Path, *, count: int, slots: int, drain_s: float | None = None) -> list[Post]:
     """Workers of a server."""
     return [Post(f"worker {number}", fleet_command(data, number, slots, drain_s)) for number in range(count)]
+
+
+def crew_of(data: Path, span: Span, *, slots: int, drain_s: float | None = None) -> Crew:
+    """Workers that come and go with what there is to do."""
+    driver = os.getpid()
+
+    def post(number: int) -> Post:
+        command = fleet_command(data, number, slots, drain_s, driver=driver)
+        return Post(f"worker {number}", command)
+
+    return Crew(span, post)
 
 
 def posts(data: Path, listener: socket.socket, *, workers: int) -> list[Post]:

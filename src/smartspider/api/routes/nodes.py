@@ -13,13 +13,35 @@ from smartspider.api.house import Housed
 from smartspider.api.security import needs
 from smartspider.core.access import Principal
 from smartspider.services import nodes
+from smartspider.services.scaling import scaling
 from smartspider.views.listed import Listed
 from smartspider.views.nodes import Drained, NodeTuned, NodeView
+from smartspider.views.scaling import ScalingView
 
 router = APIRouter(prefix="/api/nodes", tags=["nodes"])
 
 Node = Annotated[str, Path(max_length=200, description="The name of a machine, or the id of a worker.")]
 WorkerId = Annotated[int | None, Query(ge=1, le=10**15, description="Only this worker.")]
+SCALING = {
+    "desired": 3,
+    "workers": 2,
+    "elastic": 2,
+    "reason": "gates of 24 hosts let 96 requests be in flight; one worker has 32 slots",
+    "at": "2026-11-15T13:49:19.073Z",
+    "slots": 32,
+    "request_s": 0.31,
+    "pages_per_s": 80.0,
+    "runs": [
+        {
+            "run_id": "7",
+            "open": 51200,
+            "hosts": 24,
+            "in_flight": 96.0,
+            "wanted": 96.0,
+            "reason": "gates of 24 hosts let 96 be in flight",
+        }
+    ],
+}
 
 
 @router.get(
@@ -30,11 +52,25 @@ async def list_nodes(house: Housed, _principal: Annotated[Principal, needs("node
     return answer(Listed(await nodes.nodes(house.premises.workers), None))
 
 
+@router.get(
+    "/scaling",
+    name="get_scaling",
+    summary="How many workers are wanted, and why",
+    **answers(ScalingView, "The figure", example=SCALING),
+)
+async def get_scaling(house: Housed, _principal: Annotated[Principal, needs("nodes", "read")]) -> Response:
+    """Enough to fetch the backlog in time, never more than the gates of hosts can use; for a scaler."""
+    return answer(await scaling(house.premises.scaling, house.premises.workers))
+
+
 class NodeChange(BaseModel):
     """What is to be another."""
 
     model_config = ConfigDict(
-        extra="forbid", hide_input_in_errors=True, json_schema_extra={"examples": [{"slots": 16}]}
+        extra="forbid",
+        strict=True,
+        hide_input_in_errors=True,
+        json_schema_extra={"examples": [{"slots": 16}]},
     )
 
     slots: Annotated[int, Field(ge=0, le=nodes.MOST_SLOTS)]

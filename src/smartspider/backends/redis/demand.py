@@ -1,0 +1,58 @@
+"""What runs have queued, host by host, in the frontier on Redis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from smartspider.backends.redis.shards import Call, Shards
+from smartspider.core.errors import SmartSpiderError
+from smartspider.core.scaling import LaneDemand
+
+SOON_S = 10.0
+"""A host that is held no longer than this counts as open: a worker needs some time to come."""
+FIELDS = 8
+
+Found = dict[int, tuple[int, list[LaneDemand]]]
+
+
+class RedisDemand:
+    """See `interfaces/scaling.py`. `now` tells store time, which the frontier follows."""
+
+    def __init__(self, shards: Shards, now: Callable[[], float]) -> None:
+        self._shards = shards
+        self._now = now
+
+    async def lanes(self, runs: Sequence[int], limit: int) -> Found:
+        """The number of hosts of each run, and some of them; raises when a part does not answer."""
+        args = [repr(self._now() + SOON_S), max(2, limit // self._shards.count), *runs]
+        calls = [Call(shard, "demand", args) for shard in range(self._shards.count)]
+        found: Found = {run_id: (0, []) for run_id in runs}
+        for answer in await self._shards.round(calls):
+            if isinstance(answer, SmartSpiderError):
+                raise answer
+            _add(found, runs, iter(answer))
+        return found
+
+
+def _add(found: Found, runs: Sequence[int], parts: Iterator[Any]) -> None:
+    for run_id in runs:
+        lanes, looked = next(parts), next(parts)
+        count, known = found[run_id]
+        known += [_lane(list(islice(parts, FIELDS))) for _ in range(looked)]
+        found[run_id] = count + lanes, known
+
+
+def _lane(row: Sequence[Any]) -> LaneDemand:
+    host, domain, queued, flying, delay, per_host, per_domain, is_held = row
+    return LaneDemand(
+        host=host.decode(),
+        domain=domain.decode(),
+        queued=queued,
+        flying=flying,
+        delay_s=float(delay),
+        per_host=per_host,
+        per_domain=per_domain if per_domain >= 0 else None,
+        is_held=bool(is_held),
+    )

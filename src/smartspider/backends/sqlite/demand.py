@@ -1,0 +1,45 @@
+"""What runs have queued, host by host, in a data folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from smartspider.backends.sql import statements
+from smartspider.backends.sql.connection import Connection, rows
+from smartspider.backends.sqlite.database import Database
+from smartspider.core.scaling import LaneDemand
+
+SQL = statements.load("demand.sql", __package__)
+
+COUNTED = 5_000
+"""Lanes are counted so far."""
+SOON_S = 10.0
+"""A host that is held no longer than this counts as open: a worker needs some time to come."""
+
+
+class SqliteDemand:
+    """See `interfaces/scaling.py`."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def lanes(self, runs: Sequence[int], limit: int) -> dict[int, tuple[int, list[LaneDemand]]]:
+        """The number of hosts of each run, and some of them."""
+        soon = self._db.now() + SOON_S
+
+        def work(connection: Connection) -> dict[int, tuple[int, list[LaneDemand]]]:
+            return {run_id: _lanes(connection, run_id, limit, soon) for run_id in runs}
+
+        return await self._db.read(work)
+
+
+def _lanes(connection: Connection, run_id: int, limit: int, soon: float) -> tuple[int, list[LaneDemand]]:
+    ((still_open, closed),) = rows(connection, SQL.count, (run_id, COUNTED))
+    limits = max(limit // 2, limit - closed), max(limit // 2, limit - still_open)
+    looked = [
+        LaneDemand(host, domain, queued, flying, delay_s, per_host, per_domain, bool(is_held))
+        for host, domain, queued, flying, delay_s, per_host, per_domain, is_held in rows(
+            connection, SQL.looked, (run_id, *limits, soon)
+        )
+    ]
+    return max(still_open + closed, len(looked)), looked

@@ -1,0 +1,22 @@
+-- count: hosts that a run has work queued for, those that seem open and those that are not, up to a limit each
+SELECT (SELECT count(*) FROM (SELECT 1 FROM lane INDEXED BY lane_open
+                              WHERE run_id = ?1 AND queued > 0 AND wake_at IS NULL LIMIT ?2)),
+       (SELECT count(*) FROM (SELECT 1 FROM lane INDEXED BY lane_closed
+                              WHERE run_id = ?1 AND queued > 0 AND wake_at IS NOT NULL LIMIT ?2))
+
+-- looked: some of them, open and closed ones, as the strictest of the runs that stand there wants it
+WITH some AS (
+    SELECT * FROM (SELECT id, run_id, host_id, queued FROM lane INDEXED BY lane_open
+                   WHERE run_id = ?1 AND queued > 0 AND wake_at IS NULL ORDER BY rank LIMIT ?2)
+    UNION ALL
+    SELECT * FROM (SELECT id, run_id, host_id, queued FROM lane INDEXED BY lane_closed
+                   WHERE run_id = ?1 AND queued > 0 AND wake_at IS NOT NULL ORDER BY wake_at LIMIT ?3)
+)
+SELECT h.name, h.domain, s.queued, (SELECT count(*) FROM lease WHERE host_id = h.id),
+       max(h.robots_s, h.adaptive_s, h.operator_s, max(r.delay_s)),
+       CASE WHEN h.openings > 0 THEN 1 ELSE min(r.per_host) END, min(r.per_domain), h.held_until > ?4
+FROM some s
+JOIN host h ON h.id = s.host_id
+JOIN lane l ON l.host_id = h.id
+JOIN run r ON r.id = l.run_id AND (r.id = s.run_id OR r.state IN ('running', 'stopping', 'paused'))
+GROUP BY s.id

@@ -1,0 +1,106 @@
+"""The duty of saying how many workers are wanted."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from smartspider.core.errors import FrontierUnavailable
+from smartspider.core.scaling import Aims, Figure, Pace, RunDemand, Steady, desired, measured
+from smartspider.core.workers import WorkerRecord
+from smartspider.interfaces.leadership import Term
+from smartspider.interfaces.scaling import Demand, ScalingStore
+from smartspider.interfaces.worker_registry import WorkerRegistry
+
+log = logging.getLogger("smartspider.keeper")
+
+LANES = 100
+"""Hosts of a run that are looked at; the others are taken to be like them."""
+ALL_LANES = 400
+"""Hosts of all runs together: while they are looked at the frontier serves nobody else."""
+RUNS = 100
+"""Runs whose hosts are looked at; what is beyond waits for these."""
+AGAIN_S = 30.0
+"""A figure that is the same is told again so often while nothing is to be fetched."""
+
+
+class Scalable(msgspec.Struct, frozen=True):
+    """What the figure is made from, and where it is kept."""
+
+    store: ScalingStore
+    demand: Demand
+    workers: WorkerRegistry
+    store_now: Callable[[], float]
+    aims: Aims = Aims()
+
+
+class DecideWorkers:
+    """Measures, decides, keeps the figure with its reasons, and tells when it is another.
+
+    While the frontier is away the last figure stays: nobody is sent home because of that.
+    """
+
+    name, every_s = "scaling", 5.0
+
+    def __init__(self, scalable: Scalable) -> None:
+        self._on = scalable
+        self.every_s = max(0.5, min(5.0, scalable.aims.calm_s / 4))
+        self._epoch = 0
+        self._pace = Pace()
+        self._seen: dict[int, WorkerRecord] = {}
+        self._steady = Steady(scalable.aims.calm_s)
+        self._kept: Figure | None = None
+
+    async def do(self, term: Term) -> None:
+        """Once; hardly anything while no run has work."""
+        if term.epoch != self._epoch:
+            await self._begin(term)
+        runs = await self._on.store.runs()
+        if runs:
+            try:
+                await self._measure()
+                runs = await self._looked_at(runs)
+            except FrontierUnavailable:
+                return
+        figure = desired(runs, self._pace, self._on.aims)
+        await self._keep(term, msgspec.structs.replace(figure, at=self._on.store_now()))
+
+    async def _begin(self, term: Term) -> None:
+        """What another leader said holds as if it had been said here."""
+        on = self._on
+        self._seen, self._steady, self._kept = {}, Steady(on.aims.calm_s), await on.store.figure()
+        if self._kept is not None:
+            self._pace = self._kept.pace
+            self._steady.take(self._kept)
+        self._epoch = term.epoch
+
+    async def _measure(self) -> None:
+        workers = await self._on.workers.find()
+        self._pace = measured(self._pace, self._seen, workers)
+        self._seen = {one.id: one for one in workers}
+
+    async def _looked_at(self, runs: Sequence[RunDemand]) -> list[RunDemand]:
+        asked = [run.run_id for run in runs[:RUNS]]
+        found = await self._on.demand.lanes(asked, min(LANES, ALL_LANES // len(asked)))
+        seen = []
+        for run in runs:
+            lanes, looked = found.get(run.run_id, (0, []))
+            seen.append(msgspec.structs.replace(run, lanes=lanes, looked=tuple(looked)))
+        return seen
+
+    async def _keep(self, term: Term, figure: Figure) -> None:
+        steady, before = self._steady.take(figure), self._kept
+        if before is not None and _is_same(before, steady) and steady.at - before.at < AGAIN_S:
+            return
+        await self._on.store.keep(term.epoch, steady)
+        self._kept = steady
+        if before is None or before.desired != steady.desired:
+            was = "" if before is None else f", {before.desired} were"
+            log.info("scaling: %d workers are wanted%s: %s", steady.desired, was, steady.reason)
+
+
+def _is_same(before: Figure, now: Figure) -> bool:
+    """Whether nothing is to be fetched, and nothing was."""
+    return not now.runs and msgspec.structs.replace(now, at=before.at) == before

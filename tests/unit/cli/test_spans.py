@@ -1,0 +1,33 @@
+"""Numbers of processes as they are written."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from smartspider.cli.spans import SpanType
+from smartspider.core.crews import Span
+
+
+@pytest.mark.parametrize(
+    ("text", "span", "is_range"),
+    [
+        ("4", Span(4, 4), False),
+        ("1-8", Span(1, 8), True),
+        ("0-3", Span(0, 3), True),
+        (" 2-2 ", Span(2, 2), False),
+    ],
+)
+def test_a_number_or_two_are_read(text: str, span: Span, *, is_range: bool) -> None:
+    found = SpanType(1, 256).convert(text, None, None)
+    assert (found, found.is_range) == (span, is_range)
+
+
+@pytest.mark.parametrize("text", ["", "0", "257", "3-1", "1-", "-3", "1-999", "a-b", "1-2-3", "0-0", "²"])
+def test_what_makes_no_sense_is_refused(text: str) -> None:
+    with pytest.raises(click.BadParameter):
+        SpanType(1, 256).convert(text, None, None)
+
+
+def test_a_server_may_do_without_workers() -> None:
+    assert SpanType(0, 256).convert("0", None, None) == Span(0, 0)
