@@ -1,24 +1,37 @@
 """Requests that may be sent twice: `@once` under the decorator of every POST that creates something.
 
 With an `Idempotency-Key` a second request gets the answer of the first, marked `Idempotency-Replayed: true`.
+It waits for that a little; when the process of the first died, the second does the work, or tells what came
+of it.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import hashlib
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from functools import wraps
 from typing import Annotated, Any, get_type_hints
 
+import msgspec
 from fastapi import Depends, Header, Request
 from starlette.responses import Response
 
 from smartspider.api.house import Housed
 from smartspider.api.security import Signed
-from smartspider.core.errors import Conflict
-from smartspider.interfaces.answer_store import AnswerStore, KeptAnswer
+from smartspider.core.claims import Claim, working_on
+from smartspider.core.errors import Conflict, StoreUnavailable, Unanswered
+from smartspider.core.failpoints import reach
+from smartspider.interfaces.answer_store import WORKED_ON_S, KeptAnswer, Made
+from smartspider.wiring.house import House
 
+RENEW_S = WORKED_ON_S / 4
+PATIENCE_S = WORKED_ON_S + 1.0
+"""How long a request waits for the answer of one before it: by then that one has it, works on, or is dead."""
+LOOK_S = 0.2
 MAX_KEY = 200
 LARGEST_KEPT = 1_000_000
 KEPT_HEADERS = frozenset({"location", "etag", "content-type"})
@@ -36,28 +49,81 @@ Key = Annotated[
     ),
 ]
 Handler = Callable[..., Awaitable[Response]]
+Retell = Callable[[House, str], Awaitable[Response]]
+"""The answer about what was made, such as `run:7`, once more."""
+
+
+class Manner(msgspec.Struct, frozen=True):
+    """How the answer of a route is given again."""
+
+    is_secret: bool = False
+    retell: Retell | None = None
 
 
 class Once:
     """One request, and whether it was answered before."""
 
-    def __init__(self, store: AnswerStore, actor: str, key: str, asked: bytes) -> None:
-        self._store, self._actor, self._key, self._asked = store, actor, key, asked
+    def __init__(self, house: House, actor: str, key: str, asked: bytes) -> None:
+        self._house, self._actor, self._key, self._asked = house, actor, key, asked
+        self._store, self._clock = house.premises.answers, house.premises.clock
 
-    async def answer(self, work: Callable[[], Awaitable[Response]], *, is_secret: bool) -> Response:
+    async def answer(self, work: Callable[[], Awaitable[Response]], manner: Manner) -> Response:
         """The answer of `work`, or the one it gave before. Errors are not kept: they may be tried again."""
-        kept = await self._store.claim(self._actor, self._key, self._asked)
-        if kept is not None:
-            return _replayed(kept)
+        found = await self._claimed()
+        if isinstance(found, KeptAnswer):
+            return _replayed(found)
+        if isinstance(found, Made):
+            return await self._retold(found.subject, manner)
         try:
-            response = await work()
+            async with self._held(found):
+                reach("answer.claimed")
+                with working_on(found):
+                    response = await work()
+                reach("answer.made")
         except Exception:  # when cancelled, nobody knows what was done: then the key stays taken for a while
-            await self._store.give_up(self._actor, self._key)
+            await self._store.give_up(found)
             raise
         if response.status_code >= 300 or len(response.body) > LARGEST_KEPT:
-            await self._store.give_up(self._actor, self._key)
+            await self._store.give_up(found)
         else:
-            await self._store.keep(self._actor, self._key, _kept(response, is_secret=is_secret))
+            await self._store.keep(found, _kept(response, is_secret=manner.is_secret))
+        return response
+
+    async def _claimed(self) -> KeptAnswer | Made | Claim:
+        give_up_at = self._clock.monotonic() + PATIENCE_S
+        while True:
+            try:
+                return await self._store.claim(self._actor, self._key, self._asked)
+            except Unanswered:
+                if self._clock.monotonic() >= give_up_at:
+                    raise
+            await self._clock.sleep(LOOK_S)
+
+    @asynccontextmanager
+    async def _held(self, claim: Claim) -> AsyncIterator[None]:
+        """Whoever works on it for long says so now and then."""
+
+        async def renew() -> None:
+            while True:
+                await self._clock.sleep(RENEW_S)
+                with contextlib.suppress(StoreUnavailable):
+                    await self._store.renew(claim)
+
+        renewing = asyncio.create_task(renew())
+        try:
+            yield
+        finally:
+            renewing.cancel()
+            await asyncio.wait([renewing])
+
+    async def _retold(self, subject: str, manner: Manner) -> Response:
+        if manner.retell is None or manner.is_secret:
+            raise Conflict(
+                f"this was done before, and its answer is lost: {subject} came of it",
+                hint="look at what was made; use a new key to do it once more",
+            )
+        response = await manner.retell(self._house, subject)
+        response.headers[REPLAYED] = "true"
         return response
 
 
@@ -71,25 +137,30 @@ async def _once(request: Request, house: Housed, principal: Signed, key: Key = N
         *(request.headers.get("content-type", "").encode(), await request.body()),
     ):
         asked.update(b"%d:%b," % (len(part), part))
-    return Once(house.premises.answers, principal.name, key, asked.digest())
+    return Once(house, principal.name, key, asked.digest())
 
 
 def once(handler: Handler) -> Handler:
     """A route that creates: with an Idempotency-Key it is done once, and answered alike as often as asked."""
-    return _wrapped(handler, is_secret=False)
+    return _wrapped(handler, Manner())
+
+
+def once_retold(retell: Retell) -> Callable[[Handler], Handler]:
+    """The same for a route that can answer from what was made alone, when the first answer got lost."""
+    return lambda handler: _wrapped(handler, Manner(retell=retell))
 
 
 def once_without_secret(handler: Handler) -> Handler:
     """The same for an answer that is shown only once: it is not kept, and asking again is a `Conflict`."""
-    return _wrapped(handler, is_secret=True)
+    return _wrapped(handler, Manner(is_secret=True))
 
 
-def _wrapped(handler: Handler, *, is_secret: bool) -> Handler:
+def _wrapped(handler: Handler, manner: Manner) -> Handler:
     @wraps(handler)
     async def asked(*args: Any, asked_once: Once | None, **more: Any) -> Response:
         if asked_once is None:
             return await handler(*args, **more)
-        return await asked_once.answer(lambda: handler(*args, **more), is_secret=is_secret)
+        return await asked_once.answer(lambda: handler(*args, **more), manner)
 
     hints = get_type_hints(handler, include_extras=True)
     signature = inspect.signature(handler)

@@ -36,7 +36,8 @@ class MetricsOnly:
     async def _answer(self, scope: Scope) -> Response:
         if (scope["method"], scope["path"]) != ("GET", "/metrics"):
             return PlainTextResponse("only GET /metrics is here\n", 404)
-        families, histograms = await gather(self._app.state.house.premises.metrics)
+        premises = self._app.state.house.premises
+        families, histograms = await gather(premises.metrics, premises.layers, await premises.refusals())
         text = exposition(families, histograms + self._app.state.times.histograms())
         return Response(text, media_type=MEDIA_TYPE)
 

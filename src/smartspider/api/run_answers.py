@@ -9,8 +9,9 @@ from starlette.responses import Response
 from smartspider.api.answers import LOCATION, answer, answers
 from smartspider.core.runs import Run
 from smartspider.services.control import Again
-from smartspider.services.run_views import retried, started
-from smartspider.views.runs import Retried, Started
+from smartspider.services.run_views import begun, retried, started
+from smartspider.views.runs import Begun, Retried, Started
+from smartspider.wiring.house import House
 
 _EXAMPLE = {"run_id": "7", "task_id": "3", "state": "queued", "reason": ""}
 
@@ -18,6 +19,11 @@ _EXAMPLE = {"run_id": "7", "task_id": "3", "state": "queued", "reason": ""}
 def answers_run(description: str) -> dict[str, Any]:
     """What the decorator of such a route says."""
     return answers(Started, description, status=202, example=_EXAMPLE, **LOCATION)
+
+
+def answers_begun() -> dict[str, Any]:
+    """The same for a run that is new."""
+    return answers(Begun, "The new run", status=202, example={**_EXAMPLE, "warnings": []}, **LOCATION)
 
 
 def answers_retry() -> dict[str, Any]:
@@ -29,6 +35,16 @@ def answers_retry() -> dict[str, Any]:
 def show_run(run: Run) -> Response:
     """A run and what it does now."""
     return answer(started(run), 202, _location(run))
+
+
+def show_begun(run: Run) -> Response:
+    """A run that is new, with what may surprise its owner."""
+    return answer(begun(run), 202, _location(run))
+
+
+async def show_made(house: House, subject: str) -> Response:
+    """The run that a request made, as `run:7` names it."""
+    return show_begun(await house.premises.store.get_run(int(subject.removeprefix("run:"))))
 
 
 def show_retry(again: Again) -> Response:

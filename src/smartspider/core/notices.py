@@ -1,4 +1,4 @@
-"""Notices: telling somebody outside what became of a run."""
+"""Notices: telling somebody outside what became of a run, or of the store under all of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Literal, get_args
 
 import msgspec
 
-NoticeName = Literal["run.finished", "run.failed", "run.paused", "run.few_rows"]
+NoticeName = Literal[
+    "run.finished", "run.failed", "run.paused", "run.few_rows", "store.full", "store.returned"
+]
 NOTICES: tuple[NoticeName, ...] = get_args(NoticeName)
 NoticeKind = Literal["webhook", "email"]
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from smartspider.core.errors import SmartSpiderError, StoreUnavailable
+from smartspider.core.errors import SmartSpiderError, StoreFull, StoreUnavailable
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Leadership
 from smartspider.interfaces.worker_registry import WorkerRegistry
+from smartspider.services.trouble import TAKES_NO_WRITES, CountServing, nobody_leads
 from smartspider.views.health import CheckView, ReadyView
 
 FRESH_S = 1.0
@@ -38,6 +39,8 @@ class Readiness:
 async def _run(name: str, check: Check) -> CheckView:
     try:
         return CheckView(name, ok=True, detail=await check())
+    except StoreFull:
+        return CheckView(name, ok=False, detail=TAKES_NO_WRITES)
     except StoreUnavailable:  # its words name the place, which is nobody's business outside
         return CheckView(name, ok=False, detail="the store cannot be written")
     except SmartSpiderError as error:
@@ -56,13 +59,27 @@ def workers_alive(workers: WorkerRegistry) -> Check:
     return check
 
 
-def keeper_leads(leadership: Leadership) -> Check:
+def keeper_leads(leadership: Leadership, now: Callable[[], float]) -> Check:
     """Somebody keeps house."""
 
     async def check() -> str:
-        if await leadership.current() is None:
-            raise SmartSpiderError("no keeper leads; schedules and notices wait until one does")
+        words = nobody_leads(await leadership.newest(), now())
+        if words:
+            raise SmartSpiderError(f"{words}; schedules and notices wait until one does")
         return "a keeper leads"
+
+    return check
+
+
+def frontier_serves(count_serving: CountServing) -> Check:
+    """Every part of a frontier apart from the store hands out requests."""
+
+    async def check() -> str:
+        serving, parts = await count_serving()
+        told = f"{serving} of {parts} parts serve"
+        if serving < parts:
+            raise SmartSpiderError(f"{told}; requests of the others wait for the keeper, or for Redis")
+        return told
 
     return check
 

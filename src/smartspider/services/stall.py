@@ -14,6 +14,7 @@ from smartspider.services import gate_causes
 from smartspider.services.desk import Desk
 from smartspider.services.knobs import knobs_of
 from smartspider.services.progress import pages_per_s
+from smartspider.services.trouble import troubles
 from smartspider.views.runs import Cause, StallView
 from smartspider.views.times import told_at
 
@@ -31,6 +32,8 @@ class Scene(msgspec.Struct, frozen=True):
     situation: Situation
     workers: Sequence[WorkerRecord]
     concurrency: int
+    troubles: Sequence[Cause] = ()
+    """What stops all runs."""
 
     @property
     def run(self) -> Run:
@@ -52,13 +55,16 @@ async def explain_stall(desk: Desk, run_id: int) -> StallView:
     """Why a run does not move, or that it does."""
     situation = await desk.insight.situation(run_id, GATES_LOOKED_AT)
     workers = await desk.workers.find()
-    return judge(Scene(situation, workers, knobs_of(situation.standing.run).concurrency))
+    stopping = await troubles(desk.footing)
+    return judge(Scene(situation, workers, knobs_of(situation.standing.run).concurrency, stopping))
 
 
 def judge(scene: Scene) -> StallView:
-    """State, workers, limits and gates in this order: the first that stops everything is the answer."""
+    """State, what all runs stand on, workers, limits and gates in this order: the first that stops everything
+    is the answer.
+    """
     run, rate = scene.run, pages_per_s(scene.situation.standing)
-    causes = _state(run) or _nothing_left(scene) or _workers(scene)
+    causes = _state(run) or list(scene.troubles) or _nothing_left(scene) or _workers(scene)
     is_moving = False
     if not causes:
         causes, is_blocked = _work(scene)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.unit.api.asking import Caller
 
 from smartspider.wiring.house import House
@@ -40,3 +41,24 @@ async def test_what_is_no_host_is_refused(api: Caller) -> None:
     (await api("PATCH", "/api/hosts/a%20b", json={"delay_s": 1})).expect(422)
     (await api("PATCH", "/api/hosts/shop.example", json={"delay_s": -1})).expect(422)
     (await api.post("/api/hosts/shop.example/hold", json={"seconds": 0})).expect(422)
+
+
+@pytest.mark.parametrize("name", ["*.example.com", "%2A", "a..b", "a,b.example", "a" * 64, "x!y.example"])
+async def test_what_is_no_name_of_one_host_is_refused_in_words(api: Caller, name: str) -> None:
+    refused = (await api.post(f"/api/hosts/{name}/hold", json={"seconds": 60})).expect(422).json
+    assert "is not the name of a host" in str(refused)
+    assert (await api.get("/api/hosts")).expect(200).json["items"] == []
+
+
+@pytest.mark.parametrize(
+    "name", ["a_b.example", "127.0.0.1", "[::1]", "xn--bcher-kva.example", "b%C3%BCcher.example"]
+)
+async def test_every_name_that_can_be_fetched_from_can_be_held(api: Caller, name: str) -> None:
+    (await api.post(f"/api/hosts/{name}/hold", json={"seconds": 60})).expect(200)
+
+
+@pytest.mark.parametrize("figure", ["5", True])
+async def test_only_a_number_is_a_number(api: Caller, figure: object) -> None:
+    (await api("PATCH", "/api/hosts/shop.example", json={"delay_s": figure})).expect(422)
+    (await api.post("/api/hosts/shop.example/hold", json={"seconds": figure})).expect(422)
+    (await api("PATCH", "/api/nodes/crawler-1", json={"slots": figure})).expect(422)

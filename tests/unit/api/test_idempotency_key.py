@@ -12,6 +12,7 @@ from starlette.responses import Response
 from tests.unit.api.asking import ADMIN_TOKEN, Caller, serving
 
 from smartspider.api import app as app_module
+from smartspider.api import idempotency
 from smartspider.api.idempotency import once, once_without_secret
 from smartspider.api.security import Signed
 from smartspider.backends.sql.answers import SqlAnswerStore
@@ -109,7 +110,10 @@ async def bench(house: House, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
         yield bench, Caller(session, base, ADMIN_TOKEN)
 
 
-async def test_a_request_that_is_worked_on_is_not_begun_again(bench: tuple[Bench, Caller]) -> None:
+async def test_a_request_that_is_worked_on_is_not_begun_again(
+    bench: tuple[Bench, Caller], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(idempotency, "PATIENCE_S", 0.0)
     made, api = bench
     first = asyncio.create_task(api.post("/api/bench/slow", headers=KEY))
     await made.has_begun.wait()
@@ -119,6 +123,66 @@ async def test_a_request_that_is_worked_on_is_not_begun_again(bench: tuple[Bench
     (await first).expect(201)
     (await api.post("/api/bench/slow", headers=KEY)).expect(201)
     assert made.calls == 1
+
+
+async def test_a_second_request_waits_for_the_answer_of_the_first(bench: tuple[Bench, Caller]) -> None:
+    made, api = bench
+    first = asyncio.create_task(api.post("/api/bench/slow", headers=KEY))
+    await made.has_begun.wait()
+    second = asyncio.create_task(api.post("/api/bench/slow", headers=KEY))
+    await asyncio.wait([second], timeout=2 * idempotency.LOOK_S)
+    assert not second.done()
+    made.goes_on.set()
+    (await first).expect(201)
+    assert (await second).expect(201).headers["idempotency-replayed"] == "true"
+    assert made.calls == 1
+
+
+async def test_who_works_for_long_keeps_the_request(
+    bench: tuple[Bench, Caller], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(idempotency, "RENEW_S", 0.02)
+    monkeypatch.setattr(idempotency, "PATIENCE_S", 0.6)
+    monkeypatch.setattr("smartspider.backends.sql.answers.WORKED_ON_S", 0.3)
+    made, api = bench
+    first = asyncio.create_task(api.post("/api/bench/slow", headers=KEY))
+    await made.has_begun.wait()
+    (await api.post("/api/bench/slow", headers=KEY)).expect(409)
+    made.goes_on.set()
+    (await first).expect(201)
+    assert made.calls == 1
+
+
+async def test_a_run_whose_answer_was_lost_is_told_and_not_made_again(
+    api: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the process that made it would have kept, it did not live to keep."""
+    task_id = (await api.post("/api/tasks", TASK)).expect(201).json["id"]
+
+    async def die(*_: object) -> None:
+        return None
+
+    monkeypatch.setattr(SqlAnswerStore, "keep", die)
+    started = (await api.post(f"/api/tasks/{task_id}/start?overlap=true", headers=KEY)).expect(202)
+    monkeypatch.setattr("smartspider.backends.sql.answers.WORKED_ON_S", 0.0)
+    again = (await api.post(f"/api/tasks/{task_id}/start?overlap=true", headers=KEY)).expect(202)
+    assert again.json == started.json
+    assert again.headers["Location"] == started.headers["Location"]
+    assert again.headers["idempotency-replayed"] == "true"
+    assert len((await api.get("/api/runs")).json["items"]) == 1
+
+
+async def test_what_else_was_made_without_an_answer_is_named(
+    api: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def die(*_: object) -> None:
+        return None
+
+    monkeypatch.setattr(SqlAnswerStore, "keep", die)
+    made = (await api.post("/api/tasks", TASK, headers=KEY)).expect(201).json
+    monkeypatch.setattr("smartspider.backends.sql.answers.WORKED_ON_S", 0.0)
+    problem = (await api.post("/api/tasks", TASK, headers=KEY)).expect(409).json
+    assert f"task:{made['id']} came of it" in problem["detail"]
 
 
 async def test_an_answer_with_a_secret_is_not_kept(bench: tuple[Bench, Caller], house: House) -> None:

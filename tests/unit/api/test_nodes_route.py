@@ -8,7 +8,9 @@ from tests.unit.api.asking import ADMIN_TOKEN, Caller
 
 from smartspider import __version__
 from smartspider.core.errors import StoreUnavailable
-from smartspider.core.workers import WorkerCard
+from smartspider.core.scaling import Figure, Pace, RunLine
+from smartspider.core.workers import Form, WorkerCard
+from smartspider.interfaces.worker_registry import Beat
 from smartspider.wiring.house import House
 
 
@@ -28,6 +30,20 @@ async def test_workers_are_told_with_what_they_hold(api: Caller, house: House) -
     assert (node["slots"], node["used"], node["free"], node["versions"]) == (8, 0, 8, [__version__])
     (worker,) = node["workers"]
     assert (worker["id"], worker["pid"], worker["state"]) == (str(worker_id), 4711, "alive")
+
+
+async def test_another_machine_is_told_as_its_workers_tell_it(api: Caller, house: House) -> None:
+    card = WorkerCard("worker 0", "crawler-1", 4711, __version__, slots=8, cpus=4, is_elastic=True)
+    worker_id = await house.premises.frontier.join(card)
+    form = Form(lag_s=0.12345, fault_share=0.25, request_s=1.5, pages=700, load=3.456)
+    await house.premises.workers.beat(worker_id, Beat(8, 2.0, 1 << 30, form=form))
+    await house.premises.frontier.join(WorkerCard("older", "crawler-2", 4712, "0.1"))
+    nodes = {one["node"]: one for one in (await api.get("/api/nodes")).expect(200).json["items"]}
+    assert (nodes["crawler-1"]["load"], nodes["crawler-1"]["cpus"]) == ([3.46], 4)
+    assert (nodes["crawler-2"]["load"], nodes["crawler-2"]["cpus"]) == (None, None)
+    (worker,) = nodes["crawler-1"]["workers"]
+    told = ("lag_s", "fault_share", "request_s", "pages", "is_elastic")
+    assert [worker[name] for name in told] == [0.123, 0.25, 1.5, 700, True]
 
 
 async def test_a_machine_is_drained_once_and_by_name(api: Caller, house: House) -> None:
@@ -118,3 +134,38 @@ async def test_workers_are_given_other_slots_by_node_and_by_id(api: Caller, hous
     (await api("PATCH", "/api/nodes/elsewhere", json={"slots": 3})).expect(404)
     (await api("PATCH", "/api/nodes/crawler-1", json={"slots": -1})).expect(422)
     assert (await api.post(f"/api/nodes/{first}/drain")).expect(202).json == {"node": "crawler-1", "asked": 1}
+
+
+async def test_how_many_workers_are_wanted_is_told_with_the_reason(api: Caller, house: House) -> None:
+    await house.premises.frontier.join(WorkerCard("worker 0", "crawler-1", 1, "", 8, is_elastic=True))
+    await house.premises.frontier.join(WorkerCard("worker 1", "crawler-1", 1, "", 8))
+    first = (await api.get("/api/nodes/scaling")).expect(200).json
+    assert (first["desired"], first["workers"], first["elastic"], first["at"]) == (2, 2, 1, None)
+    assert first["reason"] == "no keeper has decided yet"
+    term = await house.premises.leadership.take("tests", 60.0)
+    assert term is not None
+    line = RunLine(7, 120, 3, 6.0, 2.5, "gates of 3 hosts let 6 requests be in flight")
+    await house.premises.scaling.keep(term.epoch, Figure(5, "much to do", 0.5, (line,), Pace(0.25, 0.02, 16)))
+    told = (await api.get("/api/nodes/scaling")).expect(200).json
+    assert told == {
+        "desired": 5,
+        "workers": 2,
+        "elastic": 1,
+        "reason": "much to do",
+        "at": "1970-01-01T00:00:00.500Z",
+        "slots": 16,
+        "request_s": 0.25,
+        "pages_per_s": 40.0,
+        "runs": [
+            {
+                "run_id": "7",
+                "open": 120,
+                "hosts": 3,
+                "in_flight": 6.0,
+                "wanted": 2.5,
+                "reason": "gates of 3 hosts let 6 requests be in flight",
+            }
+        ],
+    }
+    metrics = (await api.get("/metrics")).expect(200).body.decode()
+    assert "\nsmartspider_workers_desired 5.0\n" in metrics

@@ -72,6 +72,7 @@ KNOWN = {
     "slow_host": "PATCH /api/hosts/{host}",
     "tune_node": "PATCH /api/nodes/{node}",
     "list_nodes": "GET /api/nodes",
+    "get_scaling": "GET /api/nodes/scaling",
     "drain_node": "POST /api/nodes/{node}/drain",
     "list_users": "GET /api/users",
     "create_user": "POST /api/users",

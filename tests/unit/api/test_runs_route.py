@@ -60,6 +60,17 @@ async def test_a_run_is_started_and_looked_at(api: Caller) -> None:
     assert (await api.get(f"/api/runs/{run_id}/metrics")).expect(200).json["knobs"]["delay_s"] == 0
 
 
+async def test_what_a_task_may_miss_is_said_when_it_is_kept_and_when_it_is_started(api: Caller) -> None:
+    kept = (await api.post("/api/tasks", {**TASK, "dedup": {"urls": "bloom"}})).expect(201).json
+    begun = (await api.post("/api/tasks/shop/start")).expect(202).json
+    (warning,) = begun["warnings"]
+    assert kept["warnings"] == [warning]
+    assert warning["path"] == "dedup.urls"
+    assert "fewer than one in 10,000 (0.01 %), and their pages are missed" in warning["message"]
+    await create(api, name="exact")
+    assert (await api.post("/api/tasks/exact/start")).expect(202).json["warnings"] == []
+
+
 @pytest.mark.parametrize("call", ["status", "metrics"])
 async def test_a_task_without_a_run_is_created_and_has_done_nothing(api: Caller, call: str) -> None:
     task_id = await create(api)

@@ -38,6 +38,7 @@ class HoldBody(BaseModel):
 
     model_config = ConfigDict(
         extra="forbid",
+        strict=True,
         hide_input_in_errors=True,
         json_schema_extra={"examples": [{"seconds": 600, "reason": "maintenance"}]},
     )
@@ -50,7 +51,10 @@ class HostChange(BaseModel):
     """What is to be another."""
 
     model_config = ConfigDict(
-        extra="forbid", hide_input_in_errors=True, json_schema_extra={"examples": [{"delay_s": 5}]}
+        extra="forbid",
+        strict=True,
+        hide_input_in_errors=True,
+        json_schema_extra={"examples": [{"delay_s": 5}]},
     )
 
     delay_s: Annotated[float, Field(ge=0, le=LONGEST_DELAY_S)]

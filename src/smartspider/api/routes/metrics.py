@@ -29,6 +29,7 @@ async def get_metrics(
     request: Request, house: Housed, _principal: Annotated[Principal, needs("metrics", "read")]
 ) -> Response:
     """Sums over all workers, what there is now, the API's times, and this process."""
-    families, histograms = await gather(house.premises.metrics)
+    premises = house.premises
+    families, histograms = await gather(premises.metrics, premises.layers, await premises.refusals())
     text = exposition(families, histograms + request.app.state.times.histograms())
     return Response(text, media_type=MEDIA_TYPE)

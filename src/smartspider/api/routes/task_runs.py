@@ -9,9 +9,17 @@ from starlette.responses import Response
 
 from smartspider.api.answers import answer, answers
 from smartspider.api.desk import Desked
-from smartspider.api.idempotency import once
+from smartspider.api.idempotency import once, once_retold
 from smartspider.api.ids import TaskId
-from smartspider.api.run_answers import answers_retry, answers_run, show_retry, show_run
+from smartspider.api.run_answers import (
+    answers_begun,
+    answers_retry,
+    answers_run,
+    show_begun,
+    show_made,
+    show_retry,
+    show_run,
+)
 from smartspider.api.run_bodies import Retry, RetryBody, Start, StartBody
 from smartspider.api.security import needs
 from smartspider.core.access import Principal
@@ -30,8 +38,8 @@ Overlap = Annotated[
 ]
 
 
-@router.post("/start", name="start_task", summary="Start a run of a task", **answers_run("The new run"))
-@once
+@router.post("/start", name="start_task", summary="Start a run of a task", **answers_begun())
+@once_retold(show_made)
 async def start_task(
     task_id: TaskId, desk: Desked, principal: Writer, body: Start = None, overlap: Overlap = None
 ) -> Response:
@@ -41,7 +49,7 @@ async def start_task(
     tuning = Tuning() if asked.tuning is None else asked.tuning.tuning()
     task = await find_task(desk.tasks, task_id)
     order = Order(version=asked.version, overlap=bool(wants), tuning=tuning)
-    return show_run(await start_run(desk, principal, task, order))
+    return show_begun(await start_run(desk, principal, task, order))
 
 
 @router.post("/pause", name="pause_task", summary="Pause the newest run", **answers_run("The run"))

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.sql.connection import Connection
 from smartspider.core.errors import StoreUnavailable
 
 PATIENCE_S = 2.0
+FRESH_S = 1.0
+BEGIN_PROBE = "SELECT set_config('work_mem', '64kB', true), set_config('temp_tablespaces', '', true)"
+PROBE = (
+    "SELECT count(*) FROM (SELECT repeat(md5(number::text), 32) AS text"
+    " FROM generate_series(1, 1000) AS number ORDER BY 1 OFFSET 0) AS sorted"
+)
+"""Sorts more than fits into memory: 1 MB goes to the disk of the database and is gone with the statement. A
+row would not do: it may fit into a page that is there, long after the next page has no room.
+"""
 
 
 class PostgresHealth:
@@ -16,12 +26,32 @@ class PostgresHealth:
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._db = database
+        self._looked_at = float("-inf")
+        self._found: StoreUnavailable | None = None
 
     async def check_writable(self) -> None:
-        """Raises `StoreUnavailable` unless a write transaction can be begun and committed soon."""
+        """Raises `StoreUnavailable` unless a write transaction can be begun and committed soon, and
+        `StoreFull` when there is no room for what it may write.
+        """
+        await self._soon(_lock_and_write)
+
+    async def check_room(self) -> None:
+        """Raises `StoreFull` when the disk of the database is full; the answer may be a moment old."""
+        now = self._db.clock.monotonic()
+        if now - self._looked_at >= FRESH_S:
+            self._looked_at = now
+            self._found = None
+            try:
+                await self._soon(_write)
+            except StoreUnavailable as error:
+                self._found = error
+        if self._found is not None:
+            raise self._found
+
+    async def _soon(self, work: Callable[[Connection], None]) -> None:
         try:
             async with asyncio.timeout(PATIENCE_S):
-                await self._db.write_beside(_lock)
+                await self._db.write_beside(work)
         except TimeoutError:
             raise StoreUnavailable(
                 f"the store at {self._db.place} did not take a change within {PATIENCE_S:g} s",
@@ -29,6 +59,12 @@ class PostgresHealth:
             ) from None
 
 
-def _lock(connection: Connection) -> None:
-    """Lock a row, which a server refuses that takes no changes, and which is written to its disk."""
+def _lock_and_write(connection: Connection) -> None:
+    """Lock a row, which a server refuses that takes no changes."""
     connection.execute("SELECT version FROM format FOR KEY SHARE")
+    _write(connection)
+
+
+def _write(connection: Connection) -> None:
+    connection.execute(BEGIN_PROBE)
+    connection.execute(PROBE)

@@ -1,18 +1,34 @@
-"""Answers to requests that may be sent twice, in SQL."""
+"""Answers to requests that may be sent twice, in SQL. `mark` runs in the transaction that makes something."""
 
 from __future__ import annotations
+
+import secrets
 
 import msgspec
 
 from smartspider.backends.sql import statements
 from smartspider.backends.sql.connection import Connection, Database, row, rows
-from smartspider.core.errors import Conflict
-from smartspider.interfaces.answer_store import KEPT_S, WORKED_ON_S, KeptAnswer
+from smartspider.core.claims import Claim
+from smartspider.core.errors import Conflict, Unanswered
+from smartspider.interfaces.answer_store import KEPT_S, WORKED_ON_S, KeptAnswer, Made
 
 SQL = statements.load("answers.sql")
 
 PIECE = 500
 """Answers that are forgotten in one transaction."""
+
+
+def mark(connection: Connection, claim: Claim, subject: str) -> None:
+    """Write down what is made under a claim; raises `Conflict` for one that was lost, and nothing is made."""
+    connection.execute(SQL.mark, (subject.encode(), *_place(claim)))
+    if not connection.changes():
+        raise Conflict(
+            "another request with this Idempotency-Key was begun meanwhile", hint="ask again for its answer"
+        )
+
+
+def _place(claim: Claim) -> tuple[str, str, str]:
+    return claim.actor, claim.key, claim.token
 
 
 class SqlAnswerStore:
@@ -21,29 +37,41 @@ class SqlAnswerStore:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    async def claim(self, actor: str, key: str, asked: bytes) -> KeptAnswer | None:
-        """The answer that was given, or None: it is ours to work on."""
+    async def claim(self, actor: str, key: str, asked: bytes) -> KeptAnswer | Made | Claim:
+        """The answer that was given, what was made without one, or the claim: it is ours to work on."""
         found = await self._db.read(lambda connection: self._known(connection, actor, key, asked))
         if found is not None:
             return found
+        claim = Claim(actor, key, secrets.token_hex(8))
 
-        def work(connection: Connection) -> KeptAnswer | None:
+        def work(connection: Connection) -> KeptAnswer | Made | Claim:
             known = self._known(connection, actor, key, asked)
-            if known is None:
-                connection.execute(SQL.claim, (actor, key, asked, self._db.now()))
-            return known
+            if known is not None:
+                return known
+            connection.execute(SQL.claim, (actor, key, asked, self._db.now(), claim.token))
+            return claim
 
         return await self._db.write(work)
 
-    async def keep(self, actor: str, key: str, answer: KeptAnswer) -> None:
+    async def renew(self, claim: Claim) -> None:
+        """It is still worked on."""
+        values = (self._db.now(), *_place(claim))
+        await self._db.write(lambda connection: connection.execute(SQL.renew, values))
+
+    async def keep(self, claim: Claim, answer: KeptAnswer) -> None:
         """Keep the answer to what was claimed."""
         headers = msgspec.json.encode(answer.headers).decode()
-        values = (answer.status, headers, answer.body, actor, key)
+        values = (answer.status, headers, answer.body, *_place(claim))
         await self._db.write(lambda connection: connection.execute(SQL.keep, values))
 
-    async def give_up(self, actor: str, key: str) -> None:
-        """Nothing was done; somebody may try again."""
-        await self._db.write(lambda connection: connection.execute(SQL.give_up, (actor, key)))
+    async def give_up(self, claim: Claim) -> None:
+        """No answer will come; somebody may try again."""
+
+        def work(connection: Connection) -> None:
+            connection.execute(SQL.give_up, _place(claim))
+            connection.execute(SQL.lapse, (WORKED_ON_S, *_place(claim)))
+
+        await self._db.write(work)
 
     async def sweep(self) -> int:
         """Forget answers that are older than a day, so many at a time."""
@@ -54,19 +82,22 @@ class SqlAnswerStore:
             await self._db.write(lambda connection: connection.executemany(SQL.forget, old))
         return len(old)
 
-    def _known(self, connection: Connection, actor: str, key: str, asked: bytes) -> KeptAnswer | None:
+    def _known(self, connection: Connection, actor: str, key: str, asked: bytes) -> KeptAnswer | Made | None:
         found = row(connection, SQL.find, (actor, key))
         if found is None:
             return None
         before, created_at, status, headers, body = found
         age_s = self._db.now() - created_at
-        if age_s >= (KEPT_S if status is not None else WORKED_ON_S):
+        is_silent = status is None and age_s >= WORKED_ON_S
+        if age_s >= KEPT_S or (is_silent and body is None):
             return None
         if before != asked:
             raise Conflict(
                 "this Idempotency-Key came with another request before",
                 hint="use a new key for a new request",
             )
+        if is_silent:
+            return Made(bytes(body).decode())
         if status is None:
-            raise Conflict("the first request with this key is not answered yet", hint="try again soon")
+            raise Unanswered("the first request with this key is not answered yet", hint="try again soon")
         return KeptAnswer(status, msgspec.json.decode(headers, type=dict[str, str]), body)

@@ -6,7 +6,7 @@ import asyncio
 from shutil import disk_usage
 
 from smartspider.backends.sqlite.database import Database
-from smartspider.core.errors import StoreUnavailable
+from smartspider.core.errors import StoreFull, StoreUnavailable
 
 PATIENCE_S = 2.0
 LEAST_FREE = 1_000_000
@@ -29,7 +29,9 @@ class SqliteHealth:
                 f"the data folder was locked by another program for {PATIENCE_S:g} s",
                 hint="look for a program that holds it open",
             ) from None
-        if disk_usage(self._db.folder).free < LEAST_FREE:  # an empty transaction does not notice that
-            raise StoreUnavailable(
-                f"the disk of the data folder {self._db.folder} is full", hint="make room on it"
-            )
+        await self.check_room()  # an empty transaction does not notice that
+
+    async def check_room(self) -> None:
+        """Raises `StoreFull` when the disk is full; it is asked without a transaction."""
+        if disk_usage(self._db.folder).free < LEAST_FREE:
+            raise StoreFull(f"the disk of the data folder {self._db.folder} is full", hint="make room on it")

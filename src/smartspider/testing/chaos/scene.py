@@ -239,6 +239,14 @@ class Scene:
 
     # ------------------------------------------------------------------ what is seen
 
+    def refused(self, kind: str) -> int:
+        """How many calls of a kind (`stale`, `old_epoch`) the frontier's Redis refused, by its own count."""
+        redis = self.yard.redis
+        keys = redis.command("KEYS", "{smartspider:*:st")
+        assert isinstance(keys, list)
+        counts = [redis.command("HGET", key, kind) for key in keys]
+        return sum(int(count) for count in counts if isinstance(count, bytes | str))
+
     def breaks(self) -> None:
         """The fault begins now."""
         if self.fault_at is None:

@@ -21,7 +21,7 @@ import msgspec
 
 from smartspider.demo.serving import serve_until_told
 from smartspider.testing.graph import ChangingGraph
-from smartspider.testing.wire import Exchange, listening
+from smartspider.testing.wire import Arrival, Exchange, listening
 
 VISITS, COUNT, MANNER = "/_visits", "/_count", "/_manner"
 HTML = ("Content-Type", "text/html; charset=utf-8")
@@ -85,6 +85,10 @@ class Visit(msgspec.Struct, frozen=True, array_like=True):
     """Empty for a redirect or an answer that is no page."""
     fetch: int
     status: int
+    peer: str = ""
+    """The other end of its connection."""
+    agent: str = ""
+    """Who it said to be."""
 
 
 class ChaosSite:
@@ -108,13 +112,13 @@ class ChaosSite:
         if exchange.arrival.path.startswith("/_"):
             await self._tell(exchange)
             return
-        path, host = exchange.arrival.path, exchange.arrival.host
-        status, headers, body = self._reply(host, path, exchange.arrival.arrived_at)
+        status, headers, body = self._reply(exchange.arrival)
         if self.manner.latency_s > 0:
             await asyncio.sleep(self.manner.latency_s)
         await exchange.reply(status, headers, body)
 
-    def _reply(self, host: str, path: str, at: float) -> tuple[int, list[tuple[str, str]], bytes]:
+    def _reply(self, arrival: Arrival) -> tuple[int, list[tuple[str, str]], bytes]:
+        host, path = arrival.host, arrival.path
         moved, page = _MOVED.fullmatch(path), path.removeprefix("/p/")
         status, fetch = 200, 0
         headers, body = [HTML], b""
@@ -131,7 +135,9 @@ class ChaosSite:
             self._fetches[page] += 1
             fetch = self._fetches[page]
             body = self._html(page, fetch)
-        self.visits.append(Visit(at, host, path, page if status == 200 else "", fetch, status))
+        by = (arrival.peer, arrival.headers.get("user-agent", ""))
+        seen = page if status == 200 else ""
+        self.visits.append(Visit(arrival.arrived_at, host, path, seen, fetch, status, *by))
         return status, headers, body
 
     def _html(self, page: str, fetch: int) -> bytes:

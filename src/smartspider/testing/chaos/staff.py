@@ -59,6 +59,11 @@ class Member:
             return self._process.log.read_text(encoding="utf-8", errors="replace")
         return ""
 
+    def said(self, words: str) -> bool:
+        """Whether it wrote this down, here or where its machine keeps logs."""
+        logs = (path.read_text(encoding="utf-8", errors="replace") for path in self.folder.rglob("*.jsonl"))
+        return words in self.log or any(words in text for text in logs)
+
     def start(self) -> None:
         """Begin it."""
         self._process.start()

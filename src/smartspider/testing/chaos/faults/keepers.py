@@ -8,9 +8,13 @@ from smartspider.core import failpoints
 from smartspider.testing.chaos.fault import Fault
 from smartspider.testing.chaos.scene import Scene
 from smartspider.testing.chaos.setup import Setup
-from smartspider.testing.chaos.staff import Overdue, until
+from smartspider.testing.chaos.staff import Member, Overdue, until
 
 TAKEOVER_S = 20.0
+TO_REDIS = ("keeper.arm", "keeper.drop", "keeper.replay", "keeper.refill")
+"""Places where the next thing a leader does is a call to Redis. What it would do to the store after it woke
+it finds refused there, or is stopped from by its own clock just before.
+"""
 
 
 def kill_leader(scene: Scene) -> None:
@@ -26,6 +30,19 @@ def kill_leader(scene: Scene) -> None:
         scene.until_more(5)
 
 
+def stop_leader(scene: Scene) -> None:
+    """The leader is asked to stop, twice; it resigns, and the other one goes on."""
+    for share in (0.2, 0.5):
+        scene.until_share(share)
+        scene.breaks()
+        leader = scene.leader()
+        epoch = scene.truth.leader()[1]
+        leader.leave()
+        until(lambda epoch=epoch: scene.truth.leader()[1] > epoch, "another keeper leads", TAKEOVER_S)  # type: ignore[misc] # bound now
+        scene.keepers[scene.keepers.index(leader)] = scene.hire("keeper")
+        scene.until_more(5)
+
+
 def freeze_leader(scene: Scene) -> None:
     """The leader is frozen anywhere until another leads, then goes on."""
     scene.until_share(0.25)
@@ -35,6 +52,7 @@ def freeze_leader(scene: Scene) -> None:
     until(lambda: scene.truth.leader()[1] > epoch, "another keeper leads", TAKEOVER_S)
     scene.until_more(10)
     leader.thaw()
+    _steps_back(scene, leader)
     scene.until_more(10)
 
 
@@ -57,8 +75,19 @@ def freeze_inside(scene: Scene, place: str) -> None:
     until(lambda: scene.truth.leader()[1] > epoch, "another keeper leads", TAKEOVER_S)
     if place != "keeper.complete":
         scene.until_more(10)
+    before = scene.refused("old_epoch")
     frozen.thaw()
-    scene.check(frozen.is_running, "the old leader ended instead of stepping back")
+    if place in TO_REDIS:
+        until(lambda: scene.refused("old_epoch") > before, "what it writes is refused, and counted", 20.0)
+    _steps_back(scene, frozen)
+
+
+def _steps_back(scene: Scene, keeper: Member) -> None:
+    """An old leader that wakes says that it leads no more, and waits like the others."""
+    until(lambda: keeper.said("keeper.term_over"), "the old leader says that its term is over", 20.0)
+    scene.check(keeper.is_running, "the old leader ended instead of stepping back")
+    refused = "keeper.refused" if keeper.said("keeper.refused") else "by its own clock"
+    scene.notes.append(f"{scene.refused('old_epoch')} calls refused, {refused}")
 
 
 def provoke(scene: Scene, place: str) -> None:
@@ -75,6 +104,14 @@ FAULTS = (
         expected="0 lost, 0 doubled",
         act=kill_leader,
         setup=Setup(keepers=2),
+    ),
+    Fault(
+        name="keeper-stopped",
+        row="leading keeper asked to stop (SIGTERM)",
+        expected="0 lost, 0 doubled, the next one goes on at once",
+        act=stop_leader,
+        setup=Setup(keepers=2),
+        max_outage_s=4.0,
     ),
     Fault(
         name="keeper-frozen",

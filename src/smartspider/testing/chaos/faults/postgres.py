@@ -6,14 +6,17 @@ import contextlib
 import time
 from functools import partial
 
+from smartspider.testing.chaos.calling import Ear, call, until_serving
 from smartspider.testing.chaos.fault import Fault
 from smartspider.testing.chaos.scene import Scene
 from smartspider.testing.chaos.setup import Setup
 from smartspider.testing.chaos.staff import until
+from smartspider.testing.servers.ports import free_port
 
 SLOW_S = 0.1
 MB = 1_000_000
 STILL_S = 4.0
+FULL = "takes no writes: disk full"
 FLAT = 1.6
 """How much more memory a worker may have when the store is slow."""
 
@@ -50,6 +53,17 @@ def slow(scene: Scene) -> None:
 
 def fill_disk(scene: Scene) -> None:
     """No room is left for the store: nothing more is fetched and the reason is told; with room it goes on."""
+    port = free_port()
+    scene.hire("api", "--port", str(port))
+    until_serving(port)
+    with Ear() as ear:
+        events = ("--on", "store.full", "--on", "store.returned")
+        scene.must("notice", "add", "webhook", ear.url, *events)
+        scene.begin()
+        _fill_disk(scene, port, ear)
+
+
+def _fill_disk(scene: Scene, port: int, ear: Ear) -> None:
     disk = scene.yard.disk
     assert disk is not None
     scene.until_share(0.1)
@@ -59,17 +73,36 @@ def fill_disk(scene: Scene) -> None:
         while True:
             file.write(bytes(MB))
             file.flush()
-    until(lambda: _is_told(scene, "No space left"), "a worker says that there is no room", 30.0)
+    told = "a worker says that there is no room"
+    until(lambda: any(worker.said("No space left") for worker in scene.workers), told, 30.0)
+    until(lambda: ear.has_heard("store.full"), "somebody is told by webhook", 30.0)
     until(lambda: _silence_s(scene) > STILL_S, "nothing more is fetched", 30.0)
     scene.check(not scene.is_over(), f"the run is {scene.run().state} with a full disk")
+    _check_told(scene, port)
     ballast.unlink()
     scene.until_more(3)
+    until(lambda: ear.has_heard("store.returned"), "somebody is told that it is over", 30.0)
+    until(lambda: (call(port, "/readyz") or (0, None))[0] == 200, "the cluster is ready again", 30.0)
+    scene.notes.append(f"{len(ear.heard)} notices")
 
 
-def _is_told(scene: Scene, words: str) -> bool:
-    """Whether a worker wrote it down where its machine keeps logs."""
-    logs = [path for worker in scene.workers for path in worker.folder.rglob("*.jsonl")]
-    return any(words in path.read_text(encoding="utf-8", errors="replace") for path in logs)
+def _check_told(scene: Scene, port: int) -> None:
+    """Whoever asks is told why nothing moves."""
+    run = str(scene.run_id)
+    asked = {
+        "stall": scene.command("run", "stall", run).out,
+        "run show": scene.command("run", "show", run).out,
+        "doctor": scene.command("doctor").out,
+        "/readyz": str(call(port, "/readyz")),
+        "status": str(call(port, "/api/tasks/1/status")),
+    }
+    for name, said in asked.items():
+        scene.check(FULL in said.lower(), f"{name} does not say that the disk is full: {said.strip()[-300:]}")
+    stall = call(port, f"/api/runs/{run}/explain-stall")
+    codes = [cause["code"] for cause in stall[1]["causes"]] if stall else []
+    scene.check(codes[:1] == ["store_full"], f"what stops the run is called {codes}")
+    ready = call(port, "/readyz")
+    scene.check(ready is not None and ready[0] == 503, f"/readyz answers {ready}")
 
 
 def _silence_s(scene: Scene) -> float:
@@ -101,8 +134,9 @@ FAULTS = (
     Fault(
         name="disk-full",
         row="store disk full",
-        expected="the crawl stands still and says why, 0 lost, 0 doubled after",
+        expected="all runs pause by themselves and somebody is told, 0 lost, 0 doubled after",
         act=fill_disk,
+        begins=False,
         setup=Setup(small_disk_bytes=120 * MB, pages=300, patience_s=120.0),
     ),
 )

@@ -89,11 +89,15 @@ def freeze_worker(scene: Scene) -> None:
     thaw_at = time.monotonic() + 2 * LEASE_S
     until(lambda: time.monotonic() >= thaw_at, "two lease times", 3 * LEASE_S)
     scene.check(not scene.is_over(), "the run was over before the worker woke")
+    before = scene.refused("stale")
     victim.thaw()
     until(lambda: scene.run().late > 0, "what it brings is late", 20.0)
+    until(lambda: scene.refused("stale") > before, "its ack is refused, and counted", 20.0)
+    until(lambda: victim.said("leases.refused"), "it is told so", 20.0)
     scene.check(victim.is_running, "the worker ended when it woke")
     line = scene.run()
-    scene.notes.append(f"{line.returns} leases returned, {line.late} late")
+    refused = scene.refused("stale") - before
+    scene.notes.append(f"{line.returns} leases returned, {line.late} late, {refused} calls refused")
 
 
 FAULTS = (
