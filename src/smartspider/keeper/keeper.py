@@ -10,10 +10,11 @@ from smartspider.core.errors import SmartSpiderError, TermOver
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Leadership, Term
 from smartspider.keeper.duty import Duty
+from smartspider.keeper.together import Together
 
 TERM_S = 10.0
 RENEWED = 0.3
-"""The part of its term after which a leader prolongs it."""
+"""The part of its term after which a leader prolongs it, in whole seconds: other duties are done then."""
 LOOK_S = 1.0
 """How often a keeper that does not lead looks whether somebody does."""
 
@@ -72,28 +73,30 @@ class Keeper:
         log.info("leading, term %d", term.epoch)
         try:
             async with asyncio.TaskGroup() as group:
+                together = Together(self._clock, group)
                 for duty in self._duties:
-                    group.create_task(self._attend(duty, term), name=duty.name)
-                group.create_task(self._prolong(term), name="term")
+                    group.create_task(self._attend(duty, term, together), name=duty.name)
+                group.create_task(self._prolong(term, together), name="term")
         except* TermOver as errors:
-            log.warning("leading no more: %s", errors.exceptions[0])
+            log.warning("keeper.term_over: leading no more: %s", errors.exceptions[0])
 
-    async def _attend(self, duty: Duty, term: Term) -> None:
+    async def _attend(self, duty: Duty, term: Term, together: Together) -> None:
         while True:
             self._require(term)
             try:
                 await duty.do(term)
-            except TermOver:
+            except TermOver as error:
+                log.warning("keeper.refused: %s, term %d: %s", duty.name, term.epoch, error.message)
                 raise
             except SmartSpiderError as error:
                 log.warning("%s failed: %s", duty.name, error.message)
             except Exception:  # one duty that fails must not stop the others
                 log.exception("%s failed", duty.name)
-            await self._clock.sleep(duty.every_s)
+            await together.next(duty.every_s)
 
-    async def _prolong(self, term: Term) -> None:
+    async def _prolong(self, term: Term, together: Together) -> None:
         while True:
-            await self._clock.sleep(self._term_s * RENEWED)
+            await together.next(max(1.0, self._term_s * RENEWED // 1.0))
             try:
                 prolonged = await self._take()
             except SmartSpiderError as error:

@@ -125,6 +125,9 @@ class Unreachable:
     async def current(self) -> Term | None:
         return await self._inner.current()
 
+    async def newest(self) -> Term:
+        return await self._inner.newest()
+
     async def check(self, epoch: int) -> None:
         await self._inner.check(epoch)
 

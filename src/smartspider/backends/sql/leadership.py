@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smartspider.backends.sql import statements
-from smartspider.backends.sql.connection import Connection, Database, one, row
+from smartspider.backends.sql.connection import Connection, Database, Row, one, rows
 from smartspider.core.errors import TermOver
 from smartspider.interfaces.leadership import Term
 
@@ -12,14 +12,16 @@ SQL = statements.load("leadership.sql")
 
 def check(connection: Connection, epoch: int) -> None:
     """Raise `TermOver` unless this is the newest epoch."""
-    newest = _newest(connection, SQL.current)
+    _require(_newest(rows(connection, SQL.current)), epoch)
+
+
+def _require(newest: Term, epoch: int) -> None:
     if newest.epoch != epoch:
         raise TermOver(f"term {epoch} is over: {newest.owner or 'nobody'} has the newest, {newest.epoch}")
 
 
-def _newest(connection: Connection, sql: str) -> Term:
-    found = row(connection, sql)
-    return Term(*found) if found else Term("", 0, 0.0)
+def _newest(found: list[Row]) -> Term:
+    return Term(*found[0]) if found else Term("", 0, 0.0)
 
 
 class SqlLeadership:
@@ -36,7 +38,7 @@ class SqlLeadership:
         """Lead, or go on leading, for so long; None while another does."""
 
         def work(connection: Connection) -> Term | None:
-            now, newest = self._db.now(), _newest(connection, SQL.contested)
+            now, newest = self._db.now(), _newest(rows(connection, SQL.contested))
             is_over = newest.until <= now
             if newest.owner != owner and not is_over:
                 return None
@@ -48,17 +50,19 @@ class SqlLeadership:
 
     async def resign(self, owner: str) -> None:
         """Give up a term that is one's own."""
-        await self._db.write_beside(lambda connection: connection.execute(SQL.resign, (owner,)))
+        await self._db.write_beside(
+            lambda connection: connection.execute(SQL.resign, (self._db.now(), owner))
+        )
 
     async def current(self) -> Term | None:
         """The term that is not over, if there is one."""
+        newest = await self.newest()
+        return newest if newest.until > self._db.now() else None
 
-        def work(connection: Connection) -> Term | None:
-            newest = _newest(connection, SQL.current)
-            return newest if newest.until > self._db.now() else None
-
-        return await self._db.read(work)
+    async def newest(self) -> Term:
+        """The newest term, over or not."""
+        return _newest(await self._db.ask(SQL.current))
 
     async def check(self, epoch: int) -> None:
         """Raise `TermOver` unless this is the newest epoch."""
-        await self._db.read(lambda connection: check(connection, epoch))
+        _require(_newest(await self._db.ask(SQL.current)), epoch)

@@ -11,4 +11,4 @@ UPDATE leader SET owner = ?, epoch = epoch + 1, until = ? RETURNING epoch
 UPDATE leader SET until = ? RETURNING epoch
 
 -- resign: the term of an owner is over
-UPDATE leader SET owner = '', until = 0 WHERE owner = ?
+UPDATE leader SET owner = '', until = ? WHERE owner = ?

@@ -1,0 +1,139 @@
+"""Asking: single statements that only look, several in one trip, answered on the event loop without a thread.
+
+A cluster with nothing to do does little else, so this is what it costs. Each statement sees one moment by
+itself; what has to see the same moment as others is read in a transaction.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+import psycopg
+from psycopg.abc import Buffer
+from psycopg.adapt import PyFormat, Transformer
+from psycopg.errors import error_from_result
+from psycopg.pq import ExecStatus
+from psycopg.pq.abc import PGconn, PGresult
+
+from smartspider.backends.postgres.connection import PostgresConnection, askable
+from smartspider.backends.postgres.dialect import wording
+from smartspider.backends.sql.connection import Row
+
+PREPARED = 256
+"""Statements that a connection keeps; others are read anew by the server each time."""
+
+
+class Question(msgspec.Struct, frozen=True):
+    """A statement, its values, and who waits for its rows."""
+
+    sql: str
+    values: tuple[Any, ...]
+    answer: asyncio.Future[list[Row]]
+
+
+async def answers(connection: PostgresConnection, asked: Sequence[Question]) -> list[list[Row]]:
+    """The rows of each. Where anything goes wrong none is answered, and the connection is of no more use."""
+    pgconn = connection.driver.pgconn
+    results: list[PGresult] = []
+    try:
+        pgconn.enter_pipeline_mode()
+        for question in asked:
+            _send(connection, question)
+        pgconn.pipeline_sync()
+        await _exchange(pgconn, results)
+        pgconn.exit_pipeline_mode()
+        found = [result for result in results if result.status == ExecStatus.TUPLES_OK]
+        return [_rows(connection, result) for result in found]
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _send(connection: PostgresConnection, question: Question) -> None:
+    """Have a statement sent; its name is known to the server once it was prepared there."""
+    pgconn, words = connection.driver.pgconn, _words(question.sql)
+    given, types, formats = _dumped(connection, question.values)
+    key = (question.sql, types)
+    name = connection.prepared.get(key)
+    if name is None and len(connection.prepared) >= PREPARED:
+        pgconn.send_query_params(words, given, types, formats)
+        return
+    if name is None:
+        name = connection.prepared[key] = b"ask_%d" % len(connection.prepared)
+        pgconn.send_prepare(name, words, types)
+    pgconn.send_query_prepared(name, given, formats)
+
+
+def _dumped(
+    connection: PostgresConnection, values: tuple[Any, ...]
+) -> tuple[Sequence[Buffer | None], tuple[int, ...], Sequence[Any]]:
+    if not values:
+        return (), (), ()
+    transformer = Transformer(connection.driver)
+    forms = [PyFormat.AUTO] * len(values)
+    try:
+        given = transformer.dump_sequence(values, forms)
+    except psycopg.DataError:  # a zero byte
+        given = transformer.dump_sequence(askable(values), forms)
+    return given, tuple(transformer.types or ()), transformer.formats or ()
+
+
+def _rows(connection: PostgresConnection, result: PGresult) -> list[Row]:
+    transformer = Transformer(connection.driver)
+    transformer.set_pgresult(result)
+    return transformer.load_rows(0, result.ntuples, tuple)
+
+
+async def _exchange(pgconn: PGconn, results: list[PGresult]) -> None:
+    """Send what waits to be sent and take the results as they come, until all are there."""
+    loop, line = asyncio.get_running_loop(), pgconn.socket
+    over: asyncio.Future[None] = loop.create_future()
+
+    def read() -> None:
+        try:
+            pgconn.consume_input()
+            if not over.done() and _take(pgconn, results):
+                over.set_result(None)
+        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+            if not over.done():
+                over.set_exception(error)
+
+    def write() -> None:
+        try:
+            if not pgconn.flush():
+                loop.remove_writer(line)
+        except psycopg.Error as error:
+            if not over.done():
+                over.set_exception(error)
+
+    loop.add_reader(line, read)
+    try:
+        if pgconn.flush():
+            loop.add_writer(line, write)
+        await over
+    finally:
+        loop.remove_reader(line)
+        loop.remove_writer(line)
+
+
+def _take(pgconn: PGconn, results: list[PGresult]) -> bool:
+    """Take what is there; whether that is all."""
+    while not pgconn.is_busy():
+        result = pgconn.get_result()
+        if result is None:
+            continue
+        if result.status == ExecStatus.PIPELINE_SYNC:
+            return True
+        if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
+            raise error_from_result(result)
+        results.append(result)
+    return False
+
+
+@lru_cache(maxsize=1024)
+def _words(sql: str) -> bytes:
+    return wording(sql).asked.encode()

@@ -1,0 +1,58 @@
+"""A leader with nothing to do sleeps, and wakes up for the first run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from tests.unit.backends.redis.grounds import urls
+from tests.unit.keeper.leading import House, Leader
+
+from smartspider.keeper.frontier.filling import FillWhenWanted, Offering
+from smartspider.keeper.frontier.watch import LAPSE_S
+from smartspider.testing.servers import RedisServer
+
+
+@pytest.fixture
+async def house(empty_redis: RedisServer) -> AsyncIterator[House]:
+    house = House(empty_redis.url)
+    yield house
+    await house.close()
+
+
+@pytest.fixture
+async def leader(house: House) -> Leader:
+    leader = Leader(house, "one")
+    await leader.lead()
+    await leader.tend()
+    await leader.pass_time(LAPSE_S + 1)
+    return leader
+
+
+async def test_filling_sleeps_until_there_is_a_run_and_fills_it_at_once(house: House, leader: Leader) -> None:
+    duty = FillWhenWanted(leader.watch, Offering(leader.watch))
+    filling = asyncio.create_task(duty.do(leader.term))
+    await leader.telling.do(leader.term)
+    assert not filling.done()
+    run_id = house.rows.add_run(urls(3))
+    await leader.telling.do(leader.term)
+    async with asyncio.timeout(30):
+        await filling
+    assert len(await house.take(run_id)) == 3
+    async with asyncio.timeout(30):
+        await duty.do(leader.term)  # goes on as long as there is one
+
+
+async def test_runs_are_looked_for_seldom_and_followed_closely_while_they_wait_to_begin(
+    house: House, leader: Leader
+) -> None:
+    await leader.telling.do(leader.term)
+    assert leader.telling.every_s == 1.0
+    run_id = house.rows.add_run(urls(3))
+    house.rows.change(run_id, state="queued")
+    await leader.telling.do(leader.term)
+    assert leader.telling.every_s == 0.25
+    house.rows.change(run_id, state="running")
+    await leader.telling.do(leader.term)
+    assert leader.telling.every_s == 0.5
