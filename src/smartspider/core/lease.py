@@ -28,6 +28,18 @@ class Window(msgspec.Struct, frozen=True, gc=False):
         return Window(self.not_before + seconds, self.not_after + seconds, self.delay_s)
 
 
+class Later(msgspec.Struct, frozen=True, gc=False):
+    """A gate is closed: nothing is reserved, and it is of no use to ask again before this moment of the
+    worker's own monotonic clock.
+    """
+
+    at: float
+
+    def shifted(self, seconds: float) -> Later:
+        """The same moment on a clock that is so far ahead."""
+        return Later(self.at + seconds)
+
+
 class Token(msgspec.Struct, frozen=True, gc=False, order=True):
     """The fencing token of a lease: it only grows, also across restarts."""
 

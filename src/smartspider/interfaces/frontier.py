@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from smartspider.core.events import LeasesReturned
-from smartspider.core.lease import Lease, LeaseBatch, Window
+from smartspider.core.lease import Later, Lease, LeaseBatch, Window
 from smartspider.core.workers import WorkerCard
 
 
@@ -25,6 +25,7 @@ class Frontier(Protocol):
     8. Reclaiming returns the leases that are past their deadline and those of dead workers, and counts it.
     9. A held host hands out nothing before its time, a resumed one goes on at once. The delay of an operator
        counts like that of a run, and for all of them, until it is set to 0.
+       What an `actor` does to a host is in the audit, in the same transaction.
     10. A request that came back too often is handed out alone.
     11. Runs asked for together share what is handed out by their weights: none starves, and what one cannot
         use the others get.
@@ -55,14 +56,17 @@ class Frontier(Protocol):
     async def reclaim(self) -> list[LeasesReturned]:
         """Take back what dead or silent workers hold; how many of each run from whom."""
 
-    async def permit(self, host: str) -> Window:
-        """Reserve one more slot of a host, for a hop, robots.txt or a window that was missed."""
+    async def permit(self, host: str) -> Window | Later:
+        """Reserve one more slot of a host, for a hop, robots.txt or a window that was missed.
 
-    async def hold_host(self, host: str, seconds: float, reason: str) -> None:
+        A slot can only be had shortly before it begins: until then the host may be held or slowed down.
+        """
+
+    async def hold_host(self, host: str, seconds: float, reason: str, *, actor: str | None = None) -> None:
         """Send nothing to a host for so long."""
 
-    async def resume_host(self, host: str) -> None:
+    async def resume_host(self, host: str, *, actor: str | None = None) -> None:
         """Lift a hold, and forget what made the host slow."""
 
-    async def slow_host(self, host: str, delay_s: float) -> None:
+    async def slow_host(self, host: str, delay_s: float, *, actor: str | None = None) -> None:
         """Have the slots of a host at least so far apart; 0 takes that back."""

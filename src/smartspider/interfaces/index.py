@@ -19,6 +19,19 @@ class ShardState(msgspec.Struct, frozen=True):
     epoch: int
     """That it was last armed with; 0: this process never was, or what it held is gone."""
     is_armed: bool
+    is_taken: bool = False
+    """Another installation has it."""
+
+
+class Lead(msgspec.Struct, frozen=True):
+    """How far ahead slots are given. A slot outlives the memory of the shard that gave it: whoever arms
+    another in its place, or the same one anew, has to know when the last of them is over.
+    """
+
+    lead_s: float = 0.6
+    """How far ahead of the moment a slot may end that is given from now on."""
+    reach_s: float = 0.0
+    """How far after the arming those may end that were given before it."""
 
 
 class Lane(msgspec.Struct, frozen=True):
@@ -41,15 +54,28 @@ class IndexCounts(msgspec.Struct, frozen=True):
     """Lanes whose tail was left in the store."""
 
 
+class Refusals(msgspec.Struct, frozen=True):
+    """What a shard refused since it holds what it holds."""
+
+    stale: int = 0
+    """Ends and renewals of leases by workers that did not hold them any more."""
+    old_epoch: int = 0
+    """Calls of keepers that did not lead any more."""
+
+
 class Index(Protocol):
     """1. Every call that carries an epoch is refused (`TermOver`) when a shard has heard a newer one.
     2. A shard hands out nothing, takes no offer and ends no lease (`NotArmed`) until it is armed, in this
        process of its server and with all it held; arming lapses unless it is renewed.
     3. Its time is store time as it was told when it was armed; it never goes back.
-    4. No host is handed out before one delay has passed since its shard was armed anew.
+    4. No host is handed out before one delay has passed since its shard was armed anew, and since all slots
+       are over that may have been given before.
     5. A run without a control is gone: what is queued of it is dropped, what is leased stays at its hosts'
        gates until it ends.
     6. Only the head of a lane is kept. What is cut off is named when the head is nearly used up.
+    7. What is refused to late workers and old leaders is counted.
+    8. It is of one installation: calls of another are refused (`FrontierTaken`) as long as the keeper of the
+       first was heard of in the last minute; then who begins it has it, without anything of the first.
     """
 
     @property
@@ -62,14 +88,20 @@ class Index(Protocol):
     async def look_at(self, shard: int) -> ShardState | None:
         """How one shard stands, whatever the others do."""
 
-    async def begin(self, shard: int, epoch: int) -> None:
-        """Announce that a shard will be armed with an epoch: what follows is accepted, nothing else yet."""
+    async def begin(self, shard: int, epoch: int, store_now: float | None = None) -> None:
+        """Announce that a shard will be armed with an epoch: what follows is accepted, nothing else yet.
 
-    async def arm(self, shard: int, epoch: int, store_now: float) -> None:
-        """Arm a shard, or renew that; `store_now` is the moment the leader was sure of its term."""
+        With the moment, the arming that follows lapses by as much earlier as its call was long on its way.
+        """
 
-    async def disarm(self, shard: int, epoch: int) -> None:
-        """Have a shard serve nobody until it is begun and armed anew."""
+    async def arm(self, shard: int, epoch: int, store_now: float, lead: Lead = Lead()) -> float:
+        """Arm a shard, or renew that; `store_now` is the moment the leader was sure of its term.
+
+        Tells the longest lead that was wanted since the last time.
+        """
+
+    async def disarm(self, shard: int, epoch: int, *, forgets: bool = False) -> None:
+        """Have a shard serve nobody until it is begun and armed anew, and forget all it holds before that."""
 
     async def set_controls(self, shard: int, epoch: int, controls: Sequence[RunControl]) -> None:
         """These are all runs there are."""
@@ -101,6 +133,9 @@ class Index(Protocol):
         self, shard: int, runs: Sequence[int], *, with_queues: bool = True
     ) -> dict[int, IndexCounts]:
         """What is held of runs. Without queues it costs the same however many hosts a run has."""
+
+    async def refusals(self, shard: int) -> Refusals:
+        """What a shard refused, counted."""
 
     def shard_of(self, host: str) -> int:
         """Where a host is kept: all hosts of a registrable domain together."""

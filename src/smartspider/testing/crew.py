@@ -10,7 +10,7 @@ import msgspec
 
 from smartspider.core import failpoints
 from smartspider.core.dedup import ItemDedup
-from smartspider.core.lease import Lease, Window
+from smartspider.core.lease import Later, Lease, Window
 from smartspider.core.request import Request, make_request
 from smartspider.core.verdict import Close, HostNews, Retry, Send, Settlement
 from smartspider.testing.graph import ChangingGraph
@@ -153,7 +153,10 @@ class SimulatedWorker:
         lease, window = self.hand[0]
         host = lease.request.host
         if not window.is_free and now > window.not_after:
-            self.hand[0] = (lease, await self.ground.frontier.permit(host))
+            permit = await self.ground.frontier.permit(host)
+            if isinstance(permit, Later):  # over before it begins, so that it is asked for again then
+                permit = Window(permit.at, permit.at - 1.0, window.delay_s)
+            self.hand[0] = (lease, permit)
             return
         if not window.is_free and now < window.not_before:
             return

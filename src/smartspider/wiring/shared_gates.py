@@ -7,10 +7,13 @@ from typing import Any, cast
 
 import msgspec
 
-from smartspider.core.lease import Lease, LeaseBatch, Window
-from smartspider.core.politeness import Politeness
+from smartspider.core.lease import Later, Lease, LeaseBatch, Window
+from smartspider.core.politeness import WINDOW_MIN_S, Politeness
 from smartspider.interfaces.frontier import Frontier
 from smartspider.wiring.premises import Permits, Premises
+
+MISSED = float("-inf")
+"""The end of a window that is over: its request asks for the next one."""
 
 
 class OutsideGate:
@@ -19,7 +22,7 @@ class OutsideGate:
     def __init__(self, permits: Permits) -> None:
         self._permits = permits
 
-    async def permit(self, host: str) -> Window:
+    async def permit(self, host: str) -> Window | Later:
         """The next slot, by the default delay or a longer one."""
         return await self._permits.reserve(host, Politeness().delay_s)
 
@@ -43,19 +46,24 @@ class SharedGates:
 
     async def lease(self, worker_id: int, want: int, runs: Sequence[int], own: bytes = b"") -> LeaseBatch:
         """As one's own frontier, with windows that both gates allow."""
-        batch = await self._own.lease(worker_id, want, runs)
+        batch = await self._own.lease(worker_id, want, runs, own)
         leases: list[Lease] = []
         for lease in batch.leases:
             window = await self._both(lease.request.host, lease.window)
+            if isinstance(window, Later):
+                window = Window(lease.window.not_before, MISSED, lease.window.delay_s or WINDOW_MIN_S)
             leases.append(msgspec.structs.replace(lease, window=window))
         return msgspec.structs.replace(batch, leases=leases)
 
-    async def permit(self, host: str) -> Window:
+    async def permit(self, host: str) -> Window | Later:
         """The same for one more request."""
-        return await self._both(host, await self._own.permit(host))
+        own = await self._own.permit(host)
+        return own if isinstance(own, Later) else await self._both(host, own)
 
-    async def _both(self, host: str, own: Window) -> Window:
+    async def _both(self, host: str, own: Window) -> Window | Later:
         shared = await self._permits.reserve(host, own.delay_s)
+        if isinstance(shared, Later):
+            return shared
         if shared.is_free or own.not_before > shared.not_before:
             return own
         return shared

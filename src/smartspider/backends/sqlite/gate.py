@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from smartspider.backends.sql.connection import Connection, row
 from smartspider.backends.sql.hosts import SQL, Gate, read_gate
-from smartspider.core.lease import Window
-from smartspider.core.politeness import WINDOW_MIN_S, window_s
+from smartspider.core.lease import Later, Window
+from smartspider.core.politeness import PERMIT_AHEAD_S, WINDOW_MIN_S, window_s
 
 FULL_S = 60.0
 """A host that is full opens when a lease ends; this is only how long it is trusted to be full."""
@@ -31,6 +31,16 @@ def reserve(connection: Connection, gate: Gate, now: float) -> Window:
     else:
         window = Window(now, now, 0.0)
     connection.execute(SQL.reserve, (window.not_after, gate.host_id))
+    return window
+
+
+def permit(connection: Connection, gate: Gate, now: float) -> Window | Later:
+    """Take the next slot of a host if it is near: nobody is promised what a hold may take away again."""
+    if gate.opens_at > now + PERMIT_AHEAD_S:
+        return Later(gate.opens_at - PERMIT_AHEAD_S)
+    window = reserve(connection, gate, now)
+    if not window.is_free:
+        reopen_lanes(connection, gate.host_id, now)
     return window
 
 

@@ -8,7 +8,7 @@ from smartspider.backends.sql import hosts
 from smartspider.backends.sql.connection import Connection
 from smartspider.backends.sqlite import gate as gates
 from smartspider.backends.sqlite.database import Database
-from smartspider.core.lease import Window
+from smartspider.core.lease import Later, Window
 
 
 class SqlitePermits:
@@ -17,14 +17,12 @@ class SqlitePermits:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    async def reserve(self, host: str, delay_s: float) -> Window:
+    async def reserve(self, host: str, delay_s: float) -> Window | Later:
         """The next slot of a host, at least so far from the one before, also where no run stands."""
 
-        def work(connection: Connection) -> Window:
+        def work(connection: Connection) -> Window | Later:
             gate = hosts.read_gate(connection, hosts.find_host(connection, host))
             spaced = msgspec.structs.replace(gate, run_s=max(gate.run_s, delay_s))
-            window = gates.reserve(connection, spaced, self._db.now())
-            gates.reopen_lanes(connection, gate.host_id, self._db.now())
-            return window.shifted(self._db.clock_shift())
+            return gates.permit(connection, spaced, self._db.now()).shifted(self._db.clock_shift())
 
         return await self._db.write(work)

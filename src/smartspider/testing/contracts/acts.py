@@ -11,7 +11,7 @@ import msgspec
 
 from smartspider.core.dedup import ItemDedup
 from smartspider.core.extraction import Item
-from smartspider.core.lease import Lease
+from smartspider.core.lease import Later, Lease, Window
 from smartspider.core.limits import Guards, Limits
 from smartspider.core.plan import Plan
 from smartspider.core.politeness import Politeness
@@ -82,6 +82,13 @@ async def take_one(ground: Ground, worker_id: int, *runs: Run) -> Lease:
     """Lease exactly one request."""
     (lease,) = await take(ground, worker_id, *runs, want=1)
     return lease
+
+
+async def permitted(ground: Ground, host: str = HOST) -> Window:
+    """One more slot of a host, waited for."""
+    while isinstance(answer := await ground.frontier.permit(host), Later):
+        await ground.clock.advance(max(answer.at - ground.clock.monotonic(), 0.001))
+    return answer
 
 
 async def reclaim(ground: Ground) -> dict[str, int]:

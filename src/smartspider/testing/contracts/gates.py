@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 
+from smartspider.core.lease import Later
 from smartspider.core.tuning import Tuning
 from smartspider.core.workers import WorkerCard
 from smartspider.interfaces.robots_cache import RobotsAnswer
@@ -13,6 +14,7 @@ from smartspider.testing.contracts.acts import (
     HOST,
     begin,
     done,
+    permitted,
     refused,
     settle,
     take,
@@ -149,7 +151,7 @@ class GateContract(OnGround):
         run = await begin(ground, *urls(2), delay_s=1.0)
         worker = await ground.frontier.join(WorkerCard("w"))
         windows = [(await take_one(ground, worker, run)).window]
-        windows += [await ground.frontier.permit(HOST) for _ in range(3)]
+        windows += [await permitted(ground) for _ in range(3)]
         gaps = [new.not_before - old.not_after for old, new in pairwise(windows)]
         assert min(gaps) >= 1.0 - 1e-6
         assert await take(ground, worker, run) == []
@@ -162,16 +164,54 @@ class GateContract(OnGround):
     async def test_a_permit_of_a_host_without_delay_is_free(self, ground: Ground) -> None:
         """Rule 16."""
         await begin(ground, "one")
-        assert (await ground.frontier.permit(HOST)).is_free
+        assert (await permitted(ground)).is_free
 
     @pytest.mark.parametrize("delay_s", [0.0, 1.0])
     async def test_a_permit_of_a_held_host_is_waited_for(self, ground: Ground, delay_s: float) -> None:
         """Rule 15, frontier 9: with and without a delay."""
         await begin(ground, "one", delay_s=delay_s)
         await ground.frontier.hold_host(HOST, 60.0, "Retry-After")
-        window = await ground.frontier.permit(HOST)
+        over_at = ground.clock.monotonic() + 60.0
+        window = await permitted(ground)
         assert not window.is_free
-        assert window.not_before >= ground.clock.monotonic() + 60.0 - 1e-6
+        assert window.not_before >= over_at - 1e-6
+
+    @pytest.mark.parametrize("delay_s", [0.0, 1.0])
+    async def test_what_waits_for_a_held_host_goes_on_when_it_is_resumed(
+        self, ground: Ground, delay_s: float
+    ) -> None:
+        """Frontier 9: nothing is promised for the end of a hold, so it can be lifted any time."""
+        run = await begin(ground, "one", delay_s=delay_s)
+        await ground.frontier.hold_host(HOST, 3600.0, "by hand")
+        for _ in range(3):
+            assert isinstance(await ground.frontier.permit(HOST), Later)
+        await ground.frontier.resume_host(HOST)
+        assert (await permitted(ground)).not_before <= ground.clock.monotonic() + 2.0
+        await ground.clock.advance(3.0)
+        worker = await ground.frontier.join(WorkerCard("w"))
+        assert len(await take(ground, worker, run)) == 1
+
+    async def test_a_hold_comes_before_what_waits_for_its_turn(self, ground: Ground) -> None:
+        """Rule 15: whoever waits behind others is not past the gate yet."""
+        run = await begin(ground, "one", delay_s=2.0)
+        worker = await ground.frontier.join(WorkerCard("w"))
+        await take_one(ground, worker, run)
+        waiting = [await ground.frontier.permit(HOST) for _ in range(5)]
+        assert all(isinstance(one, Later) for one in waiting)
+        await ground.frontier.hold_host(HOST, 60.0, "by hand")
+        over_at = ground.clock.monotonic() + 60.0
+        assert (await permitted(ground)).not_before >= over_at - 1e-6
+
+    async def test_a_delay_that_is_taken_back_leaves_nothing_behind(self, ground: Ground) -> None:
+        """Frontier 9: however long it was, and whoever asked meanwhile."""
+        run = await begin(ground, *urls(2), delay_s=1.0)
+        worker = await ground.frontier.join(WorkerCard("w"))
+        await take_one(ground, worker, run)
+        await ground.frontier.slow_host(HOST, 86_400.0)
+        assert isinstance(await ground.frontier.permit(HOST), Later)
+        await ground.frontier.slow_host(HOST, 0.0)
+        await ground.clock.advance(2.0)
+        assert len(await take(ground, worker, run)) == 1
 
     async def test_windows_are_of_the_workers_clock(self, ground: Ground) -> None:
         """Rule 16: a change of the machine's time does not move a window."""
@@ -202,6 +242,18 @@ class GateContract(OnGround):
             assert len(held) == 2
             seen |= {lease.url_id for lease in held}
         assert len(seen) == 9
+
+    async def test_who_took_the_last_place_of_a_domain_is_heard_again_when_another_gives_up_his(
+        self, ground: Ground
+    ) -> None:
+        """Rule 19."""
+        requests = [url("a", host="a.shop.co.uk"), *urls(3, host="b.shop.co.uk")]
+        run = await begin(ground, *requests, per_domain=2)
+        worker = await ground.frontier.join(WorkerCard("w"))
+        first, second = [await take_one(ground, worker, run) for _ in range(2)]
+        assert (first.request.host, second.request.host) == ("a.shop.co.uk", "b.shop.co.uk")
+        await settle(ground, done(first))
+        assert len(await take(ground, worker, run)) == 1
 
     async def test_a_held_host_hands_out_nothing_before_its_time(self, ground: Ground) -> None:
         """Frontier 9, rule 18: for every run, also after everything was opened again."""
@@ -249,6 +301,22 @@ class GateContract(OnGround):
         assert await take(ground, worker, run, other) == []
         await ground.frontier.slow_host(HOST, 0.0)
         assert (await take_one(ground, worker, other)).window.delay_s == 1.0
+
+    async def test_what_a_person_does_to_a_host_is_in_the_audit(self, ground: Ground) -> None:
+        """Frontier 9: with who did it; what the product does by itself is not."""
+        await begin(ground)
+        before = len(await ground.audit.entries())
+        await ground.frontier.hold_host(HOST, 5.0, "by itself")
+        await ground.frontier.hold_host(HOST, 60.0, "lunch", actor="ann")
+        await ground.frontier.slow_host(HOST, 2.0, actor="ben")
+        await ground.frontier.resume_host(HOST, actor="eve")
+        found = await ground.audit.entries()
+        assert [(one.actor, one.action, one.subject) for one in reversed(found[: len(found) - before])] == [
+            ("ann", "host.held", f"host:{HOST}"),
+            ("ben", "host.slowed", f"host:{HOST}"),
+            ("eve", "host.resumed", f"host:{HOST}"),
+        ]
+        assert found[2].detail == b'{"reason":"lunch","seconds":60.0}'
 
     async def test_a_host_is_its_name_without_the_port(self, ground: Ground) -> None:
         """Rule 19: two ports of one host share its gate."""
