@@ -3,6 +3,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 CORES ?= 2
+# Most tests wait for servers, processes and pauses half of their time: more of them run than there are cores.
+ATONCE ?= 4
 SETUP := $(PYTHON) scripts/bootstrap.py
 # Tests begin many processes: what they import is compiled once.
 unexport PYTHONDONTWRITEBYTECODE
@@ -40,9 +42,9 @@ serve: setup ## start everything on this machine: API, keeper, workers and the d
 
 test: servers faketime lint ## everything: lint, types, imports and all tests but the long ones
 	$(SECTION) 'pytest (unit, contracts, simulation)'
-	@$(BIN)/pytest -q -n $(CORES) -m "not soak and not acceptance"
+	@$(BIN)/pytest -q -n $(ATONCE) -m "not soak and not acceptance"
 	$(SECTION) 'pytest (real processes)'
-	@$(BIN)/pytest -n $(CORES) --dist loadfile -m "acceptance and not soak and not alone"
+	@$(BIN)/pytest -n $(ATONCE) --dist loadgroup -m "acceptance and not soak and not alone"
 	$(SECTION) 'pytest (real processes, one at a time)'
 	@$(BIN)/pytest -m "alone and not soak"
 

@@ -8,17 +8,37 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from smartspider.testing.servers import PostgresServer, PristineDatabase, RedisServer
 
 SERVERS = {"postgres_server", "redis_server", "postgres_template"}
 
+TOGETHER = {f"tests/acceptance/test_{name}.py" for name in ("bad_data", "hostile_sites", "remote_cli")}
+"""Files whose tests share something dear."""
+
+
+class OneByOne(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
+    """Each test goes to whichever process is free; those of a file that share something go together."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return file if file in TOGETHER else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneByOne | None:
+    """What `--dist loadgroup` means here: the groups of xdist 3.8 have no effect with pytest 9.2."""
+    return OneByOne(config, log) if config.getvalue("dist") == "loadgroup" else None
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that ask for a server are marked by that."""
+    """Tests that ask for a server are marked by that; long ones go first, so that none is begun last."""
     for item in items:
         if isinstance(item, pytest.Function) and not SERVERS.isdisjoint(item.fixturenames):
             item.add_marker("servers")
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 @pytest.fixture(scope="session")

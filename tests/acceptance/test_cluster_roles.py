@@ -16,7 +16,7 @@ from smartspider.demo.task import demo_task
 from smartspider.testing.graph import ChangingGraph, graph_task
 from smartspider.testing.servers import RedisServer
 
-pytestmark = pytest.mark.acceptance
+pytestmark = [pytest.mark.acceptance, pytest.mark.long]
 
 PAGES = 100
 ROWS = 240
@@ -62,7 +62,8 @@ def test_two_addresses_move_a_crawl_to_a_cluster(workshop: Workshop, cluster: Ma
         os.kill(up.workers()[0], signal.SIGKILL)
         assert server.until_state(run_id, "completed")["items"] == ROWS
         assert len(server.rows(run_id)) == ROWS
-        worker, *_ = server.ask("GET", "/api/nodes").expect(200).json["items"][0]["workers"]
+        listed = server.ask("GET", "/api/nodes").expect(200).json["items"][0]["workers"]
+        worker = next(one for one in listed if one["pid"] in up.workers())  # not the one that was killed
         tuned = workshop.run("node", "tune", worker["id"], "--slots", "3", "--json", env=cluster)
         assert tuned.expect(0).json["workers"] == 1
     workshop.run("results", "export", "-o", "rows.jsonl", env=cluster).expect(0)

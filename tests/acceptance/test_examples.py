@@ -168,6 +168,8 @@ class Terminal:
         ]
 
 
+@pytest.mark.long
+@pytest.mark.timeout(240)
 @pytest.mark.parametrize("document", SESSIONS, ids=lambda path: path.name)
 def test_every_command_shown_says_what_is_shown(
     document: Path, tmp_path: Path, shop: str, workshop: Workshop

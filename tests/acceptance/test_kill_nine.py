@@ -12,7 +12,7 @@ from tests.acceptance.workshop import Command, Site, Workshop, graph_site, is_ru
 
 from smartspider.testing.graph import ChangingGraph, graph_task
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(280)]
+pytestmark = [pytest.mark.acceptance, pytest.mark.long, pytest.mark.timeout(280)]
 
 IN_FLIGHT = 16
 SETTLE_GROUP = 64

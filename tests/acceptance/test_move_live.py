@@ -12,7 +12,7 @@ from tests.acceptance.workshop import Workshop, children_of, graph_site, is_runn
 from smartspider.testing.graph import ChangingGraph, graph_task
 from smartspider.testing.servers import RedisServer
 
-pytestmark = pytest.mark.acceptance
+pytestmark = [pytest.mark.acceptance, pytest.mark.long]
 
 PAGES = 150
 EARLY = 30

@@ -11,7 +11,7 @@ from tests.acceptance.workshop import Site, Workshop, graph_site, until
 
 from smartspider.testing.graph import ChangingGraph, graph_task
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(280)]
+pytestmark = [pytest.mark.acceptance, pytest.mark.long, pytest.mark.timeout(280)]
 
 EVERY_S = 2
 

@@ -23,7 +23,7 @@ from smartspider.wiring.loop import run_loop
 from smartspider.wiring.settings import Settings
 from smartspider.wiring.timetable import timetable_of
 
-pytestmark = pytest.mark.acceptance
+pytestmark = [pytest.mark.acceptance, pytest.mark.long]
 
 TERM_S = 2.0
 OPEN = Settings(allow_private="1")

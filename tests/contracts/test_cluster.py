@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from smartspider.core.workers import Form, WorkerCard
+from smartspider.interfaces.worker_registry import Beat
 from smartspider.testing.clock import ManualClock
 from smartspider.testing.cluster import ClusterGround
 from smartspider.testing.contracts import (
@@ -15,9 +17,11 @@ from smartspider.testing.contracts import (
     LedgerContract,
     MetricStoreContract,
     ResultStoreContract,
+    ScalingContract,
     StoreContract,
     WorkerRegistryContract,
 )
+from smartspider.testing.contracts.ground import Ground
 from smartspider.testing.servers import PristineDatabase, RedisServer
 
 
@@ -57,4 +61,13 @@ class TestClusterMetricStore(MetricStoreContract):
 
 
 class TestClusterWorkerRegistry(WorkerRegistryContract):
+    async def test_workers_of_a_cluster_hear_of_each_other(self, ground: Ground) -> None:
+        """Worker registry 3: machines differ, so it matters who takes what."""
+        one, two = [await ground.frontier.join(WorkerCard(name)) for name in ("one", "two")]
+        await ground.workers.beat(two, Beat(16, 1.0, 0, form=Form(pages=7)))
+        heard = await ground.workers.beat(one, Beat(16, 1.0, 0, form=Form(pages=9)))
+        assert heard.peers == {one: Form(pages=9), two: Form(pages=7)}
+
+
+class TestClusterScaling(ScalingContract):
     pass

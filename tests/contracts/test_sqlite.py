@@ -20,6 +20,7 @@ from smartspider.testing.contracts import (
     MetricStoreContract,
     NoticeStoreContract,
     ResultStoreContract,
+    ScalingContract,
     ScheduleStoreContract,
     StoreContract,
     TaskStoreContract,
@@ -97,4 +98,8 @@ class TestSqliteNoticeStore(NoticeStoreContract):
 
 
 class TestSqliteWorkerRegistry(WorkerRegistryContract):
+    pass
+
+
+class TestSqliteScaling(ScalingContract):
     pass

@@ -41,6 +41,7 @@ from smartspider.wiring.folder import (
     run_lock,
     task_lock,
 )
+from smartspider.wiring.left_folder import refuse_moved
 from smartspider.wiring.loop import run_loop
 from smartspider.wiring.settings import Settings, read_settings
 
@@ -72,7 +73,9 @@ def crawl_task(task: Task, order: Order) -> int:
         say("note: crawling now; its `schedule` starts runs where a server (`smartspider up`) keeps the task")
     for caution in cautions(task):
         say(f"note: {caution.path}: {caution.message}")
-    with open_folder(folder_of(order.data, plan.name), cli_actor()) as folder:
+    path = folder_of(order.data, plan.name)
+    refuse_moved(path)
+    with open_folder(path, cli_actor()) as folder:
         return run_loop(_crawl(folder, plan, settings, order))
 
 

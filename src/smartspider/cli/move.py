@@ -130,11 +130,11 @@ def _tell(report: Report) -> None:
     say(f"{count(report.copied, 'row')} in {report.seconds:.1f} s, {report.rows_per_s:.0f} a second")
     for name in report.cleaned:
         say(f"note: zero bytes in texts of {name} were replaced, PostgreSQL cannot keep them")
-    say(f"give all processes SMARTSPIDER_STORE_URL (at {report.store}) and SMARTSPIDER_FRONTIER_URL")
-    say(
-        f"(at {report.frontier}), and SMARTSPIDER_MASTER_KEY: what {report.folder}/master.key holds, if there"
-    )
-    say("is one, so that sessions and webhooks stay valid; then start `smartspider keeper` and `worker`")
+    say("give all processes these, with user and password where there are some:")
+    say(f"  SMARTSPIDER_STORE_URL={report.store_url}")
+    say(f"  SMARTSPIDER_FRONTIER_URL={report.frontier_url}")
+    say(f"and SMARTSPIDER_MASTER_KEY: what {report.folder}/master.key holds, if there is one, so that")
+    say("sessions and webhooks stay valid; then start `smartspider keeper` and `smartspider worker`")
 
 
 def _plain(value: object) -> dict[str, object]:

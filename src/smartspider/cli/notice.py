@@ -9,7 +9,7 @@ import click
 
 from smartspider.cli.place import JSON, Place, first, placed
 
-EVENTS = ("run.finished", "run.failed", "run.paused", "run.few_rows")
+EVENTS = ("run.finished", "run.failed", "run.paused", "run.few_rows", "store.full", "store.returned")
 ID = click.argument("notice_id", metavar="ID")
 
 

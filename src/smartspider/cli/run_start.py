@@ -43,6 +43,8 @@ def start(
     async def begin(office: Office) -> int:
         started = await office.start_task(task, version=version, overlap=overlap, tuning=turned)
         say(f"run {started.run_id} is {started.state}")
+        for one in started.warnings:
+            say(f"note: {one.path}: {one.message}")
         await note_workers(office)
         if watches:
             return await watch_run(office, started.run_id, as_json=as_json)

@@ -42,6 +42,8 @@ def lines(run: MetricsView, receipt: ReceiptView) -> list[str]:
     """A run for people."""
     shown = [f"run {run.run_id} of {run.task} (version {run.version}): {run.state} {run.reason}".rstrip()]
     shown += [f"  {name:<15} {value}" for name, value in counters(run).items()]
+    if run.distinct_estimate is not None:
+        shown.append(f"  {'distinct URLs':<15} {_distinct(run)}")
     if run.finished_at is None:
         shown.append(f"  {'now':<15} {_now(run)}")
     shown += [
@@ -58,6 +60,11 @@ def lines(run: MetricsView, receipt: ReceiptView) -> list[str]:
             line += f", held until {gate.held_until}: {gate.hold_reason}"
         shown.append(line)
     return shown
+
+
+def _distinct(run: MetricsView) -> str:
+    text = f"about {run.distinct_estimate} (± {run.distinct_error or 0.0:.1%})".replace("%", " %")
+    return f"{text}, {run.task_distinct_estimate} of all runs" if run.task_distinct_estimate else text
 
 
 def _now(run: MetricsView) -> str:

@@ -7,15 +7,18 @@ SmartSpiderError
 ├── NotAllowed             refused by a rule of the product (state, lock, edited task)
 │   ├── Conflict           somebody else was there first (a name that is taken, a newer version)
 │   │   ├── Outdated       what was to be changed has changed meanwhile
+│   │   ├── Unanswered     the same request is worked on, and its answer will come
 │   │   └── TermOver       somebody else leads, or did since
 │   └── Forbidden          refused to this principal (role, scope, owner)
 ├── NotSignedIn            nobody, or nobody we know
 ├── TooMany                too many requests for now
 ├── ServerUnreachable      the server a command or program talks to does not answer
 ├── Undelivered            a notice did not arrive
-├── StoreUnavailable       the store cannot be used (locked, full, corrupt, too new, no answer)
+├── StoreUnavailable       the store cannot be used (locked, corrupt, too new, no answer)
+│   ├── StoreFull          its disk is full: it can be read, and takes no writes
 │   ├── OutcomeUnknown     the end of a transaction was sent and no answer came
 │   └── FrontierUnavailable  a frontier apart from the store cannot be used
+│       ├── FrontierTaken  another installation uses it
 │       └── NotArmed       its server began anew, and the keeper has not told it what is open yet
 ├── SettingInvalid         a SMARTSPIDER_* setting does not mean anything
 └── FetchFailed            one request failed; `judge` turns it into a verdict
@@ -93,6 +96,12 @@ class Outdated(Conflict):
     code = "outdated"
 
 
+class Unanswered(Conflict):
+    """The same request is being worked on; its answer will come."""
+
+    code = "unanswered"
+
+
 class TermOver(Conflict):
     """Somebody else leads, or did since."""
 
@@ -139,6 +148,12 @@ class StoreUnavailable(SmartSpiderError):
     code = "store_unavailable"
 
 
+class StoreFull(StoreUnavailable):
+    """The disk of the store is full: it can be read, and takes no writes until there is room."""
+
+    code = "store_full"
+
+
 class OutcomeUnknown(StoreUnavailable):
     """The end of a transaction was sent and no answer came: it may be kept or not."""
 
@@ -146,9 +161,22 @@ class OutcomeUnknown(StoreUnavailable):
 
 
 class FrontierUnavailable(StoreUnavailable):
-    """A frontier apart from the store does not answer, or must not be used as it is."""
+    """A frontier apart from the store does not answer, or must not be used as it is.
+
+    `has_arrived` says whether the call may have come there all the same.
+    """
 
     code = "frontier_unavailable"
+
+    def __init__(self, message: str, *, hint: str = "", has_arrived: bool = True) -> None:
+        super().__init__(message, hint=hint)
+        self.has_arrived = has_arrived
+
+
+class FrontierTaken(FrontierUnavailable):
+    """Another installation uses that place; each needs one of its own."""
+
+    code = "frontier_taken"
 
 
 class NotArmed(FrontierUnavailable):

@@ -165,6 +165,23 @@ class StoreReturned(Event, frozen=True):
     away_s: float
 
 
+class WorkerEased(Event, frozen=True):
+    """A worker does clearly worse than the others and asks for less. Of no run: `run_id` 0."""
+
+    name: ClassVar[str] = "worker.eased"
+    level: ClassVar[str] = "warning"
+    share: float
+    """Of its slots, what it fills from now on."""
+    fault_share: float
+    lag_s: float
+
+
+class WorkerRestored(Event, frozen=True):
+    """It fills all its slots again. Of no run: `run_id` 0."""
+
+    name: ClassVar[str] = "worker.restored"
+
+
 class KnownUrlsCounted(Event, frozen=True):
     """What a layer in front of the store did since this was last told, in URLs. Of no run: `run_id` 0."""
 

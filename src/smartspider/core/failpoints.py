@@ -23,6 +23,9 @@ NAMES = (
 WRITES = ("task.versioned", "audit.added", "audit.headed", "run.created")
 """The same between the steps of writing tasks, runs and the audit."""
 
+ANSWERS = ("answer.claimed", "answer.made")
+"""The same between the steps of answering a request that may be sent twice."""
+
 CLUSTER = ("ledger.committed", "ledger.offered", "ledger.acked")
 """The same between settling in the store and telling a frontier apart from it."""
 

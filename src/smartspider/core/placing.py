@@ -63,6 +63,8 @@ class HostRow(msgspec.Struct, frozen=True):
     operator_s: float = 0.0
     held_until: float = 0.0
     openings: int = 0
+    changed_at: float = 0.0
+    """Tells older rows of a host from newer ones; by the store's own clock, and good for nothing else."""
 
 
 class Returned(msgspec.Struct, frozen=True):

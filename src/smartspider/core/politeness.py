@@ -7,7 +7,7 @@ import msgspec
 WINDOW_SHARE = 0.05
 WINDOW_MIN_S = 0.005
 WINDOW_MAX_S = 0.050
-PERMIT_AHEAD_S = 0.5
+PERMIT_AHEAD_S = 0.2
 """How long before its slot a request that is under way already may have it: time to open a connection."""
 
 ADAPTIVE_FIRST_S = 0.5

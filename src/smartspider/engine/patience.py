@@ -15,7 +15,7 @@ from smartspider.interfaces.robots_cache import RobotsAnswer, RobotsCache
 
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 0.5
-"""Short: a frontier that was replaced serves again some four seconds later, and nobody should sleep then."""
+"""Short: a frontier that was replaced serves again some three seconds later, and nobody should sleep then."""
 
 T = TypeVar("T")
 

@@ -9,6 +9,10 @@ import msgspec
 
 from smartspider.core.placing import HostRow, Place, RunControl
 
+LAPSE_S = 3.0
+"""How long a shard serves after the moment its last arming tells. Whoever arms another process in its place
+waits so long, because the old one may be alive and out of sight."""
+
 
 class ShardState(msgspec.Struct, frozen=True):
     """A part of the index as its server tells."""
@@ -28,7 +32,7 @@ class Lead(msgspec.Struct, frozen=True):
     another in its place, or the same one anew, has to know when the last of them is over.
     """
 
-    lead_s: float = 0.6
+    lead_s: float = 0.3
     """How far ahead of the moment a slot may end that is given from now on."""
     reach_s: float = 0.0
     """How far after the arming those may end that were given before it."""

@@ -20,6 +20,7 @@ class Leadership(Protocol):
     2. Taking over raises the epoch; prolonging does not.
     3. A term that is over, or was given up, can be taken at once by anybody.
     4. `check` refuses (`TermOver`) an epoch that is not that of the newest term, also when nobody leads.
+    5. `newest` tells when the last term ended, also one that was given up.
     """
 
     async def take(self, owner: str, term_s: float) -> Term | None:
@@ -30,6 +31,9 @@ class Leadership(Protocol):
 
     async def current(self) -> Term | None:
         """The term that is not over, if there is one."""
+
+    async def newest(self) -> Term:
+        """The newest term, over or not; the one before the first has epoch 0."""
 
     async def check(self, epoch: int) -> None:
         """Raise `TermOver` unless this is the newest epoch."""

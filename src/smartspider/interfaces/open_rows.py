@@ -44,11 +44,25 @@ class OpenRows(Protocol):
     async def hosts(self, *, after: str = "", limit: int = 1000) -> list[HostRow]:
         """Gates of hosts with anything to say, names greater than `after`, by name."""
 
+    async def hosts_changed(self, *, after: float = 0.0, limit: int = 1000) -> list[HostRow]:
+        """Gates that changed within the last minute, later than `after` by `HostRow.changed_at`, in order."""
+
     async def count_returns(self, returned: Sequence[Returned]) -> tuple[list[Place], list[LeasesReturned]]:
         """Count leases that were taken back; what of them is to be queued again, and what is told of it."""
 
     async def lost_workers(self) -> list[int]:
         """Workers that fell silent or are gone; what they hold is taken back at once."""
 
-    async def keep_loads(self, loads: Sequence[RunLoad]) -> None:
-        """Keep what the frontier holds of runs, for those who look and for runs that are about to end."""
+    async def armed_process(self, shard: int) -> str:
+        """The process that a leader armed last for a shard of the frontier; empty: none is known."""
+
+    async def arming(self, shard: int, process: str, *, epoch: int) -> None:
+        """Note that a leader is about to arm a process: from now on it is the last. Raises `TermOver` where
+        another leads.
+        """
+
+    async def keep_loads(self, loads: Sequence[RunLoad], *, epoch: int) -> None:
+        """Keep what the frontier holds of runs, for those who look and for runs that are about to end.
+
+        Raises `TermOver` where another leads.
+        """

@@ -107,7 +107,7 @@ class Front(Protocol):
 
 
 class Estimates(Protocol):
-    """About how many distinct requests there are, within some two per cent; never exact, never large."""
+    """About how many distinct requests there are, with a standard error of 0.81 %; never exact or large."""
 
     async def note(self, keys: Sequence[SeenKey], fingerprints: Sequence[bytes]) -> None:
         """These belong to all of the keys."""

@@ -230,8 +230,11 @@ class Store(Protocol):
         With `was` it is a `Conflict` when the run is in any other state by now.
         """
 
-    async def finish(self, run_id: int) -> Run:
-        """End a run that has nothing left to do, or has reached a limit; the run as it then stands."""
+    async def finish(self, run_id: int, *, epoch: int | None = None) -> Run:
+        """End a run that has nothing left to do, or has reached a limit; the run as it then stands.
+
+        With the epoch of a leader it is refused (`TermOver`) when there is a newer one.
+        """
 
     async def delete_run(self, run_id: int, *, actor: str = SYSTEM) -> None:
         """Forget a run that nobody works on."""
@@ -270,9 +273,6 @@ class Store(Protocol):
 
     async def receipt(self, run_id: int) -> list[HostReceipt]:
         """How hosts were treated."""
-
-    async def note_override(self, run_id: int, what: str, *, actor: str = SYSTEM) -> None:
-        """Put a politeness rule that was turned off into the audit."""
 
     async def fsck(self, *, repair: bool = False) -> list[Finding]:
         """Check that everything agrees."""

@@ -23,7 +23,9 @@ from smartspider.keeper.frontier.duties import frontier_duties
 from smartspider.keeper.frontier.watch import Apart
 from smartspider.keeper.health import CheckHealth
 from smartspider.keeper.runs import Complete, Reclaim, ReplayOpen
+from smartspider.keeper.scaling import DecideWorkers, Scalable
 from smartspider.keeper.scheduling import FireSchedules, FollowTasks, RetryFirings
+from smartspider.keeper.store_watch import WatchStore
 from smartspider.keeper.telling import DeliverNotices, WriteNotices
 from smartspider.keeper.tidying import ForgetRuns, FreeKnown, SweepOld, TrimEvents, TrimLogs
 from smartspider.services.post import Post
@@ -51,6 +53,10 @@ class Estate(msgspec.Struct, frozen=True):
     kept: Retention
     forget_run: Callable[[int], Awaitable[None]]
     store_now: Callable[[], float]
+    check_room: Callable[[], Awaitable[None]]
+    """Raises `StoreFull` when the disk of the store is."""
+    scalable: Scalable | None = None
+    """What the number of workers follows."""
     apart: Apart | None = None
     """A frontier that is not in the store."""
     layers: tuple[Seen, ...] = ()
@@ -68,8 +74,10 @@ def duties_of(estate: Estate) -> list[Duty]:
         FollowTasks(one.table),
         Complete(one.store),
         *_frontier_duties(one),
+        *([] if one.scalable is None else [DecideWorkers(one.scalable)]),
         WriteNotices(one.notices, one.events, one.store),
         DeliverNotices(one.notices, one.post, one.clock),
+        WatchStore(one.check_room, one.store, one.notices, one.post, one.clock),
         TrimLogs(one.logs, one.clock, one.kept),
         TrimEvents(one.events, one.store, one.kept),
         ForgetRuns(RunSweep(one.store, one.clock, one.kept, one.forget_run), one.clock),

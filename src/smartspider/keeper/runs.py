@@ -42,7 +42,7 @@ class Complete:
         self._store = store
         self._round = 0
 
-    async def do(self, term: Term) -> None:  # noqa: ARG002 - done twice, it does nothing
+    async def do(self, term: Term) -> None:
         """Every live run that may be over."""
         self._round += 1
         is_thorough = self._round % self.look_at_all == 0
@@ -51,7 +51,7 @@ class Complete:
                 run.state == "running" and (is_thorough or run.counters.open == 0)
             ):
                 reach("keeper.complete")
-                await self._store.finish(run.id)
+                await self._store.finish(run.id, epoch=term.epoch)
 
 
 class ReplayOpen:

@@ -12,10 +12,12 @@ from smartspider.fetch.addresses import AddressPolicy
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.frontier import Frontier
 from smartspider.interfaces.insight import Insight
+from smartspider.interfaces.seen import Layers
 from smartspider.interfaces.store import Store
 from smartspider.interfaces.task_store import TaskStore
 from smartspider.interfaces.worker_registry import WorkerRegistry
 from smartspider.services.newest import newest_run
+from smartspider.services.trouble import Footing
 
 
 class Desk(msgspec.Struct, frozen=True):
@@ -28,6 +30,10 @@ class Desk(msgspec.Struct, frozen=True):
     workers: WorkerRegistry
     policy: AddressPolicy
     clock: Clock
+    layers: Layers = Layers()
+    """Before the store, where there are any."""
+    footing: Footing | None = None
+    """What all runs stand on; None: nobody asks for it."""
 
     async def run_to_change(self, principal: Principal, run_id: int) -> Run:
         """A run that the principal may change: runs belong to the owner of their task."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from smartspider.core.access import Principal, require
 from smartspider.core.errors import TaskInvalid
 from smartspider.core.urls import host_of, normal_url
-from smartspider.interfaces.audit_log import AuditLog
 from smartspider.interfaces.frontier import Frontier
 from smartspider.interfaces.host_book import HostBook, HostRecord
 from smartspider.services.paging import page_of
@@ -17,6 +18,8 @@ from smartspider.views.times import told_at
 
 LONGEST_HOLD_S = 366 * 86_400.0
 LONGEST_DELAY_S = 86_400.0
+LONGEST_NAME = 253
+LABEL = re.compile(r"[a-z0-9_-]{1,63}")
 BY_HAND = "held by hand"
 
 
@@ -25,7 +28,6 @@ class Gates(msgspec.Struct, frozen=True):
 
     book: HostBook
     frontier: Frontier
-    audit: AuditLog
 
 
 async def find(
@@ -46,8 +48,7 @@ async def hold(
     name = _name(host)
     if not 0.0 < seconds <= LONGEST_HOLD_S:
         raise TaskInvalid("a host is held for more than no time and at most a year", hint="10m, 2h, 7d")
-    await gates.frontier.hold_host(name, seconds, reason or BY_HAND)
-    await _note(gates, principal, "host.held", name, seconds=seconds, reason=reason or BY_HAND)
+    await gates.frontier.hold_host(name, seconds, reason or BY_HAND, actor=principal.name)
     return await _told(gates, name)
 
 
@@ -55,8 +56,7 @@ async def resume(gates: Gates, principal: Principal, host: str) -> HostGateView:
     """Lift a hold, and forget what made the host slow."""
     require(principal, "hosts", "write")
     name = (await gates.book.get(_name(host))).host
-    await gates.frontier.resume_host(name)
-    await _note(gates, principal, "host.resumed", name)
+    await gates.frontier.resume_host(name, actor=principal.name)
     return await _told(gates, name)
 
 
@@ -66,13 +66,8 @@ async def slow(gates: Gates, principal: Principal, host: str, delay_s: float) ->
     name = _name(host)
     if not 0.0 <= delay_s <= LONGEST_DELAY_S:
         raise TaskInvalid("a delay is from 0 to 86400 seconds", hint="0 takes an operator's delay back")
-    await gates.frontier.slow_host(name, delay_s)
-    await _note(gates, principal, "host.slowed", name, delay_s=delay_s)
+    await gates.frontier.slow_host(name, delay_s, actor=principal.name)
     return await _told(gates, name)
-
-
-async def _note(gates: Gates, principal: Principal, action: str, host: str, **detail: object) -> None:
-    await gates.audit.append(principal.name, action, f"host:{host}", detail)
 
 
 async def _told(gates: Gates, host: str) -> HostGateView:
@@ -82,9 +77,20 @@ async def _told(gates: Gates, host: str) -> HostGateView:
 def _name(host: str) -> str:
     """The politeness key that is meant: a hostname, with or without a port."""
     normal = normal_url(f"http://{host.strip()}/")
-    if normal is None or any(mark in host for mark in "/?#@\\"):
-        raise TaskInvalid(f"{host[:100]!r} is not the name of a host", hint="write it as shop.example.com")
-    return host_of(normal)
+    name = "" if normal is None or any(mark in host for mark in "/?#@\\") else host_of(normal)
+    if not _is_name(name):
+        raise TaskInvalid(
+            f"{host[:100]!r} is not the name of a host",
+            hint="write it as shop.example.com; each host is named by itself, there is no * for many",
+        )
+    return name
+
+
+def _is_name(name: str) -> bool:
+    """What a resolver could be asked for, or an address in brackets."""
+    if name.startswith("["):
+        return True
+    return len(name) <= LONGEST_NAME and all(map(LABEL.fullmatch, name.split(".")))
 
 
 def _view(one: HostRecord, now: float) -> HostGateView:

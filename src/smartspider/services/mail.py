@@ -23,6 +23,8 @@ _HAPPENED = {
     "run.failed": "failed",
     "run.paused": "paused",
     "run.few_rows": "has far fewer rows than usual",
+    "store.full": "the store is full",
+    "store.returned": "the store takes writes again",
     "test": "test",
 }
 
@@ -110,10 +112,12 @@ def _message(sender: str, recipient: str, letter: Letter) -> EmailMessage:
     message = EmailMessage()
     message["From"], message["To"] = sender, recipient
     what = _HAPPENED.get(told["event"], told["event"])
-    message["Subject"] = f"SmartSpider: {run.get('task', '')}, run {run.get('run_id', '')}: {what}"
+    store = told.get("store", {})
+    of_run = f"{run.get('task', '')}, run {run.get('run_id', '')}: "
+    message["Subject"] = f"SmartSpider: {'' if store else of_run}{what}"
     message["X-SmartSpider-Id"] = letter.notice_id
     message["Auto-Submitted"] = "auto-generated"
-    lines = [f"{name}: {value}" for name, value in run.items() if value not in ("", None)]
+    lines = [f"{name}: {value}" for name, value in {**run, **store}.items() if value not in ("", None)]
     if "usual_items" in told:
         lines.append(f"usual items: {told['usual_items']:g}")
     message.set_content(f"{what} at {told['at']}\n\n" + "\n".join(lines) + "\n")

@@ -8,9 +8,17 @@ from typing import Literal
 
 import msgspec
 
+from smartspider.interfaces.index import Refusals
 from smartspider.interfaces.metric_store import Key, MetricStore
+from smartspider.interfaces.seen import Layers
+from smartspider.services.known_urls import sizes
 
 Labels = tuple[tuple[str, str], ...]
+
+KNOWN_BYTES = "smartspider_known_urls_bytes"
+KNOWN_BUDGET = "smartspider_known_urls_budget_bytes"
+
+REFUSED = "smartspider_frontier_refused_total"
 
 ABOUT = {
     "smartspider_pages_total": "Requests that ended, by outcome and class of the answer's status",
@@ -24,15 +32,19 @@ ABOUT = {
     "smartspider_items_rejected_total": "Items that were not kept by a rule of their task",
     "smartspider_values_cleaned_total": "Values that had characters taken out that no store can hold",
     "smartspider_known_urls_total": "URLs that memories before the store knew or not, by layer and outcome",
+    KNOWN_BYTES: "Bytes that memories before the store take, where machines share them, by layer",
+    KNOWN_BUDGET: "Bytes that they may take at most, by layer",
     "smartspider_host_holds_total": "Times a host was left alone for a while",
     "smartspider_hosts_abandoned_total": "Times what was left of a host was given up",
     "smartspider_leases_returned_total": "Requests that came back from workers that died or fell silent",
+    REFUSED: "Calls of workers that had lost their leases, and of keepers that led no more, by kind",
     "smartspider_guards_tripped_total": "Times a guard saw that something is wrong with a run",
     "smartspider_runs": "Runs that are live, by state",
     "smartspider_requests_open": "Requests of live runs that are still to be fetched, by state of the run",
     "smartspider_leases": "Requests in the hands of workers",
     "smartspider_hosts_held": "Hosts that are left alone for now",
     "smartspider_workers": "Workers that have joined and not left",
+    "smartspider_workers_desired": "Workers that are wanted; those there are, until a keeper has decided",
     "smartspider_worker_slots": "Requests that all workers together can have in their hands",
     "smartspider_log_bytes": "Bytes that log lines take in the store",
     "smartspider_store_bytes": "Bytes of the store's file",
@@ -61,9 +73,16 @@ class Histogram(msgspec.Struct, frozen=True):
     labels: Labels = ()
 
 
-async def gather(store: MetricStore) -> tuple[list[Family], list[Histogram]]:
-    """All metrics of an installation."""
-    sums, gauges = await store.sums(), await store.gauges()
+async def gather(
+    store: MetricStore, layers: Layers = Layers(), refusals: Refusals = Refusals()
+) -> tuple[list[Family], list[Histogram]]:
+    """All metrics of an installation; `layers` stand before its store, its frontier counts `refusals`."""
+    sums, gauges = dict(await store.sums()), dict(await store.gauges())
+    sums[REFUSED, (("kind", "stale"),)] = refusals.stale
+    sums[REFUSED, (("kind", "old_epoch"),)] = refusals.old_epoch
+    for name, size in (await sizes(layers)).items():
+        gauges[KNOWN_BYTES, (("layer", name),)] = size.bytes_used
+        gauges[KNOWN_BUDGET, (("layer", name),)] = size.bytes_max
     return _families(sums, "counter") + _families(gauges, "gauge"), [
         histogram for name in HISTOGRAMS if (histogram := _histogram(name, sums)) is not None
     ]

@@ -15,8 +15,11 @@ from smartspider.core.tasks import TaskRecord
 from smartspider.interfaces.insight import GateStatus, Situation, Standing
 from smartspider.interfaces.store import Failure, HostReceipt, UrlRow
 from smartspider.services import progress
+from smartspider.services.known_urls import Distinct
 from smartspider.views.preview import StepView
+from smartspider.views.problem import wrongs
 from smartspider.views.runs import (
+    Begun,
     FailureView,
     HostView,
     KnobsView,
@@ -39,7 +42,7 @@ def run_view(run: Run, now: float) -> RunView:
     return RunView(**_head(run, now))
 
 
-def status_view(standing: Standing) -> StatusView:
+def status_view(standing: Standing, distinct: Distinct = Distinct()) -> StatusView:
     """How a run stands."""
     eta = progress.eta(standing)
     return StatusView(
@@ -49,6 +52,9 @@ def status_view(standing: Standing) -> StatusView:
         eta_low_s=eta.low_s,
         eta_high_s=eta.high_s,
         running_workers=standing.workers,
+        distinct_estimate=distinct.of_run,
+        task_distinct_estimate=distinct.of_task,
+        distinct_error=distinct.error,
     )
 
 
@@ -73,13 +79,18 @@ def status_without_run(task: TaskRecord) -> StatusView:
         eta_low_s=None,
         eta_high_s=None,
         running_workers=0,
+        distinct_estimate=None,
+        task_distinct_estimate=None,
+        distinct_error=None,
     )
 
 
-def metrics_view(situation: Situation, steps: Mapping[str, StepCount]) -> MetricsView:
+def metrics_view(
+    situation: Situation, steps: Mapping[str, StepCount], distinct: Distinct = Distinct()
+) -> MetricsView:
     """How a run stands, host by host, worker by worker and step by step."""
     return MetricsView(
-        **msgspec.structs.asdict(status_view(situation.standing)),
+        **msgspec.structs.asdict(status_view(situation.standing, distinct)),
         hosts=[host_view(gate, situation.standing.now) for gate in situation.gates],
         workers=[WorkerShare(share.worker, share.node, share.in_flight) for share in situation.shares],
         knobs=_knobs(situation.standing.run),
@@ -120,6 +131,15 @@ def host_view(gate: GateStatus, now: float) -> HostView:
 def started(run: Run) -> Started:
     """A run that was told to do something."""
     return Started(str(run.id), str(run.task_id), run.state, run.reason)
+
+
+def begun(run: Run) -> Begun:
+    """A run that was started, with what may surprise."""
+    from smartspider.taskfile.cautions import cautions  # as above
+    from smartspider.taskfile.load import parse_task
+
+    warnings = wrongs(cautions(parse_task(msgspec.json.decode(run.spec))))
+    return Begun(str(run.id), str(run.task_id), run.state, run.reason, warnings)
 
 
 def retried(run: Run, requests: int) -> Retried:

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
+
+import msgspec
 
 from smartspider.core.errors import NotFound
 from smartspider.core.runs import Run, RunState
 from smartspider.core.tasks import TaskRecord
 from smartspider.core.verdict import UrlState
 from smartspider.interfaces.store import Store
-from smartspider.services import run_views
+from smartspider.services import known_urls, run_views
 from smartspider.services.desk import Desk
 from smartspider.services.newest import newest_run
 from smartspider.services.paging import page_of, place_of
+from smartspider.services.trouble import troubles
 from smartspider.views.listed import Listed
 from smartspider.views.runs import FailureView, MetricsView, PageView, ReceiptView, RunView, StatusView
 
 HOSTS_SHOWN = 20
+WORKED_ON = frozenset({"queued", "running", "stopping"})
+
+Standing = TypeVar("Standing", StatusView, MetricsView)
 
 
 async def find_run(store: Store, run_id: int | None) -> Run:
@@ -58,13 +65,25 @@ async def pages(
 
 async def status(desk: Desk, run_id: int) -> StatusView:
     """How a run stands."""
-    return run_views.status_view(await desk.insight.standing(run_id))
+    standing = await desk.insight.standing(run_id)
+    view = run_views.status_view(standing, await known_urls.distinct(desk.layers, standing.run))
+    return await _with_reason(desk, view)
 
 
 async def metrics(desk: Desk, run_id: int) -> MetricsView:
     """How a run stands, host by host, worker by worker and step by step."""
     situation = await desk.insight.situation(run_id, HOSTS_SHOWN)
-    return run_views.metrics_view(situation, await desk.store.step_counts(run_id))
+    distinct = await known_urls.distinct(desk.layers, situation.standing.run)
+    view = run_views.metrics_view(situation, await desk.store.step_counts(run_id), distinct)
+    return await _with_reason(desk, view)
+
+
+async def _with_reason(desk: Desk, view: Standing) -> Standing:
+    """What stops all runs is the reason of a live one that has none of its own: nobody can write it down."""
+    if view.reason or view.state not in WORKED_ON:
+        return view
+    causes = await troubles(desk.footing)
+    return msgspec.structs.replace(view, reason=causes[0].what) if causes else view
 
 
 async def task_status(desk: Desk, task: TaskRecord) -> StatusView:

@@ -6,167 +6,24 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, cast
 
 from smartspider.backends.cluster.ledger import ClusterLedger
-from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.ledger import PostgresLedger
-from smartspider.backends.postgres.moves import SQL
 from smartspider.backends.postgres.presence import PostgresPresence
 from smartspider.backends.postgres.rows import PostgresOpenRows
 from smartspider.backends.postgres.store import PostgresStore
 from smartspider.backends.postgres.workers import PostgresWorkerRegistry
-from smartspider.backends.redis import library
 from smartspider.backends.redis.calls import BATCH
-from smartspider.backends.redis.connecting import read_url
+from smartspider.backends.redis.demand import RedisDemand
 from smartspider.backends.redis.frontier import RedisFrontier
-from smartspider.backends.redis.index import RedisIndex
-from smartspider.backends.redis.servers import Servers, open_servers
-from smartspider.backends.redis.shards import Shards
-from smartspider.backends.sql.connection import Connection
-from smartspider.backends.sql.store import SqlStore
-from smartspider.core.lease import Lease, LeaseBatch
+from smartspider.core.lease import LeaseBatch
 from smartspider.core.verdict import Settlement
 from smartspider.core.workers import WorkerCard
-from smartspider.interfaces.leadership import Term
 from smartspider.interfaces.ledger import SettleReport
-from smartspider.keeper.frontier.arming import ArmShard
-from smartspider.keeper.frontier.controls import Controls, TellControls
-from smartspider.keeper.frontier.filling import FillLanes, Offering
-from smartspider.keeper.frontier.loads import CountLoads
-from smartspider.keeper.frontier.watch import Apart, Watch
 from smartspider.testing.clock import ManualClock
 from smartspider.testing.postgres import ManualTime, PostgresGround
+from smartspider.testing.quick_keeper import QuickKeeper, settable_shards
 
 UNTENDED = ("create_run", "get_robots", "find_runs", "beat")
 """What has nothing to do with what the frontier holds."""
-LONG_AGO_S = 7200.0
-"""Since the shards were armed: longer than any delay."""
-
-
-def settable_shards(url: str, servers: Servers | None = None) -> Shards:
-    """The library whose clock is turned by hand, on the servers of an address."""
-    return Shards(read_url(url), servers=servers, code=library.source(is_settable=True))
-
-
-class Unchallenged:
-    """A leader's row that nobody else wants."""
-
-    async def check(self, epoch: int) -> None:
-        """It is always the newest."""
-
-
-class QuickKeeper:
-    """A keeper whose duties are done by hand, before anybody can ask for what they bring about."""
-
-    def __init__(self, url: str, redis_url: str, clock: ManualClock, times: ManualTime) -> None:
-        self.clock = clock
-        self.times = times
-        self.database = PostgresDatabase(url, clock, times, size=2)
-        self._servers = open_servers(read_url(redis_url))
-        self.shards = settable_shards(redis_url, self._servers)
-        self.index = RedisIndex(self.shards)
-        self.rows = PostgresOpenRows(self.database)
-        self.leases: dict[int, dict[int, Lease]] = {}
-        """What living workers were given, by worker and row."""
-        self._ago_s = LONG_AGO_S
-        leadership: Any = Unchallenged()
-        apart = Apart(self.index, self.rows, leadership, self._now, lapse_s=-1.0)
-        self._watch = watch = Watch(apart)
-        controls, offering = Controls(watch), Offering(watch)
-        self._arming = [ArmShard(watch, controls, offering, shard) for shard in range(self.index.shards)]
-        self._telling = TellControls(watch, controls)
-        self._filling = FillLanes(watch, offering)
-        self._counting = CountLoads(watch, SqlStore(self.database).live_runs, clock)
-        self._term = Term("keeper", 1, float("inf"))
-        self._renewed_at = float("-inf")
-        self.is_stale = True
-        """Somebody wrote to the store since it was looked at."""
-
-    async def tend(self) -> None:
-        """All that keeps the frontier going; nothing is looked for that cannot have changed."""
-        await self.renew()
-        if self.is_stale:
-            self.is_stale = False
-            await self._telling.do(self._term)
-            await self._filling.do(self._term)
-
-    async def renew(self) -> None:
-        """Arm the shards, or for longer, when time has passed."""
-        if self._renewed_at == float("-inf"):
-            await self._arm()
-            self._ago_s = 0.0
-        if self._now() > self._renewed_at:
-            await self._arm()
-
-    async def _arm(self) -> None:
-        now = self._now()
-        await self._turn(now)
-        for duty in self._arming:
-            await duty.do(self._term)
-        self._renewed_at = now
-
-    def _now(self) -> float:
-        return self.times.now() - self._ago_s
-
-    async def _turn(self, now: float) -> None:
-        """Turn the clocks of the servers."""
-        tags = [self.shards.tag(shard) for shard in range(self.index.shards)]
-        await self._servers.calls([(tag, ["SET", f"{tag}:wall", repr(now)]) for tag in tags])
-
-    async def count_leases(self) -> None:
-        """What of runs is in flight."""
-        await self._counting.count(self._term, with_queues=False)
-
-    async def count(self) -> None:
-        """All that is told to those who look: what is held of runs, and what workers hold."""
-        await self.tend()
-        await self._counting.do(self._term)
-        await self._filling.do(self._term)
-
-    def miss(self) -> None:
-        """Something may not be offered: in a moment it would be noticed."""
-        self.is_stale = True
-        for control in self._watch.controls:
-            self._watch.want(control.run_id)
-
-    async def mirror(self, frontier: RedisFrontier, *, is_beat: bool = False) -> None:
-        """Show what living workers hold, as their beats do; with one they are heard of as well."""
-        held = await frontier.held([lease for own in self.leases.values() for lease in own.values()])
-        for worker_id, own in self.leases.items():
-            self.leases[worker_id] = {key: lease for key, lease in own.items() if lease.token in held}
-        now = self.times.now()
-
-        def work(connection: Connection) -> None:
-            for worker_id, own in self.leases.items():
-                if is_beat:
-                    connection.execute(
-                        "UPDATE worker SET seen_at = ? WHERE id = ? AND gone_at IS NULL", (now, worker_id)
-                    )
-                connection.execute(SQL.unmirror, (worker_id, sorted(own)))
-                if own:
-                    leases = [own[url_id] for url_id in sorted(own)]
-                    columns = (
-                        [lease.token.counter for lease in leases],
-                        [lease.deadline_at for lease in leases],
-                        [lease.is_alone for lease in leases],
-                    )
-                    connection.execute(SQL.mirror, (worker_id, sorted(own), *columns))
-
-        if self.leases:
-            await self.database.write_beside(work)
-
-    async def lose(self, worker_ids: Sequence[int]) -> None:
-        """Workers fell silent long ago."""
-        for worker_id in worker_ids:
-            self.leases.pop(worker_id, None)
-        await self.database.write_beside(
-            lambda connection: connection.execute(
-                "UPDATE worker SET seen_at = 0 WHERE id = ANY (?)", (list(worker_ids),)
-            )
-        )
-
-    async def close(self) -> None:
-        """Let go of everything."""
-        self.database.close()
-        await self.shards.close()
 
 
 class TendedFrontier:
@@ -194,12 +51,12 @@ class TendedFrontier:
     async def lease(self, worker_id: int, want: int, runs: Sequence[int], own: bytes = b"") -> LeaseBatch:
         """Up to `want` requests; more than a worker asks for at a time come in several batches."""
         await self._keeper.tend()
-        batch = await self._inner.lease(worker_id, want, runs)
+        batch = await self._inner.lease(worker_id, want, runs, own)
         leases = list(batch.leases)
         tries = 4 if want > BATCH else 0
         while tries and len(leases) < want:
             await self._keeper.count()
-            batch = await self._inner.lease(worker_id, want - len(leases), runs)
+            batch = await self._inner.lease(worker_id, want - len(leases), runs, own)
             leases += batch.leases
             tries = 4 if batch.leases else tries - 1
         self._keeper.leases.setdefault(worker_id, {}).update({lease.url_id: lease for lease in leases})
@@ -299,6 +156,9 @@ class ClusterGround(PostgresGround):
         self.insight = cast("Any", Tended(self.insight, self.keeper, self._count))
         self.metrics = cast("Any", Tended(self.metrics, self.keeper, self._count))
         self.workers = cast("Any", Tended(PostgresWorkerRegistry(self.database), self.keeper, self._show))
+        self.scaling = cast("Any", Tended(self.scaling, self.keeper, self._count))
+        demand = RedisDemand(self._shards, self.times.now)
+        self.demand = cast("Any", Tended(demand, self.keeper, self._count))
 
     async def _count(self) -> None:
         await self.keeper.count()

@@ -5,23 +5,12 @@ from __future__ import annotations
 import psycopg
 
 from smartspider.backends.postgres.database import PostgresDatabase
+from smartspider.backends.postgres.leadership import PostgresLeadership
 from smartspider.backends.postgres.store import PostgresStore
 from smartspider.backends.postgres.times import StoreTime
-from smartspider.backends.sql.answers import SqlAnswerStore
-from smartspider.backends.sql.audit import SqlAuditLog
 from smartspider.backends.sql.connection import Row
-from smartspider.backends.sql.events import SqlEventFeed
-from smartspider.backends.sql.insight import SqlInsight
-from smartspider.backends.sql.leadership import SqlLeadership
-from smartspider.backends.sql.logs import SqlLogStore
-from smartspider.backends.sql.metrics import SqlMetricStore
-from smartspider.backends.sql.notices import SqlNoticeStore
-from smartspider.backends.sql.results import SqlResultStore
-from smartspider.backends.sql.schedules import SqlScheduleStore
-from smartspider.backends.sql.tasks import SqlTaskStore
-from smartspider.backends.sql.users import SqlUserStore
 from smartspider.testing.clock import ManualClock
-from smartspider.testing.contracts.ground import Ground
+from smartspider.testing.sql_ground import SqlGround
 
 
 class ManualTime(StoreTime):
@@ -31,7 +20,7 @@ class ManualTime(StoreTime):
         """The server's clock is not looked at."""
 
 
-class PostgresGround(Ground):
+class PostgresGround(SqlGround):
     """A database as one process sees it. `url` is one that `prepare` has made ready."""
 
     def __init__(self, url: str, clock: ManualClock, times: ManualTime | None = None) -> None:
@@ -43,19 +32,9 @@ class PostgresGround(Ground):
 
     def _open(self) -> None:
         self.database = PostgresDatabase(self.url, self.clock, self.times)
+        self._open_stores(self.database)
+        self.leadership = PostgresLeadership(self.database)
         self.store = self.robots = PostgresStore(self.database)
-        self.tasks = SqlTaskStore(self.database)
-        self.results = SqlResultStore(self.database)
-        self.audit = SqlAuditLog(self.database)
-        self.events = SqlEventFeed(self.database)
-        self.schedules = SqlScheduleStore(self.database)
-        self.leadership = SqlLeadership(self.database)
-        self.notices = SqlNoticeStore(self.database)
-        self.logs = SqlLogStore(self.database)
-        self.metrics = SqlMetricStore(self.database)
-        self.insight = SqlInsight(self.database)
-        self.users = SqlUserStore(self.database)
-        self.answers = SqlAnswerStore(self.database)
 
     async def another(self) -> PostgresGround:
         """A second pool of connections."""

@@ -4,26 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from smartspider.backends.sql.answers import SqlAnswerStore
-from smartspider.backends.sql.audit import SqlAuditLog
-from smartspider.backends.sql.events import SqlEventFeed
-from smartspider.backends.sql.insight import SqlInsight
-from smartspider.backends.sql.leadership import SqlLeadership
-from smartspider.backends.sql.logs import SqlLogStore
-from smartspider.backends.sql.metrics import SqlMetricStore
-from smartspider.backends.sql.notices import SqlNoticeStore
-from smartspider.backends.sql.results import SqlResultStore
-from smartspider.backends.sql.schedules import SqlScheduleStore
-from smartspider.backends.sql.tasks import SqlTaskStore
-from smartspider.backends.sql.users import SqlUserStore
 from smartspider.backends.sqlite.database import Database
+from smartspider.backends.sqlite.demand import SqliteDemand
 from smartspider.backends.sqlite.frontier import SqliteFrontier
 from smartspider.backends.sqlite.ledger import sqlite_ledger
 from smartspider.backends.sqlite.migrations import prepare
 from smartspider.backends.sqlite.store import SqliteStore
 from smartspider.backends.sqlite.workers import sqlite_workers
 from smartspider.testing.clock import ManualClock
-from smartspider.testing.contracts.ground import Ground
+from smartspider.testing.sql_ground import SqlGround
 
 
 class MortalFrontier(SqliteFrontier):
@@ -39,7 +28,7 @@ class MortalFrontier(SqliteFrontier):
             self.lose(worker_id)
 
 
-class SqliteGround(Ground):
+class SqliteGround(SqlGround):
     """A data folder as one process sees it."""
 
     def __init__(self, folder: Path, clock: ManualClock) -> None:
@@ -51,22 +40,12 @@ class SqliteGround(Ground):
 
     def _open(self) -> None:
         self.database = Database(self.folder, self.clock)
+        self._open_stores(self.database)
         self.store = self.robots = SqliteStore(self.database)
         self.frontier: MortalFrontier = MortalFrontier(self.database)
         self.ledger = sqlite_ledger(self.database)
-        self.tasks = SqlTaskStore(self.database)
-        self.results = SqlResultStore(self.database)
-        self.audit = SqlAuditLog(self.database)
         self.workers = sqlite_workers(self.database)
-        self.events = SqlEventFeed(self.database)
-        self.schedules = SqlScheduleStore(self.database)
-        self.leadership = SqlLeadership(self.database)
-        self.notices = SqlNoticeStore(self.database)
-        self.logs = SqlLogStore(self.database)
-        self.metrics = SqlMetricStore(self.database)
-        self.insight = SqlInsight(self.database)
-        self.users = SqlUserStore(self.database)
-        self.answers = SqlAnswerStore(self.database)
+        self.demand = SqliteDemand(self.database)
 
     async def another(self) -> SqliteGround:
         """A second connection with presence locks of its own."""

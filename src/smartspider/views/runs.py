@@ -6,6 +6,7 @@ import msgspec
 
 from smartspider.core.runs import Counters, RunState
 from smartspider.views.preview import StepView
+from smartspider.views.problem import Wrong
 
 
 def counted(counters: Counters, in_flight: int) -> dict[str, int]:
@@ -83,6 +84,12 @@ class StatusView(RunView, frozen=True):
     eta_low_s: float | None
     eta_high_s: float | None
     running_workers: int
+    distinct_estimate: int | None
+    """About how many distinct URLs the run has met, where known URLs are shared; null elsewhere."""
+    task_distinct_estimate: int | None
+    """The same of all runs of the task together."""
+    distinct_error: float | None
+    """The standard error of both, as a share of them."""
 
 
 class HostView(msgspec.Struct, frozen=True):
@@ -138,6 +145,12 @@ class Started(msgspec.Struct, frozen=True):
     task_id: str
     state: RunState
     reason: str
+
+
+class Begun(Started, frozen=True):
+    """A run that was started. `warnings` name what its owner should know of the task."""
+
+    warnings: list[Wrong] = []
 
 
 class Retried(Started, frozen=True):

@@ -6,8 +6,10 @@ import os
 import socket
 
 from smartspider.core.errors import NotAllowed, StoreUnavailable
+from smartspider.interfaces.index import Index
 from smartspider.interfaces.store import Finding
 from smartspider.services.doctor import Check
+from smartspider.services.known_urls import check_layer, sizes
 from smartspider.services.seen import check_seen
 from smartspider.wiring.known import seen_place
 from smartspider.wiring.opening import open_premises, place_of
@@ -53,6 +55,7 @@ async def check_servers(settings: Settings) -> tuple[list[Check], dict[str, int]
             sizes = await premises.store.sizes()
             checks.append(Check("store", is_ok=True, detail="can be written"))
             checks.append(await _frontier(premises))
+            checks += await _known(premises)
     except StoreUnavailable as error:
         checks.append(Check("store", is_ok=False, detail=error.message))
     return checks, sizes
@@ -63,11 +66,34 @@ async def _frontier(premises: Premises) -> Check:
     states = await premises.apart.index.look()
     armed = sum(state is not None and state.is_armed for state in states)
     if None in states:
-        return Check(FRONTIER, is_ok=False, detail="its Redis does not answer")
+        return Check(FRONTIER, is_ok=False, detail=await _why_away(premises.apart.index, states.index(None)))
+    if any(state is not None and state.is_taken for state in states):
+        words = "another installation has its place in Redis: add ?namespace=NAME to SMARTSPIDER_FRONTIER_URL"
+        return Check(FRONTIER, is_ok=False, detail=words)
+    refused = await premises.refusals()
     text = f"{armed} of {len(states)} parts serve"
-    return Check(
-        FRONTIER, is_ok=armed == len(states), detail=text if armed else f"{text}: does a keeper run?"
-    )
+    if not armed:
+        return Check(FRONTIER, is_ok=False, detail=f"{text}: does a keeper run?")
+    counted = f"refused: {refused.stale} calls of late workers, {refused.old_epoch} of old leaders"
+    return Check(FRONTIER, is_ok=armed == len(states), detail=f"{text}; {counted}")
+
+
+async def _why_away(index: Index, shard: int) -> str:
+    try:
+        await index.refusals(shard)
+    except StoreUnavailable as error:
+        return f"{error.message} ({error.hint})" if error.hint else error.message
+    return "its Redis did not answer a moment ago"
+
+
+async def _known(premises: Premises) -> list[Check]:
+    """The memory of each layer before the store, and what it was asked; nothing where none is used."""
+    sums = await premises.metrics.sums()
+    return [
+        check_layer(name, size, sums)
+        for name, size in (await sizes(premises.layers)).items()
+        if size.bytes_used
+    ]
 
 
 async def rebuild(premises: Premises) -> int:

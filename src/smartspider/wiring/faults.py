@@ -11,7 +11,12 @@ VARIABLE = "SMARTSPIDER_DIE_AT"
 FREEZE = "SMARTSPIDER_FREEZE_AT"
 LEASE = "SMARTSPIDER_TEST_LEASE_S"
 """How long a lease on a cluster lasts, for tests that have no minute to wait."""
-PLACES = (*failpoints.NAMES, *failpoints.WRITES, *failpoints.CLUSTER, *failpoints.LEADS, *failpoints.MOVES)
+PLACEMENT = "SMARTSPIDER_TEST_PLACEMENT"
+"""`off`: workers take whatever is there, for benchmarks that compare."""
+PLACES = (
+    *(*failpoints.NAMES, *failpoints.WRITES, *failpoints.ANSWERS),
+    *(*failpoints.CLUSTER, *failpoints.LEADS, *failpoints.MOVES),
+)
 
 
 def arm_from_environment() -> None:
@@ -32,6 +37,11 @@ def renew_s() -> float | None:
     """How often leases are renewed then: a third of their time."""
     lasts_s = lease_s()
     return None if lasts_s is None else lasts_s / 3.0
+
+
+def is_placed() -> bool:
+    """Whether workers take hosts of their own first."""
+    return os.environ.get(PLACEMENT, "") != "off"
 
 
 class _Trap:

@@ -16,11 +16,13 @@ from smartspider.backends.sql.logs import SqlLogStore
 from smartspider.backends.sql.metrics import SqlMetricStore
 from smartspider.backends.sql.notices import SqlNoticeStore
 from smartspider.backends.sql.results import SqlResultStore
+from smartspider.backends.sql.scaling import SqlScalingStore
 from smartspider.backends.sql.schedules import SqlScheduleStore
 from smartspider.backends.sql.seen import SqlSeenRows
 from smartspider.backends.sql.tasks import SqlTaskStore
 from smartspider.backends.sql.users import SqlUserStore
 from smartspider.backends.sqlite.database import FILE, Database
+from smartspider.backends.sqlite.demand import SqliteDemand
 from smartspider.backends.sqlite.frontier import SqliteFrontier
 from smartspider.backends.sqlite.health import SqliteHealth
 from smartspider.backends.sqlite.ledger import sqlite_ledger
@@ -69,11 +71,14 @@ def open_folder(path: Path, actor: str = SYSTEM) -> Iterator[DataFolder]:
             users=SqlUserStore(database),
             answers=SqlAnswerStore(database),
             check_writable=SqliteHealth(database).check_writable,
+            check_room=SqliteHealth(database).check_room,
             permits=SqlitePermits(database),
             insight=SqlInsight(database),
             schedules=SqlScheduleStore(database),
             leadership=SqlLeadership(database),
             notices=SqlNoticeStore(database),
+            scaling=SqlScalingStore(database),
+            demand=SqliteDemand(database),
             seen_rows=SqlSeenRows(database),
             replay=SqliteReplay(database),
             clock=clock,

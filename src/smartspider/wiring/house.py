@@ -11,7 +11,13 @@ import msgspec
 from smartspider.services.access import Access, build_access
 from smartspider.services.exports import Exports
 from smartspider.services.keys import Keys
-from smartspider.services.readiness import Readiness, keeper_leads, store_writable, workers_alive
+from smartspider.services.readiness import (
+    Readiness,
+    frontier_serves,
+    keeper_leads,
+    store_writable,
+    workers_alive,
+)
 from smartspider.wiring.hub import Hub
 from smartspider.wiring.opening import keys_of, open_premises
 from smartspider.wiring.premises import Premises
@@ -49,11 +55,11 @@ async def open_house(path: Path, settings: Settings) -> AsyncIterator[House]:
 
 
 def _readiness(premises: Premises) -> Readiness:
-    return Readiness(
-        premises.clock,
-        {
-            "store": store_writable(premises.check_writable),
-            "workers": workers_alive(premises.workers),
-            "keeper": keeper_leads(premises.leadership),
-        },
-    )
+    checks = {
+        "store": store_writable(premises.check_writable),
+        "workers": workers_alive(premises.workers),
+        "keeper": keeper_leads(premises.leadership, premises.leadership.now),
+    }
+    if premises.is_cluster:
+        checks["frontier"] = frontier_serves(premises.count_serving)
+    return Readiness(premises.clock, checks)

@@ -21,6 +21,7 @@ from smartspider.interfaces.seen import Layers
 from smartspider.keeper.duties import Estate, duties_of
 from smartspider.keeper.frontier.duties import TERM_S as SHORT_TERM_S
 from smartspider.keeper.keeper import TERM_S, Keeper
+from smartspider.keeper.scaling import Scalable
 from smartspider.services.retention import read_retention
 from smartspider.wiring import faults
 from smartspider.wiring.deleting import forget_run
@@ -31,6 +32,7 @@ from smartspider.wiring.parent import stop_on_signals
 from smartspider.wiring.posting import post_of
 from smartspider.wiring.premises import Premises
 from smartspider.wiring.redaction import redactor_of
+from smartspider.wiring.scaling_settings import aims_of
 from smartspider.wiring.seen import open_layers
 from smartspider.wiring.settings import Settings, read_settings
 from smartspider.wiring.timetable import timetable_of
@@ -61,9 +63,17 @@ def estate_of(premises: Premises, settings: Settings, layers: Layers = Layers())
         kept=read_retention(settings.keep_logs, settings.keep_runs, settings.keep_events),
         forget_run=partial(forget_run, premises, actor=SYSTEM),
         store_now=premises.leadership.now,
+        check_room=premises.check_room,
+        scalable=_scalable(premises, settings),
         apart=premises.apart,
         layers=tuple(layer for layer in (layers.exact, layers.lossy) if layer is not None),
         epoch=premises.seen_rows.epoch if premises.is_cluster else None,
+    )
+
+
+def _scalable(premises: Premises, settings: Settings) -> Scalable:
+    return Scalable(
+        premises.scaling, premises.demand, premises.workers, premises.leadership.now, aims_of(settings)
     )
 
 

@@ -61,7 +61,8 @@ async def open_known(premises: Premises, settings: Settings, bus: EventBus) -> A
     """With all layers of an installation; nothing is sent and no file is made before one is used."""
     place = seen_place(premises, settings)
     async with open_layers(place) as layers:
-        yield KnownUrls(_ledger(premises, layers, bus), shares_all=layers.exact is not None)
+        # Also without a layer: of the memory of a worker nothing may outlast the history of a database.
+        yield KnownUrls(_ledger(premises, layers, bus), shares_all=premises.is_cluster)
 
 
 def _ledger(premises: Premises, layers: Layers, bus: EventBus) -> SeenLedger:

@@ -13,8 +13,12 @@ from smartspider.wiring.settings import read_settings
 
 def refuse_left(path: Path) -> None:
     """Raises `NotAllowed` for a data folder that was moved, or is on its way."""
-    if read_settings().is_cluster:
-        return
+    if not read_settings().is_cluster:
+        refuse_moved(path)
+
+
+def refuse_moved(path: Path) -> None:
+    """The same for who works in the folder itself, whatever the settings say of a cluster."""
     prepare(path)
     with closing(connect(path / FILE)) as connection:
         mark = read_mark(connection)

@@ -47,6 +47,9 @@ class Report(msgspec.Struct, frozen=True):
     copied: int = 0
     """Rows that were brought there by this call; those of earlier tries were there."""
     seconds: float = 0.0
+    store_url: str = ""
+    frontier_url: str = ""
+    """Both as settings, without user and password."""
     cleaned: list[str] = []
     """Tables with texts that PostgreSQL cannot keep as they are: zero bytes were replaced."""
     is_done: bool = False
@@ -110,10 +113,13 @@ async def _tidy(order: Order) -> None:
 
 
 def _report(order: Order, source: LeavingFolder, target: ImportingDatabase) -> Report:
+    frontier = read_url(order.frontier_url)
     return Report(
         folder=str(order.folder),
         store=target.place,
-        frontier=read_url(order.frontier_url).shown,
+        frontier=frontier.shown,
+        store_url=f"postgresql://{target.place}",
+        frontier_url=frontier.url,
         tables=source.counts(),
         open=source.open_rows(),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -9,7 +10,8 @@ from typing import Protocol
 import msgspec
 
 from smartspider.backends.sql.leadership import SqlLeadership
-from smartspider.core.lease import Window
+from smartspider.core.errors import StoreUnavailable
+from smartspider.core.lease import Later, Window
 from smartspider.core.tasks import SYSTEM
 from smartspider.interfaces.answer_store import AnswerStore
 from smartspider.interfaces.audit_log import AuditLog
@@ -17,6 +19,7 @@ from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.event_feed import EventFeed
 from smartspider.interfaces.frontier import Frontier
 from smartspider.interfaces.host_book import HostBook
+from smartspider.interfaces.index import Refusals
 from smartspider.interfaces.insight import Insight
 from smartspider.interfaces.ledger import Ledger
 from smartspider.interfaces.log_store import LogStore
@@ -25,8 +28,9 @@ from smartspider.interfaces.notice_store import NoticeStore
 from smartspider.interfaces.replay import Replay
 from smartspider.interfaces.result_store import ResultStore
 from smartspider.interfaces.robots_cache import RobotsCache
+from smartspider.interfaces.scaling import Demand, ScalingStore
 from smartspider.interfaces.schedule_store import ScheduleStore
-from smartspider.interfaces.seen import SeenRows
+from smartspider.interfaces.seen import Layers, SeenRows
 from smartspider.interfaces.store import Store
 from smartspider.interfaces.task_store import TaskStore
 from smartspider.interfaces.user_store import UserStore
@@ -41,7 +45,7 @@ class Truth(Store, RobotsCache, Protocol):
 class Permits(Protocol):
     """Slots of the host gates for requests that belong to no run: previews."""
 
-    async def reserve(self, host: str, delay_s: float) -> Window:
+    async def reserve(self, host: str, delay_s: float) -> Window | Later:
         """The next slot of a host, at least so far from the one before, also where no run stands."""
 
 
@@ -75,18 +79,40 @@ class Premises(msgspec.Struct, frozen=True, kw_only=True):
     schedules: ScheduleStore
     leadership: SqlLeadership
     notices: NoticeStore
+    scaling: ScalingStore
+    demand: Demand
     seen_rows: SeenRows
     """What the store says about URLs that others call known."""
     check_writable: Callable[[], Awaitable[None]]
     """Raises `StoreUnavailable` unless what is said can be kept."""
+    check_room: Callable[[], Awaitable[None]]
+    """Raises `StoreFull` when its disk is full; it costs less."""
     clock: Clock
     actor: str = SYSTEM
+    layers: Layers = Layers()
+    """What all machines share before the store, for those who look at it."""
     replay: Replay | None = None
     """Where the frontier is part of the store."""
     apart: Apart | None = None
     """Where it is not."""
     check_frontier: CheckFrontier | None = None
     """What does not agree within such a frontier about some runs, in words; mended if asked."""
+
+    async def count_serving(self) -> tuple[int, int]:
+        """How many parts of a frontier apart from the store serve, and how many there are."""
+        if self.apart is None:
+            return 1, 1
+        states = await self.apart.index.look()
+        return sum(state is not None and state.is_armed for state in states), len(states)
+
+    async def refusals(self) -> Refusals:
+        """What all parts of such a frontier refused together; parts that do not answer are left out."""
+        found = []
+        if self.apart is not None:
+            for shard in range(self.apart.index.shards):
+                with contextlib.suppress(StoreUnavailable):
+                    found.append(await self.apart.index.refusals(shard))
+        return Refusals(sum(one.stale for one in found), sum(one.old_epoch for one in found))
 
     @property
     def is_cluster(self) -> bool:

@@ -31,8 +31,9 @@ def add_secrets(redactor: Redactor, plan: Plan) -> None:
 def _password(url: str) -> list[str]:
     try:
         password = urlsplit(url).password
-    except ValueError:
-        return [url]
+    except ValueError:  # it may mean something all the same
+        password = url.partition("://")[2].rpartition("@")[0].partition(":")[2]
+        return [url, password, unquote(password)] if password else [url]
     return [password, unquote(password)] if password else []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 
@@ -12,6 +13,10 @@ Networks = tuple[IPv4Network | IPv6Network, ...]
 
 SMALLEST_BODY = 1_000
 LARGEST_BODY = 100_000_000
+MOST_WORKERS = 100_000
+
+_TIME = re.compile(r"([0-9]{1,7})([smh]?)", re.ASCII)
+_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def rate_of(text: str) -> Rate:
@@ -93,3 +98,27 @@ def check_mail(url: str, sender: str) -> None:
         raise SettingInvalid(
             "of SMARTSPIDER_SMTP_URL and SMARTSPIDER_MAIL_FROM only one is set", hint="set both, or none"
         )
+
+
+def check_scaling(horizon: str, down_after: str, most: str) -> None:
+    """`SMARTSPIDER_SCALE_HORIZON`, `_SCALE_DOWN_AFTER` and `_SCALE_MAX`."""
+    seconds_of("SCALE_HORIZON", horizon)
+    seconds_of("SCALE_DOWN_AFTER", down_after)
+    most_workers_of(most)
+
+
+def seconds_of(name: str, text: str) -> float:
+    """A time of a second or more: `60s`, `5m`, `1h`, or seconds."""
+    found = _TIME.fullmatch(text.strip())
+    if found is None or not int(found[1]):
+        raise SettingInvalid(f"SMARTSPIDER_{name} is {text[:40]!r}", hint="a time, as 60s or 5m")
+    return int(found[1]) * _SECONDS[found[2]]
+
+
+def most_workers_of(text: str) -> int:
+    """`SMARTSPIDER_SCALE_MAX`: more workers are never wanted."""
+    if not text.isascii() or not text.isdecimal() or not 1 <= int(text[:9]) <= MOST_WORKERS:
+        raise SettingInvalid(
+            f"SMARTSPIDER_SCALE_MAX is {text[:40]!r}", hint=f"a number from 1 to {MOST_WORKERS}"
+        )
+    return int(text)

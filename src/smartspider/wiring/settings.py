@@ -56,6 +56,12 @@ class Settings(msgspec.Struct, frozen=True):
     """What workers of a cluster share of known URLs: `off`, `exact` or `exact+bloom`."""
     dedup_memory: str = "256MB"
     """How much each kind of this may take."""
+    scale_horizon: str = "60s"
+    """In this time the backlog should be fetched: so many workers are wanted."""
+    scale_down_after: str = "60s"
+    """Fewer workers are wanted when fewer were enough for so long."""
+    scale_max: str = "256"
+    """More workers are never wanted."""
     metrics_port: str = ""
     """Where metrics are told without a token: PORT or HOST:PORT; nothing: nowhere."""
     server: str = ""
@@ -102,6 +108,7 @@ def read_settings(environment: Mapping[str, str] | None = None, folder: Path | N
     server_settings.check_mail(settings.smtp_url, settings.mail_from)
     _check_store(settings)
     _check_dedup(settings)
+    server_settings.check_scaling(settings.scale_horizon, settings.scale_down_after, settings.scale_max)
     return settings
 
 

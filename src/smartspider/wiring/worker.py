@@ -12,6 +12,7 @@ import msgspec
 
 from smartspider import __version__
 from smartspider.backends.sqlite.presence import is_alive
+from smartspider.core.crews import elastic_name
 from smartspider.core.lease import Lease
 from smartspider.core.plan import Plan
 from smartspider.core.redaction import Redactor
@@ -144,7 +145,9 @@ def run_worker(place: Workplace, run: Run, plan: Plan, policy: AddressPolicy, *,
     )
 
 
-def fleet_worker(place: Workplace, *, number: int, slots: int, manner: Manner = Manner()) -> Worker:
+def fleet_worker(
+    place: Workplace, *, number: int, slots: int, manner: Manner = Manner(), driver: int | None = None
+) -> Worker:
     """A worker of a server: it works on all runs that no command has for itself, until asked to leave."""
     premises, policy = place.premises, server_policy(place.settings)
 
@@ -155,7 +158,7 @@ def fleet_worker(place: Workplace, *, number: int, slots: int, manner: Manner = 
         place.ground,
         AllRuns(premises.store, premises.clock, place.bus, is_free, is_kept=premises.is_cluster),
         lambda run: place.open_job(run, plan_of(run), policy),
-        _card(number, slots),
+        _card(number, slots, driver),
         slots=slots,
         manner=manner,
     )
@@ -169,6 +172,8 @@ def bus_of(*subscribers: Subscriber) -> LocalBus:
     return bus
 
 
-def _card(number: int, slots: int) -> WorkerCard:
-    pid = os.getpid()
-    return WorkerCard(f"worker {number} (pid {pid})", socket.gethostname(), pid, __version__, slots)
+def _card(number: int, slots: int, driver: int | None = None) -> WorkerCard:
+    pid, node, cpus = os.getpid(), socket.gethostname(), os.cpu_count() or 0
+    name = f"worker {number} (pid {pid})" if driver is None else elastic_name(driver, number, pid)
+    is_elastic = driver is not None
+    return WorkerCard(name, node, pid, __version__, slots, cpus=cpus, is_elastic=is_elastic)

@@ -43,10 +43,13 @@ def run_command(data: Path, run_id: int, number: int) -> list[str]:
     return [*_command(data, number), "--run", str(run_id)]
 
 
-def fleet_command(data: Path, number: int, slots: int, drain_s: float | None = None) -> list[str]:
+def fleet_command(
+    data: Path, number: int, slots: int, drain_s: float | None = None, *, driver: int | None = None
+) -> list[str]:
     """The command line of a worker that works on all runs, with so many requests in flight at most."""
     drains = [] if drain_s is None else ["--drain-s", str(drain_s)]
-    return [*_command(data, number), "--slots", str(slots), *drains]
+    driven = [] if driver is None else ["--driver", str(driver)]
+    return [*_command(data, number), "--slots", str(slots), *drains, *driven]
 
 
 def _command(data: Path, number: int) -> list[str]:
@@ -82,6 +85,8 @@ class Place(msgspec.Struct, frozen=True):
     """Whether it ends with the process that started it."""
     drain_s: float | None = None
     """How long it finishes what it holds when it is asked to leave."""
+    driver: int | None = None
+    """The process that started it because there is much to do."""
 
 
 async def work_on_all(place: Place) -> None:
@@ -93,12 +98,20 @@ async def work_on_all(place: Place) -> None:
         async with worker_subscribers(places, _name(place, premises), redactor) as subscribers:
             bus = bus_of(*subscribers)
             patience = Patience(premises.clock, bus, is_endless=True) if premises.is_cluster else None
-            manner = Manner(place.drain_s, faults.renew_s(), reclaims=not premises.is_cluster)
+            manner = Manner(
+                place.drain_s,
+                faults.renew_s(),
+                reclaims=not premises.is_cluster,
+                is_placed=faults.is_placed(),
+                leases_ahead=premises.is_cluster,
+            )
             async with open_known(premises, settings, bus) as known:
                 workplace = Workplace(
                     premises, settings, bus, redactor=redactor, patience=patience, known=known
                 )
-                worker = fleet_worker(workplace, number=place.number, slots=place.slots, manner=manner)
+                worker = fleet_worker(
+                    workplace, number=place.number, slots=place.slots, manner=manner, driver=place.driver
+                )
                 await _until_left(worker, with_parent=place.with_parent)
 
 
@@ -133,12 +146,14 @@ def main() -> int:
     kind.add_argument("--run", type=int, metavar="RUN")
     kind.add_argument("--slots", type=int, metavar="N")
     parser.add_argument("--drain-s", type=float, help="seconds to finish in, when asked to leave")
+    parser.add_argument("--driver", type=int, metavar="PID", help="who starts and drains it as needed")
     asked = parser.parse_args()
     faults.arm_from_environment()
     tune_process()
     if asked.slots is None:
         return run_process(work_on(asked.data, asked.run, asked.number))
-    return run_process(work_on_all(Place(asked.data, asked.number, asked.slots, drain_s=asked.drain_s)))
+    place = Place(asked.data, asked.number, asked.slots, drain_s=asked.drain_s, driver=asked.driver)
+    return run_process(work_on_all(place))
 
 
 if __name__ == "__main__":

@@ -89,6 +89,7 @@ def rules_of(kind: RuleType, exprs: tuple[str, ...]) -> list[tuple[RuleType, str
     return [(kind, expr) for expr in exprs]
 
 
+@pytest.mark.long
 def test_real_pages_give_the_answers_of_parsel(figures: Figures) -> None:
     pages = [path.read_bytes().decode("utf-8", "replace") for path in documentation_pages(PAGES)]
     assert len(pages) >= 500
@@ -156,6 +157,7 @@ XPATH_RULES = st.builds(
 ).filter(lambda rule: "////" not in rule and not rule.startswith(("//parent::", "//following")))
 
 
+@pytest.mark.long
 def test_rules_made_by_chance_give_the_answers_of_parsel(figures: Figures) -> None:
     score, exact = Score(), Score()
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from smartspider.backends.sql import workers
+from smartspider.backends.sql import scaling, workers
 from smartspider.backends.sql.connection import rows
-from smartspider.backends.sqlite import queue
+from smartspider.backends.sqlite import demand, queue
 from smartspider.testing.clock import ManualClock
 from smartspider.testing.sqlite import SqliteGround
 
@@ -48,3 +49,19 @@ async def test_leasing_scans_no_table_that_grows(tmp_path: Path, name: str) -> N
 async def test_workers_are_listed_by_what_is_in_flight(tmp_path: Path) -> None:
     steps = await steps_of(tmp_path, workers.SQL.held, ())
     assert not [step for step in steps if step.startswith(("SCAN host", "SCAN url", "SCAN run"))], steps
+
+
+@pytest.mark.parametrize(
+    ("sql", "values"),
+    [
+        (scaling.SQL.runs, (9,)),
+        (demand.SQL.count, (1, 9)),
+        (demand.SQL.looked, (1, 9, 9, 1.0)),
+    ],
+    ids=["runs", "count", "looked"],
+)
+async def test_deciding_how_many_workers_are_wanted_scans_no_table_that_grows(
+    tmp_path: Path, sql: str, values: tuple[object, ...]
+) -> None:
+    steps = await steps_of(tmp_path, sql, values)
+    assert not [step for step in steps if re.match(r"SCAN (run|lane|host|lease|url|[hlr])\b", step)], steps

@@ -132,7 +132,8 @@ STATEMENTS = {
         "named": ("a", "b", 10), "unfinished": (1,), "changed": (1, 1.0, 1), "deleted": (1.0, 1),
     }.items()},
     **{f"answers {name}": (getattr(answers.SQL, name), values) for name, values in {
-        "find": ("x", "x"), "old": (1.0, 10), "give_up": ("x", "x"), "keep": (1, "", b"", "x", "x"),
+        "find": ("x", "x"), "old": (1.0, 10), "give_up": ("x", "x", "x"), "keep": (1, "", b"", "x", "x", "x"),
+        "renew": (1.0, "x", "x", "x"), "mark": (b"", "x", "x", "x"), "lapse": (1.0, "x", "x", "x"),
     }.items()},
     **{f"audit {name}": (getattr(audit.SQL, name), values) for name, values in {
         "after": (0, 10), "since": (1.0,),

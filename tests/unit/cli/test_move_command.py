@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 
 from smartspider.cli.exit_codes import Exit
 from smartspider.cli.main import main
+from smartspider.taskfile.compile import compile_task
+from smartspider.taskfile.load import parse_task
 from smartspider.testing.servers import RedisServer
 from smartspider.wiring.folder import open_folder
 
@@ -28,8 +31,11 @@ def where(empty_database: str, empty_redis: RedisServer) -> list[str]:
     return ["--store", empty_database, "--to", empty_redis.url]
 
 
-def test_a_folder_is_counted_moved_and_closed(data: str, where: list[str], capsys: Captured) -> None:
-    move = ["move", "--data", data, *where]
+def test_a_folder_is_counted_moved_and_closed(
+    data: str, empty_database: str, empty_redis: RedisServer, capsys: Captured
+) -> None:
+    frontier = f"{empty_redis.url}?namespace=second"
+    move = ["move", "--data", data, "--store", empty_database, "--to", frontier]
     assert main([*move, "--dry-run"]) == Exit.OK
     assert "0 rows of data would go to 127.0.0.1:" in capsys.readouterr().err
     assert main([*move, "--dry-run", "--json"]) == Exit.OK
@@ -38,7 +44,8 @@ def test_a_folder_is_counted_moved_and_closed(data: str, where: list[str], capsy
     told = capsys.readouterr()
     assert told.out.startswith("moved 1 row of data to 127.0.0.1:")
     assert "audit: 1 of 1 rows" in told.err
-    assert "give all processes SMARTSPIDER_STORE_URL (at 127.0.0.1:" in told.err
+    assert "  SMARTSPIDER_STORE_URL=postgresql://127.0.0.1:" in told.err
+    assert f"  SMARTSPIDER_FRONTIER_URL={frontier}\n" in told.err
     assert main([*move, "--json"]) == Exit.OK, "once more does nothing"
     again = json.loads(capsys.readouterr().out)
     assert (again["is_done"], again["copied"], again["rows"], again["open"]) == (True, 0, 1, 0)
@@ -47,6 +54,22 @@ def test_a_folder_is_counted_moved_and_closed(data: str, where: list[str], capsy
         assert "the data folder data was moved to the cluster" in capsys.readouterr().err
     assert main(["audit", "list", "--data", data]) == Exit.OK
     assert main(["run", "list", "--data", data]) == Exit.OK
+
+
+def test_a_crawl_in_a_folder_that_was_moved_is_refused_before_it_greets(
+    data: str, where: list[str], capsys: Captured
+) -> None:
+    document = {"name": "shop", "entry_urls": ["http://127.0.0.1:9/"]}
+    task = Path("task.json")
+    task.write_text(json.dumps(document))
+    with open_folder(Path(data)) as folder:
+        asyncio.run(folder.store.create_run(compile_task(parse_task(document))))
+    assert main(["move", "--data", data, *where]) == Exit.OK
+    capsys.readouterr()
+    assert main(["crawl", str(task), "--data", data]) == Exit.NOT_ALLOWED
+    told = capsys.readouterr().err
+    assert "was moved to the cluster" in told
+    assert "going on" not in told
 
 
 def test_what_is_no_cluster_is_a_mistake_that_repeats_no_password(data: str, capsys: Captured) -> None:

@@ -162,6 +162,7 @@ CALLS: dict[str, Call] = {
     "list_deliveries": lambda c, w: c.list_deliveries(w.made["create_notice"].id),
     "delete_notice": lambda c, w: c.delete_notice(w.made["create_notice"].id),
     "list_nodes": lambda c, _: c.list_nodes(),
+    "get_scaling": lambda c, _: c.get_scaling(),
     "tune_node": lambda c, w: c.tune_node(w.made["list_nodes"].items[0].node, slots=3),
     "list_hosts": lambda c, _: c.list_hosts(held=False, limit=1),
     "hold_host": lambda c, _: c.hold_host("shop.example", seconds=60, reason="maintenance"),

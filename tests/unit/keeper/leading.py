@@ -56,6 +56,9 @@ class Row:
     async def current(self) -> Term | None:
         return self.term
 
+    async def newest(self) -> Term:
+        return self.term or Term("", self.epoch, 0.0)
+
     async def check(self, epoch: int) -> None:
         if epoch != self.epoch:
             raise TermOver(f"term {epoch} is over")
@@ -73,7 +76,7 @@ class LoadedRows(MemoryRows):
         self.thawed = asyncio.Event()
         self.asked: Counter[str] = Counter()
 
-    async def keep_loads(self, loads: Sequence[RunLoad]) -> None:
+    async def keep_loads(self, loads: Sequence[RunLoad], *, epoch: int) -> None:
         self.writes += 1
         self.loads |= {load.run_id: load for load in loads if self.runs[load.run_id].state == load.state}
 

@@ -11,8 +11,9 @@ from tests.unit.backends.redis.grounds import url, urls
 from tests.unit.keeper.leading import House, Leader
 
 from smartspider.core.errors import FrontierUnavailable, NotArmed, TermOver
+from smartspider.core.lease import Lease
 from smartspider.keeper.frontier.rebuilding import rebuild
-from smartspider.keeper.frontier.watch import LAPSE_S
+from smartspider.interfaces.index import LAPSE_S
 from smartspider.testing.servers import RedisServer
 
 
@@ -133,6 +134,85 @@ async def test_a_new_leader_goes_on_with_what_serves(house: House, leader: Leade
         await leader.tend()
     with pytest.raises(TermOver):
         await house.index.arm(0, leader.term.epoch, house.clock.store_now())
+
+
+async def test_a_new_leader_waits_for_nobody_when_the_process_that_was_armed_last_is_there(
+    house: House, leader: Leader
+) -> None:
+    """A leader died and the arming lapsed: no other process can serve, so nobody is waited for."""
+    run_id = house.rows.add_run(urls(3))
+    await leader.tend()
+    await house.clock.advance(LAPSE_S + 1)
+    with pytest.raises(NotArmed):
+        await house.take(run_id)
+    other = Leader(house, "two")
+    await other.lead()
+    await other.tend()
+    assert len(await house.take(run_id)) == 3
+
+
+async def test_the_same_process_without_its_data_is_loaded_and_serves_at_once(
+    house: House, leader: Leader
+) -> None:
+    run_id = house.rows.add_run(urls(3))
+    await leader.tend()
+    await house.clock.advance(LAPSE_S + 1)
+    await house.raw("FLUSHALL")
+    other = Leader(house, "two")
+    await other.lead()
+    await other.tend()
+    assert len(await house.take(run_id)) == 3
+
+
+async def test_a_new_leader_waits_when_another_process_was_armed_last(house: House, leader: Leader) -> None:
+    """It may be alive and out of sight."""
+    run_id = house.rows.add_run(urls(3))
+    await leader.tend()
+    await house.clock.advance(LAPSE_S + 1)
+    house.rows.armed[0] = "another"
+    other = Leader(house, "two")
+    await other.lead()
+    await other.tend()
+    await other.pass_time(LAPSE_S - 0.5)
+    with pytest.raises(NotArmed):
+        await house.take(run_id)
+    assert house.rows.armed[0] == "another"  # noted only when the wait is over
+    await other.pass_time(1.5)
+    assert len(await house.take(run_id)) == 3
+    assert house.rows.armed[0] != "another"
+
+
+async def test_an_arming_that_was_long_on_its_way_is_as_old_as_it_is_late(house: House) -> None:
+    """Whoever sent it may have been frozen since, and another process may serve by now."""
+    run_id = house.rows.add_run(urls(1))
+    await house.turn()
+    told = house.clock.store_now()
+    await house.index.begin(0, 9, told)
+    await house.clock.advance(LAPSE_S + 1)
+    await house.turn()
+    await house.index.arm(0, 9, told)
+    with pytest.raises(NotArmed):
+        await house.take(run_id)
+    await house.index.arm(0, 9, house.clock.store_now())
+    assert await house.take(run_id) == []  # it serves, and knows of no run
+
+
+async def test_a_renewal_without_an_answer_is_waited_for_as_well(
+    house: House, leader: Leader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have come to the old process, which serves for longer then."""
+
+    async def lost(*_: object) -> None:
+        raise FrontierUnavailable("no answer")
+
+    renewed_at = house.clock.store_now()
+    await leader.pass_time(1.0)
+    with monkeypatch.context() as cut:
+        cut.setattr(leader.index, "arm", lost)
+        await house.clock.advance(1.0)
+        await leader.arm()
+    (duty,) = leader.arming
+    assert duty._free_at("another") >= renewed_at + 2.0 + LAPSE_S
 
 
 async def test_who_cannot_reach_the_store_renews_nothing(house: House, leader: Leader) -> None:
@@ -256,3 +336,39 @@ async def test_rebuilding_without_a_keeper_takes_the_lead_and_gives_it_up(house:
     assert await building == 1
     assert await house.row.current() is None
     assert len(await house.take(run_id)) == 3
+
+
+@pytest.mark.parametrize("ahead_s", [0.0, 0.5])
+async def test_slots_that_nobody_remembers_are_waited_for(
+    house: House, leader: Leader, ahead_s: float
+) -> None:
+    """Index 4: a slot that was given before all was forgotten may still be used afterwards."""
+    run_id = house.rows.add_run(urls(2), delay_s=10.0)
+    await leader.pass_time(15.0)
+    house.frontier._leasing.pace.ahead_s = ahead_s
+    (first,) = await house.take(run_id)
+    house.frontier._leasing.pace.ahead_s = 0.0
+    await house.raw("FLUSHALL", "SYNC")
+    await leader.tend()
+    second: list[Lease] = []
+    while not second:
+        await leader.pass_time(0.25, step_s=0.25)
+        second = await house.take(run_id)
+    assert second[0].window.not_before >= first.window.not_after + 10.0 - 1e-6
+
+
+async def test_slots_are_given_further_ahead_only_after_the_leader_said_so(
+    house: House, leader: Leader
+) -> None:
+    """Index 4: so the leader knows how long to wait when they are forgotten."""
+    run_id = house.rows.add_run(urls(5), delay_s=1.0)
+    await leader.pass_time(5.0)
+    ends: list[float] = []
+    while len(ends) < 3:
+        house.frontier._leasing.pace.ahead_s = 2.0
+        ends += [lease.window.not_after - house.clock.monotonic() for lease in await house.take(run_id)]
+        await leader.pass_time(1.0)
+    assert ends[0] <= 0.3 + 1e-6
+    assert ends[-1] >= 2.0
+    (duty,) = leader.arming
+    assert duty._last_slot_at >= house.clock.store_now() + 1.0

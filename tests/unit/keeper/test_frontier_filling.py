@@ -14,7 +14,7 @@ from smartspider.interfaces.index import IndexCounts
 from smartspider.keeper.frontier.controls import part_of
 from smartspider.keeper.frontier.filling import HEAD, WALKED
 from smartspider.keeper.frontier.loads import MEND_S
-from smartspider.keeper.frontier.watch import LAPSE_S
+from smartspider.interfaces.index import LAPSE_S
 from smartspider.testing.servers import RedisServer
 
 
@@ -176,14 +176,12 @@ async def test_a_run_is_not_offered_at_every_look(house: House, leader: Leader) 
 
 
 async def test_what_hides_behind_right_numbers_is_found_by_the_sweep(house: House, leader: Leader) -> None:
-    """One row too many in the frontier, one too few: the sweep offers all that is open, and tells holds."""
+    """One row too many in the frontier, one too few: the sweep offers all that is open."""
     run_id = house.rows.add_run(urls(2))
     await leader.tend()
     closed = min(house.rows.rows)
     house.rows.rows[closed].state = "done"
     house.rows.add(run_id, url("forgotten"))
-    house.rows.add(run_id, url("held", host="held.example"))
-    house.rows.set_gate("held.example", held_until=house.clock.store_now() + 600.0)
     await leader.sweeping.do(leader.term)
     assert {lease.request.url for lease in await house.take(run_id)} == {
         "http://a.example/p1",

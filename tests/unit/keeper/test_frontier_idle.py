@@ -10,7 +10,7 @@ from tests.unit.backends.redis.grounds import urls
 from tests.unit.keeper.leading import House, Leader
 
 from smartspider.keeper.frontier.filling import FillWhenWanted, Offering
-from smartspider.keeper.frontier.watch import LAPSE_S
+from smartspider.interfaces.index import LAPSE_S
 from smartspider.testing.servers import RedisServer
 
 

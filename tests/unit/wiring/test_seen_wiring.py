@@ -10,18 +10,24 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from smartspider.backends.sqlite.seen import FOLDER, FolderBloom
+from smartspider.cli import run_view
 from smartspider.core.errors import SettingInvalid
 from smartspider.core.fingerprint import fingerprint
 from smartspider.core.runs import Run
 from smartspider.engine.ground import Manner
+from smartspider.engine.known import RecentSet
+from smartspider.engine.links import LinkFilter
 from smartspider.engine.patience import Patience
 from smartspider.engine.seen import SeenLedger
 from smartspider.interfaces.leadership import Term
 from smartspider.interfaces.seen import SeenKey
 from smartspider.keeper.tidying import FreeKnown
+from smartspider.services import runs
+from smartspider.services.metrics import gather
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider.testing.contracts.seen import fingerprints
@@ -31,6 +37,7 @@ from smartspider.testing.site import ScriptableSite
 from smartspider.wiring import checking
 from smartspider.wiring.crawl import crawl_run
 from smartspider.wiring.deleting import forget_run
+from smartspider.wiring.desk import desk_of
 from smartspider.wiring.folder import DataFolder, open_folder
 from smartspider.wiring.keeper_process import keeper_of
 from smartspider.wiring.known import open_known, seen_place
@@ -248,6 +255,54 @@ async def test_mending_a_data_folder_drops_its_filters(folder: DataFolder) -> No
     bloom.close()
 
 
+async def _check_told(premises: Premises, settings: Settings, run: Run) -> None:
+    """Whoever looks is told about how many distinct URLs there are, and what that takes."""
+    desk = desk_of(premises, settings)
+    status = await runs.status(desk, run.id)
+    assert (status.distinct_estimate, status.task_distinct_estimate, status.distinct_error) == (9, 9, 0.0081)
+    metrics = await runs.metrics(desk, run.id)
+    assert metrics.distinct_estimate == 9
+    shown = run_view.lines(metrics, await runs.receipt(desk, run.id))
+    assert "  distinct URLs   about 9 (± 0.8 %), 9 of all runs" in shown
+    families = {family.name: family.values for family in (await gather(premises.metrics, premises.layers))[0]}
+    exact = (("layer", "exact"),)
+    assert families["smartspider_known_urls_bytes"][exact] == 9 * 25
+    assert families["smartspider_known_urls_budget_bytes"][exact] == 256_000_000
+    checks, _ = await checking.check_servers(settings)
+    told = {check.what: check for check in checks}["known URLs, exact"]
+    assert (told.is_ok, told.detail.partition(",")[0]) == (True, "0.0 of 256 MB (0 %)")
+
+
+class Histories:
+    """A store whose history is told by hand."""
+
+    def __init__(self) -> None:
+        self.now = "first"
+
+    async def epoch(self) -> str:
+        return self.now
+
+
+async def test_what_a_worker_remembers_ends_with_the_history_of_a_database(
+    folder: DataFolder, site: ScriptableSite
+) -> None:
+    """Also where nothing is shared: a standby that took over may lack rows that the worker saw committed."""
+    run = await queue_run(folder, site)
+    cluster = msgspec.structs.replace(folder, apart=object(), seen_rows=(history := Histories()))
+    settings = Settings(store_url="postgresql://db/x", frontier_url="redis://cache", dedup="off")
+    remembered: RecentSet[bytes] = RecentSet()
+    remembered.add(b"a child")
+    plan = plan_of(run)
+    async with open_known(cluster, settings, bus_of()) as known:
+        assert known.ledger is not None
+        with known.sifting(run, plan, LinkFilter(plan, lambda _: True, remembered)):
+            await known.ledger.settle([])
+            assert len(remembered) == 1
+            history.now = "second"
+            await known.ledger.settle([])
+    assert len(remembered) == 0
+
+
 async def test_workers_of_a_cluster_share_what_they_stored_and_fsck_compares_it(
     empty_store: str, empty_redis: RedisServer, site: ScriptableSite, tmp_path: Path
 ) -> None:
@@ -269,6 +324,7 @@ async def test_workers_of_a_cluster_share_what_they_stored_and_fsck_compares_it(
             async with fleet_at_work(premises, settings) as ledger:
                 assert (await over(premises, run)).counters.done == 9
             assert (ledger.counts["exact"].added, ledger.counts["lossy"].added) == (9, 0)
+            await _check_told(premises, settings, run)
             assert layers.exact is not None
             assert layers.lossy is not None
             epoch = await premises.seen_rows.epoch()

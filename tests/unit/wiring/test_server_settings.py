@@ -18,6 +18,9 @@ from smartspider.wiring.settings import read_settings
         *(("TRUSTED_PROXIES", value) for value in ("proxy.example", "10.0.0.0/99", "10.0.0.1;10.0.0.2")),
         *(("TLS_CERT", value) for value in ("cert.pem",)),
         *(("TLS_KEY", value) for value in ("key.pem",)),
+        *(("SCALE_HORIZON", value) for value in ("", "0s", "soon", "-5s", "5d")),
+        *(("SCALE_DOWN_AFTER", value) for value in ("0", "1.5s")),
+        *(("SCALE_MAX", value) for value in ("", "0", "many", "-1", "9" * 9)),
     ],
 )
 def test_what_means_nothing_is_refused_by_name(tmp_path: Path, name: str, value: str) -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from smartspider.core.errors import StoreUnavailable
+from smartspider.core.errors import StoreFull, StoreUnavailable
 
 FORM = "postgresql://USER:PASSWORD@HOST:5432/DATABASE"
 
@@ -51,11 +51,17 @@ class Address:
             told = told.replace(self._password, "***")
         match error:
             case psycopg.errors.InsufficientPrivilege():
-                hint = "let its user create and use a schema there: GRANT CREATE ON DATABASE ... TO ..."
+                hint = (
+                    "its user must own the schema `smartspider`, or be let create it and use all of it: GRANT"
+                    " CREATE ON DATABASE ... TO ..., GRANT ALL ON ALL TABLES IN SCHEMA smartspider TO ..."
+                )
             case psycopg.errors.ReadOnlySqlTransaction():
                 hint = "this server only follows another one: give the address of that one"
             case psycopg.errors.DiskFull():
-                hint = "make room on the disk of the server; nothing that was saved is lost"
+                return StoreFull(
+                    f"the store at {self.place} takes no writes: disk full ({told})",
+                    hint="make room on the disk of the server; nothing that was saved is lost",
+                )
             case _:
                 hint = "check that PostgreSQL runs there and that SMARTSPIDER_STORE_URL is right"
         return StoreUnavailable(f"the store at {self.place} cannot be used: {told}", hint=hint)

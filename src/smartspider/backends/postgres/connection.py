@@ -97,6 +97,8 @@ class PostgresConnection:
         self.driver.adapters.register_dumper(bool, NumberedFlag)
         self.moves = CollectedMoves(self)
         self.hosts = KnownHosts(known_hosts)
+        self.prepared: dict[tuple[str, tuple[int, ...]], bytes] = {}
+        """Names of statements that are asked again and again; see `asking.py`."""
         self._is_writing = False
         self._last: psycopg.Cursor[Row] | None = None
         self._pipeline: psycopg.Pipeline | None = None
@@ -126,7 +128,7 @@ class PostgresConnection:
         except psycopg.DataError:  # the driver's own: a zero byte; nothing was sent
             if self._is_writing:
                 raise
-            cursor.execute(text, _askable(values))
+            cursor.execute(text, askable(values))
         self._last = cursor
         return PostgresCursor(cursor)
 
@@ -178,6 +180,10 @@ class PostgresConnection:
             self.driver.close()
         elif self.is_usable and status == TransactionStatus.INTRANS:
             self.driver.execute("ROLLBACK")
+            # The driver has the server forget its prepared statements then; ours went with them, or go now.
+            if self.prepared:
+                self.driver.execute("DEALLOCATE ALL", prepare=False)
+                self.prepared.clear()
 
     @property
     def is_usable(self) -> bool:
@@ -189,12 +195,12 @@ class PostgresConnection:
         self.driver.close()
 
 
-def _askable(values: Any) -> Any:
+def askable(values: Any) -> Any:
     """Values without zero bytes: no text in the store has one, nor what stands here in its place."""
     if isinstance(values, dict):
-        return {name: _askable(value) for name, value in values.items()}
+        return {name: askable(value) for name, value in values.items()}
     if isinstance(values, list | tuple):
-        return [_askable(value) for value in values]
+        return [askable(value) for value in values]
     return values.replace("\0", "\ufffd\ufffe") if isinstance(values, str) else values
 
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import logging
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 
+from smartspider.backends.postgres import asking
 from smartspider.backends.postgres.address import Address
 from smartspider.backends.postgres.connection import PostgresConnection
 from smartspider.backends.postgres.times import StoreTime
-from smartspider.backends.sql.connection import Connection
+from smartspider.backends.sql.connection import Connection, Row
 from smartspider.core.errors import NotAllowed, OutcomeUnknown
 from smartspider.core.placing import Moves
 from smartspider.interfaces.clock import Clock
@@ -50,6 +52,8 @@ AGAIN = (
     psycopg.errors.IdleInTransactionSessionTimeout,
 )
 """Nothing was kept, and the next try may do better."""
+REFUSING = (psycopg.errors.ReadOnlySqlTransaction, psycopg.errors.InsufficientPrivilege)
+"""Nothing was kept, and only somebody else can change that."""
 
 
 class PostgresDatabase:
@@ -63,6 +67,8 @@ class PostgresDatabase:
         self.place = self._address.place
         self._free: list[PostgresConnection] = []
         self._known_hosts: dict[str, int] = {}
+        self._asked: list[asking.Question] = []
+        self._trips: set[asyncio.Task[None]] = set()
         self._slots = asyncio.Semaphore(size)
         self._threads = ThreadPoolExecutor(size, thread_name_prefix="postgres")
         # The driver warns of what follows from an error, beside the error itself, which is raised.
@@ -79,6 +85,18 @@ class PostgresDatabase:
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` on one consistent snapshot."""
         return await self._patiently((SNAPSHOT,), work, is_writing=False)
+
+    async def ask(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        """All rows of one statement that only looks, or does no harm when it is carried out twice.
+
+        What is asked in the same moment goes in one trip.
+        """
+        loop = asyncio.get_running_loop()
+        question = asking.Question(sql, tuple(values), loop.create_future())
+        self._asked.append(question)
+        if len(self._asked) == 1:
+            loop.call_soon(self._set_out)
+        return await question.answer
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one write transaction, alone among all writes that read first."""
@@ -111,16 +129,19 @@ class PostgresDatabase:
         is_writing: bool,
         limit_s: float | None = CALL_S,
     ) -> T:
-        """Try until it works, as long as nothing can have been kept and there is hope."""
+        """One transaction, tried until it works, as long as nothing can have been kept and there is hope."""
+        return await self._insist(lambda: self._once(begin, work, is_writing=is_writing, limit_s=limit_s))
+
+    async def _insist(self, act: Callable[[], Awaitable[T]]) -> T:
         give_up_at = self.clock.monotonic() + PATIENCE_S
         pause_s = FIRST_PAUSE_S
         while True:
             try:
                 async with self._slots:
-                    return await self._once(begin, work, is_writing=is_writing, limit_s=limit_s)
+                    return await act()
             except OutcomeUnknown:
                 raise
-            except psycopg.errors.ReadOnlySqlTransaction as error:  # who can wait for another server does
+            except REFUSING as error:  # who can wait for another server, or for an administrator, does
                 raise self._address.unavailable(error) from error
             except (*AGAIN, psycopg.OperationalError, psycopg.InterfaceError) as error:
                 if self.clock.monotonic() >= give_up_at or isinstance(error, psycopg.errors.DiskFull):
@@ -138,8 +159,9 @@ class PostgresDatabase:
     ) -> T:
         loop = asyncio.get_running_loop()
         connection = self._free.pop() if self._free else await self._opened(loop)
+        caller = contextvars.copy_context()
         call = loop.run_in_executor(
-            self._threads, lambda: connection.transact(begin, work, is_writing=is_writing)
+            self._threads, lambda: caller.run(connection.transact, begin, work, is_writing=is_writing)
         )
         try:
             async with asyncio.timeout(limit_s):
@@ -156,6 +178,46 @@ class PostgresDatabase:
                 self._free.append(connection)
             else:
                 connection.close()
+
+    def _set_out(self) -> None:
+        asked, self._asked = self._asked, []
+        trip = asyncio.get_running_loop().create_task(self._answer(asked))
+        self._trips.add(trip)
+        trip.add_done_callback(self._trips.discard)
+
+    async def _answer(self, asked: list[asking.Question]) -> None:
+        """Answer questions; where one of several cannot be answered, each is asked by itself."""
+        asked = [question for question in asked if not question.answer.done()]
+        if not asked:
+            return
+        try:
+            found = await self._insist(lambda: self._asked_once(asked))
+        except Exception as error:  # noqa: BLE001 - raised where the answer is waited for
+            if len(asked) > 1 and isinstance(error, psycopg.Error):
+                await asyncio.gather(*(self._answer([question]) for question in asked))
+                return
+            for question in asked:
+                if not question.answer.done():
+                    question.answer.set_exception(error)
+            return
+        except BaseException:  # the process ends
+            for question in asked:
+                question.answer.cancel()
+            raise
+        for question, rows in zip(asked, found, strict=True):
+            if not question.answer.done():
+                question.answer.set_result(rows)
+
+    async def _asked_once(self, asked: Sequence[asking.Question]) -> list[list[Row]]:
+        connection = self._free.pop() if self._free else await self._opened(asyncio.get_running_loop())
+        try:
+            async with asyncio.timeout(CALL_S):
+                return await asking.answers(connection, asked)
+        except TimeoutError as error:
+            raise psycopg.OperationalError(f"no answer within {CALL_S:.0f} s") from error
+        finally:
+            if connection.is_usable:
+                self._free.append(connection)
 
     async def _opened(self, loop: asyncio.AbstractEventLoop) -> PostgresConnection:
         opening = loop.run_in_executor(self._threads, self._open)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from importlib import resources
+from itertools import count
 
 import msgspec
 
@@ -28,6 +29,8 @@ class Wording(msgspec.Struct, frozen=True):
     many: str | None
     is_numbered: bool
     """Its values have names: p1, p2, ..."""
+    asked: str
+    """As the server itself reads it: $1, $2, ..."""
 
 
 @lru_cache(maxsize=2048)
@@ -41,6 +44,7 @@ def wording(sql: str) -> Wording:
         marked(own.get("write", one)),
         None if many is None else marked(many, "b"),
         is_numbered="?1" in one,
+        asked=numbered(one),
     )
 
 
@@ -64,6 +68,19 @@ def marked(sql: str, form: str = "s") -> str:
         return f"\0(p{found.group(1)}){form}" if found.group(1) else f"\0{form}"
 
     return _MARK.sub(mark, sql).replace("%", "%%").replace("\0", "%")
+
+
+def numbered(sql: str) -> str:
+    """The statement with the server's marks for values."""
+    places = count(1)
+
+    def mark(found: re.Match[str]) -> str:
+        text = found.group(0)
+        if not text.startswith("?"):
+            return "" if text.startswith("--") else text
+        return f"${found.group(1) or next(places)}"
+
+    return _MARK.sub(mark, sql)
 
 
 @lru_cache(maxsize=1)

@@ -99,7 +99,7 @@ def found_format(connection: psycopg.Connection[Row], address: Address) -> int:
         found = connection.execute("SELECT version FROM format").fetchall() if "format" in names else []
     except psycopg.errors.UndefinedColumn:
         found = []
-    if len(found) != 1:
+    if len(found) != 1 or int(found[0][0]) < 1:
         raise StoreUnavailable(
             f"the schema `smartspider` of {address.place} holds tables of something else",
             hint="use another database",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.moves import SQL
 from smartspider.backends.sql.connection import Connection, rows
+from smartspider.backends.sql.workers import joining
 from smartspider.core.workers import WorkerCard
 
 LOST_S = 10.0
@@ -21,7 +22,7 @@ class PostgresPresence:
 
     async def join(self, card: WorkerCard) -> int:
         """Register a worker; it is alive as long as it beats."""
-        values = (card.name, card.node, card.pid, card.version, card.slots, self._db.now())
+        values = joining(card, self._db.now())
 
         def work(connection: Connection) -> int:
             ((worker_id,),) = rows(connection, SQL.add_worker, values)
@@ -42,7 +43,7 @@ class PostgresPresence:
 async def lost(database: PostgresDatabase) -> list[int]:
     """Workers that are gone. Nothing is written unless one fell silent just now, or is to be forgotten."""
     now = database.now()
-    found = await database.read(lambda connection: rows(connection, SQL.gone, (now - LOST_S,)))
+    found = await database.ask(SQL.gone, (now - LOST_S,))
     if any(gone_at is None or gone_at < now - KEPT_S for _, _, gone_at, _ in found):
 
         def work(connection: Connection) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from smartspider.backends.postgres import presence
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.moves import SQL
-from smartspider.backends.sql import events, hosts
+from smartspider.backends.sql import events, host_acts, leadership
 from smartspider.backends.sql.connection import Connection, Row, rows
+from smartspider.backends.sql.host_acts import Doer
 from smartspider.backends.sql.moves import BURY_AFTER, CRASHED, SUSPECT_AFTER
 from smartspider.backends.sql.requests import request_of
 from smartspider.core.events import LeasesReturned
@@ -57,7 +58,8 @@ class PostgresOpenRows:
 
     async def lanes(self, run_id: int) -> list[str]:
         """Hosts that a run has open rows for."""
-        return [host for (host,) in await self._ask(SQL.lanes, run_id)]
+        found = await self._db.read(lambda connection: rows(connection, SQL.lanes, (run_id,)))
+        return [host for (host,) in found]
 
     async def controls(self) -> list[RunControl]:
         """All runs that are not over, oldest first."""
@@ -66,6 +68,10 @@ class PostgresOpenRows:
     async def hosts(self, *, after: str = "", limit: int = 1000) -> list[HostRow]:
         """Gates of hosts with anything to say, by name."""
         return [HostRow(*found) for found in await self._ask(SQL.telling_hosts, after, limit)]
+
+    async def hosts_changed(self, *, after: float = 0.0, limit: int = 1000) -> list[HostRow]:
+        """Gates that changed in the last minute and after a moment, in that order."""
+        return [HostRow(*found) for found in await self._ask(SQL.changed_hosts, after, limit)]
 
     async def count_returns(self, returned: Sequence[Returned]) -> tuple[list[Place], list[LeasesReturned]]:
         """Count leases that were taken back; what is queued again, and what is told."""
@@ -79,7 +85,26 @@ class PostgresOpenRows:
         """Workers that left, or were not seen for `LOST_S`; told until all of theirs is found."""
         return await presence.lost(self._db)
 
-    async def keep_loads(self, loads: Sequence[RunLoad]) -> None:
+    async def installation(self) -> str:
+        """Whose a frontier is that goes with this store."""
+        ((found,),) = await self._ask(SQL.installation)
+        return str(found)
+
+    async def armed_process(self, shard: int) -> str:
+        """The process that a leader armed last for a shard."""
+        found = await self._ask(SQL.armed_process, shard)
+        return str(found[0][0]) if found else ""
+
+    async def arming(self, shard: int, process: str, *, epoch: int) -> None:
+        """Note that a leader is about to arm a process."""
+
+        def work(connection: Connection) -> None:
+            leadership.check(connection, epoch)
+            connection.execute(SQL.arming, (shard, process))
+
+        await self._db.write_beside(work)
+
+    async def keep_loads(self, loads: Sequence[RunLoad], *, epoch: int) -> None:
         """Keep what the frontier holds of runs that are still in the state they were counted in."""
         columns = (
             [load.run_id for load in loads],
@@ -89,31 +114,37 @@ class PostgresOpenRows:
             [load.waiting for load in loads],
         )
         now = self._db.now()
-        await self._db.write_beside(lambda connection: connection.execute(SQL.keep_loads, (now, *columns)))
 
-    async def hold_host(self, host: str, seconds: float, reason: str) -> HostRow:
+        def work(connection: Connection) -> None:
+            leadership.check(connection, epoch)
+            connection.execute(SQL.keep_loads, (now, *columns))
+
+        await self._db.write_beside(work)
+
+    async def hold_host(self, host: str, seconds: float, reason: str, *, actor: str | None = None) -> HostRow:
         """Send nothing to a host for so long; the host as it stands now."""
-        return await self._set_host(host, hosts.SQL.hold, self._db.now() + seconds, reason)
+        return await self._act(
+            actor, lambda connection, by: host_acts.hold(connection, host, seconds, reason, by)
+        )
 
-    async def resume_host(self, host: str) -> HostRow:
+    async def resume_host(self, host: str, *, actor: str | None = None) -> HostRow:
         """Lift a hold, and forget what made the host slow; the host as it stands now."""
-        return await self._set_host(host, hosts.SQL.resume)
+        return await self._act(actor, lambda connection, by: host_acts.resume(connection, host, by))
 
-    async def slow_host(self, host: str, delay_s: float) -> HostRow:
+    async def slow_host(self, host: str, delay_s: float, *, actor: str | None = None) -> HostRow:
         """Have the slots of a host at least so far apart; the host as it stands now."""
-        return await self._set_host(host, hosts.SQL.slow, delay_s)
+        return await self._act(actor, lambda connection, by: host_acts.slow(connection, host, delay_s, by))
 
-    async def _set_host(self, host: str, sql: str, *values: Any) -> HostRow:
+    async def _act(self, actor: str | None, act: Callable[[Connection, Doer], int]) -> HostRow:
         def work(connection: Connection) -> HostRow:
-            host_id = hosts.find_host(connection, host)
-            connection.execute(sql, (*values, host_id))
+            host_id = act(connection, Doer(self._db.now(), actor))
             ((*found,),) = rows(connection, SQL.host_row, (host_id,))
             return HostRow(*found)
 
         return await self._db.write_beside(work)
 
     async def _ask(self, sql: str, *values: Any) -> list[Row]:
-        return await self._db.read(lambda connection: rows(connection, sql, values))
+        return await self._db.ask(sql, values)
 
 
 def _places(found: Sequence[Row]) -> list[Place]:

@@ -58,7 +58,8 @@ def control_args(control: RunControl) -> list[Any]:
 def host_args(host: HostRow) -> list[Any]:
     """A gate as the store has it."""
     seconds = (host.robots_s, host.adaptive_s, host.operator_s, host.held_until)
-    return [host.name, host.domain, *(repr(float(one)) for one in seconds), host.openings]
+    told = (repr(float(one)) for one in seconds)
+    return [host.name, host.domain, *told, host.openings, repr(float(host.changed_at))]
 
 
 def place_args(run_id: int, places: Iterable[Place], cap: int) -> list[Any]:

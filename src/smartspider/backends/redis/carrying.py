@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from smartspider.backends.redis.calls import LANE_CAP, due, host_args, lease_calls, place_calls
 from smartspider.backends.redis.shards import Call, Shards
@@ -18,6 +18,9 @@ SHARED_PATIENCE_S = 1.0
 """The same where there are several shards: while one is waited for, the others stand still."""
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 0.5
+
+ARGS_OF_END = {"ack": 3, "release": 3, "postpone": 5}
+"""Values of a lease in calls that end leases."""
 
 log = logging.getLogger(__name__)
 
@@ -47,9 +50,11 @@ class Carrier:
             # A shard that is away hears of its open rows from the keeper when it serves again; leases of the
             # others must not wait for that, or soon nobody would have a place left.
             reach("ledger.offered")
-            await self.insist(ends)
+            await self.insist(ends, on_answer=_tell_refused)
 
-    async def insist(self, calls: Sequence[Call]) -> bool:
+    async def insist(
+        self, calls: Sequence[Call], on_answer: Callable[[Call, int], None] | None = None
+    ) -> bool:
         """Call until all are answered; False when that was given up. Repeating a call does no harm."""
         until = self._clock.monotonic() + (PATIENCE_S if self._shards.count == 1 else SHARED_PATIENCE_S)
         pause_s, left = FIRST_PAUSE_S, list(calls)
@@ -60,6 +65,10 @@ class Carrier:
                 for number, answer in enumerate(answers)
                 if isinstance(answer, SmartSpiderError)
             }
+            if on_answer is not None:
+                for number, answer in enumerate(answers):
+                    if number not in failed:
+                        on_answer(left[number], int(answer))
             self._given_up -= {call.shard for number, call in enumerate(left) if number not in failed}
             left = [left[number] for number in failed]
             if not left:
@@ -72,6 +81,13 @@ class Carrier:
             await self._clock.sleep(pause_s)
             pause_s = min(pause_s * 2.0, LONGEST_PAUSE_S)
         return True
+
+
+def _tell_refused(call: Call, taken: int) -> None:
+    """A lease that is not held any more cannot be ended: its token is old. Its page is stored by now."""
+    sent = len(call.args) // ARGS_OF_END[call.name]
+    if taken < sent:
+        log.warning("leases.refused: %d of %d were not held any more (%s)", sent - taken, sent, call.name)
 
 
 def host_calls(shards: Shards, hosts: Sequence[HostRow]) -> list[Call]:

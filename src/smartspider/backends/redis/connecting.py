@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlencode
 
 import msgspec
 
@@ -16,8 +17,15 @@ KINDS: dict[str, Literal["single", "sentinel", "cluster"]] = {
     "redis+sentinel": "sentinel",
     "redis+cluster": "cluster",
 }
+SCHEMES = {"single": "redis", "sentinel": "redis+sentinel", "cluster": "redis+cluster"}
 PORTS = {"single": 6379, "sentinel": 26379, "cluster": 6379}
+MAIN = "main"
 OPTIONS = {"db", "persistence", "namespace", "tls"}
+NODE = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+(?:%[\w.-]+)?\]|[\w.-]+)(?::(?P<port>\d*))?", re.ASCII)
+MOST_PORTS = 65_535
+MOST_DATABASES = 99_999
+DIGITS = 6
+ESCAPED = "write @ / ? # and : of a password as %40 %2F %3F %23 and %3A"
 CONNECT_S = 2.0
 ANSWER_S = 5.0
 
@@ -35,7 +43,7 @@ class Address(msgspec.Struct, frozen=True):
     is_tls: bool = False
     is_durable: bool = True
     """Whether its data must survive a restart of the server; without, each costs a load from the store."""
-    namespace: str = "main"
+    namespace: str = MAIN
     """Sets installations apart that share a server."""
 
     def __repr__(self) -> str:
@@ -47,9 +55,27 @@ class Address(msgspec.Struct, frozen=True):
         nodes = ",".join(f"{host}:{port}" for host, port in self.nodes)
         return f"{nodes}/{self.service}" if self.service else nodes
 
+    @property
+    def url(self) -> str:
+        """What reads as the same address, but for user and password, which are left out."""
+        is_plain_tls = self.is_tls and self.kind == "single"
+        scheme = "rediss" if is_plain_tls else SCHEMES[self.kind]
+        nodes = ",".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in self.nodes)
+        options = {
+            "db": str(self.db) if self.db else "",
+            "tls": "1" if self.is_tls and not is_plain_tls else "",
+            "persistence": "" if self.is_durable else "none",
+            "namespace": "" if self.namespace == MAIN else self.namespace,
+        }
+        query = urlencode({name: value for name, value in options.items() if value})
+        return f"{scheme}://{nodes}{f'/{self.service}' if self.service else ''}{f'?{query}' if query else ''}"
+
 
 def read_url(url: str) -> Address:
-    """`redis://`, `rediss://`, `redis+sentinel://h1,h2,h3/name` or `redis+cluster://h1:p1,h2:p2`."""
+    """`redis://`, `rediss://`, `redis+sentinel://h1,h2,h3/name` or `redis+cluster://h1:p1,h2:p2`.
+
+    Nothing of a URL that means nothing is repeated: any part of it may be one of a password.
+    """
     scheme, _, rest = url.partition("://")
     if scheme not in KINDS or not rest:
         raise SettingInvalid(
@@ -57,33 +83,44 @@ def read_url(url: str) -> Address:
             hint="redis://127.0.0.1:6379",
         )
     kind = KINDS[scheme]
-    parts = urlsplit(f"//{rest}")
-    user, _, hosts = parts.netloc.rpartition("@")
+    place, _, query = rest.partition("?")
+    authority, _, path = place.partition("/")
+    if "#" in rest or "@" in path + query:
+        raise _refused("it has # anywhere, or @ after a / or ?")
+    user, _, hosts = authority.rpartition("@")
     username, _, password = user.partition(":")
-    options = _options(parts.query)
-    path = parts.path.strip("/")
+    options = _options(query)
+    path = path.strip("/")
     return Address(
         kind=kind,
         nodes=tuple(_node(node, PORTS[kind]) for node in hosts.split(",")),
         service=_service(path) if kind == "sentinel" else "",
         username=unquote(username) or None,
         password=unquote(password) or None,
-        db=_number(options.get("db", path if kind == "single" else "") or "0", "database"),
+        db=_number(options.get("db", path if kind == "single" else "") or "0", "database", MOST_DATABASES),
         is_tls=scheme == "rediss" or options.get("tls") == "1",
         is_durable=options.get("persistence") != "none",
-        namespace=options.get("namespace", "main"),
+        namespace=options.get("namespace", MAIN),
     )
+
+
+def _refused(why: str) -> SettingInvalid:
+    return SettingInvalid(f"{SETTING} cannot be read: {why}", hint=ESCAPED)
 
 
 def _options(query: str) -> dict[str, str]:
     options = {name: values[-1] for name, values in parse_qs(query, keep_blank_values=True).items()}
-    for name in options:
-        if name not in OPTIONS:
-            raise SettingInvalid(
-                f"{SETTING} has an unknown option '{name}'", hint=f"there are {', '.join(sorted(OPTIONS))}"
-            )
+    if not options.keys() <= OPTIONS:
+        raise SettingInvalid(
+            f"{SETTING} has an unknown option after ?",
+            hint=f"there are {', '.join(sorted(OPTIONS))}; {ESCAPED}",
+        )
     if options.get("persistence", "none") != "none":
         raise SettingInvalid(f"{SETTING}: persistence is either left out or none")
+    if options.get("tls", "1") not in ("0", "1"):
+        raise SettingInvalid(f"{SETTING}: tls is 1 or 0", hint="tls=1, or rediss:// for a single Redis")
+    if not options.get("namespace", MAIN) or set(":{}") & set(options.get("namespace", MAIN)):
+        raise SettingInvalid(f"{SETTING}: a namespace is a name without : {{ and }}")
     return options
 
 
@@ -97,15 +134,16 @@ def _service(path: str) -> str:
 
 
 def _node(node: str, port: int) -> tuple[str, int]:
-    host, colon, given = node.rpartition(":") if not node.endswith("]") else (node, "", "")
-    if not colon:
-        host, given = node, ""
-    if not host:
+    if not node or node.startswith(":"):
         raise SettingInvalid(f"{SETTING} has a server without a name", hint="redis://127.0.0.1:6379")
-    return host.strip("[]"), _number(given, "port") if given else port
+    found = NODE.fullmatch(node)
+    if found is None:
+        raise _refused("a server is a name or an address, with or without : and a port")
+    given = found["port"]
+    return found["host"].strip("[]"), _number(given, "port", MOST_PORTS) if given else port
 
 
-def _number(text: str, what: str) -> int:
-    if not text.isdigit():
-        raise SettingInvalid(f"{SETTING}: '{text}' is no {what}")
+def _number(text: str, what: str, most: int) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) <= DIGITS and int(text) <= most):
+        raise _refused(f"its {what} is no number from 0 to {most}")
     return int(text)

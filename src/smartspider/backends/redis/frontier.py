@@ -21,8 +21,9 @@ from smartspider.backends.redis.shards import Call, Shards
 from smartspider.core.errors import FrontierUnavailable, SmartSpiderError, StoreUnavailable
 from smartspider.core.events import LeasesReturned
 from smartspider.core.ids import run_of
-from smartspider.core.lease import Lease, LeaseBatch, Token, Window
+from smartspider.core.lease import Later, Lease, LeaseBatch, Token, Window
 from smartspider.core.placing import Moves, OpenRequest, Place, Returned
+from smartspider.core.politeness import PERMIT_AHEAD_S
 from smartspider.core.workers import WorkerCard
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.holds import Holds
@@ -82,7 +83,7 @@ class RedisFrontier:
 
     async def lease(self, worker_id: int, want: int, runs: Sequence[int], own: bytes = b"") -> LeaseBatch:
         """Hand out what may leave now, looked up in the store; what is closed there is forgotten here."""
-        asking = Asking(worker_id, min(want, BATCH), self.lease_s, list(dict.fromkeys(runs)))
+        asking = Asking(worker_id, min(want, BATCH), self.lease_s, list(dict.fromkeys(runs)), own)
         for _ in range(STALE_ROUNDS):
             harvest = await self._leasing.ask(asking)
             leases = await self._looked_up(harvest.grants)
@@ -141,31 +142,33 @@ class RedisFrontier:
                 break
         return told
 
-    async def permit(self, host: str, delay_s: float = 0.0) -> Window:
-        """Reserve one more slot of a host, at least so far from the one before."""
+    async def permit(self, host: str, delay_s: float = 0.0) -> Window | Later:
+        """Reserve one more slot of a host, at least so far from the one before, if that is near."""
         pace = self._leasing.pace
         sent_at = self._clock.monotonic()
-        args = (host, registrable_domain(host), 0.0, pace.slack_s, delay_s)
+        args = (host, registrable_domain(host), PERMIT_AHEAD_S, pace.slack_s, delay_s)
         answer = await self._shards.call(self._shards.of(host), "permit", *args)
         arrived_at = self._clock.monotonic()
         pace.called(arrived_at - sent_at)
-        now, not_before, not_after, spacing_s = (float(one) for one in answer)
+        now, *told = (float(one) for one in answer)
+        if len(told) == 1:
+            return Later(arrived_at + told[0] - now - PERMIT_AHEAD_S)
+        not_before, not_after, spacing_s = told
         return Window(arrived_at + not_before - now, sent_at + not_after - now, spacing_s)
 
-    async def hold_host(self, host: str, seconds: float, reason: str) -> None:
+    async def hold_host(self, host: str, seconds: float, reason: str, *, actor: str | None = None) -> None:
         """Send nothing to a host for so long: in the store first."""
-        row = await self._holds.hold_host(host, seconds, reason)
+        row = await self._holds.hold_host(host, seconds, reason, actor=actor)
         await self._carrier.insist(host_calls(self._shards, [row]))
 
-    async def resume_host(self, host: str) -> None:
+    async def resume_host(self, host: str, *, actor: str | None = None) -> None:
         """Lift a hold: in the store first."""
-        row = await self._holds.resume_host(host)
-        shard = self._shards.of(host)
-        await self._carrier.insist([*host_calls(self._shards, [row]), Call(shard, "resume", [host])])
+        row = await self._holds.resume_host(host, actor=actor)
+        await self._carrier.insist(host_calls(self._shards, [row]))
 
-    async def slow_host(self, host: str, delay_s: float) -> None:
+    async def slow_host(self, host: str, delay_s: float, *, actor: str | None = None) -> None:
         """Have the slots of a host at least so far apart: in the store first."""
-        row = await self._holds.slow_host(host, delay_s)
+        row = await self._holds.slow_host(host, delay_s, actor=actor)
         await self._carrier.insist(host_calls(self._shards, [row]))
 
     async def check(self, runs: Sequence[int], *, repair: bool = False) -> list[str]:
@@ -220,13 +223,13 @@ class RedisFrontier:
         began_at = self._clock.monotonic()
         try:
             found = await self._rows.requests([grant.url_id for grant in grants])
+            self._leasing.pace.looked_up(self._clock.monotonic() - began_at)
+            closed = [grant for grant in grants if grant.url_id not in found]
+            if closed:
+                await self._pass_by(closed)
         except BaseException:
             await self._end("release", grants)  # others may have more luck
             raise
-        self._leasing.pace.looked_up(self._clock.monotonic() - began_at)
-        closed = [grant for grant in grants if grant.url_id not in found]
-        if closed:
-            await self._pass_by(closed)
         return [_lease(grant, found[grant.url_id]) for grant in grants if grant.url_id in found]
 
     async def _pass_by(self, closed: Sequence[Grant]) -> None:

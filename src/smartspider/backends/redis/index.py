@@ -9,8 +9,10 @@ from smartspider.backends.redis.calls import LANE_CAP, batches, control_args, ho
 from smartspider.backends.redis.shards import Call, Shards
 from smartspider.core.errors import SmartSpiderError
 from smartspider.core.placing import HostRow, Place, RunControl
-from smartspider.interfaces.index import IndexCounts, Lane, ShardState
+from smartspider.interfaces.index import IndexCounts, Lane, Lead, Refusals, ShardState
 
+FORGET = 2
+"""What a shard says that holds what it should not."""
 NEARLY_USED_UP = 4
 """A head is short when less than the n-th part of it is left."""
 
@@ -37,17 +39,23 @@ class RedisIndex:
         (answer,) = await self._shards.round([Call(shard, "look")])
         return _state(shard, answer)
 
-    async def begin(self, shard: int, epoch: int) -> None:
+    async def begin(self, shard: int, epoch: int, store_now: float | None = None) -> None:
         """Announce that a shard will be armed; until it is, it serves nobody."""
-        await self._shards.call(shard, "begin", epoch)
+        told = () if store_now is None else (repr(float(store_now)),)
+        if await self._shards.call(shard, "begin", epoch, *told) == FORGET:
+            cursor = b"0"
+            while (cursor := await self._shards.call(shard, "forget", epoch, cursor)) != b"0":
+                pass
 
-    async def arm(self, shard: int, epoch: int, store_now: float) -> None:
-        """Arm a shard, or renew that."""
-        await self._shards.call(shard, "arm", epoch, repr(float(store_now)))
+    async def arm(self, shard: int, epoch: int, store_now: float, lead: Lead = Lead()) -> float:
+        """Arm a shard, or renew that; the longest lead that was wanted since the last time."""
+        told = (repr(float(store_now)), repr(lead.lead_s), repr(lead.reach_s))
+        _, wanted = await self._shards.call(shard, "arm", epoch, *told)
+        return float(wanted)
 
-    async def disarm(self, shard: int, epoch: int) -> None:
-        """Have a shard serve nobody until it is begun and armed anew."""
-        await self._shards.call(shard, "disarm", epoch)
+    async def disarm(self, shard: int, epoch: int, *, forgets: bool = False) -> None:
+        """Have a shard serve nobody until it is begun and armed anew, and forget all it holds before that."""
+        await self._shards.call(shard, "disarm", epoch, int(forgets))
 
     async def set_controls(self, shard: int, epoch: int, controls: Sequence[RunControl]) -> None:
         """These are all runs there are; what follows from that is done a part at a time."""
@@ -101,6 +109,10 @@ class RedisIndex:
             counts[run_id] = IndexCounts(queued, waiting, leased, cut)
         return counts
 
+    async def refusals(self, shard: int) -> Refusals:
+        """What a shard refused, counted."""
+        return Refusals(*map(int, await self._shards.call(shard, "refusals")))
+
     def shard_of(self, host: str) -> int:
         """Where a host is kept."""
         return self._shards.of(host)
@@ -121,4 +133,5 @@ class RedisIndex:
 def _state(shard: int, answer: Any) -> ShardState | None:
     if isinstance(answer, SmartSpiderError):
         return None
-    return ShardState(shard, answer[0].decode(), int(answer[1]), bool(answer[2]))
+    process, epoch, is_armed, is_taken = answer
+    return ShardState(shard, process.decode(), int(epoch), bool(is_armed), bool(is_taken))

@@ -7,12 +7,27 @@ from importlib import resources
 from typing import Any, Protocol
 
 from smartspider.core.errors import FrontierUnavailable
+from smartspider.interfaces.index import LAPSE_S
 
 NAME = "smartspider"
-VERSION = 1
+VERSION = 2
 """Raised with every change of the library."""
 
-PARTS = ("clock", "keys", "gate", "lanes", "settle", "lease", "sharing", "leader", "check", "register")
+PARTS = (
+    "clock",
+    "owner",
+    "keys",
+    "gate",
+    "lanes",
+    "settle",
+    "placement",
+    "lease",
+    "sharing",
+    "leader",
+    "demand",
+    "check",
+    "register",
+)
 """Its files in order: each may use those before it."""
 
 
@@ -29,7 +44,7 @@ def source(*, is_settable: bool = False) -> str:
     folder = resources.files(__package__) / "library"
     names = ("wall_settable" if is_settable else "wall", *PARTS)
     parts = [(folder / f"{name}.lua").read_text(encoding="utf-8") for name in names]
-    return "\n".join((f"#!lua name={NAME}", f"local VERSION = {VERSION}", *parts))
+    return "\n".join((f"#!lua name={NAME}", f"local VERSION, LAPSE_S = {VERSION}, {LAPSE_S}", *parts))
 
 
 async def load(server: Server, code: str) -> None:

@@ -12,7 +12,7 @@ from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel
 from redis.backoff import NoBackoff
-from redis.exceptions import ResponseError
+from redis.exceptions import RedisClusterException, RedisError, ResponseError
 
 from smartspider.backends.redis import library
 from smartspider.backends.redis.connecting import ANSWER_S, CONNECT_S, Address
@@ -20,6 +20,10 @@ from smartspider.core.errors import FrontierUnavailable
 
 OLDEST = (7, 0)
 MAX_CONNECTIONS = 64
+LOST = (RedisError, RedisClusterException, OSError, TimeoutError, RuntimeError, UnicodeError)
+"""What a call raises that was not answered: RuntimeError is uvloop's word for a closed socket, UnicodeError
+that of the resolver for what cannot be a name.
+"""
 
 log = logging.getLogger(__name__)
 

@@ -9,15 +9,16 @@ from functools import lru_cache
 from typing import Any
 
 import msgspec
-from redis.exceptions import RedisError
 
 from smartspider.backends.domains import registrable_domain
 from smartspider.backends.redis import library
 from smartspider.backends.redis.connecting import Address
-from smartspider.backends.redis.servers import Servers, check, open_servers
-from smartspider.core.errors import FrontierUnavailable, NotArmed, SmartSpiderError, TermOver
+from smartspider.backends.redis.servers import LOST, Servers, check, open_servers
+from smartspider.core.errors import FrontierTaken, FrontierUnavailable, NotArmed, SmartSpiderError, TermOver
 
 ON_CLUSTER = 16
+NEVER_SENT = (" connecting to ", " while writing to socket. Connection lost")
+"""Words of the client about calls that did not leave: no connection, or one that was lost before."""
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -29,10 +30,21 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Shards:
-    """The library on the servers of an address, checked and loaded on first use."""
+    """The library on the servers of an address, checked and loaded on first use.
 
-    def __init__(self, address: Address, *, servers: Servers | None = None, code: str | None = None) -> None:
+    `installation` is whose calls they are; without, they are nobody's, and keep nobody away.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        *,
+        servers: Servers | None = None,
+        code: str | None = None,
+        installation: str = "",
+    ) -> None:
         self._address = address
+        self._installation = installation
         self._servers = servers or open_servers(address)
         self._code = code or library.source()
         self._is_ready = False
@@ -45,8 +57,8 @@ class Shards:
         return self._count
 
     def tag(self, shard: int) -> str:
-        """The key that all of a shard derive from."""
-        return f"{{smartspider:{shard}}}:{self._address.namespace}"
+        """The key that all of a shard derive from; a server knows it in all of its databases."""
+        return f"{{smartspider:{shard}}}:{self._address.db}:{self._address.namespace}"
 
     def of(self, host: str) -> int:
         """Where a host is kept: all hosts of a registrable domain together."""
@@ -74,12 +86,7 @@ class Shards:
         try:
             await self._make_ready()
             answers = await self._servers.calls([self._command(call) for call in calls])
-        except (
-            RedisError,
-            OSError,
-            TimeoutError,
-            RuntimeError,
-        ) as error:  # uvloop's word for a closed socket
+        except LOST as error:
             return [self._translated(error)] * len(calls)
         except FrontierUnavailable as error:
             return [error] * len(calls)
@@ -91,7 +98,8 @@ class Shards:
 
     def _command(self, call: Call) -> tuple[str, list[Any]]:
         tag = self.tag(call.shard)
-        return tag, ["FCALL", f"{library.NAME}_{call.name}", 1, tag, *call.args]
+        keys = (tag, f"{tag}:of:{self._installation}") if self._installation else (tag,)
+        return tag, ["FCALL", f"{library.NAME}_{call.name}", len(keys), *keys, *call.args]
 
     async def _make_ready(self) -> None:
         if self._is_ready:
@@ -110,11 +118,18 @@ class Shards:
             return NotArmed(f"the frontier waits for the keeper: {_reason(text)}")
         if text.startswith("OLD_EPOCH"):
             return TermOver(f"the frontier follows a newer keeper: {_reason(text)}")
+        if text.startswith("FOREIGN"):
+            return FrontierTaken(
+                f"the Redis at {self._address.shown} holds the frontier of another installation",
+                hint="add ?namespace=NAME to SMARTSPIDER_FRONTIER_URL of all processes of this one; when the"
+                " other is gone for good, its place is free a minute later",
+            )
         if "Function not found" in text:
             self._is_ready = False  # a server that lost its functions gets them again with the next call
             return NotArmed("the frontier waits for the keeper: its server has lost the library")
         return FrontierUnavailable(
-            f"the frontier's Redis at {self._address.shown} cannot be used: {text or type(error).__name__}"
+            f"the frontier's Redis at {self._address.shown} cannot be used: {text or type(error).__name__}",
+            has_arrived=not any(words in text for words in NEVER_SENT),
         )
 
 

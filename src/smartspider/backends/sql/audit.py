@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from smartspider.backends.sql import statements
+from smartspider.backends.sql import answers, statements
 from smartspider.backends.sql.connection import Connection, Database, row, rows
-from smartspider.core import failpoints
+from smartspider.core import claims, failpoints
 from smartspider.core.audit import START, AuditEntry, Head, first_break, missing_end, sealed
 from smartspider.interfaces.audit_log import AuditCheck, AuditFilter
 
@@ -26,7 +26,16 @@ _encode = msgspec.json.Encoder(order="sorted", enc_hook=str).encode
 def write(
     connection: Connection, now: float, actor: str, action: str, subject: str, **detail: Any
 ) -> AuditEntry:
-    """Add an entry to the chain."""
+    """Add an entry to the chain; whatever it tells of was made under the claim that is worked on, if any."""
+    claim = claims.current()
+    if claim is not None:
+        answers.mark(connection, claim, subject)
+    return _add(connection, now, actor, action, subject=subject, detail=detail)
+
+
+def _add(
+    connection: Connection, now: float, actor: str, action: str, *, subject: str, detail: dict[str, Any]
+) -> AuditEntry:
     head, last_at = _head(connection)
     at = max(now, last_at)  # processes may differ by a moment
     who, what, whom = _storable(actor), _storable(action), _storable(subject)
@@ -82,9 +91,9 @@ class SqlAuditLog:
         self._db = database
 
     async def append(self, actor: str, action: str, subject: str, detail: dict[str, Any]) -> AuditEntry:
-        """Write an entry of its own."""
+        """Write an entry of its own: nothing is made with it."""
         return await self._db.write(
-            lambda connection: write(connection, self._db.now(), actor, action, subject, **detail)
+            lambda connection: _add(connection, self._db.now(), actor, action, subject=subject, detail=detail)
         )
 
     async def entries(

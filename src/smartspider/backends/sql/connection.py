@@ -71,6 +71,9 @@ class Database(Protocol):
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` on one consistent snapshot."""
 
+    async def ask(self, sql: str, values: Sequence[Any] = ...) -> list[Row]:
+        """All rows of one statement that only looks and is quick: the cheapest way to do so."""
+
 
 def rows(connection: Connection, sql: str, values: Sequence[Any] = ()) -> list[Row]:
     """All rows of a statement."""

@@ -101,8 +101,8 @@ class SqlEventFeed:
         return total
 
     async def _number(self, sql: str, *values: int) -> int:
-        found = await self._db.read(lambda connection: row(connection, sql, values))
-        return int(found[0]) if found else 0
+        found = await self._db.ask(sql, values)
+        return int(found[0][0]) if found else 0
 
 
 def _events(connection: Connection, sql: str, *values: int) -> list[RunEvent]:

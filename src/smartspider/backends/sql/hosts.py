@@ -36,6 +36,17 @@ class Gate(msgspec.Struct, frozen=True):
         return max(self.run_s, self.robots_s, self.adaptive_s, self.operator_s)
 
     @property
+    def set_by(self) -> str:
+        """Who has the last word on the delay; nobody where there is none."""
+        voices = {
+            "task": self.run_s,
+            "robots.txt": self.robots_s,
+            "adaptive": self.adaptive_s,
+            "operator": self.operator_s,
+        }
+        return max(voices, key=voices.__getitem__) if self.delay_s > 0.0 else ""
+
+    @property
     def is_on_trial(self) -> bool:
         """Its circuit has opened and no answer was good since: one request at a time."""
         return self.openings > 0

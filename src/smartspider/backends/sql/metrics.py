@@ -89,6 +89,7 @@ def _gauges(connection: Connection, now: float) -> dict[Key, float]:
         "smartspider_leases": _one(connection, SQL.leases)[0],
         "smartspider_hosts_held": _one(connection, SQL.held, (now, COUNTED))[0],
         "smartspider_workers": workers,
+        "smartspider_workers_desired": _one(connection, SQL.desired, (workers,))[0],
         "smartspider_worker_slots": slots,
         "smartspider_log_bytes": _one(connection, SQL.log_bytes)[0],
         "smartspider_store_bytes": _one(connection, SQL.store_bytes)[0],

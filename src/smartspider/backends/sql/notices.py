@@ -145,9 +145,7 @@ class SqlNoticeStore:
         return await self._listed(SQL.before_of_target, (target_id, bound, limit))
 
     async def _listed(self, sql: str, values: tuple[Any, ...]) -> list[Notice]:
-        return await self._db.read(
-            lambda connection: [_notice(found) for found in rows(connection, sql, values)]
-        )
+        return [_notice(found) for found in await self._db.ask(sql, values)]
 
     async def sweep(self, before: float) -> int:
         """Forget some notices that ended before a moment."""

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from smartspider.backends.sql import statements
 from smartspider.backends.sql.connection import Connection, row, rows
-from smartspider.backends.sql.hosts import Gate, read_gate
+from smartspider.backends.sql.hosts import read_gate
 from smartspider.core.extraction import StepCount
 from smartspider.core.ids import end_id, first_id
 from smartspider.interfaces.store import (
@@ -87,19 +87,8 @@ def hosts(connection: Connection, run_id: int, limit: int) -> list[HostStatus]:
         connection, SQL.host_queues, (run_id, limit)
     ):
         gate = read_gate(connection, host_id)
-        found.append(HostStatus(name, queued, in_flight, gate.delay_s, _set_by(gate), held_until, reason))
+        found.append(HostStatus(name, queued, in_flight, gate.delay_s, gate.set_by, held_until, reason))
     return found
-
-
-def _set_by(gate: Gate) -> str:
-    """Who has the last word on a host's delay."""
-    voices = {
-        "task": gate.run_s,
-        "robots.txt": gate.robots_s,
-        "adaptive": gate.adaptive_s,
-        "operator": gate.operator_s,
-    }
-    return max(voices, key=lambda name: voices[name])
 
 
 def receipt(connection: Connection, run_id: int) -> list[HostReceipt]:

@@ -13,7 +13,7 @@ from smartspider.backends.sql import (
     statements,
     tasks,
 )
-from smartspider.backends.sql.connection import Connection, row, rows
+from smartspider.backends.sql.connection import Connection, Row, row, rows
 from smartspider.backends.sql.moves import Spot
 from smartspider.backends.sql.policies import encode_knobs, encode_policies
 from smartspider.core import failpoints
@@ -115,7 +115,10 @@ def _pin(author: tasks.Author, plan: Plan, number: int | None) -> TaskVersion:
 
 def read_run(connection: Connection, run_id: int) -> Run:
     """A run as it stands."""
-    found = row(connection, SQL.get_run, (run_id,))
+    return _run(run_id, row(connection, SQL.get_run, (run_id,)))
+
+
+def _run(run_id: int, found: Row | None) -> Run:
     if found is None:
         raise NotFound(f"there is no run {run_id}", hint="`smartspider run list` shows the runs there are")
     number, name, spec, spec_hash, state, reason, created, started, finished, *rest = found
@@ -175,7 +178,9 @@ def move(connection: Connection, run: Run, state: RunState, reason: str, now: fl
 
 def finish_step(connection: Connection, run_id: int, now: float) -> bool:
     """One bounded step towards the end of a run; True when another one is needed at once."""
-    run = read_run(connection, run_id)
+    found = connection.execute(SQL.get_run, (run_id,))
+    asked = connection.execute(SQL.has_open, (run_id,))  # sent ahead, where that is a way to go
+    run = _run(run_id, found.fetchone())
     if run.state == "running" and (limit := limit_reached(connection, run_id, now)):
         move(connection, run, "stopping", limit, now)
         return True
@@ -187,7 +192,7 @@ def finish_step(connection: Connection, run_id: int, now: float) -> bool:
         return True
     if run.state not in ("running", "stopping"):
         return False
-    has_open = row(connection, SQL.has_open, (run_id,))
+    has_open = asked.fetchone()
     if has_open and not has_open[0]:
         state, reason = _ending(connection, run)
         move(connection, run, state, reason, now)

@@ -153,9 +153,7 @@ class SqlScheduleStore:
         return await self._listed(SQL.due, (self._db.now(), limit))
 
     async def _listed(self, sql: str, values: tuple[Any, ...]) -> list[Schedule]:
-        return await self._db.read(
-            lambda connection: [_schedule(found) for found in rows(connection, sql, values)]
-        )
+        return [_schedule(found) for found in await self._db.ask(sql, values)]
 
     async def delete(self, schedule_id: int, *, actor: str) -> None:
         """Forget a schedule and its history."""
@@ -259,9 +257,7 @@ class SqlScheduleStore:
 
     async def watched(self, *, limit: int = 100) -> list[Firing]:
         """Watched firings whose run is over or gone."""
-        return await self._db.read(
-            lambda connection: [Firing(*found) for found in rows(connection, SQL.watched, (limit,))]
-        )
+        return [Firing(*found) for found in await self._db.ask(SQL.watched, (limit,))]
 
     async def try_again(
         self, firing: Firing, *, epoch: int, reason: str, plan: Plan | None = None, version: int | None = None

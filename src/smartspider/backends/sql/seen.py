@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smartspider.backends.sql import statements
-from smartspider.backends.sql.connection import Connection, Database, one
+from smartspider.backends.sql.connection import Connection, Database
 
 SQL = statements.load("seen.sql")
 
@@ -36,4 +36,5 @@ class SqlSeenRows:
 
     async def epoch(self) -> str:
         """The epoch of the store, see `SeenKey`."""
-        return str(await self._db.read(lambda connection: one(connection, SQL.epoch)))
+        ((epoch,),) = await self._db.ask(SQL.epoch)
+        return str(epoch)

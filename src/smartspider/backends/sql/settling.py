@@ -7,7 +7,7 @@ from typing import assert_never
 
 import msgspec
 
-from smartspider.backends.sql import children, hosts, statements
+from smartspider.backends.sql import children, sends, statements
 from smartspider.backends.sql.children import Asked, ChildRows
 from smartspider.backends.sql.closing import closed_event, replaces
 from smartspider.backends.sql.connection import Connection, Cursor
@@ -75,6 +75,7 @@ class RunSettling:
         self._states: dict[int, UrlState] = {}
         self._hosts: dict[int, int] = {}
         self._visits: dict[int, int] = {}
+        self._attempts: dict[int, int] = {}
         self._closes: dict[int, tuple[object, ...]] = {}
         self._failures = Failures(connection, now)
         self._forgotten: list[int] = []
@@ -89,10 +90,11 @@ class RunSettling:
 
     def hear(self, asked_rows: Cursor, asked_children: Asked) -> None:
         """Take in what was asked for beforehand."""
-        for url_id, state, host_id, visit in asked_rows:
+        for url_id, state, host_id, visit, attempts in asked_rows:
             self._states[url_id] = state
             self._hosts[url_id] = host_id
             self._visits[url_id] = visit
+            self._attempts[url_id] = attempts
         self._children.hear(asked_children)
         self._trouble.look()
 
@@ -135,7 +137,7 @@ class RunSettling:
         if self._memory is not None:
             self._memory.write()
         self._failures.write()
-        self._note_sends(settlements)
+        sends.note(connection, self._run_id, settlements, self._clock_shift)
         self._events += self._trouble.settle(self._sums)
         for host_id in sorted(set(self._hosts.values())):
             connection.moves.host_freed(host_id, self._now)
@@ -276,6 +278,9 @@ class RunSettling:
             moves.end(lease)
             return
         moves.postpone(lease, self._now + verdict.delay_s)
+        if self._attempts[lease.url_id] > lease.attempts:  # it was kept before, and nobody heard of it
+            self._sums.late += 1
+            return
         self._failures.hear(settlement, verdict.status, verdict.reason)
         if verdict.counts:
             self._run.failures_row += 1
@@ -286,19 +291,6 @@ class RunSettling:
             FetchRetried(self._run_id, host, url, verdict.reason, lease.attempts + 1, verdict.delay_s)
         )
         reach("settle.retried")
-
-    def _note_sends(self, settlements: Sequence[Settlement]) -> None:
-        sends = [(settlement, send) for settlement in settlements for send in settlement.sends]
-        if sends:
-            host_ids = hosts.find_hosts(self._connection, (send.host for _, send in sends))
-            records = [
-                (
-                    *(host_ids[send.host], send.at - self._clock_shift, settlement.lease.token.counter),
-                    *(self._run_id, send.delay_s),
-                )
-                for settlement, send in sends
-            ]
-            self._connection.executemany(SQL.add_send, sorted(records))
 
 
 def _refuse(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 
-from smartspider.backends.sql import audit, fsck, knobs, listing, reading, retrying, robots, runs
+from smartspider.backends.sql import fsck, knobs, leadership, listing, reading, retrying, robots, runs
 from smartspider.backends.sql.connection import Connection, Database, rows
 from smartspider.core.errors import Conflict, NotAllowed
 from smartspider.core.extraction import StepCount
@@ -36,6 +36,8 @@ class SqlStore:
 
     def __init__(self, database: Database) -> None:
         self._db = database
+        self._has_live = False
+        """Whether there was one at the last look. Where there was none, it is first asked if there is."""
 
     async def create_run(
         self,
@@ -85,7 +87,11 @@ class SqlStore:
 
     async def live_runs(self) -> list[Run]:
         """Runs that workers have something to do for, oldest first."""
-        return await self._db.read(listing.live_runs)
+        if not self._has_live and not await self._db.ask(SQL.live_runs):
+            return []
+        found = await self._db.read(listing.live_runs)
+        self._has_live = bool(found)
+        return found
 
     async def tune(self, run_id: int, tuning: Tuning, *, actor: str = SYSTEM) -> Run:
         """Turn knobs; the run as it then stands."""
@@ -136,10 +142,19 @@ class SqlStore:
             run = await self.get_run(run_id)
         return run
 
-    async def finish(self, run_id: int) -> Run:
+    async def finish(self, run_id: int, *, epoch: int | None = None) -> Run:
         """End a run that has nothing left to do."""
-        await self._until_done(lambda connection: runs.finish_step(connection, run_id, self._db.now()))
-        return await self.get_run(run_id)
+
+        def step(connection: Connection) -> Run | None:
+            if epoch is not None:
+                leadership.check(connection, epoch)
+            if runs.finish_step(connection, run_id, self._db.now()):
+                return None
+            return runs.read_run(connection, run_id)
+
+        while (ended := await self._db.write(step)) is None:  # noqa: ASYNC110 - nothing is waited for
+            await asyncio.sleep(0)
+        return ended
 
     async def delete_run(self, run_id: int, *, actor: str = SYSTEM) -> None:
         """Forget a run that nobody works on."""
@@ -209,15 +224,6 @@ class SqlStore:
     async def receipt(self, run_id: int) -> list[HostReceipt]:
         """How hosts were treated."""
         return await self._db.read(lambda connection: reading.receipt(connection, run_id))
-
-    async def note_override(self, run_id: int, what: str, *, actor: str = SYSTEM) -> None:
-        """Keep who turned off what."""
-        subject = f"run:{run_id}"
-        await self._db.write(
-            lambda connection: audit.write(
-                connection, self._db.now(), actor, "politeness.overridden", subject, what=what
-            )
-        )
 
     async def fsck(self, *, repair: bool = False) -> list[Finding]:
         """Check that everything agrees."""

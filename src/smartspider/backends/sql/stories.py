@@ -110,7 +110,7 @@ def gate_status(connection: Connection, host_id: int, of_run: tuple[int, int]) -
         in_flight=in_flight[0] if in_flight else 0,
         held=of_run[1],
         delay_s=gate.delay_s,
-        set_by=set_by(gate),
+        set_by=gate.set_by,
         opens_at=gate.opens_at,
         held_until=held_until,
         hold_reason=reason,
@@ -120,14 +120,3 @@ def gate_status(connection: Connection, host_id: int, of_run: tuple[int, int]) -
         in_flight_domain=of_domain[0] if of_domain else 0,
         is_on_trial=gate.is_on_trial,
     )
-
-
-def set_by(gate: hosts.Gate) -> str:
-    """Who has the last word on a host's delay; nobody where there is none."""
-    voices = {
-        "task": gate.run_s,
-        "robots.txt": gate.robots_s,
-        "adaptive": gate.adaptive_s,
-        "operator": gate.operator_s,
-    }
-    return max(voices, key=voices.__getitem__) if gate.delay_s > 0.0 else ""

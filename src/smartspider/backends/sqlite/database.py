@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import apsw
 
-from smartspider.backends.sql.connection import Connection
+from smartspider.backends.sql.connection import Connection, Row, rows
 from smartspider.backends.sql.known_hosts import KnownHosts
 from smartspider.backends.sqlite import moved, times
 from smartspider.backends.sqlite.moves import SqliteMoves
-from smartspider.core.errors import StoreUnavailable
+from smartspider.core.errors import StoreFull, StoreUnavailable
 from smartspider.interfaces.clock import Clock
 
 FILE = "smartspider.db"
@@ -84,6 +84,10 @@ class Database:
                 return work(self._seen)
             finally:
                 self._roll_back()
+
+    async def ask(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        """All rows of one statement that only looks."""
+        return await self.read(lambda connection: rows(connection, sql, values))
 
     async def _begin(self) -> None:
         give_up_at = self.clock.monotonic() + LOCKED_PATIENCE_S
@@ -182,7 +186,7 @@ def translated(folder: Path) -> Iterator[None]:
             hint="close the program that holds it open, or use another --data folder",
         ) from error
     except apsw.FullError as error:
-        raise StoreUnavailable(
+        raise StoreFull(
             f"the disk of the data folder {folder} is full; nothing that was saved is lost",
             hint="free some space and run the same command again",
         ) from error

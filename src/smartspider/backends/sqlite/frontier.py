@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from smartspider.backends.sql import events, hosts
+from smartspider.backends.sql import events, host_acts, hosts
 from smartspider.backends.sql.connection import Connection, row, rows
+from smartspider.backends.sql.host_acts import Doer
 from smartspider.backends.sql.moves import BURY_AFTER, CRASHED, SUSPECT_AFTER, Spot
+from smartspider.backends.sql.workers import joining
 from smartspider.backends.sqlite import gate as gates
 from smartspider.backends.sqlite import queue
 from smartspider.backends.sqlite.database import Database
 from smartspider.backends.sqlite.presence import FileLock, is_alive, worker_lock
 from smartspider.backends.sqlite.sharing import Claim, Turns, share_out
 from smartspider.core.events import LeasesReturned
-from smartspider.core.lease import Lease, LeaseBatch, Window
+from smartspider.core.lease import Later, Lease, LeaseBatch, Window
 from smartspider.core.runs import LEASES_IN
 from smartspider.core.workers import WorkerCard
 
@@ -34,8 +36,7 @@ class SqliteFrontier:
         """Register a worker and take the lock that says it lives."""
 
         def work(connection: Connection) -> int:
-            card = (worker.name, worker.node, worker.pid, worker.version, worker.slots)
-            ((worker_id,),) = rows(connection, SQL.add_worker, (*card, self._db.now()))
+            ((worker_id,),) = rows(connection, SQL.add_worker, joining(worker, self._db.now()))
             lock = FileLock(worker_lock(self._db.folder, worker_id))
             lock.acquire()
             self._locks[worker_id] = lock
@@ -60,7 +61,8 @@ class SqliteFrontier:
         return await self._db.write(lambda connection: queue.offer(connection, run_id, url_ids))
 
     async def lease(self, worker_id: int, want: int, runs: Sequence[int], own: bytes = b"") -> LeaseBatch:
-        """Hand out what may leave now."""
+        """Hand out what may leave now. All workers are of one machine: it does not matter who takes what."""
+        del own
 
         def work(connection: Connection) -> LeaseBatch:
             now = self._db.now()
@@ -154,46 +156,31 @@ class SqliteFrontier:
         else:
             queue.enqueue(connection, run_id, [Spot(url_id, host_id, -priority)])
 
-    async def permit(self, host: str) -> Window:
-        """Reserve one more slot of a host."""
+    async def permit(self, host: str) -> Window | Later:
+        """Reserve one more slot of a host, if that is near."""
 
-        def work(connection: Connection) -> Window:
+        def work(connection: Connection) -> Window | Later:
             gate = hosts.read_gate(connection, hosts.find_host(connection, host))
-            window = gates.reserve(connection, gate, self._db.now())
-            if not window.is_free:
-                gates.reopen_lanes(connection, gate.host_id, self._db.now())
-            return window.shifted(self._db.clock_shift())
+            return gates.permit(connection, gate, self._db.now()).shifted(self._db.clock_shift())
 
         return await self._db.write(work)
 
-    async def hold_host(self, host: str, seconds: float, reason: str) -> None:
+    async def hold_host(self, host: str, seconds: float, reason: str, *, actor: str | None = None) -> None:
         """Send nothing to a host for so long."""
+        await self._act(actor, lambda connection, by: host_acts.hold(connection, host, seconds, reason, by))
 
-        def work(connection: Connection) -> None:
-            host_id = hosts.find_host(connection, host)
-            now = self._db.now()
-            connection.execute(hosts.SQL.hold, (now + seconds, reason, host_id))
-            gates.reopen_lanes(connection, host_id, now)
-
-        await self._db.write(work)
-
-    async def resume_host(self, host: str) -> None:
+    async def resume_host(self, host: str, *, actor: str | None = None) -> None:
         """Lift a hold at once."""
+        await self._act(actor, lambda connection, by: host_acts.resume(connection, host, by))
 
-        def work(connection: Connection) -> None:
-            host_id = hosts.find_host(connection, host)
-            connection.execute(hosts.SQL.resume, (host_id,))
-            gates.reopen_lanes(connection, host_id, self._db.now())
-
-        await self._db.write(work)
-
-    async def slow_host(self, host: str, delay_s: float) -> None:
+    async def slow_host(self, host: str, delay_s: float, *, actor: str | None = None) -> None:
         """Have the slots of a host at least so far apart."""
+        await self._act(actor, lambda connection, by: host_acts.slow(connection, host, delay_s, by))
 
+    async def _act(self, actor: str | None, act: Callable[[Connection, Doer], int]) -> None:
         def work(connection: Connection) -> None:
-            host_id = hosts.find_host(connection, host)
-            connection.execute(hosts.SQL.slow, (delay_s, host_id))
-            gates.reopen_lanes(connection, host_id, self._db.now())
+            by = Doer(self._db.now(), actor)
+            gates.reopen_lanes(connection, act(connection, by), by.now)
 
         await self._db.write(work)
 

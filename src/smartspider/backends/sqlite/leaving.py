@@ -81,7 +81,7 @@ TABLES = (
 )
 """All that is moved row by row; what starts work comes last."""
 
-LEFT = ("worker", "lane", "queue", "later", "lease", "leader")
+LEFT = ("worker", "lane", "queue", "later", "lease", "leader", "scaling")
 """The frontier is an index of the open rows, and who works or leads here will not there."""
 SINGLE = ("meta", "audit_head", "log_size")
 """Of one row, told by `Standing`."""

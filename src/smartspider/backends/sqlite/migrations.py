@@ -14,7 +14,7 @@ from smartspider.backends.sqlite.presence import FileLock
 from smartspider.core.errors import StoreUnavailable
 
 APPLICATION_ID = 0x53535044
-VERSION = 3
+VERSION = 4
 
 Migration = Callable[[apsw.Connection], None]
 
@@ -28,7 +28,11 @@ def _to_3(connection: apsw.Connection) -> None:
     connection.execute(statements.text("to_3.sql", __package__))
 
 
-MIGRATIONS: dict[int, Migration] = {1: _to_2, 2: _to_3}
+def _to_4(connection: apsw.Connection) -> None:
+    connection.execute(statements.text("to_4.sql", __package__))
+
+
+MIGRATIONS: dict[int, Migration] = {1: _to_2, 2: _to_3, 3: _to_4}
 """From version n to n + 1, by n. Each runs in one transaction with the version it leads to."""
 
 NETWORK_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "afs", "ceph"})

@@ -13,6 +13,7 @@ from smartspider.views.health import HealthView, ReadyView, TargetsView
 from smartspider.views.listed import Listed
 from smartspider.views.nodes import Drained, NodeTuned, NodeView
 from smartspider.views.preview import PreviewView
+from smartspider.views.scaling import ScalingView
 
 
 class ExplainOperations(Wired):
@@ -65,6 +66,10 @@ class NodeOperations(Wired):
     async def list_nodes(self) -> Listed[NodeView]:
         """Each machine with its workers."""
         return await self.connection.get("/api/nodes", Listed[NodeView])
+
+    async def get_scaling(self) -> ScalingView:
+        """How many workers are wanted, and why."""
+        return await self.connection.get("/api/nodes/scaling", ScalingView)
 
     async def drain_node(self, node: str, *, worker_id: int | None = None) -> Drained:
         """Ask the workers of a machine, or one of them, to finish what they hold and leave."""

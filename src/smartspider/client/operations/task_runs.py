@@ -8,7 +8,7 @@ from smartspider.client.connection import new_key, place
 from smartspider.client.operations.tasks import TASKS
 from smartspider.client.operations.wired import Wired
 from smartspider.views.asked import KnobWords
-from smartspider.views.runs import MetricsView, Retried, Started, StatusView
+from smartspider.views.runs import Begun, MetricsView, Retried, Started, StatusView
 
 
 class TaskRunOperations(Wired):
@@ -22,11 +22,11 @@ class TaskRunOperations(Wired):
         overlap: bool | None = None,
         tuning: KnobWords | None = None,
         idempotency_key: str | None = None,
-    ) -> Started:
+    ) -> Begun:
         """Start a run of the newest version of a task, or of the one named."""
         body = {"version": version, "overlap": overlap, "tuning": tuning}
         path = place(f"{TASKS}/", task_id, "/start")
-        return await self.connection.post(path, Started, body, key=idempotency_key or new_key())
+        return await self.connection.post(path, Begun, body, key=idempotency_key or new_key())
 
     async def pause_task(self, task_id: str) -> Started:
         """Hand out nothing more of the newest run; what is in flight is still stored."""

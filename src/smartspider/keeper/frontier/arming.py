@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from smartspider.core.errors import FrontierUnavailable, NotArmed
+from smartspider.core.errors import FrontierTaken, FrontierUnavailable, NotArmed
 from smartspider.core.failpoints import reach
 from smartspider.core.runs import LEASES_IN
-from smartspider.interfaces.index import ShardState
+from smartspider.interfaces.index import Lead, ShardState
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.frontier.controls import Controls
 from smartspider.keeper.frontier.filling import Offering
@@ -19,6 +19,11 @@ RENEW_S = 1.0
 LOOK_S = 0.25
 LOADING_S = 3.0
 """How long open rows are offered before a shard is armed; what is left is offered while it serves."""
+LEAD_S = 0.3
+"""How far ahead slots are given where store and frontier answer soon: so long a connection may take."""
+LEAD_MAX_S = 3.5
+LEAD_SPARE = 1.5
+LEAD_FADES = 0.98
 
 log = logging.getLogger("smartspider.keeper")
 
@@ -26,8 +31,9 @@ log = logging.getLogger("smartspider.keeper")
 class ArmShard:
     """Arms one shard and renews that. There is one such duty for each, so that none waits for another.
 
-    A process that was armed by this leader, or by the one before and still serves, goes on. Any other gets
-    all hosts, runs and heads first, and is armed when the arming of its predecessor must have lapsed.
+    The process that was armed last, by this leader or by the one before, goes on: no other can serve. Any
+    other gets all hosts, runs and heads first, and is armed when the arming of that one must have lapsed.
+    Which one is last is noted in the store before it is armed.
     """
 
     def __init__(self, watch: Watch, controls: Controls, offering: Offering, shard: int) -> None:
@@ -40,13 +46,25 @@ class ArmShard:
 
     def _forget(self, epoch: int) -> None:
         self._epoch = epoch
-        self._renewed_at: float | None = None
-        """What the last renewal told; None: none in this term."""
-        self._process = self._last_process = ""
-        """That serves, and that was the last to do so in this term."""
+        self._process = ""
+        """That serves."""
+        self._noted: str | None = None
+        """That was armed last, as the store has it; None: not asked in this term."""
+        self._sent: tuple[str, float] | None = None
+        """The last arming that was sent in this term: to which process, and what it told. It may have come
+        there also when no answer came back.
+        """
+        self._has_served = False
+        """In this term."""
         self._loaded = ""
         """Process that has all it needs to be armed."""
         self._is_away = False
+        self._lead_s = LEAD_S
+        """What is allowed next."""
+        self._granted_s = 0.0 if epoch <= 1 else LEAD_MAX_S
+        """What was allowed last; by the leader before, who knows."""
+        self._last_slot_at = 0.0
+        """When the last slot is over that was given until the last arming."""
 
     @property
     def every_s(self) -> float:
@@ -67,34 +85,53 @@ class ArmShard:
         except NotArmed as error:
             self._lost(error.message)
         except FrontierUnavailable as error:
-            self._lost(error.message)
+            self._has_served |= isinstance(error, FrontierTaken)  # to be said, also by one who never led
+            self._lost(f"{error.message} ({error.hint})" if error.hint else error.message)
             self._loaded = ""
 
     async def _renew(self, term: Term, told: float) -> None:
         try:
-            await self._watch.index.arm(self._shard, term.epoch, told)
+            await self._arm(term, self._process, told)
         except NotArmed as error:
             self._lost(error.message)
             await self._take(term, told)
             return
-        self._serves(told, self._process)
+        self._serves(self._process)
+
+    async def _arm(self, term: Term, process: str, told: float) -> None:
+        before, self._sent = self._sent, (process, told)
+        now = self._watch.now()
+        served_until = now if before is None else min(now, before[1] + self._watch.lapse_s)
+        self._last_slot_at = max(self._last_slot_at, served_until + self._granted_s)
+        lead = Lead(self._lead_s, max(self._last_slot_at - told, 0.0))
+        self._granted_s = max(self._granted_s, lead.lead_s)  # as long as nobody knows which of them holds
+        try:
+            wanted_s = await self._watch.index.arm(self._shard, term.epoch, told, lead)
+        except FrontierUnavailable as error:
+            if isinstance(error, NotArmed) or not error.has_arrived:
+                self._sent = before  # it changed nothing anywhere
+            raise
+        self._granted_s = lead.lead_s
+        self._lead_s = min(max(wanted_s * LEAD_SPARE, self._lead_s * LEAD_FADES, LEAD_S), LEAD_MAX_S)
 
     async def _take(self, term: Term, told: float) -> None:
         state = await self._watch.index.look_at(self._shard)
         if state is None:
             self._lost("it does not answer")
-        elif self._goes_on(term, state):
-            await self._watch.index.arm(self._shard, term.epoch, told)
+        elif await self._goes_on(term, state):
+            await self._arm(term, state.process, told)
             await self._tell_runs(term)
-            self._serves(told, state.process)
+            self._serves(state.process)
         else:
             await self._arm_anew(term, state)
 
-    def _goes_on(self, term: Term, state: ShardState) -> bool:
+    async def _goes_on(self, term: Term, state: ShardState) -> bool:
         """Whether the process has all it needs, and no other can have served since it did."""
-        if self._renewed_at is None:
-            return state.is_armed
-        return state.process == self._last_process and state.epoch == term.epoch
+        if self._sent is not None:
+            return state.process == self._sent[0] and state.epoch == term.epoch
+        if self._noted is None:
+            self._noted = await self._watch.rows.armed_process(self._shard)
+        return state.process == self._noted and state.epoch > 0
 
     async def _arm_anew(self, term: Term, state: ShardState) -> None:
         if self._loaded != state.process:
@@ -105,20 +142,23 @@ class ArmShard:
         # What changed while it was waited for.
         await tell_hosts(self._watch, term, self._shard)
         await self._tell_runs(term)
-        reach("keeper.arm")
+        if self._noted != state.process:
+            await self._watch.rows.arming(self._shard, state.process, epoch=term.epoch)
+            self._noted = state.process
         told = await self._watch.sure_at(term)
+        reach("keeper.arm")
         try:
-            await self._watch.index.arm(self._shard, term.epoch, told)
+            await self._arm(term, state.process, told)
         except NotArmed:
             self._loaded = ""
             raise
         log.info("shard %d of the frontier is armed, term %d", self._shard, term.epoch)
         self._loaded = ""
-        self._serves(told, state.process)
+        self._serves(state.process)
 
     async def _load(self, term: Term) -> None:
         watch = self._watch
-        await watch.index.begin(self._shard, term.epoch)
+        await watch.index.begin(self._shard, term.epoch, watch.now())
         await tell_hosts(watch, term, self._shard)
         turn, controls = await self._controls.read()
         await self._controls.tell(term, self._shard, turn, controls, anew=True)
@@ -138,17 +178,17 @@ class ArmShard:
 
     def _free_at(self, process: str) -> float:
         """When no other process can serve this shard any more."""
-        if self._renewed_at is None and self._epoch == 1:  # nobody ever led before
-            return self._watch.took_at
-        if self._renewed_at is None:
-            return self._watch.took_at + self._watch.lapse_s + MARGIN_S
-        if process == self._last_process:
-            return self._renewed_at
-        return self._renewed_at + self._watch.lapse_s + MARGIN_S
+        watch = self._watch
+        if self._sent is not None:
+            last, told = self._sent
+            return told if process == last else told + watch.lapse_s + MARGIN_S
+        if self._epoch == 1 or process == self._noted:  # nobody ever led before, or this one was armed last
+            return watch.took_at
+        return watch.took_at + watch.lapse_s + MARGIN_S
 
-    def _serves(self, told: float, process: str) -> None:
-        self._renewed_at = told
-        self._process = self._last_process = process
+    def _serves(self, process: str) -> None:
+        self._has_served = True
+        self._process = process
         self._watch.armed[self._shard] = process
         if self._is_away:
             self._is_away = False
@@ -160,6 +200,6 @@ class ArmShard:
         self._process = ""
         self._watch.armed.pop(self._shard, None)
         self._watch.counts.pop(self._shard, None)
-        if not self._is_away and self._renewed_at is not None:
+        if not self._is_away and self._has_served:
             log.warning("shard %d of the frontier does not serve: %s", self._shard, why)
             self._is_away = True

@@ -15,6 +15,10 @@ from smartspider.interfaces.index import IndexCounts
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.frontier.watch import Watch
 
+TELL_S = 0.5
+IDLE_S = 1.0
+BEGINNING_S = 0.25
+
 
 class Controls:
     """Tells shards about runs; what was read later is never followed by what was read before."""
@@ -75,11 +79,21 @@ def part_of(
 class TellControls:
     """Tells every shard that serves which runs there are, and notices those that are new."""
 
-    name, every_s = "controls", 0.5
+    name = "controls"
 
     def __init__(self, watch: Watch, controls: Controls) -> None:
         self._watch = watch
         self._controls = controls
+
+    @property
+    def every_s(self) -> float:
+        """Seldom while there is no run; often while one waits to begin, for nothing of it is handed out
+        before the shards know that it has.
+        """
+        controls = self._watch.controls
+        if not controls:
+            return IDLE_S
+        return BEGINNING_S if any(one.state == "queued" for one in controls) else TELL_S
 
     async def do(self, term: Term) -> None:
         """All shards side by side; one that fails is seen to by its arming."""

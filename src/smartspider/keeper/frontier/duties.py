@@ -7,7 +7,8 @@ from smartspider.interfaces.store import Store
 from smartspider.keeper.duty import Duty
 from smartspider.keeper.frontier.arming import ArmShard
 from smartspider.keeper.frontier.controls import Controls, TellControls
-from smartspider.keeper.frontier.filling import FillLanes, Offering
+from smartspider.keeper.frontier.filling import FillWhenWanted, Offering
+from smartspider.keeper.frontier.hosts import TellChanged
 from smartspider.keeper.frontier.loads import CountLoads
 from smartspider.keeper.frontier.sweeping import SweepOpen
 from smartspider.keeper.frontier.watch import Apart, Watch
@@ -29,8 +30,9 @@ def frontier_duties(apart: Apart, store: Store, clock: Clock) -> list[Duty]:
     return [
         *_arming(watch, controls, offering),
         TellControls(watch, controls),
-        FillLanes(watch, offering),
+        FillWhenWanted(watch, offering),
         CountLoads(watch, store.live_runs, clock),
+        TellChanged(watch),
         SweepOpen(watch, offering, clock),
     ]
 

@@ -64,7 +64,7 @@ class Offering:
     async def fill(self, term: Term, run_id: int, host: str, limit: int) -> tuple[int, bool]:
         """Offer the best open rows of a lane; how many were not live, and whether the store has more."""
         head = await self._watch.rows.head(run_id, host, limit)
-        has_more = len(head) == limit
+        has_more = len(head) >= limit  # rows that wait come on top
         shard = self._watch.index.shard_of(host)
         reach("keeper.refill")
         new = await self._watch.index.replay(shard, term.epoch, run_id, head, tails={host: has_more})
@@ -90,12 +90,19 @@ class FillLanes:
         if not shards:
             return
         for run_id in list(watch.wanting):
-            await self._offering.offer(term, run_id, shards)
-            watch.wanting.pop(run_id, None)
+            watch.wanting.pop(run_id, None)  # before: who wants it meanwhile wants it once more
+            try:
+                await self._offering.offer(term, run_id, shards)
+            except BaseException:
+                watch.want(run_id)
+                raise
         answers = await asyncio.gather(
             *(self._refill(term, shard) for shard in shards), return_exceptions=True
         )
         raise_unless_away(answers)
+
+        live = {control.run_id for control in watch.controls}
+        self._limits = {lane: limit for lane, limit in self._limits.items() if lane[0] in live}
 
     async def _refill(self, term: Term, shard: int) -> None:
         cut = [run_id for run_id, held in self._watch.counts.get(shard, {}).items() if held.cut]
@@ -109,3 +116,13 @@ class FillLanes:
         new, has_more = await self._offering.fill(term, lane.run_id, lane.host, limit)
         if not new and has_more:
             self._limits[key] = min(limit * 2, LARGEST_HEAD)
+
+
+class FillWhenWanted(FillLanes):
+    """The same, woken up by the first run there is."""
+
+    async def do(self, term: Term) -> None:
+        """Wait while there is no run, then do it."""
+        self._watch.attend(term)
+        await self._watch.until_wanted()
+        await super().do(term)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+
+from smartspider.core.placing import HostRow
 from smartspider.interfaces.leadership import Term
+from smartspider.keeper.frontier.controls import raise_unless_away
 from smartspider.keeper.frontier.watch import Watch
 
 PAGE = 1000
+OVERLAP_S = 30.0
+"""Longer than any transaction: a change that is committed after a later one is not missed."""
 
 
 async def tell_hosts(watch: Watch, term: Term, shard: int) -> None:
@@ -18,3 +24,47 @@ async def tell_hosts(watch: Watch, term: Term, shard: int) -> None:
         if len(page) < PAGE:
             break
         after = page[-1].name
+
+
+class TellChanged:
+    """Tells shards of gates that changed lately: who changed one may have died before he told of it."""
+
+    name, every_s = "hosts", 2.0
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._told: dict[str, float] = {}
+        """Hosts that were told of in this term, by when they changed; the oldest are forgotten."""
+        self._last_at = 0.0
+        self._epoch = 0
+
+    async def do(self, term: Term) -> None:
+        """All that changed since the last time; nothing while no run is there."""
+        self._watch.attend(term)
+        if term.epoch != self._epoch:
+            self._epoch, self._told, self._last_at = term.epoch, {}, 0.0
+        if not self._watch.controls:
+            return
+        after = max(self._last_at - OVERLAP_S, 0.0)
+        seen: dict[str, float] = {}
+        while page := await self._watch.rows.hosts_changed(after=after, limit=PAGE):
+            new = [host for host in page if self._told.get(host.name, 0.0) < host.changed_at]
+            await self._tell(term, new)
+            seen |= {host.name: host.changed_at for host in page}
+            after = page[-1].changed_at
+            if len(page) < PAGE:
+                break
+        self._told = seen
+        self._last_at = max(self._last_at, after if seen else 0.0)
+
+    async def _tell(self, term: Term, hosts: list[HostRow]) -> None:
+        """A shard that is away hears of all hosts when it is armed."""
+        by_shard: dict[int, list[HostRow]] = {}
+        for host in hosts:
+            by_shard.setdefault(self._watch.index.shard_of(host.name), []).append(host)
+        calls = [
+            self._watch.index.set_hosts(shard, term.epoch, mine)
+            for shard, mine in by_shard.items()
+            if shard in self._watch.armed
+        ]
+        raise_unless_away(await asyncio.gather(*calls, return_exceptions=True))

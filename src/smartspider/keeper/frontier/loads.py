@@ -113,7 +113,7 @@ class CountLoads:
         ]
         self._kept = {}
         if new:
-            await self._watch.rows.keep_loads(new)
+            await self._watch.rows.keep_loads(new, epoch=self._epoch)
         self._kept = loads
 
 

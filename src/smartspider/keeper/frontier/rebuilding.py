@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-
-from smartspider.core.errors import FrontierUnavailable, NotAllowed, NotArmed
+from smartspider.core.errors import FrontierUnavailable, NotAllowed
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.duty import Duty
@@ -27,9 +25,7 @@ async def rebuild(apart: Apart, arming: list[Duty], clock: Clock, *, owner: str)
         raise NotAllowed("somebody took the lead just now", hint="try again")
     try:
         for shard in range(apart.index.shards):
-            with contextlib.suppress(NotArmed):  # it holds nothing that counts
-                await apart.index.set_controls(shard, term.epoch, [])
-            await apart.index.disarm(shard, term.epoch)
+            await apart.index.disarm(shard, term.epoch, forgets=True)
         return await _armed(apart, arming, clock, mine, owner)
     finally:
         if mine is not None:

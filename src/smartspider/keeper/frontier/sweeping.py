@@ -1,23 +1,20 @@
-"""The duty of going through all open rows and hosts, slowly: it mends what a worker left undone that died."""
+"""The duty of going through all open rows, slowly: it mends what a worker left undone that died."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 
 from smartspider.core.runs import LEASES_IN
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Term
-from smartspider.keeper.frontier.controls import raise_unless_away
 from smartspider.keeper.frontier.filling import PIECE, Offering
-from smartspider.keeper.frontier.hosts import tell_hosts
 from smartspider.keeper.frontier.watch import Watch
 
 log = logging.getLogger("smartspider.keeper")
 
 
 class SweepOpen:
-    """Offers every open row of the runs that are worked on, and tells all hosts, a piece at a time."""
+    """Offers every open row of the runs that are worked on, a piece at a time."""
 
     name, every_s = "sweep", 30.0
     breath_s = 0.25
@@ -29,12 +26,9 @@ class SweepOpen:
         self._clock = clock
 
     async def do(self, term: Term) -> None:
-        """Hosts, then runs."""
-        watch = self._watch
-        watch.attend(term)
-        hosts = (tell_hosts(watch, term, shard) for shard in list(watch.armed))
-        raise_unless_away(await asyncio.gather(*hosts, return_exceptions=True))
-        for control in list(watch.controls):
+        """Run by run."""
+        self._watch.attend(term)
+        for control in list(self._watch.controls):
             if control.state in LEASES_IN:
                 await self._sweep(term, control.run_id)
 

@@ -8,13 +8,10 @@ from collections.abc import Callable
 import msgspec
 
 from smartspider.core.placing import RunControl
-from smartspider.interfaces.index import Index, IndexCounts
+from smartspider.interfaces.index import LAPSE_S, Index, IndexCounts
 from smartspider.interfaces.leadership import Leadership, Term
 from smartspider.interfaces.open_rows import OpenRows
 
-LAPSE_S = 4.0
-"""How long a shard serves after the moment its last renewal tells. Whoever arms another process in its place
-waits so long, because the old one may be alive and out of sight."""
 MARGIN_S = 0.2
 """Clocks of processes differ by so much at most."""
 SURE_S = 0.4
@@ -56,6 +53,7 @@ class Watch:
         """What shards hold of runs."""
         self.wanting: dict[int, None] = {}
         """Runs whose open rows are to be offered, those that wait longest first."""
+        self._is_wanted = asyncio.Event()
 
     def attend(self, term: Term) -> None:
         """A duty is done in this term."""
@@ -89,3 +87,10 @@ class Watch:
     def want(self, run_id: int) -> None:
         """The open rows of a run are to be offered."""
         self.wanting[run_id] = None
+        self._is_wanted.set()
+
+    async def until_wanted(self) -> None:
+        """Wait while there is no run."""
+        if not self.controls and not self.wanting:
+            self._is_wanted.clear()
+            await self._is_wanted.wait()

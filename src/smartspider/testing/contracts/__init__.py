@@ -39,6 +39,7 @@ pytest.register_assert_rewrite(
             "notices",
             "schedules",
             "seen",
+            "scaling",
         )
     )
 )
@@ -55,6 +56,7 @@ from smartspider.testing.contracts.logs import LogStoreContract  # noqa: E402 - 
 from smartspider.testing.contracts.metrics import MetricStoreContract  # noqa: E402 - as above
 from smartspider.testing.contracts.notices import NoticeStoreContract  # noqa: E402 - as above
 from smartspider.testing.contracts.results import ResultStoreContract  # noqa: E402 - as above
+from smartspider.testing.contracts.scaling import ScalingContract  # noqa: E402 - as above
 from smartspider.testing.contracts.schedules import ScheduleStoreContract  # noqa: E402 - as above
 from smartspider.testing.contracts.seen import ExactSeenContract, SeenContract  # noqa: E402 - as above
 from smartspider.testing.contracts.store import StoreContract  # noqa: E402 - as above
@@ -76,6 +78,7 @@ __all__ = [
     "MetricStoreContract",
     "NoticeStoreContract",
     "ResultStoreContract",
+    "ScalingContract",
     "ScheduleStoreContract",
     "SeenContract",
     "StoreContract",

@@ -19,6 +19,7 @@ from smartspider.interfaces.metric_store import MetricStore
 from smartspider.interfaces.notice_store import NoticeStore
 from smartspider.interfaces.result_store import ResultStore
 from smartspider.interfaces.robots_cache import RobotsCache
+from smartspider.interfaces.scaling import Demand, ScalingStore
 from smartspider.interfaces.schedule_store import ScheduleStore
 from smartspider.interfaces.store import Store
 from smartspider.interfaces.task_store import TaskStore
@@ -44,6 +45,8 @@ class Ground(ABC):
     users: UserStore
     answers: AnswerStore
     schedules: ScheduleStore
+    scaling: ScalingStore
+    demand: Demand
     leadership: Leadership
     notices: NoticeStore
     workers: WorkerRegistry

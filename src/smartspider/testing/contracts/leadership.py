@@ -63,6 +63,21 @@ class LeadershipContract(OnGround):
         assert term is not None
         assert term.epoch == 2
 
+    async def test_when_the_last_term_ended_is_known(self, ground: Ground) -> None:
+        """Leadership 5."""
+        assert (await ground.leadership.newest()).epoch == 0
+        term = await ground.leadership.take("one", 10.0)
+        assert await ground.leadership.newest() == term
+        await ground.clock.advance(4.0)
+        await ground.leadership.resign("one")
+        given_up = await ground.leadership.newest()
+        assert term is not None
+        assert (given_up.owner, given_up.epoch) == ("", term.epoch)
+        assert given_up.until == pytest.approx(term.until - 6.0, abs=0.5)
+        again = await ground.leadership.take("two", 10.0)
+        await ground.clock.advance(100.0)
+        assert await ground.leadership.newest() == again
+
     async def test_an_old_epoch_is_refused(self, ground: Ground) -> None:
         """Leadership 4: also when nobody leads."""
         await ground.leadership.take("one", 10.0)

@@ -119,10 +119,9 @@ class TellingContract(OnGround):
         (receipt,) = await ground.store.receipt(slow.id)
         assert (receipt.asked_delay_s, receipt.violations) == (2.0, 0)
 
-    async def test_sizes_and_overrides_can_be_asked_for_and_noted(self, ground: Ground) -> None:
-        """The store tells how big it is and takes notes for the audit."""
+    async def test_the_store_tells_how_big_it_is(self, ground: Ground) -> None:
+        """By what it holds."""
         run = await begin(ground)
-        await ground.store.note_override(run.id, "robots: ignore")
         sizes = await ground.store.sizes()
         assert min(sizes["requests"], sizes["items"], sizes["file"]) > 0
         assert await states(ground, run, "") == ["open"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from smartspider.core.workers import WorkerCard
-from smartspider.interfaces.worker_registry import Beat, Orders
+from smartspider.core.workers import Form, WorkerCard
+from smartspider.interfaces.worker_registry import Beat
 from smartspider.testing.contracts.acts import begin, take, urls
 from smartspider.testing.contracts.ground import Ground, OnGround
 
@@ -63,10 +63,32 @@ class WorkerRegistryContract(OnGround):
         """Worker registry 2."""
         worker = await ground.frontier.join(CARD)
         await ground.clock.advance(2.0)
-        assert await ground.workers.beat(worker, Beat(8, 1.5, 50_000_000)) == Orders(8)
+        orders = await ground.workers.beat(worker, Beat(8, 1.5, 50_000_000))
+        assert (orders.slots, orders.is_draining, orders.is_unknown) == (8, False, False)
         (record,) = await ground.workers.find()
         assert (record.slots, record.cpu_s, record.memory) == (8, 1.5, 50_000_000)
         assert record.seen_at == ground.clock.now()
+
+    async def test_how_a_worker_does_is_kept_and_told(self, ground: Ground) -> None:
+        """Worker registry 2 and 3: with its machine and why it was started; a new one has nothing to tell."""
+        elastic = await ground.frontier.join(WorkerCard("more", "box", cpus=4, is_elastic=True))
+        worker = await ground.frontier.join(CARD)
+        form = Form(0.25, 0.125, 1.5, 700, 3.5)
+        await ground.workers.beat(worker, Beat(16, 1.5, 0, form=form))
+        records = {record.id: record for record in await (await ground.another()).workers.find()}
+        told = {one: (found.cpus, found.is_elastic, found.form) for one, found in records.items()}
+        assert told == {elastic: (4, True, Form()), worker: (0, False, form)}
+
+    async def test_a_worker_hears_of_all_that_stay_or_of_nobody(self, ground: Ground) -> None:
+        """Worker registry 3: those who are asked to leave or are dead do not count."""
+        one, two, leaves, lost = [await ground.frontier.join(WorkerCard(name, "box")) for name in "abcd"]
+        form, own = Form(pages=7), Form(pages=9)
+        await ground.workers.beat(two, Beat(16, 1.0, 0, form=form))
+        await ground.workers.drain("box", worker_id=leaves, actor="ann")
+        await ground.lose(lost)
+        orders = await ground.workers.beat(one, Beat(16, 1.0, 0, form=own))
+        assert orders.peers in ({}, {one: own, two: form})
+        assert set((await ground.workers.beat(leaves, Beat(16, 1.0, 0))).peers) in (set(), {one, two})
 
     async def test_beats_that_tell_nothing_new_still_show_that_it_is_there(self, ground: Ground) -> None:
         """Worker registry 2: within seconds, though not each of them need be written."""
@@ -78,7 +100,7 @@ class WorkerRegistryContract(OnGround):
         assert ground.clock.now() - record.seen_at <= 20.0
 
     async def test_a_worker_that_was_asked_to_leave_hears_it_with_its_next_beat(self, ground: Ground) -> None:
-        """Worker registry 2 and 3: all of a node, or one of them."""
+        """Worker registry 2 and 4: all of a node, or one of them."""
         one, two, far = [
             await ground.frontier.join(WorkerCard(name, node))
             for name, node in (("one", "box"), ("two", "box"), ("far", "elsewhere"))
@@ -91,7 +113,7 @@ class WorkerRegistryContract(OnGround):
         assert [record.is_draining for record in await ground.workers.find()] == [True, True, False]
 
     async def test_draining_is_in_the_audit(self, ground: Ground) -> None:
-        """Worker registry 3: who asked whom; asking nobody is not."""
+        """Worker registry 4: who asked whom; asking nobody is not."""
         await ground.frontier.join(CARD)
         before = len(await ground.audit.entries())
         assert await ground.workers.drain("nowhere", actor="ann") == 0
@@ -112,7 +134,7 @@ class WorkerRegistryContract(OnGround):
     async def test_a_worker_that_was_given_other_slots_hears_it_with_its_next_beat(
         self, ground: Ground
     ) -> None:
-        """Worker registry 2 and 3: all of a node, or one of them; who has slots of his own says so."""
+        """Worker registry 2 and 4: all of a node, or one of them; who has slots of his own says so."""
         one, two, far = [
             await ground.frontier.join(WorkerCard(name, node, slots=16))
             for name, node in (("one", "box"), ("two", "box"), ("far", "elsewhere"))

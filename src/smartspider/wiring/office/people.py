@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from smartspider.core.access import Role
 from smartspider.services import hosts, nodes, tokens, users
 from smartspider.services.paging import number
+from smartspider.services.scaling import scaling
 from smartspider.views.access import MeView, NewTokenView, TokenView, UserView, me_view
 from smartspider.views.hosts import HostGateView
 from smartspider.views.listed import Listed
 from smartspider.views.nodes import Drained, NodeTuned, NodeView
+from smartspider.views.scaling import ScalingView
 from smartspider.wiring.office.seat import Seat
 
 
@@ -76,6 +78,10 @@ class PeopleOffice(Seat):
     async def list_nodes(self) -> Listed[NodeView]:
         """Each machine with its workers."""
         return Listed(await nodes.nodes(self.premises.workers), None)
+
+    async def get_scaling(self) -> ScalingView:
+        """How many workers are wanted, and why."""
+        return await scaling(self.premises.scaling, self.premises.workers)
 
     async def tune_node(self, node: str, *, slots: int, worker_id: int | None = None) -> NodeTuned:
         """Have the workers of a machine, or one of them, hold so many requests at most."""

@@ -19,6 +19,7 @@ from smartspider.views.explain import ExplanationView
 from smartspider.views.listed import Listed
 from smartspider.views.live import LiveEvent
 from smartspider.views.runs import (
+    Begun,
     FailureView,
     MetricsView,
     PageView,
@@ -57,13 +58,13 @@ class RunOffice(TaskOffice):
         version: int | None = None,
         overlap: bool | None = None,
         tuning: KnobWords | None = None,
-    ) -> Started:
+    ) -> Begun:
         """Start a run of the newest version of a task, or of the one named."""
         from smartspider.services.starting import Order, start_run
 
         order = Order(version=version, overlap=bool(overlap), tuning=_tuning(tuning or {}))
         task = await self._task(task_id)
-        return run_views.started(await start_run(self.desk, self.principal, task, order))
+        return run_views.begun(await start_run(self.desk, self.principal, task, order))
 
     async def get_run(self, run_id: str) -> StatusView:
         """A run as it stands."""

@@ -16,7 +16,7 @@ from smartspider.backends.sql.connection import Row
 from smartspider.testing.servers import PristineDatabase
 
 SHARED = ("gate", "ledger", "insight", "recrawl", "results", "store", "workers")
-SMALL = {"leader", "lease", "load", "run", "worker", "visit", "lane"}
+SMALL = {"installation", "leader", "lease", "load", "run", "worker", "visit", "lane"}
 """They hold a row for each of what is bounded, or are looked at for one run."""
 ONLY_IN_A_FILE = re.compile(
     r"\blater\b|\bwake_at\b|\bqueue\b|\blane\.queued\b|l\.queued|sent_until = max|turn = max"

@@ -11,9 +11,11 @@ from smartspider.backends.postgres.presence import KEPT_S, LOST_S, PostgresPrese
 from smartspider.backends.postgres.rows import PostgresOpenRows
 from smartspider.backends.postgres.workers import PostgresWorkerRegistry
 from smartspider.backends.sql.moves import BURY_AFTER, SUSPECT_AFTER
+from smartspider.core.errors import TermOver
 from smartspider.core.events import LeasesReturned
-from smartspider.core.placing import HostRow, Place, Returned, RunControl
+from smartspider.core.placing import HostRow, Place, Returned, RunControl, RunLoad
 from smartspider.core.workers import WorkerCard
+from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider.interfaces.worker_registry import Beat, Orders
 from smartspider.testing.contracts.acts import HOST, done, failed, plan_of, url, urls
 from smartspider.testing.postgres import PostgresGround
@@ -91,12 +93,28 @@ async def test_holds_are_kept_and_never_shortened(ground: PostgresGround, rows: 
     now = ground.database.now()
     assert (await rows.hold_host(HOST, 60.0, "429")).held_until == now + 60.0
     assert (await rows.hold_host(HOST, 5.0, "again")).held_until == now + 60.0
-    assert await rows.slow_host("slow.example", 3.0) == HostRow(
-        "slow.example", "slow.example", operator_s=3.0
-    )
+    slow = await rows.slow_host("slow.example", 3.0)
+    assert slow == HostRow("slow.example", "slow.example", operator_s=3.0, changed_at=slow.changed_at)
     assert [host.name for host in await rows.hosts()] == [HOST, "slow.example"]
     assert [host.name for host in await rows.hosts(after=HOST)] == ["slow.example"]
     assert (await rows.resume_host(HOST)).held_until == 0.0
+
+
+async def test_gates_that_changed_are_told_in_that_order(
+    ground: PostgresGround, rows: PostgresOpenRows
+) -> None:
+    """Open rows: each change is later than the one before it, whoever made it."""
+    await started(ground, plan_of(url("x"), url("x", host="quiet.example")))
+    assert await rows.hosts_changed() == []
+    first = await rows.hold_host(HOST, 60.0, "429")
+    robots = RobotsAnswer(f"http://{HOST}", 200, b"", 0.0, 9.0)
+    await ground.robots.put_robots(robots, host="slow.example", crawl_delay_s=7.0)
+    told = await rows.hosts_changed()
+    assert [(host.name, host.robots_s) for host in told] == [(HOST, 0.0), ("slow.example", 7.0)]
+    assert await rows.hosts_changed(after=first.changed_at) == told[1:]
+    assert [host.name for host in await rows.hosts_changed(limit=1)] == [HOST]
+    assert (await rows.resume_host(HOST)).changed_at > told[1].changed_at
+    assert [host.name for host in await rows.hosts_changed()] == ["slow.example", HOST]
 
 
 def back(url_id: int, worker_id: int, *, is_alone: bool = False, counts: bool = True) -> Returned:
@@ -139,6 +157,22 @@ async def test_what_says_nothing_about_a_request_is_not_counted_on_it(
     assert (await rows.requests([lease.url_id]))[lease.url_id].returns == 0
 
 
+async def test_the_process_that_is_armed_last_is_noted_by_the_leader(
+    ground: PostgresGround, rows: PostgresOpenRows
+) -> None:
+    assert await rows.armed_process(3) == ""
+    await ground.leadership.take("one", 10.0)
+    await rows.arming(3, "first", epoch=1)
+    await rows.arming(3, "second", epoch=1)
+    await rows.arming(4, "other", epoch=1)
+    assert await rows.armed_process(3) == "second"
+    await ground.leadership.resign("one")
+    await ground.leadership.take("two", 10.0)
+    with pytest.raises(TermOver):
+        await rows.arming(3, "third", epoch=1)
+    assert await rows.armed_process(3) == "second"
+
+
 async def test_a_silent_worker_is_lost(
     ground: PostgresGround, rows: PostgresOpenRows, presence: PostgresPresence
 ) -> None:
@@ -147,7 +181,9 @@ async def test_a_silent_worker_is_lost(
     silent, loud = [await presence.join(WorkerCard(name, slots=4)) for name in ("silent", "loud")]
     beat = Beat(None, 1.0, 1)
     await ground.clock.advance(LOST_S - 1.0)
-    assert await registry.beat(loud, beat) == Orders(4)
+    orders = await registry.beat(loud, beat)
+    assert orders == Orders(4, peers=orders.peers)
+    assert sorted(orders.peers) == [silent, loud]
     assert await rows.lost_workers() == []
     await ground.clock.advance(2.0)
     assert [worker.is_alive for worker in await registry.find()] == [False, True]
@@ -195,3 +231,17 @@ async def test_a_lease_knows_the_visit_it_is_for(ground: PostgresGround, rows: P
     report, moves = await ledger.settle([bury, failed(one)], None)
     assert (report.late, moves.released) == (2, [one, one])
     assert (await ground.store.get_run(run.id)).counters.dead == 0
+
+
+async def test_what_an_old_leader_counted_is_refused(ground: PostgresGround, rows: PostgresOpenRows) -> None:
+    """Rule 8: by it a run that was resumed since would seem to hold nothing, and end."""
+    run = await started(ground)
+    old = await ground.leadership.take("one", 5.0)
+    await ground.leadership.resign("one")
+    new = await ground.leadership.take("two", 5.0)
+    assert old is not None
+    assert new is not None
+    load = RunLoad(run.id, "running", leased=1, queued=0, waiting=0)
+    with pytest.raises(TermOver):
+        await rows.keep_loads([load], epoch=old.epoch)
+    await rows.keep_loads([load], epoch=new.epoch)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import msgspec
 import pytest
 from tests.unit.backends.postgres.hands import leases, started
 
@@ -168,8 +169,9 @@ async def test_runs_that_meet_at_hosts_do_not_lock_each_other_out(
     ledgers = PostgresLedger(ground.database), PostgresLedger(another)
 
     async def fail_all(ledger: PostgresLedger, held: list[Lease]) -> None:
-        for _ in range(5):
-            await ledger.settle([failed(lease) for lease in held], None)
+        for attempts in range(5):
+            handed = [msgspec.structs.replace(lease, attempts=attempts) for lease in held]
+            await ledger.settle([failed(lease) for lease in handed], None)
 
     own, others = await leases(ground.database, first), await leases(another, second)
     await asyncio.gather(fail_all(ledgers[0], own), fail_all(ledgers[1], others[::-1]))
@@ -235,3 +237,18 @@ async def test_nothing_is_counted_for_who_lost_his_lease(ground: PostgresGround)
     assert report.late == 1
     assert [lease.url_id for lease, _ in moves.postponed] == [own.url_id]
     assert (await ground.store.get_run(run.id)).counters.retries == 1
+
+
+async def test_a_failure_that_is_told_twice_counts_once(ground: PostgresGround) -> None:
+    """As after a commit whose answer was lost: the request waits as it would have, one attempt is gone."""
+    run = await started(ground)
+    (lease,) = await leases(ground.database, run)
+    ledger = PostgresLedger(ground.database)
+    told = [await ledger.settle([failed(lease)], {lease.token}) for _ in range(2)]
+    assert [len(moves.postponed) for _, moves in told] == [1, 1]
+    assert [report.late for report, _ in told] == [0, 1]
+    (again,) = await leases(ground.database, run)
+    assert again.attempts == 1
+    await ledger.settle([failed(again)], {again.token})
+    (last,) = await leases(ground.database, run)
+    assert last.attempts == 2

@@ -72,6 +72,14 @@ def test_tables_of_a_newer_version_are_refused_and_left_alone(empty_database: st
     assert _ask(empty_database, "SELECT version FROM smartspider.format") == VERSION + 1
 
 
+@pytest.mark.parametrize("version", [-5, 0])
+def test_a_version_that_never_was_is_refused(empty_database: str, version: int) -> None:
+    prepare(empty_database)
+    _ask(empty_database, f"UPDATE smartspider.format SET version = {version}")
+    with pytest.raises(StoreUnavailable, match="something else"):
+        prepare(empty_database)
+
+
 def test_older_tables_are_migrated(empty_database: str) -> None:
     prepare(empty_database)
     prepare(empty_database, {VERSION: _add_column, VERSION + 1: lambda _: None}, VERSION + 2)

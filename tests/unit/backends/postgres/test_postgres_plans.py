@@ -21,7 +21,18 @@ FILES = (
     *("answers", "audit", "events", "leadership", "logs", "metrics", "notices", "schedules", "sessions"),
     *("tasks", "tokens", "users"),
 )
-SMALL = {"audit_head", "leader", "lease", "load", "log_size", "meta", "metric", "notice_target", "worker"}
+SMALL = {
+    "audit_head",
+    "leader",
+    "lease",
+    "load",
+    "log_size",
+    "meta",
+    "metric",
+    "notice_target",
+    "scaling",
+    "worker",
+}
 """They hold a row, or one for each of what is bounded."""
 LINES = 30_000
 

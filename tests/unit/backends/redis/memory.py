@@ -51,6 +51,7 @@ class MemoryRows:
         self.reasons: dict[str, str] = {}
         self.workers: dict[int, str] = {}
         self.dead: set[int] = set()
+        self.armed: dict[int, str] = {}
         self.returns: Counter[int] = Counter()
         self.told: list[LeasesReturned] = []
         self.is_down = False
@@ -123,6 +124,11 @@ class MemoryRows:
         """Gates with anything to say."""
         return [self.gates[name] for name in sorted(self.gates) if name > after][:limit]
 
+    async def hosts_changed(self, *, after: float = 0.0, limit: int = 1000) -> list[HostRow]:
+        """Gates that changed."""
+        found = sorted(self.gates.values(), key=lambda gate: gate.changed_at)
+        return [gate for gate in found if gate.changed_at > after][:limit]
+
     async def count_returns(self, returned: Sequence[Returned]) -> tuple[list[Place], list[LeasesReturned]]:
         """Count what came back."""
         places = []
@@ -141,7 +147,15 @@ class MemoryRows:
         self.told += told
         return places, told
 
-    async def keep_loads(self, loads: Sequence[RunLoad]) -> None:
+    async def armed_process(self, shard: int) -> str:
+        """As it was noted."""
+        return self.armed.get(shard, "")
+
+    async def arming(self, shard: int, process: str, *, epoch: int) -> None:
+        """Noted."""
+        self.armed[shard] = process
+
+    async def keep_loads(self, loads: Sequence[RunLoad], *, epoch: int) -> None:
         """Nobody looks at them here."""
 
     async def lost_workers(self) -> list[int]:
@@ -157,7 +171,7 @@ class MemoryRows:
         """It is gone."""
         self.dead.discard(worker_id)
 
-    async def hold_host(self, host: str, seconds: float, reason: str) -> HostRow:
+    async def hold_host(self, host: str, seconds: float, reason: str, *, actor: str | None = None) -> HostRow:
         """Never shortened."""
         until = self.now() + seconds
         if until > self.gate(host).held_until:
@@ -165,11 +179,11 @@ class MemoryRows:
             return self.set_gate(host, held_until=until)
         return self.gate(host)
 
-    async def resume_host(self, host: str) -> HostRow:
+    async def resume_host(self, host: str, *, actor: str | None = None) -> HostRow:
         """All that made it slow is forgotten."""
         return self.set_gate(host, held_until=0.0, adaptive_s=0.0, openings=0)
 
-    async def slow_host(self, host: str, delay_s: float) -> HostRow:
+    async def slow_host(self, host: str, delay_s: float, *, actor: str | None = None) -> HostRow:
         """The delay of an operator."""
         return self.set_gate(host, operator_s=delay_s)
 
@@ -179,7 +193,8 @@ class MemoryRows:
 
     def set_gate(self, host: str, **values: float) -> HostRow:
         """Change what is kept of a host."""
-        self.gates[host] = msgspec.structs.replace(self.gate(host), **values)
+        before = self.gate(host)
+        self.gates[host] = msgspec.structs.replace(before, changed_at=before.changed_at + 1.0, **values)
         return self.gates[host]
 
     def slow_down(self, host: str) -> None:

@@ -138,7 +138,7 @@ async def test_the_library_that_is_there_is_left_alone(server: library.Server) -
 
 
 async def test_a_newer_library_is_never_replaced(server: library.Server) -> None:
-    newer = library.source().replace(f"VERSION = {library.VERSION}", "VERSION = 99", 1)
+    newer = library.source().replace(f"LAPSE_S = {library.VERSION},", "LAPSE_S = 99,", 1)
     await server.execute_command("FUNCTION", "LOAD", newer)
     with pytest.raises(FrontierUnavailable, match="version 99"):
         await library.load(server, library.source())
@@ -151,5 +151,21 @@ async def test_a_server_that_lost_the_library_gets_it_again(empty_redis: RedisSe
     empty_redis.command("FUNCTION", "FLUSH")
     with pytest.raises(NotArmed, match="lost the library"):
         await shards.call(0, "look")
-    assert (await shards.call(0, "look"))[1:] == [0, 0]
+    assert (await shards.call(0, "look"))[1:3] == [0, 0]
     await shards.close()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://h:6380",
+        "rediss://h:6379?db=3&persistence=none&namespace=second+one",
+        "redis+sentinel://h1:26379,h2:26379/mymaster?tls=1",
+        "redis+cluster://[::1]:7000,h2:7001?namespace=b",
+    ],
+)
+def test_an_address_is_told_as_it_is_written_without_user_and_password(url: str) -> None:
+    assert read_url(url).url == url
+    secret = read_url(url.replace("://", "://ann:geheim@", 1))
+    assert secret.url == url
+    assert secret.password == "geheim"

@@ -11,7 +11,7 @@ from tests.unit.backends.redis.grounds import Scene, url, urls
 
 from smartspider.backends.redis.connecting import read_url
 from smartspider.backends.redis.leasing import divided
-from smartspider.backends.redis.shards import Shards
+from smartspider.backends.redis.shards import Call, Shards
 from smartspider.core.errors import FrontierUnavailable
 from smartspider.core.placing import Moves
 from smartspider.core.workers import WorkerCard
@@ -77,7 +77,26 @@ async def test_a_crawl_on_a_redis_cluster(tmp_path: Path) -> None:
         assert suspect.is_alone
         assert await scene.take(alone, capped) == []
         assert await scene.frontier.check([run, capped]) == []
+
+        for shard in range(16):
+            await scene.index.disarm(shard, 1, forgets=True)
+        await scene.keeper.start()
+        assert len(await scene.take(alone, capped)) == 1  # what it held is not leased any more
         await scene.end()
+
+
+async def test_a_process_that_begins_while_a_master_is_down_waits_for_it(tmp_path: Path) -> None:
+    """Everything it hears is an error it knows, and it goes on by itself."""
+    with RedisCluster(tmp_path / "cluster", masters=3) as cluster:
+        cluster.servers[0].kill()
+        shards = Shards(read_url(cluster.url), installation="one")
+        calls = [Call(shard, "look") for shard in range(16)]
+        assert any(isinstance(one, FrontierUnavailable) for one in await shards.round(calls))
+        await asyncio.to_thread(cluster.servers[0].start)
+        async with asyncio.timeout(60):
+            while any(isinstance(one, Exception) for one in await shards.round(calls)):
+                pass
+        await shards.close()
 
 
 @pytest.mark.timeout(60)

@@ -15,7 +15,7 @@ UPDATE url SET due_at = later.due_at FROM unnest(?::float8[], ?::bigint[]) AS la
 WHERE url.id = later.id
 
 -- hosts: gates as the store has them
-SELECT id, name, domain, robots_s, adaptive_s, operator_s, held_until, openings FROM host WHERE id = ANY (?)
+SELECT id, name, domain, robots_s, adaptive_s, operator_s, held_until, openings, changed_at FROM host WHERE id = ANY (?)
 
 -- requests: open rows as leases need them; `coalesce` keeps it to the key of the table
 SELECT u.id, u.attempts, u.returns, u.visit, u.url, u.fingerprint, u.page, u.priority, u.depth, u.is_entry, u.extras, p.url
@@ -64,13 +64,18 @@ ORDER BY h.name
 SELECT id, state, weight, concurrency, delay_s, per_host, per_domain FROM run
 WHERE state NOT IN ('completed', 'failed', 'cancelled') ORDER BY id
 
--- telling_hosts: gates with anything to say, by cursor
-SELECT name, domain, robots_s, adaptive_s, operator_s, held_until, openings FROM host
-WHERE name > ?1 AND (robots_s > 0 OR adaptive_s > 0 OR operator_s > 0 OR held_until > 0 OR openings > 0)
+-- telling_hosts: gates that have or had anything to say, by cursor
+SELECT name, domain, robots_s, adaptive_s, operator_s, held_until, openings, changed_at FROM host
+WHERE name > ?1 AND (changed_at > 0 OR robots_s > 0 OR adaptive_s > 0 OR operator_s > 0 OR held_until > 0 OR openings > 0)
 ORDER BY name LIMIT ?2
 
+-- changed_hosts: gates that changed lately, in that order
+SELECT name, domain, robots_s, adaptive_s, operator_s, held_until, openings, changed_at FROM host
+WHERE changed_at > 0 AND changed_at > greatest(?::float8, extract(epoch FROM clock_timestamp())::float8 - 60)
+ORDER BY changed_at LIMIT ?
+
 -- host_row: the gate of a host
-SELECT name, domain, robots_s, adaptive_s, operator_s, held_until, openings FROM host WHERE id = ?
+SELECT name, domain, robots_s, adaptive_s, operator_s, held_until, openings, changed_at FROM host WHERE id = ?
 
 -- lock_runs: nobody else changes these runs
 SELECT id FROM run WHERE id = ANY (?) ORDER BY id FOR NO KEY UPDATE
@@ -111,7 +116,8 @@ SELECT id, 0, 0, 0, 0 FROM run WHERE id = ? AND state = 'stopping' ON CONFLICT (
 SELECT at > 0 FROM load WHERE run_id = ?
 
 -- add_worker: a worker comes
-INSERT INTO worker (name, node, pid, version, slots, joined_at, seen_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) RETURNING id
+INSERT INTO worker (name, node, pid, version, slots, cpus, is_elastic, joined_at, seen_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8) RETURNING id
 
 -- leave: a worker is gone in good order
 UPDATE worker SET gone_at = ? WHERE id = ? AND gone_at IS NULL
@@ -138,6 +144,18 @@ FROM unnest(?::bigint[], ?::bigint[], ?::float8[], ?::bigint[]) AS held (id, tok
 JOIN url ON url.id = held.id ORDER BY url.id
 ON CONFLICT (url_id) DO UPDATE SET token = excluded.token, worker_id = excluded.worker_id,
     deadline_at = excluded.deadline_at, is_alone = excluded.is_alone
+WHERE (lease.token, lease.worker_id, lease.deadline_at, lease.is_alone)
+    <> (excluded.token, excluded.worker_id, excluded.deadline_at, excluded.is_alone)
 
 -- unmirror_gone: what nobody holds any more
 DELETE FROM lease WHERE worker_id NOT IN (SELECT id FROM worker WHERE gone_at IS NULL)
+
+-- installation: whose the frontier is; a copy of the database is another one, a standby that took over is not
+SELECT id || '-' || system_identifier || '-' || (SELECT oid FROM pg_database WHERE datname = current_database())
+FROM installation, pg_control_system()
+
+-- armed_process: the process of the frontier that was armed last
+SELECT process FROM shard WHERE number = ?
+
+-- arming: the same, before it is
+INSERT INTO shard (number, process) VALUES (?, ?) ON CONFLICT (number) DO UPDATE SET process = excluded.process

@@ -16,8 +16,29 @@ WHERE h.id = ? GROUP BY h.id
 
 -- hold: send nothing before this; a hold is never shortened
 UPDATE host SET hold_reason = CASE WHEN ?1::float8 > held_until THEN ?2 ELSE hold_reason END,
-                held_until = greatest(held_until, ?1)
+                held_until = greatest(held_until, ?1),
+                changed_at = greatest(extract(epoch FROM clock_timestamp())::float8, changed_at + 0.000001)
 WHERE id = ?3
+
+-- resume: lift a hold and forget what made the host slow
+UPDATE host SET held_until = 0, hold_reason = '', adaptive_s = 0, failures = 0, openings = 0,
+                changed_at = greatest(extract(epoch FROM clock_timestamp())::float8, changed_at + 0.000001)
+WHERE id = ?
+
+-- slow: the delay that an operator asks for
+UPDATE host SET operator_s = ?,
+                changed_at = greatest(extract(epoch FROM clock_timestamp())::float8, changed_at + 0.000001)
+WHERE id = ?
+
+-- set_trouble: keep what a host's answers led to
+UPDATE host SET adaptive_s = ?, failures = ?, openings = ?, slowed_at = ?, has_answered = ?,
+                changed_at = greatest(extract(epoch FROM clock_timestamp())::float8, changed_at + 0.000001)
+WHERE id = ?
+
+-- set_crawl_delay: the longest that any robots.txt of a host asks for
+UPDATE host SET robots_s = (SELECT max(delay_s) FROM robots WHERE host_id = ?1),
+                changed_at = greatest(extract(epoch FROM clock_timestamp())::float8, changed_at + 0.000001)
+WHERE id = ?1
 
 -- trouble__many: what answers of hosts led to
 SELECT id, name, adaptive_s, failures, openings, held_until, slowed_at, has_answered FROM host

@@ -4,8 +4,8 @@ SELECT id, state, next_url, next_item, failures_row, done, items, dead, broken, 
        CASE WHEN policies IS NOT NULL THEN task_id END, told_at
 FROM run WHERE id = ? FOR NO KEY UPDATE
 
--- row_state__many: whether rows are still open, and how often they were opened again
-SELECT id, state, host_id, visit FROM url WHERE id = ANY (?::bigint[])
+-- row_state__many: whether rows are still open, how often they were opened again, and how often they failed
+SELECT id, state, host_id, visit, attempts FROM url WHERE id = ANY (?::bigint[])
 
 -- close__many: requests are over
 UPDATE url SET state = closed.state, reason = closed.reason, status = closed.status, items = closed.items,

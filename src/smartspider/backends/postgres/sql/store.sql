@@ -34,9 +34,9 @@ UPDATE url SET state = 'open', visit = visit + 1, reason = NULL, status = NULL, 
 WHERE id = ANY (?::bigint[])
 
 -- has_open: whether a request is still to be fetched; the index is asked when the counters say that none is, for
--- it still has an entry for each request that was open lately
+-- it still has an entry for each request that was open since the keeper last walked along it (hence its order)
 SELECT CASE WHEN (SELECT total > done + redirect + missing + skipped + dead + broken FROM run WHERE id = ?1) THEN true
-            ELSE EXISTS (SELECT 1 FROM url WHERE run_id = ?1 AND state = 'open') END
+            ELSE (SELECT id FROM url WHERE run_id = ?1 AND state = 'open' ORDER BY id LIMIT 1) IS NOT NULL END
 
 -- close_rest: what will not be fetched any more, a bounded number at a time
 UPDATE url SET state = 'skipped', reason = ?2, closed_at = ?3

@@ -96,9 +96,13 @@ function Check.leases(x, argv)
   local page = redis.call('HSCAN', Key.leases(x), argv[1], 'COUNT', CHECKED)
   local found = {page[1]}
   for i = 1, #page[2], 2 do
-    local record = unpack_record(page[2][i + 1])
-    record.id = page[2][i]
-    check_lease(x, found, record, argv[2] == '1')
+    local id, record = page[2][i], unpack_record(page[2][i + 1])
+    if record and string.len(id) == 8 then
+      record.id = id
+      check_lease(x, found, record, argv[2] == '1')
+    else
+      say(found, 'a lease cannot be read', function() redis.call('HDEL', Key.leases(x), id) end, argv[2] == '1')
+    end
   end
   return found
 end
@@ -128,7 +132,8 @@ function Check.flying(x, argv)
   if redis.call('HLEN', Key.leases(x)) > COUNTED then return found end
   local leases = redis.call('HGETALL', Key.leases(x))
   for i = 1, #leases, 2 do
-    if unpack_record(leases[i + 1]).told_at == 0 then
+    local record = unpack_record(leases[i + 1])
+    if record and record.told_at == 0 and string.len(leases[i]) == 8 then
       local run = run_of(leases[i])
       counted[run] = (counted[run] or 0) + 1
     end

@@ -5,7 +5,7 @@
 -- of another. Time is store time as the leader told it, plus what this server's clock ran since. It goes on
 -- smoothly over renewals, which are late by as much as they were on their way: gaps are measured by it.
 
-local LAPSE_S = 4
+local WINDOW_MAX_S = 0.050
 local BACK_S = 0.1 -- a clock that went back further than this is not trusted until the leader told the time again
 local APART_S = 0.5 -- what the time may differ from what the leader tells before it is put right
 
@@ -25,13 +25,19 @@ local function term_key(tag)
   return tag .. ':term'
 end
 
+local function stats_key(tag)
+  return tag .. ':st'
+end
+
 function Clock.process()
   if not process then process = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') end
   return process
 end
 
+-- known_at: from then on it is known which slots were given: those of before the arming are over.
 local function context(tag, now, here)
-  return {tag = tag, now = now, armed_at = here.armed_at or 0, epoch = here.epoch or 0, first_token = here.first_token or 0,
+  return {tag = tag, now = now, known_at = (here.armed_at or 0) + (here.reach or 0), armed_at = here.armed_at or 0,
+          lead = here.lead or 0, epoch = here.epoch or 0, first_token = here.first_token or 0,
           is_armed = here.told ~= nil, runs = {}, gates = {}}
 end
 
@@ -64,7 +70,10 @@ end
 local function heed(tag, epoch)
   local here = standing[tag] or {}
   local heard = math.max(tonumber(redis.call('HGET', term_key(tag), 'heard') or 0), here.heard or 0)
-  if epoch < heard then refuse('OLD_EPOCH', 'epoch ' .. epoch .. ' is over, ' .. heard .. ' leads') end
+  if epoch < heard then
+    redis.call('HINCRBY', stats_key(tag), 'old_epoch', 1) -- what was written before an error stays
+    refuse('OLD_EPOCH', 'epoch ' .. epoch .. ' is over, ' .. heard .. ' leads')
+  end
   if epoch > heard then redis.call('HSET', term_key(tag), 'heard', epoch) end
   here.heard = epoch
   standing[tag] = here
@@ -85,9 +94,10 @@ function Clock.lead(tag, epoch)
   return context(tag, now or here.last, here)
 end
 
-function Clock.begin(tag, epoch)
+-- told: the moment, as the leader has it; the arming that follows is as old as it is late since then.
+function Clock.begin(tag, epoch, told)
   local here = heed(tag, epoch)
-  standing[tag] = {heard = epoch, begun = own_marker(epoch), last = here.last}
+  standing[tag] = {heard = epoch, begun = own_marker(epoch), last = here.last, begun_told = told, begun_at = wall(tag)}
   redis.call('HSET', term_key(tag), 'begun', standing[tag].begun)
   redis.call('HDEL', term_key(tag), 'marker')
   return 1
@@ -124,28 +134,40 @@ local function renew(here, told, by_wall)
   if math.abs(ran - elapsed) <= APART_S then here.last = math.max(here.last, here.base + ran) end
   if told > here.last + APART_S then
     here.last = told
-    here.armed_at = told
+    here.armed_at, here.reach = told, here.lead
   end
   here.base = here.last > told + APART_S and told or here.last
 end
 
--- Armed, or armed for longer. What was told before says nothing new.
-function Clock.arm(tag, epoch, told)
+-- Somebody needs a slot that ends so far ahead; the leader hears of it, and allows it from then on.
+function Clock.want(x, lead)
+  local here = standing[x.tag]
+  here.wanted = math.max(here.wanted or 0, lead)
+end
+
+-- Armed, or armed for longer. What was told before says nothing new. lead: how far ahead a slot may end that is
+-- given from now on; reach: how far those may end that were given before. Moment, and the longest lead that somebody
+-- wanted since the last time.
+function Clock.arm(tag, epoch, told, lead, reach)
   local here = heed(tag, epoch)
   local stored = redis.call('HMGET', term_key(tag), 'marker', 'begun', 'now', 'counter')
   local by_wall = wall(tag)
   if not here.marker or stored[1] ~= here.marker then
     arm_anew(tag, epoch, here, told, stored)
-    here.age, here.base = 0, here.last
+    here.reach = math.max(reach, WINDOW_MAX_S)
+    here.base = here.last
+    here.age = here.begun_told and math.max(0, by_wall - here.begun_at - (told - here.begun_told)) or 0
   elseif here.told and told <= here.told and epoch == here.epoch then
-    return precise_time(here.last)
+    return {precise_time(here.last), '0'}
   else
     renew(here, math.max(told, here.told or told), by_wall)
   end
   here.epoch, here.marker = epoch, own_marker(epoch)
   here.told, here.at, here.seen = told, by_wall, by_wall
+  local wanted = here.wanted or 0
+  here.lead, here.wanted = lead, 0
   redis.call('HSET', term_key(tag), 'marker', here.marker, 'now', precise_time(here.last))
-  return precise_time(here.last)
+  return {precise_time(here.last), precise_time(wanted)}
 end
 
 -- Process, epoch it was armed with, whether it serves now.

@@ -1,6 +1,6 @@
 -- The host gate: who may send to a host, and when. Runs have their say as long as they stand there.
 
-local WINDOW_SHARE, WINDOW_MIN_S, WINDOW_MAX_S = 0.05, 0.005, 0.050
+local WINDOW_SHARE, WINDOW_MIN_S = 0.05, 0.005
 local FULL_S = 60      -- a host that is full opens when a lease ends; this is how long it is trusted to be full
 local CROWD = 16       -- hosts woken when a place under the cap of their domain is free
 
@@ -37,14 +37,21 @@ local function strictest(x, gate)
   gate.per_host = gate.per_host or 1
 end
 
+-- A number that is kept; `else_` for what is there and is none, so that it opens no gate and stops no call.
+local function figure(text, else_)
+  if not text then return 0 end
+  local number = tonumber(text)
+  return number and math.abs(number) < math.huge and number or else_
+end
+
 function Gate.read(x, host)
   local gate = x.gates[host]
   if gate then return gate end
   local row = redis.call('HMGET', Key.gate(x, host),
     'sent', 'robots', 'adaptive', 'operator', 'held', 'openings', 'turn', 'domain')
-  gate = {host = host, sent = tonumber(row[1] or 0), held = tonumber(row[5] or 0), turn = tonumber(row[7] or 0),
-          is_on_trial = tonumber(row[6] or 0) > 0, domain = row[8] or host, runs = {}, served = {}}
-  gate.delay = math.max(tonumber(row[2] or 0), tonumber(row[3] or 0), tonumber(row[4] or 0))
+  gate = {host = host, sent = figure(row[1], x.armed_at), held = figure(row[5], x.now + FULL_S),
+          turn = figure(row[7], 0), is_on_trial = figure(row[6], 1) > 0, domain = row[8] or host, runs = {}, served = {}}
+  gate.delay = math.max(figure(row[2], FULL_S), figure(row[3], FULL_S), figure(row[4], FULL_S))
   local lanes = redis.call('ZRANGE', Key.standing(x, host), 0, -1, 'WITHSCORES')
   for i = 1, #lanes, 2 do
     push(gate.runs, lanes[i])
@@ -55,11 +62,20 @@ function Gate.read(x, host)
   return gate
 end
 
+-- The gate for a run that is about to send: what that run asks for always counts.
+function Gate.of_run(x, run, host)
+  local gate = Gate.read(x, host)
+  if gate.served[run] then return gate end
+  redis.call('ZADD', Key.standing(x, host), 0, run)
+  x.gates[host] = nil
+  return Gate.read(x, host)
+end
+
 -- The first moment a slot may start. Slots of before this shard was armed are not known for sure: one delay and
 -- one window go by first.
 function Gate.opens_at(x, gate)
   local sent = gate.sent
-  if gate.delay > 0 then sent = math.max(sent, x.armed_at + WINDOW_MAX_S) end
+  if gate.delay > 0 then sent = math.max(sent, x.known_at) end
   return math.max(sent + gate.delay, gate.held)
 end
 
@@ -79,15 +95,16 @@ function Gate.room(x, gate)
       flying = flying + count
       if count == 0 then redis.call('SREM', Key.flying_hosts(x, gate.domain), host) end
     end
+    gate.is_crowded = gate.per_domain - flying <= left -- also once it took what is left: then its siblings make room
     left = math.min(left, gate.per_domain - flying)
-    gate.is_crowded = left <= 0
   end
   if gate.delay > 0 then return math.min(left, 1) end
   return left
 end
 
 -- Take the next slot; the one after it starts a window and a delay later. `ahead` is how long the caller needs
--- until it can send, `slack` how unsure it is of the moment: the window is wider by that, so no gap is shorter.
+-- until it can send, `slack` how unsure it is of the moment: the window is wider by that, so no gap is shorter. It
+-- ends before the lead does, for so far are slots waited for that nobody knows of any more.
 -- `by` names the taker, who may undo it as long as nobody took a slot since.
 function Gate.reserve(x, gate, ahead, slack, by)
   local start = math.max(x.now, Gate.opens_at(x, gate))
@@ -95,7 +112,10 @@ function Gate.reserve(x, gate, ahead, slack, by)
   if gate.delay > 0 or start > x.now then
     start = math.max(start, x.now + ahead)
     local width = math.min(math.max(gate.delay * WINDOW_SHARE, WINDOW_MIN_S), WINDOW_MAX_S) + slack
-    window = {not_before = start, not_after = start + width, delay = gate.delay > 0 and gate.delay or WINDOW_MIN_S}
+    local last = x.now + x.lead
+    Clock.want(x, start + width - x.now)
+    window = {not_before = math.min(start, last), not_after = math.min(start + width, last),
+              delay = gate.delay > 0 and gate.delay or WINDOW_MIN_S}
   end
   local before = gate.sent
   gate.sent = math.max(gate.sent, window.not_after)
@@ -164,20 +184,19 @@ function Gate.freed(x, host)
   if #siblings < CROWD then redis.call('SREM', Key.crowds(x), domain) end
 end
 
--- A host as the store has it. A hold is never shortened by a row, which may be older than the hold: lifting one
--- is an act of its own. While a shard is being loaded nobody else writes, and the store is right.
+-- A host as the store has it. Rows come in any order: one that is older than what is known says nothing, and one
+-- that is as old never shortens a hold. While a shard is being loaded nobody else writes, and the store is right.
 function Gate.set(x, row)
-  local host, held = row[1], tonumber(row[6])
+  local host, held, changed = row[1], tonumber(row[6]), tonumber(row[8])
   local key = Key.gate(x, host)
-  if x.is_armed then held = math.max(held, tonumber(redis.call('HGET', key, 'held') or 0)) end
+  if x.is_armed then
+    local known = redis.call('HMGET', key, 'changed', 'held')
+    local last = figure(known[1], 0)
+    if changed < last then return end
+    if changed == last then held = math.max(held, figure(known[2], 0)) end
+  end
   redis.call('HSET', key, 'domain', row[2], 'robots', row[3], 'adaptive', row[4], 'operator', row[5],
-    'held', held, 'openings', row[7])
-  x.gates[host] = nil
-  Gate.reopen(x, host)
-end
-
-function Gate.resume(x, host)
-  redis.call('HSET', Key.gate(x, host), 'held', 0, 'adaptive', 0, 'openings', 0)
+    'held', held, 'openings', row[7], 'changed', row[8])
   x.gates[host] = nil
   Gate.reopen(x, host)
 end

@@ -20,7 +20,7 @@ function Key.asked(x) return x.tag .. ':as' end                          -- zset
 function Key.controls(x) return x.tag .. ':c' end                        -- hash: run -> control
 function Key.gone(x) return x.tag .. ':g' end                            -- set: runs that are being dropped
 function Key.touched(x) return x.tag .. ':t' end                         -- hash: run -> how far its gates were seen to
-function Key.stats(x) return x.tag .. ':st' end                          -- hash: what is counted
+function Key.stats(x) return stats_key(x.tag) end                        -- hash: what is counted
 function Key.term(x) return term_key(x.tag) end
 
 -- Of a run: 'hosts' (set), 'a' open lanes (zset by rank), 'w' closed ones (zset by moment), 'later' and 'alone'
@@ -62,7 +62,9 @@ local function pack_record(record)
     record.told_at) .. record.host
 end
 
+-- nil for what is none.
 local function unpack_record(packed)
+  if string.len(packed) <= RECORD_SIZE then return nil end
   local counter, epoch, worker, rank, is_alone, told_at = struct.unpack(RECORD, packed)
   return {counter = counter, epoch = epoch, worker = worker, rank = rank, is_alone = is_alone == 1, told_at = told_at,
           host = string.sub(packed, RECORD_SIZE + 1)}

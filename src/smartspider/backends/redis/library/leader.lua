@@ -72,9 +72,21 @@ function Leader.controls(x, argv)
   return catch_up(x)
 end
 
--- name, domain, robots, adaptive, operator, held until, openings ...
+-- Everything of the shard but its term, some of it at a time: epoch, cursor. The next cursor. Whoever begins the shard
+-- does it, so nobody can have put anything there meanwhile.
+function Leader.forget(x, argv)
+  local own = string.gsub(x.tag, '[%[%]?*\\^]', '\\%0') .. ':*'
+  local found = redis.call('SCAN', argv[2], 'MATCH', own, 'COUNT', 2 * WORK)
+  for _, key in ipairs(found[2]) do
+    if key ~= Key.term(x) and key ~= x.tag .. ':wall' then redis.call('UNLINK', key) end -- nor the clock of suites
+  end
+  if found[1] == '0' then redis.call('HDEL', Key.term(x), 'stale') end
+  return found[1]
+end
+
+-- name, domain, robots, adaptive, operator, held until, openings, changed at ...
 function Leader.hosts(x, argv, at)
-  for i = at, #argv, 7 do Gate.set(x, {unpack(argv, i, i + 6)}) end
+  for i = at, #argv, 8 do Gate.set(x, {unpack(argv, i, i + 7)}) end
   return 1
 end
 

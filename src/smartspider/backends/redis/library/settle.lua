@@ -30,6 +30,12 @@ function Settle.count_stale(x, stale)
   if stale > 0 then redis.call('HINCRBY', Key.stats(x), 'stale', stale) end
 end
 
+-- What was refused since these keys are there: ends and renewals of leases that were not held, calls of old leaders.
+function Settle.refusals(x)
+  local counted = redis.call('HMGET', Key.stats(x), 'stale', 'old_epoch')
+  return {tonumber(counted[1] or 0), tonumber(counted[2] or 0)}
+end
+
 local function each(groups, command, key_of)
   for name, members in pairs(groups) do redis.call(command, key_of(name), unpack(members)) end
 end
@@ -113,8 +119,10 @@ local function records(x, ids)
   for i, packed in ipairs(redis.call('HMGET', Key.leases(x), unpack(ids))) do
     if packed then
       local record = unpack_record(packed)
-      record.id = ids[i]
-      found[#found + 1] = record
+      if record then
+        record.id = ids[i]
+        found[#found + 1] = record
+      end
     end
   end
   return found
@@ -182,18 +190,19 @@ local function see_deadline(x, worker)
   end
 end
 
-local function tell(answer, x, record)
-  local counts = record.epoch == x.epoch and record.counter > x.first_token
+local function tell(answer, x, record, is_new)
+  local counts = is_new and record.epoch == x.epoch and record.counter > x.first_token
   push(answer, record.id, record.host, record.worker, record.is_alone and 1 or 0, counts and 1 or 0)
 end
 
+-- What was told and not queued again since: whoever heard of it may have counted it before it died.
 local function tell_again(answer, x, limit)
   local ids = redis.call('ZRANGE', Key.returned(x), '-inf', x.now - RETELL_S, 'BYSCORE', 'LIMIT', 0, limit)
   if #ids == 0 then return end
   redis.call('ZREM', Key.returned(x), unpack(ids))
   for _, record in ipairs(records(x, ids)) do
     redis.call('ZADD', Key.returned(x), x.now, record.id)
-    tell(answer, x, record)
+    tell(answer, x, record, false)
   end
 end
 
@@ -209,7 +218,7 @@ function Settle.reclaim(x, argv)
     lease.told_at = x.now
     redis.call('HSET', Key.leases(x), lease.id, pack_record(lease))
     redis.call('ZADD', Key.returned(x), x.now, lease.id)
-    tell(answer, x, lease)
+    tell(answer, x, lease, true)
   end
   for _, worker in ipairs(workers) do see_deadline(x, worker) end
   Settle.reopen(x, hosts)
@@ -221,7 +230,8 @@ function Settle.requeue(x, argv)
   local count = tonumber(argv[1])
   for i = 2, count + 1 do
     local packed = redis.call('HGET', Key.leases(x), argv[i])
-    if packed and unpack_record(packed).told_at > 0 then redis.call('HDEL', Key.leases(x), argv[i]) end
+    local record = packed and unpack_record(packed)
+    if record and record.told_at > 0 then redis.call('HDEL', Key.leases(x), argv[i]) end
     redis.call('ZREM', Key.returned(x), argv[i])
   end
   if #argv > count + 1 then return Lanes.offer(x, argv, count + 2) end

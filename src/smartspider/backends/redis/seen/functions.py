@@ -9,9 +9,9 @@ from importlib import resources
 from typing import Any
 
 import msgspec
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import ResponseError
 
-from smartspider.backends.redis.servers import Servers
+from smartspider.backends.redis.servers import LOST, Servers
 from smartspider.core.errors import FrontierUnavailable
 
 NAME = "smartspider_seen"
@@ -89,7 +89,7 @@ class SeenFunctions:
                 self._is_ready = False  # the server was emptied, functions and all
                 await self._make_ready()
                 answers = await self._servers.calls(commands)
-        except (RedisError, OSError, TimeoutError) as error:
+        except LOST as error:
             raise _unavailable(error) from error
         for one in answers:
             if isinstance(one, Exception):
@@ -100,7 +100,7 @@ class SeenFunctions:
         """See to it that the servers have the library."""
         try:
             await self._make_ready()
-        except (RedisError, OSError, TimeoutError) as error:
+        except LOST as error:
             raise _unavailable(error) from error
 
     async def _make_ready(self) -> None:

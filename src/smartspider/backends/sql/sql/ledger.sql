@@ -4,8 +4,8 @@ SELECT id, state, next_url, next_item, failures_row, done, items, dead, broken, 
        CASE WHEN policies IS NOT NULL THEN task_id END, told_at
 FROM run WHERE id = ?
 
--- row_state: whether a row is still open, and how often it was opened again
-SELECT id, state, host_id, visit FROM url WHERE id = ?
+-- row_state: whether a row is still open, how often it was opened again, and how often it failed
+SELECT id, state, host_id, visit, attempts FROM url WHERE id = ?
 
 -- close: a request is over
 UPDATE url SET state = ?, reason = ?, status = ?, items = ?, target_id = ?, closed_at = ? WHERE id = ?

@@ -26,6 +26,9 @@ SELECT count(*) FROM (SELECT 1 FROM host INDEXED BY host_held WHERE held_until >
 -- workers: those that have joined and not left, and their slots
 SELECT count(*), coalesce(sum(slots), 0) FROM worker
 
+-- desired: workers that are wanted; so many where nobody has said yet
+SELECT CASE WHEN desired < 0 THEN ? ELSE desired END FROM scaling
+
 -- log_bytes: what log lines take
 SELECT bytes FROM log_size
 

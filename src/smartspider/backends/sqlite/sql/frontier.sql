@@ -1,5 +1,6 @@
 -- add_worker: a worker comes
-INSERT INTO worker (name, node, pid, version, slots, joined_at, seen_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) RETURNING id
+INSERT INTO worker (name, node, pid, version, slots, cpus, is_elastic, joined_at, seen_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8) RETURNING id
 
 -- remove_worker: a worker leaves
 DELETE FROM worker WHERE id = ?

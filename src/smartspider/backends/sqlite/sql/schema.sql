@@ -1,4 +1,4 @@
--- The data folder, version 3. Ids of url, item, reject and cleaning rows carry their run: run_id << 40 | number.
+-- The data folder, version 4. Ids of url, item, reject and cleaning rows carry their run: run_id << 40 | number.
 
 -- ---------------------------------------------------------------- the store: the truth
 
@@ -427,6 +427,13 @@ CREATE TABLE metric (                                   -- sums over all workers
     PRIMARY KEY (name, labels)
 ) WITHOUT ROWID;
 
+CREATE TABLE scaling (                                  -- one row; how many workers are wanted
+    desired INTEGER NOT NULL,                           -- -1: nobody has said yet
+    at      REAL NOT NULL,
+    figure  TEXT NOT NULL                               -- JSON of all of it
+);
+INSERT INTO scaling VALUES (-1, 0, '');
+
 -- ---------------------------------------------------------------- the frontier: an index of the open rows
 
 CREATE TABLE worker (
@@ -440,7 +447,10 @@ CREATE TABLE worker (
     is_draining INTEGER NOT NULL DEFAULT 0,             -- asked to finish what it holds and leave
     seen_at   REAL NOT NULL DEFAULT 0,
     cpu_s     REAL NOT NULL DEFAULT 0,
-    memory    INTEGER NOT NULL DEFAULT 0                -- bytes
+    memory    INTEGER NOT NULL DEFAULT 0,               -- bytes
+    cpus      INTEGER NOT NULL DEFAULT 0,               -- of its machine
+    is_elastic INTEGER NOT NULL DEFAULT 0,              -- started because there is much to do
+    form      TEXT NOT NULL DEFAULT '{}'                -- JSON of how it does
 );
 
 CREATE TABLE lane (                                     -- the queue of one run for one host

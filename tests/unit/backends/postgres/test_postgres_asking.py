@@ -1,0 +1,130 @@
+"""Single statements on the event loop: together in one trip, and as patient as transactions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import psycopg
+import pytest
+
+from smartspider.backends.postgres import asking, database
+from smartspider.backends.postgres.connection import PostgresConnection
+from smartspider.backends.postgres.database import PostgresDatabase
+from smartspider.backends.sql.connection import Connection, Row
+from smartspider.core.errors import StoreUnavailable
+from smartspider.testing.postgres import PostgresGround
+
+NUMBERS = "SELECT number FROM generate_series(1, ?) AS number"
+OWN = "SELECT pg_backend_pid()"
+
+
+class Trips:
+    """How many questions each trip had."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.sizes: list[int] = []
+        inner = asking.answers
+
+        async def counted(
+            connection: PostgresConnection, asked: Sequence[asking.Question]
+        ) -> list[list[Row]]:
+            self.sizes.append(len(asked))
+            return await inner(connection, asked)
+
+        monkeypatch.setattr(asking, "answers", counted)
+
+
+async def test_what_is_asked_in_the_same_moment_goes_in_one_trip(
+    ground: PostgresGround, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trips = Trips(monkeypatch)
+    found = await asyncio.gather(*(ground.database.ask(NUMBERS, (size,)) for size in range(5)))
+    assert found == [[(number,) for number in range(1, size + 1)] for size in range(5)]
+    assert await ground.database.ask(NUMBERS, (1,)) == [(1,)]
+    assert trips.sizes == [5, 1]
+
+
+async def test_values_of_all_kinds_arrive_as_they_are(ground: PostgresGround) -> None:
+    values: tuple[Any, ...] = (7, 0.5, "a 'b' ?", b"\x00c", None, True, [1, 2], ["d", "?"])
+    asked = "SELECT ?::bigint, ?::float8, ?::text, ?::bytea, ?::text, ?::bigint, ?::bigint[], ?::text[], '?'"
+    for _ in range(2):
+        assert await ground.database.ask(asked, values) == [(*values[:5], 1, *values[6:], "?")]
+    assert await ground.database.ask("SELECT ?2::bigint, ?1::bigint, ?2::bigint", (1, 2)) == [(2, 1, 2)]
+    assert await ground.database.ask("SELECT 1 WHERE 'x' = ?", ("x\0",)) == []
+
+
+async def test_more_than_fits_into_a_socket_arrives(ground: PostgresGround) -> None:
+    text = "x" * 20_000_000
+    ((length, back),) = await ground.database.ask("SELECT length(?1), ?1::text", (text,))
+    assert (length, back) == (len(text), text)
+
+
+async def test_one_that_is_wrong_spoils_no_other(ground: PostgresGround) -> None:
+    right, wrong = await asyncio.gather(
+        ground.database.ask(NUMBERS, (2,)),
+        ground.database.ask("SELECT 1 / ?::bigint", (0,)),
+        return_exceptions=True,
+    )
+    assert right == [(1,), (2,)]
+    assert isinstance(wrong, psycopg.errors.DivisionByZero)
+    assert await ground.database.ask(NUMBERS, (1,)) == [(1,)]
+
+
+async def test_a_transaction_that_is_rolled_back_costs_no_question(ground: PostgresGround) -> None:
+    def refused(connection: Connection) -> None:
+        for number in range(8):  # often enough for the driver to prepare it
+            connection.execute(NUMBERS, (number,)).fetchall()
+        raise ValueError("no")
+
+    for _ in range(3):
+        assert await ground.database.ask(NUMBERS, (1,)) == [(1,)]
+        with pytest.raises(ValueError, match="no"):
+            await ground.database.write(refused)
+    assert await ground.database.ask(NUMBERS, (1,)) == [(1,)]
+
+
+async def test_a_connection_that_was_ended_is_replaced(ground: PostgresGround) -> None:
+    other = await ground.another()
+    ((own,),) = await ground.database.ask(OWN)
+    assert await other.database.ask("SELECT pg_terminate_backend(?::bigint::int, 5000)", (own,)) == [(True,)]
+    ((new,),) = await ground.database.ask(OWN)
+    assert new != own
+
+
+async def test_a_server_that_is_silent_is_not_waited_for_for_ever(
+    ground: PostgresGround, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "CALL_S", 0.05)
+    monkeypatch.setattr(database, "PATIENCE_S", 0.0)
+    with pytest.raises(StoreUnavailable):
+        await ground.database.ask("SELECT pg_sleep(20)")
+    monkeypatch.undo()
+    assert await ground.database.ask(NUMBERS, (1,)) == [(1,)]
+
+
+async def test_who_gives_up_waiting_leaves_the_others_their_answers(ground: PostgresGround) -> None:
+    await ground.database.ask(NUMBERS, (1,))
+    kept = asyncio.create_task(ground.database.ask("SELECT 5 FROM pg_sleep(0.05)"))
+    given_up = asyncio.create_task(ground.database.ask(NUMBERS, (3,)))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    given_up.cancel()
+    assert await kept == [(5,)]
+    with pytest.raises(asyncio.CancelledError):
+        await given_up
+
+
+async def test_many_different_statements_do_not_pile_up_on_the_server(
+    empty_store: str, ground: PostgresGround, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "PREPARED", 3)
+    alone = PostgresDatabase(empty_store, ground.clock, ground.times, size=1)
+    try:
+        for number in range(6):
+            assert await alone.ask(f"SELECT {number}::bigint") == [(number,)]
+        ((prepared,),) = await alone.ask("SELECT count(*) FROM pg_prepared_statements")
+        assert prepared == 3
+    finally:
+        alone.close()

@@ -1,0 +1,34 @@
+"""An act on a host and its entry in the audit are one transaction."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import pytest
+
+from smartspider.backends.sql import audit
+from smartspider.core.errors import StoreUnavailable
+from smartspider.testing.contracts.acts import HOST, begin
+from smartspider.testing.sqlite import SqliteGround
+
+
+def full(*_: object, **__: object) -> NoReturn:
+    raise StoreUnavailable("the disk is full")
+
+
+async def test_nothing_is_done_that_cannot_be_told(
+    ground: SqliteGround, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = await begin(ground)
+    monkeypatch.setattr(audit, "write", full)
+    with pytest.raises(StoreUnavailable):
+        await ground.frontier.hold_host(HOST, 60.0, "lunch", actor="ann")
+    with pytest.raises(StoreUnavailable):
+        await ground.frontier.slow_host(HOST, 9.0, actor="ann")
+    (host,) = await ground.store.hosts(run.id)
+    assert (host.held_until, host.delay_s) == (0.0, 0.0)
+    await ground.frontier.hold_host(HOST, 60.0, "by itself")
+    with pytest.raises(StoreUnavailable):
+        await ground.frontier.resume_host(HOST, actor="ann")
+    (host,) = await ground.store.hosts(run.id)
+    assert host.hold_reason == "by itself"

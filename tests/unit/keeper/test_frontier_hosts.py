@@ -1,0 +1,102 @@
+"""Gates that changed are told to the frontier, also when who changed them died; older rows say nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import msgspec
+import pytest
+from tests.unit.keeper.leading import House, Leader
+
+from smartspider.core.placing import HostRow
+from smartspider.keeper.frontier import hosts
+from smartspider.keeper.frontier.hosts import TellChanged
+from smartspider.interfaces.index import LAPSE_S
+from smartspider.testing.contracts.acts import HOST, urls
+from smartspider.testing.servers import RedisServer
+
+
+@pytest.fixture
+async def house(empty_redis: RedisServer) -> AsyncIterator[House]:
+    house = House(empty_redis.url)
+    yield house
+    await house.close()
+
+
+@pytest.fixture
+async def leader(house: House) -> Leader:
+    """One that has led for a while."""
+    leader = Leader(house, "one")
+    await leader.lead()
+    await leader.tend()
+    await leader.pass_time(LAPSE_S + 1)
+    return leader
+
+
+async def robots_of(house: House, host: str = HOST) -> float:
+    return float(await house.raw("HGET", f"{house.shards.tag(0)}:h:{host}", "robots") or 0)
+
+
+async def test_a_delay_that_nobody_told_of_is_told_by_the_keeper(house: House, leader: Leader) -> None:
+    """Rule 18: whoever read robots.txt died between its commit and telling the frontier."""
+    house.rows.add_run(urls(3))
+    await leader.tend()
+    changed = TellChanged(leader.watch)
+    await changed.do(leader.term)
+    house.rows.set_gate(HOST, robots_s=7.0)
+    assert await robots_of(house) == 0.0
+    await changed.do(leader.term)
+    assert await robots_of(house) == 7.0
+
+
+async def test_what_was_told_is_not_told_again(
+    house: House, leader: Leader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hosts, "PAGE", 2)
+    house.rows.add_run(urls(1))
+    await leader.tend()
+    changed = TellChanged(leader.watch)
+    for number in range(5):
+        house.rows.set_gate(f"{number}.example", robots_s=1.0)
+        house.rows.gates[f"{number}.example"] = _moved(house, f"{number}.example", 1.0 + number)
+    await changed.do(leader.term)
+    assert await robots_of(house, "4.example") == 1.0
+    await house.raw("DEL", *(f"{house.shards.tag(0)}:h:{number}.example" for number in range(5)))
+    house.rows.set_gate("3.example", robots_s=2.0)
+    house.rows.gates["3.example"] = _moved(house, "3.example", 10.0)
+    await changed.do(leader.term)
+    assert await robots_of(house, "3.example") == 2.0
+    assert await robots_of(house, "4.example") == 0.0
+
+
+async def test_nothing_is_asked_while_there_is_no_run(house: House, leader: Leader) -> None:
+    await leader.tend()
+    house.rows.set_gate(HOST, robots_s=7.0)
+    await TellChanged(leader.watch).do(leader.term)
+    assert await robots_of(house) == 0.0
+
+
+async def test_a_row_from_before_a_resume_brings_no_hold_back(house: House, leader: Leader) -> None:
+    """A sweep, or a worker, read the host before it was resumed and tells of it afterwards."""
+    run_id = house.rows.add_run(urls(1))
+    await leader.tend()
+    await house.frontier.hold_host(HOST, 600.0, "Retry-After")
+    old = await house.rows.hosts()
+    await house.frontier.resume_host(HOST)
+    await house.index.set_hosts(0, leader.term.epoch, old)
+    assert len(await house.take(run_id)) == 1
+
+
+async def test_a_row_from_before_a_delay_does_not_take_it_back(house: House, leader: Leader) -> None:
+    house.rows.add_run(urls(1))
+    await leader.tend()
+    await house.frontier.slow_host(HOST, 1.0)
+    old = await house.rows.hosts()
+    house.rows.set_gate(HOST, robots_s=5.0)
+    await house.index.set_hosts(0, leader.term.epoch, await house.rows.hosts())
+    await house.index.set_hosts(0, leader.term.epoch, old)
+    assert await robots_of(house) == 5.0
+
+
+def _moved(house: House, host: str, changed_at: float) -> HostRow:
+    return msgspec.structs.replace(house.rows.gates[host], changed_at=changed_at)
