@@ -29,7 +29,7 @@ def until_fetched(sites: list[Site], more: int, server: Server, runs: list[str])
 
 @pytest.mark.parametrize(
     ("wanted", "pages"),
-    [(6, 400), pytest.param(20, 1200, marks=[pytest.mark.soak, pytest.mark.timeout(900)])],
+    [(4, 250), pytest.param(20, 1200, marks=[pytest.mark.soak, pytest.mark.timeout(900)])],
 )
 def test_a_server_killed_again_and_again_goes_on_with_the_same_runs(
     workshop: Workshop, figures: Figures, wanted: int, pages: int
