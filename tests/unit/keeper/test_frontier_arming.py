@@ -12,8 +12,8 @@ from tests.unit.keeper.leading import House, Leader
 
 from smartspider.core.errors import FrontierUnavailable, NotArmed, TermOver
 from smartspider.core.lease import Lease
-from smartspider.keeper.frontier.rebuilding import rebuild
 from smartspider.interfaces.index import LAPSE_S
+from smartspider.keeper.frontier.rebuilding import rebuild
 from smartspider.testing.servers import RedisServer
 
 

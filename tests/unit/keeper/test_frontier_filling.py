@@ -10,11 +10,10 @@ from tests.unit.backends.redis.grounds import url, urls
 from tests.unit.keeper.leading import House, Leader
 
 from smartspider.core.placing import Moves, RunControl, RunLoad
-from smartspider.interfaces.index import IndexCounts
+from smartspider.interfaces.index import LAPSE_S, IndexCounts
 from smartspider.keeper.frontier.controls import part_of
 from smartspider.keeper.frontier.filling import HEAD, WALKED
 from smartspider.keeper.frontier.loads import MEND_S
-from smartspider.interfaces.index import LAPSE_S
 from smartspider.testing.servers import RedisServer
 
 

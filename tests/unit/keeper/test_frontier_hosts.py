@@ -9,9 +9,9 @@ import pytest
 from tests.unit.keeper.leading import House, Leader
 
 from smartspider.core.placing import HostRow
+from smartspider.interfaces.index import LAPSE_S
 from smartspider.keeper.frontier import hosts
 from smartspider.keeper.frontier.hosts import TellChanged
-from smartspider.interfaces.index import LAPSE_S
 from smartspider.testing.contracts.acts import HOST, urls
 from smartspider.testing.servers import RedisServer
 

@@ -9,8 +9,8 @@ import pytest
 from tests.unit.backends.redis.grounds import urls
 from tests.unit.keeper.leading import House, Leader
 
-from smartspider.keeper.frontier.filling import FillWhenWanted, Offering
 from smartspider.interfaces.index import LAPSE_S
+from smartspider.keeper.frontier.filling import FillWhenWanted, Offering
 from smartspider.testing.servers import RedisServer
 
 

@@ -116,7 +116,6 @@ FAULTS = (
         expected="0 lost, 0 doubled",
         act=partial(restart, is_killed=False),
         setup=Setup(pages=150),
-        is_short=True,
     ),
     Fault(
         name="postgres-killed",
