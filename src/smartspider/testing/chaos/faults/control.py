@@ -173,6 +173,7 @@ FAULTS = (
         setup=Setup(
             workers=8, slots=4, pages=300, delay_s=0.0, latency_s=0.05, task={"limits": {"max_pages": LIMIT}}
         ),
+        is_short=True,
         has_all=False,
     ),
 )
