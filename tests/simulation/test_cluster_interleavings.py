@@ -201,6 +201,13 @@ def test_a_rule_that_is_left_out_loses_pages_where_no_sweep_heals_it(rule: str) 
     assert explored(RULES - {"sweep", rule})[1] == ["lost"]
 
 
-@pytest.mark.parametrize("rule", ["arm", "stored children", "offer first"])
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "offer first",
+        pytest.param("arm", marks=pytest.mark.soak),
+        pytest.param("stored children", marks=pytest.mark.soak),
+    ],
+)
 def test_the_sweep_heals_what_another_rule_would_have_prevented(rule: str) -> None:
     assert explored(RULES - {rule})[1] == []

@@ -15,7 +15,7 @@ FAULT_NAMES = {fault.__name__ for fault in FAULTS}
 def test_no_page_is_lost_no_row_doubled_no_host_hammered() -> None:
     faults: Counter[str] = Counter()
     problems = {}
-    for seed in range(150):
+    for seed in range(100):
         outcome = simulate(seed)
         faults.update(outcome.faults)
         if outcome.problems:
