@@ -131,7 +131,10 @@ async def _supervise(place: Path, processes: Span, slots: int) -> None:
 @DATA
 @JSON
 def keeper(data: Path | None, *, as_json: bool) -> None:
-    """Run a keeper: schedules, notices, retention and what dead workers left, until Ctrl-C."""
+    """Run a keeper: schedules, notices, retention and what dead workers left, until Ctrl-C.
+
+    On a cluster nothing is handed out without one. Of several one leads, the others wait.
+    """
     from smartspider.wiring import faults
     from smartspider.wiring.keeper_process import keep
     from smartspider.wiring.left_folder import refuse_left

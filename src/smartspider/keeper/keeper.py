@@ -15,6 +15,8 @@ from smartspider.keeper.together import Together
 TERM_S = 10.0
 RENEWED = 0.3
 """The part of its term after which a leader prolongs it, in whole seconds: other duties are done then."""
+RESIGN_S = 3.0
+"""Who wants to leave does not wait for a store that is away."""
 LOOK_S = 1.0
 """How often a keeper that does not lead looks whether somebody does."""
 
@@ -112,6 +114,8 @@ class Keeper:
 
     async def _resign(self) -> None:
         try:
-            await self._leadership.resign(self._owner)
-        except SmartSpiderError as error:
-            log.warning("the lead cannot be given up: %s", error.message)
+            async with asyncio.timeout(RESIGN_S):
+                await self._leadership.resign(self._owner)
+        except (SmartSpiderError, TimeoutError) as error:
+            words = error.message if isinstance(error, SmartSpiderError) else "the store does not answer"
+            log.warning("the lead cannot be given up, it ends by itself: %s", words)

@@ -13,7 +13,7 @@ from smartspider.views.times import told_at
 HOSTS_NAMED = 5
 
 ADVICE = {
-    "host_held": "wait; it is asked again by itself then",
+    "host_held": "wait, it is asked again by itself then; `smartspider host resume` lifts a hold of your own",
     "host_delay": "lower delay_s or raise rate_per_s of the run, if the host allows it",
     "robots_delay": "its robots.txt asks for this; wait",
     "adaptive_delay": "the host was in trouble; it gets faster by itself as answers are good",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
 from smartspider.core.errors import SmartSpiderError, StoreFull, StoreUnavailable
@@ -13,6 +14,9 @@ from smartspider.views.health import CheckView, ReadyView
 
 FRESH_S = 1.0
 """Anybody may ask, so the answer is found at most this often."""
+
+CHECK_S = 3.0
+"""Who asks whether a server is ready does not wait for one that is away."""
 
 Check = Callable[[], Awaitable[str]]
 """Says that it is there, or raises what is missing."""
@@ -30,7 +34,7 @@ class Readiness:
         """What is there and what is not, at most a moment old."""
         now = self._clock.monotonic()
         if self._known is None or now - self._known[0] >= FRESH_S:
-            found = [await _run(name, check) for name, check in self._checks.items()]
+            found = await asyncio.gather(*(_run(name, check) for name, check in self._checks.items()))
             missing = [one.name for one in found if not one.ok]
             self._known = (now, ReadyView(not missing, missing, found))
         return self._known[1]
@@ -38,7 +42,10 @@ class Readiness:
 
 async def _run(name: str, check: Check) -> CheckView:
     try:
-        return CheckView(name, ok=True, detail=await check())
+        async with asyncio.timeout(CHECK_S):
+            return CheckView(name, ok=True, detail=await check())
+    except TimeoutError:
+        return CheckView(name, ok=False, detail=f"no answer in {CHECK_S:g} s")
     except StoreFull:
         return CheckView(name, ok=False, detail=TAKES_NO_WRITES)
     except StoreUnavailable:  # its words name the place, which is nobody's business outside
@@ -59,13 +66,14 @@ def workers_alive(workers: WorkerRegistry) -> Check:
     return check
 
 
-def keeper_leads(leadership: Leadership, now: Callable[[], float]) -> Check:
-    """Somebody keeps house."""
+def keeper_leads(leadership: Leadership, now: Callable[[], float], *, is_cluster: bool) -> Check:
+    """Somebody keeps house; on a cluster nothing is handed out otherwise."""
+    waits = "nothing is handed out" if is_cluster else "schedules and notices wait"
 
     async def check() -> str:
         words = nobody_leads(await leadership.newest(), now())
         if words:
-            raise SmartSpiderError(f"{words}; schedules and notices wait until one does")
+            raise SmartSpiderError(f"{words}; {waits} until one does")
         return "a keeper leads"
 
     return check

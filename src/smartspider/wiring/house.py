@@ -58,7 +58,7 @@ def _readiness(premises: Premises) -> Readiness:
     checks = {
         "store": store_writable(premises.check_writable),
         "workers": workers_alive(premises.workers),
-        "keeper": keeper_leads(premises.leadership, premises.leadership.now),
+        "keeper": keeper_leads(premises.leadership, premises.leadership.now, is_cluster=premises.is_cluster),
     }
     if premises.is_cluster:
         checks["frontier"] = frontier_serves(premises.count_serving)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from tests.unit.services.scenes import NOW, gate, scene, standing
 
 from smartspider.core.errors import StoreFull, StoreUnavailable
 from smartspider.interfaces.insight import Mark
 from smartspider.interfaces.leadership import Term
+from smartspider.services import readiness
 from smartspider.services.readiness import Readiness, frontier_serves, keeper_leads, store_writable
 from smartspider.services.stall import Scene, judge
 from smartspider.services.trouble import TAKES_NO_WRITES, Cluster, Footing, nobody_leads, troubles
@@ -98,12 +101,28 @@ async def test_readiness_tells_what_is_missing_and_since_when() -> None:
 
     checks = {
         "store": store_writable(full),
-        "keeper": keeper_leads(Leading(NOW - 7), lambda: NOW),
+        "keeper": keeper_leads(Leading(NOW - 7), lambda: NOW, is_cluster=True),
         "frontier": frontier_serves(one_of_two),
     }
     view = await Readiness(ManualClock(), checks).look()
     store, keeper, frontier = view.checks
     assert view.missing == ["store", "keeper", "frontier"]
     assert store.detail == TAKES_NO_WRITES
-    assert "since 1970-01-01T00:16:33.000Z (7 s)" in keeper.detail
+    assert "since 1970-01-01T00:16:33.000Z (7 s); nothing is handed out until one does" in keeper.detail
     assert "1 of 2 parts serve" in frontier.detail
+
+
+async def test_who_asks_whether_it_is_ready_does_not_wait_for_what_is_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def never() -> str:
+        await asyncio.Event().wait()
+        return "?"
+
+    async def there() -> str:
+        return "there"
+
+    monkeypatch.setattr(readiness, "CHECK_S", 0.01)
+    view = await Readiness(ManualClock(), {"away": never, "there": there, "gone": never}).look()
+    assert view.missing == ["away", "gone"]
+    assert view.checks[0].detail == "no answer in 0.01 s"

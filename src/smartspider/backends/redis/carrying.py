@@ -53,10 +53,15 @@ class Carrier:
             await self.insist(ends, on_answer=_tell_refused)
 
     async def insist(
-        self, calls: Sequence[Call], on_answer: Callable[[Call, int], None] | None = None
+        self,
+        calls: Sequence[Call],
+        on_answer: Callable[[Call, int], None] | None = None,
+        *,
+        patience_s: float = PATIENCE_S,
     ) -> bool:
         """Call until all are answered; False when that was given up. Repeating a call does no harm."""
-        until = self._clock.monotonic() + (PATIENCE_S if self._shards.count == 1 else SHARED_PATIENCE_S)
+        is_alone = self._shards.count == 1
+        until = self._clock.monotonic() + (patience_s if is_alone else min(patience_s, SHARED_PATIENCE_S))
         pause_s, left = FIRST_PAUSE_S, list(calls)
         while left:
             answers = await self._shards.round(left)
@@ -76,7 +81,8 @@ class Carrier:
             is_late = self._clock.monotonic() + pause_s > until
             if is_late or all(call.shard in self._given_up for call in left):
                 self._given_up |= {call.shard for call in left}
-                log.warning("The frontier was not told what was committed: %s", next(iter(failed.values())))
+                words = "The frontier was not told what was committed, the keeper tells it when it serves: %s"
+                log.warning(words, next(iter(failed.values())))
                 return False
             await self._clock.sleep(pause_s)
             pause_s = min(pause_s * 2.0, LONGEST_PAUSE_S)

@@ -34,6 +34,8 @@ LEASE_S = 60.0
 STALE_ROUNDS = 20
 """Times to ask again when all that was handed out turned out to be closed."""
 RECLAIM_ROUNDS = 20
+ACT_S = 2.0
+"""How long somebody who turns a knob waits for the frontier to hear of it; the keeper tells it otherwise."""
 
 
 class RedisFrontier:
@@ -159,17 +161,17 @@ class RedisFrontier:
     async def hold_host(self, host: str, seconds: float, reason: str, *, actor: str | None = None) -> None:
         """Send nothing to a host for so long: in the store first."""
         row = await self._holds.hold_host(host, seconds, reason, actor=actor)
-        await self._carrier.insist(host_calls(self._shards, [row]))
+        await self._carrier.insist(host_calls(self._shards, [row]), patience_s=ACT_S)
 
     async def resume_host(self, host: str, *, actor: str | None = None) -> None:
         """Lift a hold: in the store first."""
         row = await self._holds.resume_host(host, actor=actor)
-        await self._carrier.insist(host_calls(self._shards, [row]))
+        await self._carrier.insist(host_calls(self._shards, [row]), patience_s=ACT_S)
 
     async def slow_host(self, host: str, delay_s: float, *, actor: str | None = None) -> None:
         """Have the slots of a host at least so far apart: in the store first."""
         row = await self._holds.slow_host(host, delay_s, actor=actor)
-        await self._carrier.insist(host_calls(self._shards, [row]))
+        await self._carrier.insist(host_calls(self._shards, [row]), patience_s=ACT_S)
 
     async def check(self, runs: Sequence[int], *, repair: bool = False) -> list[str]:
         """Whether all indexes agree; what does not, in words. Repairing mends it."""

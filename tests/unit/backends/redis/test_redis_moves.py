@@ -192,6 +192,23 @@ async def test_moves_are_given_up_after_a_lease_time(scene: Scene, caplog: pytes
     assert await scene.frontier.held([lease]) == set()
 
 
+async def test_who_turns_a_knob_does_not_wait_for_a_frontier_that_is_away(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Frontier 9: it is kept in the store, from where the keeper tells it."""
+    await begun(scene, 1)
+    scene.keeper.is_on = False
+    await scene.index.begin(0, 1)
+    began_at = scene.clock.monotonic()
+    holding = asyncio.create_task(scene.frontier.hold_host(HOST, 60.0, "by hand"))
+    while not holding.done():
+        await scene.clock.advance(scene.clock.next_wake_s or 0.0)
+        await asyncio.sleep(0.001)
+    assert scene.clock.monotonic() - began_at <= 2.0
+    assert scene.rows.gates[HOST].held_until > scene.clock.store_now()
+    assert "the keeper tells it when it serves" in caplog.text
+
+
 async def test_an_offer_for_a_run_that_is_gone_is_no_error(scene: Scene) -> None:
     """Rule 9: and leaves nothing behind."""
     await scene.frontier.carry_out(Moves(offered=[Place(99 << 40 | 1, HOST, 0)]))
