@@ -26,6 +26,8 @@ from smartspider.interfaces.worker_registry import Orders
 SETTLE_PAGES = 64
 SETTLE_S = 0.050
 IDLE_S = 0.100
+QUICK_S = 0.100
+"""A store that settles within this time is trusted with more than is in flight."""
 LOOK_S = 0.5
 DRAIN_S = 8.0
 """How long a worker that was asked to stop waits for what is in flight."""
@@ -78,8 +80,8 @@ class Worker:
         self._next_look = 0.0
         self._leases_ahead = manner.leases_ahead
         self._next_ahead = 0.0
-        self._is_unsettled = False
-        """The last settle failed: nothing is leased before one works."""
+        self._settle_s = 0.0
+        """How long the last settle took; endless where it failed."""
 
     def stop(self) -> None:
         """Take no more work, finish what is in flight, give the rest back."""
@@ -208,9 +210,9 @@ class Worker:
     async def _settle(self) -> None:
         """Commit what was finished; only then are its links known and its leases over."""
         group = list(self._done)
-        self._is_unsettled = True
+        began_at, self._settle_s = self._clock.monotonic(), float("inf")
         report = await self._ground.ledger.settle([processed.settlement for processed in group])
-        self._is_unsettled = False
+        self._settle_s = self._clock.monotonic() - began_at
         del self._done[: len(group)]
         self._form.settled((processed.settlement for processed in group), len(report.stored))
         stored = set(report.stored)
@@ -229,7 +231,8 @@ class Worker:
         So at most twice as many requests as slots are in hand. Where there are no more to be had before
         these are settled, as by the limits of a run, that is not tried again for a while.
         """
-        if not self._leases_ahead or self._is_unsettled or self._clock.monotonic() < self._next_ahead:
+        is_slow = self._settle_s > QUICK_S  # what it fetched would only wait for the store
+        if not self._leases_ahead or is_slow or self._clock.monotonic() < self._next_ahead:
             return False
         with contextlib.suppress(StoreUnavailable):  # settling will find out
             await self._lease(finished=min(len(self._done), self._peers.places(self._slots)))

@@ -55,6 +55,7 @@ class Desk:
         self.is_open.set()
         self.is_refusing = False
         self.is_away = False
+        self.takes_s = 0.0
         self.settling = asyncio.Event()
         self.asked = 0
         self.held = self.most = 0
@@ -71,6 +72,7 @@ class Desk:
     async def settle(self, settlements: Sequence[Settlement]) -> SettleReport:
         self.settling.set()
         await self.is_open.wait()
+        await asyncio.sleep(self.takes_s)
         if self.is_refusing:
             raise StoreUnavailable("no room")
         report = await self._folder.ledger.settle(settlements)
@@ -194,3 +196,16 @@ async def test_a_run_that_gives_no_more_than_there_are_slots_is_not_asked_twice_
         asked = desk.asked
     assert desk.most <= SLOTS
     assert asked <= 25 + 2
+
+
+async def test_nothing_is_leased_ahead_of_a_slow_store(
+    folder: DataFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is in hand stays bounded by the slots, however long the store takes."""
+    monkeypatch.setattr(worker_module, "QUICK_S", 0.01)
+    desk = Desk(folder, concurrency=16)
+    desk.takes_s = 0.03
+    async with working(desk, folder):
+        run = await desk.until_over()
+    assert run.counters.done == 25
+    assert desk.most <= SLOTS
