@@ -48,7 +48,7 @@ class OwnForm:
         self._lag_s += (self._latest_s - self._lag_s) / LAG_FADES
         self._latest_s = 0.0
         return Form(
-            round(self._lag_s, 4), round(self._faults, 4), round(self._request_s, 4), self._pages, _load()
+            round(self._lag_s, 4), round(self._faults, 4), round(self._request_s, 6), self._pages, _load()
         )
 
 
