@@ -1,4 +1,4 @@
-"""A data folder by a clock turned by hand, and a timetable on it."""
+"""A data folder by a clock turned by hand, with a timetable; a frontier apart from a store, with its leader."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from tests.unit.keeper.leading import House, Leader
 
 from smartspider.core.extraction import Item
 from smartspider.core.schedules import Schedule
@@ -14,6 +15,7 @@ from smartspider.core.tasks import TaskRecord
 from smartspider.core.verdict import Close, Settlement
 from smartspider.core.workers import WorkerCard
 from smartspider.fetch.addresses import AddressPolicy
+from smartspider.interfaces.index import LAPSE_S
 from smartspider.services.schedules import follow_task
 from smartspider.services.timetable import Timetable
 from smartspider.taskfile.load import parse_task
@@ -21,6 +23,7 @@ from smartspider.taskfile.reading_rules import read_rule
 from smartspider.taskfile.spec import spec_of
 from smartspider.taskfile.timing import next_time
 from smartspider.testing.clock import ManualClock
+from smartspider.testing.servers import RedisServer
 from smartspider.testing.sqlite import SqliteGround
 
 ENTRIES = ["http://a.example/", "http://a.example/2"]
@@ -93,3 +96,20 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     yield desk
     assert await ground.store.fsck() == []
     await ground.close()
+
+
+@pytest.fixture
+async def house(empty_redis: RedisServer) -> AsyncIterator[House]:
+    house = House(empty_redis.url)
+    yield house
+    await house.close()
+
+
+@pytest.fixture
+async def leader(house: House) -> Leader:
+    """One that has led for a while."""
+    leader = Leader(house, "one")
+    await leader.lead()
+    await leader.tend()
+    await leader.pass_time(LAPSE_S + 1)
+    return leader

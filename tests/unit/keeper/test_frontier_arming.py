@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -15,23 +14,6 @@ from smartspider.core.lease import Lease
 from smartspider.interfaces.index import LAPSE_S
 from smartspider.keeper.frontier.rebuilding import rebuild
 from smartspider.testing.servers import RedisServer
-
-
-@pytest.fixture
-async def house(empty_redis: RedisServer) -> AsyncIterator[House]:
-    house = House(empty_redis.url)
-    yield house
-    await house.close()
-
-
-@pytest.fixture
-async def leader(house: House) -> Leader:
-    """One that has led for a while."""
-    leader = Leader(house, "one")
-    await leader.lead()
-    await leader.tend()
-    await leader.pass_time(LAPSE_S + 1)
-    return leader
 
 
 async def test_a_shard_is_armed_when_no_other_process_can_serve_and_has_all_it_needs(house: House) -> None:

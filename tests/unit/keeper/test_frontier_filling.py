@@ -3,34 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 from tests.unit.backends.redis.grounds import url, urls
 from tests.unit.keeper.leading import House, Leader
 
 from smartspider.core.placing import Moves, RunControl, RunLoad
-from smartspider.interfaces.index import LAPSE_S, IndexCounts
+from smartspider.interfaces.index import IndexCounts
 from smartspider.keeper.frontier.controls import part_of
 from smartspider.keeper.frontier.filling import HEAD, WALKED
 from smartspider.keeper.frontier.loads import MEND_S
-from smartspider.testing.servers import RedisServer
-
-
-@pytest.fixture
-async def house(empty_redis: RedisServer) -> AsyncIterator[House]:
-    house = House(empty_redis.url)
-    yield house
-    await house.close()
-
-
-@pytest.fixture
-async def leader(house: House) -> Leader:
-    leader = Leader(house, "one")
-    await leader.lead()
-    await leader.tend()
-    await leader.pass_time(LAPSE_S + 1)
-    return leader
 
 
 async def test_a_new_run_is_handed_out_as_soon_as_it_was_told(house: House, leader: Leader) -> None:

@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import msgspec
 import pytest
 from tests.unit.keeper.leading import House, Leader
 
 from smartspider.core.placing import HostRow
-from smartspider.interfaces.index import LAPSE_S
 from smartspider.keeper.frontier import hosts
 from smartspider.keeper.frontier.hosts import TellChanged
 from smartspider.testing.contracts.acts import HOST, urls
-from smartspider.testing.servers import RedisServer
-
-
-@pytest.fixture
-async def house(empty_redis: RedisServer) -> AsyncIterator[House]:
-    house = House(empty_redis.url)
-    yield house
-    await house.close()
-
-
-@pytest.fixture
-async def leader(house: House) -> Leader:
-    """One that has led for a while."""
-    leader = Leader(house, "one")
-    await leader.lead()
-    await leader.tend()
-    await leader.pass_time(LAPSE_S + 1)
-    return leader
 
 
 async def robots_of(house: House, host: str = HOST) -> float:

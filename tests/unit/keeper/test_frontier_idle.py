@@ -3,31 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
-import pytest
 from tests.unit.backends.redis.grounds import urls
 from tests.unit.keeper.leading import House, Leader
 
-from smartspider.interfaces.index import LAPSE_S
 from smartspider.keeper.frontier.filling import FillWhenWanted, Offering
-from smartspider.testing.servers import RedisServer
-
-
-@pytest.fixture
-async def house(empty_redis: RedisServer) -> AsyncIterator[House]:
-    house = House(empty_redis.url)
-    yield house
-    await house.close()
-
-
-@pytest.fixture
-async def leader(house: House) -> Leader:
-    leader = Leader(house, "one")
-    await leader.lead()
-    await leader.tend()
-    await leader.pass_time(LAPSE_S + 1)
-    return leader
 
 
 async def test_filling_sleeps_until_there_is_a_run_and_fills_it_at_once(house: House, leader: Leader) -> None:
