@@ -1,4 +1,4 @@
-"""A data folder by a clock turned by hand, with a timetable; a frontier apart from a store, with its leader."""
+"""A data folder by a clock turned by hand, with a timetable; a frontier of its own, with its leader."""
 
 from __future__ import annotations
 
