@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 CORES ?= 2
 # Most tests wait for servers, processes and pauses half of their time: more of them run than there are cores.
-ATONCE ?= 4
+ATONCE ?= 3
 SETUP := $(PYTHON) scripts/bootstrap.py
 # Tests begin many processes: what they import is compiled once.
 unexport PYTHONDONTWRITEBYTECODE

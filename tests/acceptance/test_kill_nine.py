@@ -58,7 +58,7 @@ def test_kill_nine_twenty_times_loses_and_doubles_nothing(workshop: Workshop, fi
     graph = ChangingGraph(3000, seed=11)
     with graph_site(3000, seed=11) as site:
         workshop.write(graph_task(f"{site.base}/"))
-        kill_and_finish(workshop, site, kill_points(20, 3500, seed=1))
+        kill_and_finish(workshop, site, kill_points(20, 2800, seed=1))
         report(workshop, site, graph, 20, figures)
 
 
