@@ -1,10 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from tests.acceptance.server import ENVIRONMENT
 from tests.acceptance.workshop import Workshop
+
+from smartspider.testing.servers import RedisServer
 
 Figures = Callable[[str], None]
 
@@ -14,6 +17,17 @@ def workshop(tmp_path: Path) -> Iterator[Workshop]:
     place = Workshop(tmp_path / "here")
     yield place
     place.close()
+
+
+@pytest.fixture
+def cluster(empty_database: str, empty_redis: RedisServer) -> Mapping[str, str]:
+    """What every process of a cluster is told."""
+    return {
+        "SMARTSPIDER_STORE_URL": empty_database,
+        "SMARTSPIDER_FRONTIER_URL": empty_redis.url,
+        "SMARTSPIDER_MASTER_KEY": "the same on all machines",
+        **ENVIRONMENT,
+    }
 
 
 @pytest.fixture

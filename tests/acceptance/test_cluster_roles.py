@@ -2,45 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from collections.abc import Mapping
 
 import pytest
-from tests.acceptance.server import TOKEN, Server
-from tests.acceptance.workshop import Command, Workshop, children_of, graph_site, is_running, until
+from tests.acceptance.server import Server
+from tests.acceptance.workshop import (
+    Command,
+    Workshop,
+    children_of,
+    graph_site,
+    greeted,
+    is_running,
+    until,
+)
 
 from smartspider.demo.process import site_process
 from smartspider.demo.task import demo_task
 from smartspider.testing.graph import ChangingGraph, graph_task
-from smartspider.testing.servers import RedisServer
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.long]
 
 PAGES = 100
 ROWS = 240
 """Products of the demo shop."""
-
-
-@pytest.fixture
-def cluster(empty_database: str, empty_redis: RedisServer) -> Mapping[str, str]:
-    """What every process of a cluster is told."""
-    return {
-        "SMARTSPIDER_STORE_URL": empty_database,
-        "SMARTSPIDER_FRONTIER_URL": empty_redis.url,
-        "SMARTSPIDER_MASTER_KEY": "the same on all machines",
-        "SMARTSPIDER_ADMIN_TOKEN": TOKEN,
-        "SMARTSPIDER_ALLOW_PRIVATE": "127.0.0.1",
-    }
-
-
-def greeted(command: Command) -> dict[str, object]:
-    """What a role says when it runs."""
-    until(lambda: command.is_over() or b"\n" in command.out, f"a greeting\n{command.err}")
-    assert not command.is_over(), command.err
-    told: dict[str, object] = json.loads(command.out.splitlines()[0])
-    return told
 
 
 def ends(command: Command, code: int = 0) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import signal
 from collections.abc import Mapping
 
 import pytest
 from tests.acceptance.server import ENVIRONMENT, TOKEN, Server
-from tests.acceptance.workshop import Command, Workshop, graph_site, until
+from tests.acceptance.workshop import Command, Workshop, graph_site, greeted, until
 
 from smartspider.testing.graph import ChangingGraph, graph_task
-from smartspider.testing.servers import RedisServer
 
 pytestmark = pytest.mark.acceptance
 
@@ -20,21 +18,8 @@ QUICK = {"SMARTSPIDER_SCALE_HORIZON": "2s", "SMARTSPIDER_SCALE_DOWN_AFTER": "2s"
 
 
 @pytest.fixture
-def elastic_cluster(empty_database: str, empty_redis: RedisServer) -> Mapping[str, str]:
-    return {
-        "SMARTSPIDER_STORE_URL": empty_database,
-        "SMARTSPIDER_FRONTIER_URL": empty_redis.url,
-        "SMARTSPIDER_MASTER_KEY": "the same on all machines",
-        **ENVIRONMENT,
-        **QUICK,
-    }
-
-
-def greeted(command: Command) -> dict[str, object]:
-    until(lambda: command.is_over() or b"\n" in command.out, f"a greeting\n{command.err}")
-    assert not command.is_over(), command.err
-    told: dict[str, object] = json.loads(command.out.splitlines()[0])
-    return told
+def elastic_cluster(cluster: Mapping[str, str]) -> Mapping[str, str]:
+    return {**cluster, **QUICK}
 
 
 def ends(command: Command) -> None:

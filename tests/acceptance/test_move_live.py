@@ -10,24 +10,12 @@ import pytest
 from tests.acceptance.workshop import Workshop, children_of, graph_site, is_running, until
 
 from smartspider.testing.graph import ChangingGraph, graph_task
-from smartspider.testing.servers import RedisServer
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.long]
 
 PAGES = 150
 EARLY = 30
 """Pages before the move."""
-
-
-@pytest.fixture
-def cluster(empty_database: str, empty_redis: RedisServer) -> Mapping[str, str]:
-    """What every process of a cluster is told."""
-    return {
-        "SMARTSPIDER_STORE_URL": empty_database,
-        "SMARTSPIDER_FRONTIER_URL": empty_redis.url,
-        "SMARTSPIDER_MASTER_KEY": "the same on all machines",
-        "SMARTSPIDER_ALLOW_PRIVATE": "127.0.0.1",
-    }
 
 
 def kill_all(workshop: Workshop, *arguments: object, when: Callable[[], bool]) -> None:

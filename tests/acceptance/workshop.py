@@ -287,3 +287,11 @@ def _command_line(pid: int) -> bytes:
         return (Path("/proc") / str(pid) / "cmdline").read_bytes()
     except OSError:
         return b""
+
+
+def greeted(command: Command) -> dict[str, object]:
+    """What a role says when it runs."""
+    until(lambda: command.is_over() or b"\n" in command.out, f"a greeting\n{command.err}")
+    assert not command.is_over(), command.err
+    told: dict[str, object] = json.loads(command.out.splitlines()[0])
+    return told

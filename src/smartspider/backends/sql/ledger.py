@@ -1,4 +1,4 @@
-"""The ledger on SQLite: settle, offer and ack are one transaction."""
+"""Settling as one transaction, offers and acks in it; and what every ledger does with refused rows."""
 
 from __future__ import annotations
 

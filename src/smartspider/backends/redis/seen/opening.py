@@ -23,7 +23,7 @@ Mode = Literal["off", "exact", "exact+bloom"]
 
 @asynccontextmanager
 async def open_layers(
-    address: Address, mode: Mode = "off", *, max_bytes: int = BUDGET, has_estimates: bool = True
+    address: Address, mode: Mode = "off", *, max_bytes: int = BUDGET
 ) -> AsyncIterator[Layers]:
     """Layers at an address, closed at the end; nothing is sent before one is used. Each kind may take
     `max_bytes`. The lossy one is always there, for tasks that name it.
@@ -37,7 +37,7 @@ async def open_layers(
             exact=None if mode == "off" else RedisSeen(functions, max_bytes=max_bytes),
             front=RedisFront(functions, bloom) if mode == "exact+bloom" else None,
             lossy=bloom,
-            estimates=RedisEstimates(functions) if has_estimates else None,
+            estimates=RedisEstimates(functions),
         )
     finally:
         await servers.close()
