@@ -111,7 +111,7 @@ FAULTS = (
         expected="0 lost, 0 doubled, the next one goes on at once",
         act=stop_leader,
         setup=Setup(keepers=2),
-        max_outage_s=4.0,
+        max_outage_s=3.0,
     ),
     Fault(
         name="keeper-frozen",
