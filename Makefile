@@ -2,7 +2,6 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-CORES ?= 2
 # Most tests wait for servers, processes and pauses half of their time: more of them run than there are cores.
 ATONCE ?= 3
 SETUP := $(PYTHON) scripts/bootstrap.py
@@ -50,7 +49,7 @@ test: servers faketime lint ## everything: lint, types, imports and all tests bu
 
 check: lint ## the fast inner loop: like test, without simulation, fuzzing, servers and real processes
 	$(SECTION) 'pytest (fast)'
-	@$(BIN)/pytest -q -n $(CORES) -m "not soak and not acceptance and not thorough and not servers" --ignore tests/simulation
+	@$(BIN)/pytest -q -n $(ATONCE) -m "not soak and not acceptance and not thorough and not servers" --ignore tests/simulation
 
 lint: setup-dev
 	$(SECTION) 'ruff check'
