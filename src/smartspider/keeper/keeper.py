@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
+from smartspider.core.cancelling import cancellable
 from smartspider.core.errors import SmartSpiderError, TermOver
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Leadership, Term
@@ -86,7 +87,8 @@ class Keeper:
         while True:
             self._require(term)
             try:
-                await duty.do(term)
+                with cancellable():
+                    await duty.do(term)
             except TermOver as error:
                 log.warning("keeper.refused: %s, term %d: %s", duty.name, term.epoch, error.message)
                 raise

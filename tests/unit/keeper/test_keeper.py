@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -30,6 +31,17 @@ class Counting:
         self.terms.append(term.epoch)
         if self.error is not None:
             raise self.error
+
+
+class Deaf:
+    """A duty that goes on as if nobody had cancelled it."""
+
+    name = "deaf"
+    every_s = 0.7
+
+    async def do(self, term: Term) -> None:
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
 
 
 @asynccontextmanager
@@ -78,6 +90,12 @@ async def test_a_keeper_that_goes_in_good_order_is_followed_at_once(desk: Desk) 
         assert two.terms == []
         await desk.clock.advance(LOOK_S)
         assert two.terms == [one.terms[0] + 1]
+
+
+async def test_a_keeper_goes_in_good_order_whatever_its_duties_make_of_it(desk: Desk) -> None:
+    async with keeping(desk, "one", Deaf(), Counting()):
+        assert await desk.ground.leadership.current() is not None
+    assert await desk.ground.leadership.current() is None
 
 
 async def test_a_dead_leader_is_followed_when_its_term_is_over(desk: Desk) -> None:

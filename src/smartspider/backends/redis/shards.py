@@ -14,6 +14,7 @@ from smartspider.backends.domains import registrable_domain
 from smartspider.backends.redis import library
 from smartspider.backends.redis.connecting import Address
 from smartspider.backends.redis.servers import LOST, Servers, check, open_servers
+from smartspider.core.cancelling import cancellable
 from smartspider.core.errors import FrontierTaken, FrontierUnavailable, NotArmed, SmartSpiderError, TermOver
 
 ON_CLUSTER = 16
@@ -84,8 +85,9 @@ class Shards:
         if not calls:
             return []
         try:
-            await self._make_ready()
-            answers = await self._servers.calls([self._command(call) for call in calls])
+            with cancellable():
+                await self._make_ready()
+                answers = await self._servers.calls([self._command(call) for call in calls])
         except LOST as error:
             return [self._translated(error)] * len(calls)
         except FrontierUnavailable as error:

@@ -12,6 +12,7 @@ import msgspec
 from redis.exceptions import ResponseError
 
 from smartspider.backends.redis.servers import LOST, Servers
+from smartspider.core.cancelling import cancellable
 from smartspider.core.errors import FrontierUnavailable
 
 NAME = "smartspider_seen"
@@ -84,11 +85,12 @@ class SeenFunctions:
         commands = [(self.tag(call.part), list(call.words)) for call in calls]
         await self.prepare()
         try:
-            answers = await self._servers.calls(commands)
-            if any("Function not found" in str(one) for one in answers if isinstance(one, Exception)):
-                self._is_ready = False  # the server was emptied, functions and all
-                await self._make_ready()
+            with cancellable():
                 answers = await self._servers.calls(commands)
+                if any("Function not found" in str(one) for one in answers if isinstance(one, Exception)):
+                    self._is_ready = False  # the server was emptied, functions and all
+                    await self._make_ready()
+                    answers = await self._servers.calls(commands)
         except LOST as error:
             raise _unavailable(error) from error
         for one in answers:
@@ -99,7 +101,8 @@ class SeenFunctions:
     async def prepare(self) -> None:
         """See to it that the servers have the library."""
         try:
-            await self._make_ready()
+            with cancellable():
+                await self._make_ready()
         except LOST as error:
             raise _unavailable(error) from error
 
