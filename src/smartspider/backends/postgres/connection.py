@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg.adapt import Dumper
-from psycopg.pq import Format, TransactionStatus
+from psycopg.pq import ExecStatus, Format, TransactionStatus
 from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
 
 from smartspider.backends.postgres.dialect import wording
@@ -179,11 +179,9 @@ class PostgresConnection:
         ):
             self.driver.close()
         elif self.is_usable and status == TransactionStatus.INTRANS:
-            self.driver.execute("ROLLBACK")
-            # The driver has the server forget its prepared statements then; ours went with them, or go now.
-            if self.prepared:
-                self.driver.execute("DEALLOCATE ALL", prepare=False)
-                self.prepared.clear()
+            # Not by the driver: it would forget what it prepared, and only sometimes tell the server so.
+            if self.driver.pgconn.exec_(b"ROLLBACK").status != ExecStatus.COMMAND_OK:
+                self.driver.close()
 
     @property
     def is_usable(self) -> bool:

@@ -85,6 +85,30 @@ async def test_a_transaction_that_is_rolled_back_costs_no_question(ground: Postg
     assert await ground.database.ask(NUMBERS, (1,)) == [(1,)]
 
 
+async def test_what_the_driver_prepared_is_there_after_a_transaction_is_rolled_back(
+    empty_store: str, ground: PostgresGround
+) -> None:
+    """Also when the first one was before it had prepared anything: two workers that begin one run."""
+
+    def looked(connection: Connection) -> None:
+        connection.execute(NUMBERS, (1,)).fetchall()
+
+    def refused(connection: Connection) -> None:
+        looked(connection)
+        raise ValueError("no")
+
+    alone = PostgresDatabase(empty_store, ground.clock, ground.times, size=1)
+    try:
+        for _ in range(3):
+            await alone.ask(OWN)
+            with pytest.raises(ValueError, match="no"):
+                await alone.write(refused)
+            for _ in range(8):  # often enough for the driver to prepare it
+                await alone.write(looked)
+    finally:
+        alone.close()
+
+
 async def test_a_connection_that_was_ended_is_replaced(ground: PostgresGround) -> None:
     other = await ground.another()
     ((own,),) = await ground.database.ask(OWN)
