@@ -14,7 +14,6 @@ from redis.asyncio.sentinel import Sentinel
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisClusterException, RedisError, ResponseError
 
-from smartspider.backends.redis import library
 from smartspider.backends.redis.connecting import ANSWER_S, CONNECT_S, Address
 from smartspider.core.errors import FrontierUnavailable
 
@@ -28,13 +27,20 @@ that of the resolver for what cannot be a name.
 log = logging.getLogger(__name__)
 
 
+class Server(Protocol):
+    """One Redis server that takes commands."""
+
+    async def execute_command(self, *args: Any) -> Any:
+        """Send a command."""
+
+
 class Servers(Protocol):
     """Redis, however many servers it is."""
 
     async def calls(self, calls: Sequence[tuple[str, list[Any]]]) -> list[Any]:
         """Send commands, each with the key that says where; answers or errors in the same order."""
 
-    async def primaries(self) -> list[library.Server]:
+    async def primaries(self) -> list[Server]:
         """Every server that takes writes."""
 
     async def close(self) -> None:
@@ -74,7 +80,7 @@ class OneServer:
             pipeline.execute_command(*command)
         return list(await pipeline.execute(raise_on_error=False))
 
-    async def primaries(self) -> list[library.Server]:
+    async def primaries(self) -> list[Server]:
         """The one there is."""
         return [self._client]
 
@@ -128,7 +134,7 @@ class ClusterServers:
             pipeline.execute_command(*command, target_nodes=self._client.get_node(node_name=name))
         return list(await pipeline.execute(raise_on_error=False))
 
-    async def primaries(self) -> list[library.Server]:
+    async def primaries(self) -> list[Server]:
         """All masters."""
         await self._client.initialize()
         return [_ClusterServer(self._client, node) for node in self._client.get_primaries()]
@@ -160,7 +166,7 @@ def _patience() -> dict[str, Any]:
     }
 
 
-async def check(server: library.Server, address: Address) -> None:
+async def check(server: Server, address: Address) -> None:
     """Raise `FrontierUnavailable` unless the server can be trusted with queues."""
     version = _text((await server.execute_command("INFO", "server")).get("redis_version", "0"))
     if tuple(int(part) for part in version.split(".")[:2]) < OLDEST:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from collections.abc import Sequence
 from functools import lru_cache
@@ -13,8 +12,8 @@ import msgspec
 from smartspider.backends.domains import registrable_domain
 from smartspider.backends.redis import library
 from smartspider.backends.redis.connecting import Address
-from smartspider.backends.redis.servers import LOST, Servers, check, open_servers
-from smartspider.core.cancelling import cancellable
+from smartspider.backends.redis.loading import LoadedLibrary, is_missing
+from smartspider.backends.redis.servers import Server, Servers, check, open_servers
 from smartspider.core.errors import FrontierTaken, FrontierUnavailable, NotArmed, SmartSpiderError, TermOver
 
 ON_CLUSTER = 16
@@ -48,8 +47,7 @@ class Shards:
         self._installation = installation
         self._servers = servers or open_servers(address)
         self._code = code or library.source()
-        self._is_ready = False
-        self._lock = asyncio.Lock()
+        self._library = LoadedLibrary(self._servers, self._prepare)
         self._count = ON_CLUSTER if address.kind == "cluster" else 1
 
     @property
@@ -85,11 +83,7 @@ class Shards:
         if not calls:
             return []
         try:
-            with cancellable():
-                await self._make_ready()
-                answers = await self._servers.calls([self._command(call) for call in calls])
-        except LOST as error:
-            return [self._translated(error)] * len(calls)
+            answers = await self._library.calls([self._command(call) for call in calls])
         except FrontierUnavailable as error:
             return [error] * len(calls)
         return [self._translated(one) if isinstance(one, Exception) else one for one in answers]
@@ -103,15 +97,9 @@ class Shards:
         keys = (tag, f"{tag}:of:{self._installation}") if self._installation else (tag,)
         return tag, ["FCALL", f"{library.NAME}_{call.name}", len(keys), *keys, *call.args]
 
-    async def _make_ready(self) -> None:
-        if self._is_ready:
-            return
-        async with self._lock:
-            if not self._is_ready:
-                for server in await self._servers.primaries():
-                    await check(server, self._address)
-                    await library.load(server, self._code)
-                self._is_ready = True
+    async def _prepare(self, server: Server) -> None:
+        await check(server, self._address)
+        await library.load(server, self._code)
 
     def _translated(self, error: Exception) -> SmartSpiderError:
         """What went wrong, in our words; nothing of the URL but its hosts."""
@@ -126,8 +114,7 @@ class Shards:
                 hint="add ?namespace=NAME to SMARTSPIDER_FRONTIER_URL of all processes of this one; when the"
                 " other is gone for good, its place is free a minute later",
             )
-        if "Function not found" in text:
-            self._is_ready = False  # a server that lost its functions gets them again with the next call
+        if is_missing(error):
             return NotArmed("the frontier waits for the keeper: its server has lost the library")
         return FrontierUnavailable(
             f"the frontier's Redis at {self._address.shown} cannot be used: {text or type(error).__name__}",

@@ -11,7 +11,7 @@ from redis.exceptions import ResponseError
 
 from smartspider.backends.redis import library
 from smartspider.backends.redis.connecting import Address, read_url
-from smartspider.backends.redis.servers import check, open_servers
+from smartspider.backends.redis.servers import Server, check, open_servers
 from smartspider.backends.redis.shards import Shards
 from smartspider.core.errors import FrontierUnavailable, NotArmed, SettingInvalid
 from smartspider.testing.servers import RedisServer
@@ -109,18 +109,18 @@ async def test_a_server_that_hides_its_settings_is_warned_about(caplog: pytest.L
 
 
 @pytest.fixture
-async def server(empty_redis: RedisServer) -> AsyncIterator[library.Server]:
+async def server(empty_redis: RedisServer) -> AsyncIterator[Server]:
     """A connection to an empty server."""
     servers = open_servers(read_url(empty_redis.url))
     yield (await servers.primaries())[0]
     await servers.close()
 
 
-async def version(server: library.Server) -> int:
+async def version(server: Server) -> int:
     return int(await server.execute_command("FCALL_RO", "smartspider_version", 0))
 
 
-async def test_the_library_is_loaded_where_it_is_missing_or_older(server: library.Server) -> None:
+async def test_the_library_is_loaded_where_it_is_missing_or_older(server: Server) -> None:
     await library.load(server, library.source())
     assert await version(server) == library.VERSION
     older = library.source().replace(f"VERSION = {library.VERSION}", "VERSION = 0", 1)
@@ -129,7 +129,7 @@ async def test_the_library_is_loaded_where_it_is_missing_or_older(server: librar
     assert await version(server) == library.VERSION
 
 
-async def test_the_library_that_is_there_is_left_alone(server: library.Server) -> None:
+async def test_the_library_that_is_there_is_left_alone(server: Server) -> None:
     """Loading it would disarm the server."""
     await library.load(server, library.source() + "-- mine")
     await library.load(server, library.source())
@@ -137,7 +137,7 @@ async def test_the_library_that_is_there_is_left_alone(server: library.Server) -
     assert b"-- mine" in str(code).encode()
 
 
-async def test_a_newer_library_is_never_replaced(server: library.Server) -> None:
+async def test_a_newer_library_is_never_replaced(server: Server) -> None:
     newer = library.source().replace(f"LAPSE_S = {library.VERSION},", "LAPSE_S = 99,", 1)
     await server.execute_command("FUNCTION", "LOAD", newer)
     with pytest.raises(FrontierUnavailable, match="version 99"):

@@ -290,7 +290,7 @@ async def test_estimates_are_near_and_small(functions: SeenFunctions, empty_redi
 
 
 async def test_an_older_library_is_replaced_and_a_newer_one_is_kept(
-    functions: SeenFunctions, empty_redis: RedisServer
+    servers: Servers, empty_redis: RedisServer
 ) -> None:
     for version, is_kept in ((0, False), (99, True)):
         empty_redis.empty()
@@ -299,7 +299,7 @@ async def test_an_older_library_is_replaced_and_a_newer_one_is_kept(
             f" callback=function() return {version} end, flags={{'no-writes'}}}}"
         )
         empty_redis.command("FUNCTION", "LOAD", code)
-        fresh = SeenFunctions(functions._servers)
+        fresh = SeenFunctions(servers)
         await fresh.prepare()
         there = empty_redis.command("FCALL_RO", "smartspider_seen_version", "0")
         assert there == (version if is_kept else 1)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from functools import lru_cache
-from importlib import resources
 from typing import Any
 
 import msgspec
 from redis.exceptions import ResponseError
 
-from smartspider.backends.redis.servers import LOST, Servers
-from smartspider.core.cancelling import cancellable
+from smartspider.backends.redis.loading import LoadedLibrary, is_missing, load, put_together
+from smartspider.backends.redis.servers import LOST, Server, Servers
 from smartspider.core.errors import FrontierUnavailable
 
 NAME = "smartspider_seen"
@@ -36,9 +34,7 @@ class SeenCall(msgspec.Struct, frozen=True):
 @lru_cache(maxsize=1)
 def source() -> str:
     """The whole library."""
-    folder = resources.files(__package__) / "library"
-    parts = [(folder / f"{name}.lua").read_text(encoding="utf-8") for name in PARTS]
-    return "\n".join((f"#!lua name={NAME}", f"local VERSION = {VERSION}", *parts))
+    return put_together(__package__, NAME, {"VERSION": VERSION}, PARTS)
 
 
 class SeenFunctions:
@@ -48,10 +44,8 @@ class SeenFunctions:
     """
 
     def __init__(self, servers: Servers, *, namespace: str = "main", parts: int = 1) -> None:
-        self._servers = servers
+        self._library = LoadedLibrary(servers, self._prepare)
         self._namespace = namespace
-        self._is_ready = False
-        self._lock = asyncio.Lock()
         self.parts = parts
         self.fill = FILL
 
@@ -83,16 +77,9 @@ class SeenFunctions:
         if not calls:
             return []
         commands = [(self.tag(call.part), list(call.words)) for call in calls]
-        await self.prepare()
-        try:
-            with cancellable():
-                answers = await self._servers.calls(commands)
-                if any("Function not found" in str(one) for one in answers if isinstance(one, Exception)):
-                    self._is_ready = False  # the server was emptied, functions and all
-                    await self._make_ready()
-                    answers = await self._servers.calls(commands)
-        except LOST as error:
-            raise _unavailable(error) from error
+        answers = await self._library.calls(commands)
+        if any(map(is_missing, answers)):  # the server was emptied, functions and all
+            answers = await self._library.calls(commands)
         for one in answers:
             if isinstance(one, Exception):
                 raise _unavailable(one) from one
@@ -101,30 +88,17 @@ class SeenFunctions:
     async def prepare(self) -> None:
         """See to it that the servers have the library."""
         try:
-            with cancellable():
-                await self._make_ready()
+            await self._library.prepare()
         except LOST as error:
             raise _unavailable(error) from error
 
-    async def _make_ready(self) -> None:
-        async with self._lock:
-            if self._is_ready:
-                return
-            for server in await self._servers.primaries():
-                await self._load(server)
-                self.fill = min(self.fill, await _room(server))
-            self._is_ready = True
-
-    async def _load(self, server: Any) -> None:
-        """Put the library on a server unless it has this version or a newer one, which knows these calls."""
-        if await server.execute_command("FUNCTION", "LIST", "LIBRARYNAME", NAME):
-            there = int(await server.execute_command("FCALL_RO", f"{NAME}_version", 0))
-            if there >= VERSION:
-                return
-        await server.execute_command("FUNCTION", "LOAD", "REPLACE", source())
+    async def _prepare(self, server: Server) -> None:
+        """Put the library on a server; a newer one knows these calls."""
+        await load(server, NAME, VERSION, source())
+        self.fill = min(self.fill, await _room(server))
 
 
-async def _room(server: Any) -> int:
+async def _room(server: Server) -> int:
     """How many entries a bucket may have on the average so that none becomes a large hash table."""
     try:
         found = await server.execute_command("CONFIG", "GET", "hash-max-listpack-entries")
