@@ -7,7 +7,7 @@ from pathlib import Path
 from smartspider.backends.sqlite.database import Database
 from smartspider.backends.sqlite.demand import SqliteDemand
 from smartspider.backends.sqlite.frontier import SqliteFrontier
-from smartspider.backends.sqlite.ledger import sqlite_ledger
+from smartspider.backends.sqlite.ledger import SqliteLedger
 from smartspider.backends.sqlite.migrations import prepare
 from smartspider.backends.sqlite.store import SqliteStore
 from smartspider.backends.sqlite.workers import sqlite_workers
@@ -43,7 +43,7 @@ class SqliteGround(SqlGround):
         self._open_stores(self.database)
         self.store = self.robots = SqliteStore(self.database)
         self.frontier: MortalFrontier = MortalFrontier(self.database)
-        self.ledger = sqlite_ledger(self.database)
+        self.ledger = SqliteLedger(self.database)
         self.workers = sqlite_workers(self.database)
         self.demand = SqliteDemand(self.database)
 

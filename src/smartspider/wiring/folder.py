@@ -25,7 +25,7 @@ from smartspider.backends.sqlite.database import FILE, Database
 from smartspider.backends.sqlite.demand import SqliteDemand
 from smartspider.backends.sqlite.frontier import SqliteFrontier
 from smartspider.backends.sqlite.health import SqliteHealth
-from smartspider.backends.sqlite.ledger import sqlite_ledger
+from smartspider.backends.sqlite.ledger import SqliteLedger
 from smartspider.backends.sqlite.migrations import prepare
 from smartspider.backends.sqlite.permits import SqlitePermits
 from smartspider.backends.sqlite.presence import FileLock
@@ -59,7 +59,7 @@ def open_folder(path: Path, actor: str = SYSTEM) -> Iterator[DataFolder]:
             path=path,
             store=SqliteStore(database),
             frontier=SqliteFrontier(database),
-            ledger=sqlite_ledger(database),
+            ledger=SqliteLedger(database),
             tasks=SqlTaskStore(database),
             results=SqlResultStore(database),
             audit=SqlAuditLog(database),

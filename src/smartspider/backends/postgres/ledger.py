@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 import psycopg
 
 from smartspider.backends.postgres.connection import PostgresConnection
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.rows import PostgresOpenRows
-from smartspider.backends.sql.ledger import DATA_ERRORS, buried, together
+from smartspider.backends.sql.ledger import DATA_ERRORS, by_run, halving, together
 from smartspider.backends.sql.settling import settle_run
 from smartspider.core.errors import OutcomeUnknown
 from smartspider.core.failpoints import reach
@@ -36,30 +37,15 @@ class PostgresLedger:
 
     async def settle(self, settlements: Sequence[Settlement], held: set[Token] | None) -> Settled:
         """Carry out verdicts, run by run."""
-        by_run: dict[int, list[Settlement]] = {}
-        for settlement in settlements:
-            by_run.setdefault(settlement.lease.run_id, []).append(settlement)
         known = None if held is None else frozenset(held)
         report, moves = SettleReport(), Moves()
-        for group in by_run.values():
-            settled, moved = await self._settle(group, known)
+        for group in by_run(settlements).values():
+            settled, moved = await halving(group, partial(self._until_known, held=known), REFUSED, _both)
             if settled.late:
                 moved.offered += await self._rows.open_children([lease.url_id for lease in moved.ended])
-            report, moves = together(report, settled), joined(moves, moved)
+            report, moves = _both((report, moves), (settled, moved))
         reach("settle.committed")
         return report, moves
-
-    async def _settle(self, group: Sequence[Settlement], held: frozenset[Token] | None) -> Settled:
-        """One run's; on a data error the group is halved until the culprit stands alone."""
-        try:
-            return await self._until_known(group, held)
-        except REFUSED as error:
-            if len(group) == 1:
-                return await self._until_known([buried(group[0], error)], held)
-            middle = len(group) // 2
-            first, moves = await self._settle(group[:middle], held)
-            second, more = await self._settle(group[middle:], held)
-            return together(first, second), joined(moves, more)
 
     async def _until_known(self, group: Sequence[Settlement], held: frozenset[Token] | None) -> Settled:
         """Settle again when nobody knows whether it was kept: the first commit of a page wins.
@@ -84,12 +70,13 @@ class PostgresLedger:
         return await self._db.write_moves(work)
 
 
-def joined(one: Moves, other: Moves) -> Moves:
-    """Both, in their order."""
-    return Moves(
-        one.hosts + other.hosts,
-        one.offered + other.offered,
-        one.postponed + other.postponed,
-        one.released + other.released,
-        one.ended + other.ended,
+def _both(one: Settled, other: Settled) -> Settled:
+    """What both did, in their order."""
+    (report, moves), (more, after) = one, other
+    return together(report, more), Moves(
+        moves.hosts + after.hosts,
+        moves.offered + after.offered,
+        moves.postponed + after.postponed,
+        moves.released + after.released,
+        moves.ended + after.ended,
     )

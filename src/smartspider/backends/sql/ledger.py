@@ -1,57 +1,16 @@
-"""Settling as one transaction, offers and acks in it; and what every ledger does with refused rows."""
+"""What every ledger does with settlements: one group per run, and one bad row never poisons a batch."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import TypeVar
 
 import msgspec
 
-from smartspider.backends.sql.connection import Connection, Database
-from smartspider.backends.sql.settling import settle_run
-from smartspider.core.failpoints import reach
 from smartspider.core.verdict import Close, Settlement
 from smartspider.interfaces.ledger import SettleReport
 
-
-class SqlLedger:
-    """See `interfaces/ledger.py`. `data_errors` is what the database refuses a row for, as opposed to what is
-    wrong with the database.
-    """
-
-    def __init__(self, database: Database, data_errors: tuple[type[Exception], ...]) -> None:
-        self._db = database
-        self._data_errors: tuple[type[Exception], ...] = (*DATA_ERRORS, *data_errors)
-
-    async def settle(self, settlements: Sequence[Settlement]) -> SettleReport:
-        """Carry out verdicts; on a data error the batch is halved until the culprit stands alone."""
-        if not settlements:
-            return SettleReport()
-        try:
-            return await self._settle(settlements)
-        except self._data_errors as error:
-            if len(settlements) == 1:
-                return await self._settle([buried(settlements[0], error)])
-            middle = len(settlements) // 2
-            first = await self.settle(settlements[:middle])
-            return together(first, await self.settle(settlements[middle:]))
-
-    async def _settle(self, settlements: Sequence[Settlement]) -> SettleReport:
-        def work(connection: Connection) -> SettleReport:
-            by_run: dict[int, list[Settlement]] = {}
-            for settlement in settlements:
-                by_run.setdefault(settlement.lease.run_id, []).append(settlement)
-            report = SettleReport()
-            for run_id, group in by_run.items():
-                now, clock_shift = self._db.now(), self._db.clock_shift()
-                settled = settle_run(connection, run_id, group, now=now, clock_shift=clock_shift)
-                report = together(report, settled)
-            reach("settle.before_commit")
-            return report
-
-        report = await self._db.write(work)
-        reach("settle.committed")
-        return report
-
+T = TypeVar("T")
 
 DATA_ERRORS = (
     UnicodeEncodeError,
@@ -63,7 +22,35 @@ DATA_ERRORS = (
 """What a row can be refused for before the database sees it."""
 
 
-def buried(settlement: Settlement, error: Exception) -> Settlement:
+def by_run(settlements: Iterable[Settlement]) -> dict[int, list[Settlement]]:
+    """The settlements of each run, in their order."""
+    groups: dict[int, list[Settlement]] = {}
+    for settlement in settlements:
+        groups.setdefault(settlement.lease.run_id, []).append(settlement)
+    return groups
+
+
+async def halving(
+    settlements: Sequence[Settlement],
+    settle: Callable[[Sequence[Settlement]], Awaitable[T]],
+    refused: tuple[type[Exception], ...],
+    add: Callable[[T, T], T],
+) -> T:
+    """Settle all at once; when one is refused they are halved until the culprit stands alone, and is buried.
+
+    `refused` is what the database refuses a row for, as opposed to what is wrong with the database.
+    """
+    try:
+        return await settle(settlements)
+    except refused as error:
+        if len(settlements) == 1:
+            return await settle([_buried(settlements[0], error)])
+        middle = len(settlements) // 2
+        first = await halving(settlements[:middle], settle, refused, add)
+        return add(first, await halving(settlements[middle:], settle, refused, add))
+
+
+def _buried(settlement: Settlement, error: Exception) -> Settlement:
     """The same lease, ended with the reason why its page cannot be stored."""
     verdict = Close("broken", reason=_clean(f"not storable: {error}"[:500]))
     news = settlement.news

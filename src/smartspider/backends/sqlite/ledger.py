@@ -2,14 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import apsw
 
-from smartspider.backends.sql.ledger import SqlLedger
+from smartspider.backends.sql.connection import Connection
+from smartspider.backends.sql.ledger import DATA_ERRORS, by_run, halving, together
+from smartspider.backends.sql.settling import settle_run
 from smartspider.backends.sqlite.database import Database
+from smartspider.core.failpoints import reach
+from smartspider.core.verdict import Settlement
+from smartspider.interfaces.ledger import SettleReport
 
-DATA_ERRORS = (apsw.TooBigError, apsw.ConstraintError, apsw.MismatchError)
+REFUSED = (*DATA_ERRORS, apsw.TooBigError, apsw.ConstraintError, apsw.MismatchError)
 
 
-def sqlite_ledger(database: Database) -> SqlLedger:
+class SqliteLedger:
     """See `interfaces/ledger.py`."""
-    return SqlLedger(database, DATA_ERRORS)
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def settle(self, settlements: Sequence[Settlement]) -> SettleReport:
+        """Carry out verdicts, all runs in one transaction."""
+        if not settlements:
+            return SettleReport()
+        return await halving(settlements, self._settle, REFUSED, together)
+
+    async def _settle(self, settlements: Sequence[Settlement]) -> SettleReport:
+        def work(connection: Connection) -> SettleReport:
+            report = SettleReport()
+            for run_id, group in by_run(settlements).items():
+                now, clock_shift = self._db.now(), self._db.clock_shift()
+                settled = settle_run(connection, run_id, group, now=now, clock_shift=clock_shift)
+                report = together(report, settled)
+            reach("settle.before_commit")
+            return report
+
+        report = await self._db.write(work)
+        reach("settle.committed")
+        return report
