@@ -1,4 +1,4 @@
-"""A worker: requests in its hands, each worked on by itself, and one pump between them and the ledger."""
+"""A worker: one pump that fills its hands with requests of its runs, and settles what they finished."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from collections.abc import Sequence
 
 import msgspec
 
-from smartspider.core.errors import NotFound, StoreUnavailable
+from smartspider.core.errors import StoreUnavailable
 from smartspider.core.failpoints import reach
-from smartspider.core.lease import Lease, Token
-from smartspider.core.runs import LIMIT, Run
+from smartspider.core.lease import Lease
+from smartspider.core.runs import Run
 from smartspider.core.workers import WorkerCard
 from smartspider.engine.attendance import Attendance, Present
 from smartspider.engine.duty import Duty
 from smartspider.engine.form import OwnForm
 from smartspider.engine.ground import Ground, Manner
-from smartspider.engine.jobs import Job, Jobs, OpenedJob, OpenJob
+from smartspider.engine.hands import Hands
+from smartspider.engine.jobs import Jobs, OpenedJob, OpenJob
 from smartspider.engine.patience import Patience, Pauses
 from smartspider.engine.peers import Peers
-from smartspider.engine.processor import Processed
 from smartspider.interfaces.worker_registry import Orders
 
 SETTLE_PAGES = 64
@@ -33,14 +33,6 @@ DRAIN_S = 8.0
 """How long a worker that was asked to stop waits for what is in flight."""
 LAST_S = 5.0
 """How long it may take after that to store what came."""
-
-
-class InHand(msgspec.Struct, frozen=True):
-    """A request that is being worked on, and with which job."""
-
-    lease: Lease
-    opened: OpenedJob
-    task: asyncio.Task[None]
 
 
 class Worker:
@@ -72,16 +64,13 @@ class Worker:
         self._form = OwnForm()
         self._peers = Peers(ground.bus, is_placed=manner.is_placed)
         self._runs: dict[int, Run] = {}
-        self._held: dict[Token, InHand] = {}
-        self._done: list[Processed] = []
+        self._hands = Hands(ground, self._form, self._on_finished, self._on_trouble)
         self._wake = asyncio.Event()
         self._is_stopping = False
         self._trouble: Exception | None = None
         self._next_look = 0.0
         self._leases_ahead = manner.leases_ahead
         self._next_ahead = 0.0
-        self._settle_s = 0.0
-        """How long the last settle took; endless where it failed."""
 
     def stop(self) -> None:
         """Take no more work, finish what is in flight, give the rest back."""
@@ -90,20 +79,14 @@ class Worker:
 
     async def run(self) -> None:
         """Work; come back when nothing of it is in this worker's hands any more."""
-        present = Present(self._in_hand, self._own_slots, self._form, self._obey, self._on_trouble)
+        present = Present(self._hands.leases, self._own_slots, self._form, self._obey, self._on_trouble)
         async with self._attendance.kept(present):
             try:
                 await self._pump()
                 await self._drain()
             finally:
-                tasks = [hand.task for hand in self._held.values()]
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
+                await self._hands.drop()
                 await self._jobs.close()
-
-    def _in_hand(self) -> list[Lease]:
-        return [hand.lease for hand in self._held.values()]
 
     def _own_slots(self) -> int | None:
         return self._slots if self._follows else None
@@ -117,19 +100,13 @@ class Worker:
             self._slots = orders.slots
             self._wake.set()
 
+    def _on_finished(self) -> None:
+        if self._hands.finished == 1 or self._is_settle_due():
+            self._wake.set()
+
     def _on_trouble(self, error: Exception) -> None:
         self._trouble = error
         self._wake.set()
-
-    async def _work(self, lease: Lease, job: Job) -> None:
-        try:
-            processed = await job.processor.process(lease)
-        except Exception as error:  # noqa: BLE001 - the pump raises it: nothing must end unseen
-            self._on_trouble(error)
-            return
-        self._done.append(processed)
-        if len(self._done) == 1 or self._is_settle_due():
-            self._wake.set()
 
     async def _pump(self) -> None:
         """Settle and lease in turns until there is a reason to leave.
@@ -155,22 +132,22 @@ class Worker:
     async def _turn(self) -> float | None:
         """Settle what is finished, then take what is there; when to ask again, on this worker's clock."""
         is_full = False
-        if self._done:
+        if self._hands.finished:
             await self._gather()
             is_full = await self._lease_ahead()
-            await self._settle()
+            await self._hands.settle()
         if self._clock.monotonic() >= self._next_look:
             await self._look()
         next_at = None if is_full else await self._lease()
-        if self._runs and not self._held and not self._done and next_at is None:
+        if self._runs and not self._hands.held and next_at is None:
             await self._look()
         return next_at
 
     def _is_settle_due(self) -> bool:
         """A whole group waits, or half of the slots have nothing to do."""
         places = self._peers.places(self._slots)
-        idle = places - (len(self._held) - len(self._done))
-        return len(self._done) >= SETTLE_PAGES or idle * 2 >= places
+        idle = places - self._hands.in_flight
+        return self._hands.finished >= SETTLE_PAGES or idle * 2 >= places
 
     async def _gather(self) -> None:
         """Wait a moment for more pages, so that they are settled together."""
@@ -186,7 +163,7 @@ class Worker:
         return idle_until if next_at is None else min(idle_until, next_at)
 
     async def _sleep_until(self, moment: float) -> None:
-        if self._done or self._is_stopping:
+        if self._hands.finished or self._is_stopping:
             return
         self._wake.clear()
         await self._wait(moment - self._clock.monotonic())
@@ -207,43 +184,25 @@ class Worker:
             except TimeoutError:
                 self._form.late(self._clock.monotonic() - due_at)
 
-    async def _settle(self) -> None:
-        """Commit what was finished; only then are its links known and its leases over."""
-        group = list(self._done)
-        began_at, self._settle_s = self._clock.monotonic(), float("inf")
-        report = await self._ground.ledger.settle([processed.settlement for processed in group])
-        self._settle_s = self._clock.monotonic() - began_at
-        del self._done[: len(group)]
-        self._form.settled((processed.settlement for processed in group), len(report.stored))
-        stored = set(report.stored)
-        for processed in group:
-            lease = processed.settlement.lease
-            hand = self._held.pop(lease.token)
-            hand.opened.users -= 1
-            if processed.found is not None and lease.url_id in stored:
-                hand.opened.job.links.remember(processed.found)
-        for event in report.events:
-            self._ground.bus.publish(event)
-
     async def _lease_ahead(self) -> bool:
         """Fill the slots whose pages are finished, so that they do not wait for the store; whether all are.
 
         So at most twice as many requests as slots are in hand. Where there are no more to be had before
         these are settled, as by the limits of a run, that is not tried again for a while.
         """
-        is_slow = self._settle_s > QUICK_S  # what it fetched would only wait for the store
+        is_slow = self._hands.settle_s > QUICK_S  # what it fetched would only wait for the store
         if not self._leases_ahead or is_slow or self._clock.monotonic() < self._next_ahead:
             return False
         with contextlib.suppress(StoreUnavailable):  # settling will find out
-            await self._lease(finished=min(len(self._done), self._peers.places(self._slots)))
-        is_full = len(self._held) - len(self._done) >= self._peers.places(self._slots)
+            await self._lease(finished=min(self._hands.finished, self._peers.places(self._slots)))
+        is_full = self._hands.in_flight >= self._peers.places(self._slots)
         if not is_full:
             self._next_ahead = self._clock.monotonic() + LOOK_S
         return is_full
 
     async def _lease(self, *, finished: int = 0) -> float | None:
         """Fill the free slots, and those of finished pages; when to ask again, on this worker's clock."""
-        want = self._peers.places(self._slots) - len(self._held) + finished
+        want = self._peers.places(self._slots) - self._hands.held + finished
         if want <= 0 or not self._runs or self._is_stopping:
             return None
         worker_id, runs = self._attendance.worker_id, list(self._runs)
@@ -273,10 +232,7 @@ class Worker:
         opened = await self._job_of(run) if run is not None else None
         if opened is None:
             return False
-        opened.users += 1
-        opened.job.links.admit(lease.request.host, lease.request.page)
-        task = asyncio.create_task(self._work(lease, opened.job))
-        self._held[lease.token] = InHand(lease, opened, task)
+        self._hands.begin(lease, opened)
         return True
 
     async def _job_of(self, run: Run) -> OpenedJob | None:
@@ -299,33 +255,8 @@ class Worker:
         if self._follows:
             opened = [await self._job_of(run) for run in list(self._runs.values())]
             self._slots = sum(each.job.plan.concurrency for each in opened if each is not None)
-        await self._give_up(await self._futile())
+        await self._hands.give_up(self._runs)
         await self._jobs.keep(self._runs)
-
-    async def _futile(self) -> list[InHand]:
-        """What is in hand of runs that will not store it."""
-        others = {hand.lease.run_id for hand in self._held.values()} - self._runs.keys()
-        futile = {run_id for run_id in others if await self._is_futile(run_id)}
-        return [hand for hand in self._held.values() if hand.lease.run_id in futile]
-
-    async def _is_futile(self, run_id: int) -> bool:
-        try:
-            run = await self._ground.store.get_run(run_id)
-        except NotFound:
-            return True
-        return run.state == "cancelled" or run.reason.startswith(LIMIT)
-
-    async def _give_up(self, hands: Sequence[InHand]) -> None:
-        """Break off what is still being worked on, and give it back."""
-        for hand in hands:
-            hand.task.cancel()
-        await asyncio.gather(*(hand.task for hand in hands), return_exceptions=True)
-        given_up = [hand for hand in hands if hand.task.cancelled()]
-        for hand in given_up:
-            del self._held[hand.lease.token]
-            hand.opened.users -= 1
-        if given_up:
-            await self._ground.frontier.release([hand.lease for hand in given_up])
 
     async def _drain(self) -> None:
         """Finish and settle what is in flight and can be stored; leaving gives back the rest."""
@@ -336,18 +267,14 @@ class Worker:
         # What was not stored by then is fetched again by somebody else.
         with contextlib.suppress(*((TimeoutError,) if is_patient else ())):
             async with asyncio.timeout(drain_s + LAST_S if is_patient else None):
-                await self._patience.insist("work", self._put_down)
-                while len(self._done) < len(self._held) and self._trouble is None:
+                await self._patience.insist("work", lambda: self._hands.give_up(()))
+                while self._hands.in_flight and self._trouble is None:
                     left = give_up_at - self._clock.monotonic()
                     if left <= 0.0:
                         break
                     self._wake.clear()
                     await self._wait(min(left, SETTLE_S))
-                    if self._is_settle_due() and self._done:
-                        await self._patience.insist("work", self._settle)
-                if self._done:
-                    await self._patience.insist("work", self._settle)
-
-    async def _put_down(self) -> None:
-        """Break off what nobody will store."""
-        await self._give_up(await self._futile())
+                    if self._is_settle_due() and self._hands.finished:
+                        await self._patience.insist("work", self._hands.settle)
+                if self._hands.finished:
+                    await self._patience.insist("work", self._hands.settle)
