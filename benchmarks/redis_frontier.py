@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from smartspider.backends.redis.calls import place_calls
+from smartspider.backends.redis.calls import offer_calls
 from smartspider.backends.redis.connecting import read_url
 from smartspider.backends.redis.frontier import RedisFrontier
 from smartspider.backends.redis.index import RedisIndex
@@ -84,7 +84,7 @@ class Bench:
         spent = {}
         before = self.server.cpu_s()
         for start in range(0, urls, batch):
-            for call in place_calls(self.shards, "offer", self.places(start + 1, batch), CAP):
+            for call in offer_calls(self.shards, self.places(start + 1, batch), CAP):
                 await self.shards.call(call.shard, call.name, *call.args)
             await self.arm()
         spent["offer"] = self.server.cpu_s() - before
@@ -104,7 +104,7 @@ class Bench:
         await self.arm()
         before = self.server.memory_bytes()
         for start in range(0, PENDING, 500):
-            for call in place_calls(self.shards, "offer", self.places(start + 1, 500), CAP):
+            for call in offer_calls(self.shards, self.places(start + 1, 500), CAP):
                 await self.shards.call(call.shard, call.name, *call.args)
             await self.arm()
         return round((self.server.memory_bytes() - before) / PENDING, 1)

@@ -74,7 +74,7 @@ def place_args(run_id: int, places: Iterable[Place], cap: int) -> list[Any]:
     return args
 
 
-def place_calls(shards: Shards, name: str, places: Iterable[Place], cap: int) -> list[Call]:
+def offer_calls(shards: Shards, places: Iterable[Place], cap: int) -> list[Call]:
     """Offers, by run and shard, hosts together."""
     groups: dict[tuple[int, int], list[Place]] = {}
     for place in places:
@@ -82,8 +82,16 @@ def place_calls(shards: Shards, name: str, places: Iterable[Place], cap: int) ->
     calls = []
     for (run_id, shard), group in groups.items():
         group.sort(key=lambda place: place.host)
-        calls += [Call(shard, name, place_args(run_id, part, cap)) for part in batches(group)]
+        calls += [Call(shard, "offer", place_args(run_id, part, cap)) for part in batches(group)]
     return calls
+
+
+def host_calls(shards: Shards, hosts: Iterable[HostRow]) -> list[Call]:
+    """Gates that changed, by shard."""
+    groups: dict[int, list[Any]] = {}
+    for host in hosts:
+        groups.setdefault(shards.of(host.name), []).extend(host_args(host))
+    return [Call(shard, "hosts", args) for shard, args in groups.items()]
 
 
 def lease_calls(

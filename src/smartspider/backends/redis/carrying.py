@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
-from smartspider.backends.redis.calls import LANE_CAP, due, host_args, lease_calls, place_calls
+from smartspider.backends.redis.calls import LANE_CAP, due, host_calls, lease_calls, offer_calls
 from smartspider.backends.redis.shards import Call, Shards
 from smartspider.core.errors import SmartSpiderError
 from smartspider.core.failpoints import reach
-from smartspider.core.placing import HostRow, Moves
+from smartspider.core.placing import Moves
 from smartspider.interfaces.clock import Clock
 
 PATIENCE_S = 60.0
@@ -36,8 +36,8 @@ class Carrier:
 
     async def carry_out(self, moves: Moves) -> None:
         """Gates and offers first; leases end when these were heard by all shards that are there."""
-        before = [*host_calls(self._shards, moves.hosts)]
-        before += place_calls(self._shards, "offer", moves.offered, self._cap)
+        before = host_calls(self._shards, moves.hosts)
+        before += offer_calls(self._shards, moves.offered, self._cap)
         ends = lease_calls(
             self._shards,
             "postpone",
@@ -94,14 +94,3 @@ def _tell_refused(call: Call, taken: int) -> None:
     sent = len(call.args) // ARGS_OF_END[call.name]
     if taken < sent:
         log.warning("leases.refused: %d of %d were not held any more (%s)", sent - taken, sent, call.name)
-
-
-def host_calls(shards: Shards, hosts: Sequence[HostRow]) -> list[Call]:
-    """Gates that changed, by shard."""
-    groups: dict[int, list[HostRow]] = {}
-    for host in hosts:
-        groups.setdefault(shards.of(host.name), []).append(host)
-    return [
-        Call(shard, "hosts", [arg for host in group for arg in host_args(host)])
-        for shard, group in groups.items()
-    ]

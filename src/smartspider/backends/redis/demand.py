@@ -7,7 +7,6 @@ from itertools import islice
 from typing import Any
 
 from smartspider.backends.redis.shards import Call, Shards
-from smartspider.core.errors import SmartSpiderError
 from smartspider.core.scaling import LaneDemand
 
 SOON_S = 10.0
@@ -29,9 +28,7 @@ class RedisDemand:
         args = [repr(self._now() + SOON_S), max(2, limit // self._shards.count), *runs]
         calls = [Call(shard, "demand", args) for shard in range(self._shards.count)]
         found: Found = {run_id: (0, []) for run_id in runs}
-        for answer in await self._shards.round(calls):
-            if isinstance(answer, SmartSpiderError):
-                raise answer
+        for answer in await self._shards.answers(calls):
             _add(found, runs, iter(answer))
         return found
 

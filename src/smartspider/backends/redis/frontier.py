@@ -9,13 +9,14 @@ from smartspider.backends.domains import registrable_domain
 from smartspider.backends.redis.calls import (
     BATCH,
     LANE_CAP,
+    host_calls,
     id_bytes,
     ids,
     lease_calls,
+    offer_calls,
     place_args,
-    place_calls,
 )
-from smartspider.backends.redis.carrying import Carrier, host_calls
+from smartspider.backends.redis.carrying import Carrier
 from smartspider.backends.redis.leasing import Asking, Grant, Leasing
 from smartspider.backends.redis.shards import Call, Shards
 from smartspider.core.errors import FrontierUnavailable, SmartSpiderError, StoreUnavailable
@@ -80,7 +81,7 @@ class RedisFrontier:
         """Queue open rows of a run unless they are live."""
         own = sorted({url_id for url_id in url_ids if run_of(url_id) == run_id})
         places = await self._rows.places(own) if own else []
-        answers = await self._answered(place_calls(self._shards, "offer", places, self._cap))
+        answers = await self._shards.answers(offer_calls(self._shards, places, self._cap))
         return sum(max(int(new), 0) for new in answers)
 
     async def lease(self, worker_id: int, want: int, runs: Sequence[int], own: bytes = b"") -> LeaseBatch:
@@ -119,7 +120,7 @@ class RedisFrontier:
 
     async def release(self, leases: Sequence[Lease]) -> None:
         """Queue unused leases again."""
-        await self._answered(lease_calls(self._shards, "release", [(lease, ()) for lease in leases]))
+        await self._shards.answers(lease_calls(self._shards, "release", [(lease, ()) for lease in leases]))
 
     async def carry_out(self, moves: Moves) -> None:
         """Tell the frontier what was committed."""
@@ -193,19 +194,11 @@ class RedisFrontier:
             if cursor == b"0":
                 return found
 
-    async def _answered(self, calls: Sequence[Call]) -> list[Any]:
-        """All answers; raises the first error after all were sent."""
-        answers = await self._shards.round(calls)
-        for answer in answers:
-            if isinstance(answer, SmartSpiderError):
-                raise answer
-        return answers
-
     async def _marked(self, name: str, leases: Sequence[Lease], first: Sequence[float] = ()) -> set[Token]:
         """Tokens of leases that a function says yes to."""
         calls = lease_calls(self._shards, name, [(lease, ()) for lease in leases], first=first)
         kept: set[tuple[bytes, int]] = set()
-        for call, answer in zip(calls, await self._answered(calls), strict=True):
+        for call, answer in zip(calls, await self._shards.answers(calls), strict=True):
             keys = call.args[len(first) :]
             kept |= {
                 (keys[3 * number], keys[3 * number + 2])
@@ -237,7 +230,7 @@ class RedisFrontier:
     async def _pass_by(self, closed: Sequence[Grant]) -> None:
         """Offer what closed rows led to, which whoever closed them may not have done; then end them."""
         left = await self._rows.open_children([grant.url_id for grant in closed])
-        await self._answered(place_calls(self._shards, "offer", left, self._cap))
+        await self._shards.answers(offer_calls(self._shards, left, self._cap))
         await self._end("unused", closed)
 
     async def _end(self, name: str, grants: Sequence[Grant]) -> None:

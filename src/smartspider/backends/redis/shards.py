@@ -73,10 +73,16 @@ class Shards:
 
     async def call(self, shard: int, name: str, *args: Any) -> Any:
         """Call one function; raises what went wrong."""
-        (answer,) = await self.round([Call(shard, name, args)])
-        if isinstance(answer, SmartSpiderError):
-            raise answer
+        (answer,) = await self.answers([Call(shard, name, args)])
         return answer
+
+    async def answers(self, calls: Sequence[Call]) -> list[Any]:
+        """Call functions in one round trip; raises the first error after all were sent."""
+        answers = await self.round(calls)
+        for answer in answers:
+            if isinstance(answer, SmartSpiderError):
+                raise answer
+        return answers
 
     async def round(self, calls: Sequence[Call]) -> list[Any]:
         """Call functions in one round trip; an answer or an error for each."""
