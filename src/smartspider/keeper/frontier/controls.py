@@ -8,12 +8,11 @@ from itertools import count
 
 import msgspec
 
-from smartspider.core.errors import FrontierUnavailable
 from smartspider.core.failpoints import reach
 from smartspider.core.placing import RunControl
 from smartspider.interfaces.index import IndexCounts
 from smartspider.interfaces.leadership import Term
-from smartspider.keeper.frontier.watch import Watch
+from smartspider.keeper.frontier.watch import Watch, side_by_side
 
 TELL_S = 0.5
 IDLE_S = 1.0
@@ -103,10 +102,7 @@ class TellControls:
         if not shards:
             return
         turn, controls = await self._controls.read()
-        answers = await asyncio.gather(
-            *(self._controls.tell(term, shard, turn, controls) for shard in shards), return_exceptions=True
-        )
-        raise_unless_away(answers)
+        answers = await side_by_side(self._controls.tell(term, shard, turn, controls) for shard in shards)
         known = {control.run_id: control.state for control in watch.controls}
         for control in controls:
             before = known.get(control.run_id)
@@ -114,10 +110,3 @@ class TellControls:
                 watch.want(control.run_id)
         if all(answer is None for answer in answers):
             watch.controls = controls
-
-
-def raise_unless_away(answers: Sequence[object]) -> None:
-    """Raise what went wrong, unless it is a shard that does not serve: its arming sees to that."""
-    for answer in answers:
-        if isinstance(answer, BaseException) and not isinstance(answer, FrontierUnavailable):
-            raise answer

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Collection, Sequence
 
 from smartspider.core.failpoints import reach
 from smartspider.core.placing import Place
 from smartspider.interfaces.index import Lane
 from smartspider.interfaces.leadership import Term
-from smartspider.keeper.frontier.controls import raise_unless_away
-from smartspider.keeper.frontier.watch import Watch
+from smartspider.keeper.frontier.watch import Watch, side_by_side
 
 HEAD = 1000
 """Rows of a lane that are offered at a time."""
@@ -54,11 +52,7 @@ class Offering:
             return 0
         reach("keeper.replay")
         replay = self._watch.index.replay
-        new = await asyncio.gather(
-            *(replay(shard, term.epoch, run_id, group) for shard, group in groups.items()),
-            return_exceptions=True,
-        )
-        raise_unless_away(new)
+        new = await side_by_side(replay(shard, term.epoch, run_id, group) for shard, group in groups.items())
         return sum(one for one in new if isinstance(one, int))
 
     async def fill(self, term: Term, run_id: int, host: str, limit: int) -> tuple[int, bool]:
@@ -96,11 +90,7 @@ class FillLanes:
             except BaseException:
                 watch.want(run_id)
                 raise
-        answers = await asyncio.gather(
-            *(self._refill(term, shard) for shard in shards), return_exceptions=True
-        )
-        raise_unless_away(answers)
-
+        await side_by_side(self._refill(term, shard) for shard in shards)
         live = {control.run_id for control in watch.controls}
         self._limits = {lane: limit for lane, limit in self._limits.items() if lane[0] in live}
 

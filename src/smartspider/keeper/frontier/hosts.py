@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from smartspider.core.placing import HostRow
 from smartspider.interfaces.leadership import Term
-from smartspider.keeper.frontier.controls import raise_unless_away
-from smartspider.keeper.frontier.watch import Watch
+from smartspider.keeper.frontier.watch import Watch, side_by_side
 
 PAGE = 1000
 OVERLAP_S = 30.0
@@ -62,9 +59,8 @@ class TellChanged:
         by_shard: dict[int, list[HostRow]] = {}
         for host in hosts:
             by_shard.setdefault(self._watch.index.shard_of(host.name), []).append(host)
-        calls = [
+        await side_by_side(
             self._watch.index.set_hosts(shard, term.epoch, mine)
             for shard, mine in by_shard.items()
             if shard in self._watch.armed
-        ]
-        raise_unless_away(await asyncio.gather(*calls, return_exceptions=True))
+        )

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
+from smartspider.core.errors import FrontierUnavailable
 from smartspider.core.placing import RunControl, RunLoad
 from smartspider.core.runs import Run
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.index import IndexCounts
 from smartspider.interfaces.leadership import Term
-from smartspider.keeper.frontier.controls import raise_unless_away
-from smartspider.keeper.frontier.watch import Watch
+from smartspider.keeper.frontier.watch import Watch, side_by_side
 
 QUEUES_SHARE = 0.05
 """The part of the time that may go into counting queues, which takes longer the more hosts there are."""
@@ -71,13 +70,11 @@ class CountLoads:
         watch = self._watch
         runs = [control.run_id for control in controls]
         shards = list(watch.armed)
-        counted = await asyncio.gather(
-            *(watch.index.counts(shard, runs, with_queues=with_queues) for shard in shards),
-            return_exceptions=True,
+        counted = await side_by_side(
+            watch.index.counts(shard, runs, with_queues=with_queues) for shard in shards
         )
-        raise_unless_away(counted)
         for shard, counts in zip(shards, counted, strict=True):
-            if isinstance(counts, BaseException):
+            if isinstance(counts, FrontierUnavailable):
                 watch.armed.pop(shard, None)  # until its arming has looked at it
                 continue
             known = {} if with_queues else watch.counts.get(shard, {})

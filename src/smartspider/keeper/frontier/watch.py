@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TypeVar
 
 import msgspec
 
+from smartspider.core.errors import FrontierUnavailable
 from smartspider.core.placing import RunControl
 from smartspider.interfaces.index import LAPSE_S, Index, IndexCounts
 from smartspider.interfaces.leadership import Leadership, Term
 from smartspider.interfaces.open_rows import OpenRows
+
+T = TypeVar("T")
 
 MARGIN_S = 0.2
 """Clocks of processes differ by so much at most."""
@@ -94,3 +98,15 @@ class Watch:
         if not self.controls and not self.wanting:
             self._is_wanted.clear()
             await self._is_wanted.wait()
+
+
+async def side_by_side(calls: Iterable[Awaitable[T]]) -> list[T | FrontierUnavailable]:
+    """Answers of shards that are asked at once. For one that does not serve there is the error in its place:
+    its arming sees to that. Any other error is raised when all are through.
+    """
+    told: list[T | FrontierUnavailable] = []
+    for answer in await asyncio.gather(*calls, return_exceptions=True):
+        if isinstance(answer, BaseException) and not isinstance(answer, FrontierUnavailable):
+            raise answer
+        told.append(answer)
+    return told
