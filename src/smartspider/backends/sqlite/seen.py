@@ -39,19 +39,11 @@ class FolderBloom:
     With `rows` it forgets a run, when it is first asked about it, of which it knows more than has rows.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        max_bytes: int = BUDGET,
-        capacity: int = FIRST_CAPACITY,
-        rows: SeenRows | None = None,
-    ) -> None:
+    def __init__(self, folder: Path, *, max_bytes: int = BUDGET, rows: SeenRows | None = None) -> None:
         self._folder = folder / FOLDER
         self._rows = rows
         self._compared: set[SeenKey] = set()
         self._max_bytes = max_bytes
-        self._capacity = capacity
         self._opened: dict[SeenKey, MappedBloom] = {}
         self._lock = threading.Lock()
 
@@ -151,7 +143,7 @@ class FolderBloom:
             mapped = None
         path = self._folder / str(key)
         if mapped is None and (creates or (path / HEAD).exists()):
-            mapped = MappedBloom(path, self._capacity)
+            mapped = MappedBloom(path)
             self._opened[key] = mapped
         return mapped
 
@@ -166,7 +158,7 @@ class FolderBloom:
 class MappedBloom:
     """The filter of one key in files. Who adds locks it; asking needs no lock."""
 
-    def __init__(self, path: Path, capacity: int) -> None:
+    def __init__(self, path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
         self._path = path
         self._file = os.open(path / HEAD, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -177,7 +169,7 @@ class MappedBloom:
             if is_new or self._boot != boot_id():
                 for old in path.glob("*.bits"):
                     old.unlink()
-                self._write(capacity, 0, 0)
+                self._write(FIRST_CAPACITY, 0, 0)
         self._bits: list[mmap.mmap] = []
         self._bloom = GrowingBloom(self._first)
         self._seen = (0, 0)
