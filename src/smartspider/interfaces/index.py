@@ -38,16 +38,6 @@ class Lead(msgspec.Struct, frozen=True):
     """How far after the arming those may end that were given before it."""
 
 
-class Lane(msgspec.Struct, frozen=True):
-    """The queue of a run for a host."""
-
-    run_id: int
-    host: str
-    queued: int
-    is_short: bool
-    """Its tail was left in the store and its head is nearly used up."""
-
-
 class IndexCounts(msgspec.Struct, frozen=True):
     """What the index holds of a run."""
 
@@ -127,11 +117,8 @@ class Index(Protocol):
         `tails` says of hosts whether the store has more than is offered with this.
         """
 
-    async def lanes(self, shard: int, run_id: int) -> list[Lane]:
-        """The queues of a run."""
-
-    async def short_lanes(self, shard: int, run_id: int) -> list[Lane]:
-        """Those of the queues whose tail is in the store and whose head is nearly used up."""
+    async def short_lanes(self, shard: int, run_id: int) -> list[str]:
+        """Hosts whose lane of a run has its tail in the store and its head nearly used up."""
 
     async def counts(
         self, shard: int, runs: Sequence[int], *, with_queues: bool = True

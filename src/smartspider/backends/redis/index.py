@@ -9,7 +9,7 @@ from smartspider.backends.redis.calls import LANE_CAP, batches, control_args, ho
 from smartspider.backends.redis.shards import Call, Shards
 from smartspider.core.errors import SmartSpiderError
 from smartspider.core.placing import HostRow, Place, RunControl
-from smartspider.interfaces.index import IndexCounts, Lane, Lead, Refusals, ShardState
+from smartspider.interfaces.index import IndexCounts, Lead, Refusals, ShardState
 
 FORGET = 2
 """What a shard says that holds what it should not."""
@@ -88,13 +88,14 @@ class RedisIndex:
             new += max(int(answer), 0)
         return new
 
-    async def lanes(self, shard: int, run_id: int) -> list[Lane]:
-        """The queues of a run."""
-        return await self._lanes(shard, run_id, "hosts")
-
-    async def short_lanes(self, shard: int, run_id: int) -> list[Lane]:
-        """Those of the queues whose tail is in the store and whose head is nearly used up."""
-        return [lane for lane in await self._lanes(shard, run_id, "more") if lane.is_short]
+    async def short_lanes(self, shard: int, run_id: int) -> list[str]:
+        """Hosts whose lane of a run has its tail in the store and its head nearly used up."""
+        lanes = await self._lanes(shard, run_id, "more")
+        return [
+            host
+            for host, (queued, has_more) in lanes.items()
+            if has_more and queued * NEARLY_USED_UP < self._cap
+        ]
 
     async def counts(
         self, shard: int, runs: Sequence[int], *, with_queues: bool = True
@@ -105,7 +106,8 @@ class RedisIndex:
         for run_id, waiting, leased, cut in zip(runs, *(iter(answer),) * 3, strict=True):
             queued = 0
             if with_queues:
-                queued = sum(lane.queued for lane in await self._lanes(shard, run_id, "hosts"))
+                lanes = await self._lanes(shard, run_id, "hosts")
+                queued = sum(queued for queued, _ in lanes.values())
             counts[run_id] = IndexCounts(queued, waiting, leased, cut)
         return counts
 
@@ -117,17 +119,16 @@ class RedisIndex:
         """Where a host is kept."""
         return self._shards.of(host)
 
-    async def _lanes(self, shard: int, run_id: int, part: str) -> list[Lane]:
-        found: dict[str, Lane] = {}
+    async def _lanes(self, shard: int, run_id: int, part: str) -> dict[str, tuple[int, int]]:
+        """By host, how many are queued and whether there are more in the store."""
+        found: dict[str, tuple[int, int]] = {}
         cursor = b"0"
         while True:
             cursor, *rest = await self._shards.call(shard, "lanes", run_id, cursor, part)
             for name, queued, has_more in zip(*(iter(rest),) * 3, strict=True):
-                host = name.decode()
-                is_short = bool(has_more) and queued * NEARLY_USED_UP < self._cap
-                found[host] = Lane(run_id, host, queued, is_short)
+                found[name.decode()] = queued, has_more
             if cursor == b"0":
-                return list(found.values())
+                return found
 
 
 def _state(shard: int, answer: Any) -> ShardState | None:

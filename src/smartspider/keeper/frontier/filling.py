@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Sequence
 
 from smartspider.core.failpoints import reach
 from smartspider.core.placing import Place
-from smartspider.interfaces.index import Lane
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.frontier.watch import Watch, side_by_side
 
@@ -97,15 +96,14 @@ class FillLanes:
     async def _refill(self, term: Term, shard: int) -> None:
         cut = [run_id for run_id, held in self._watch.counts.get(shard, {}).items() if held.cut]
         for run_id in cut:
-            for lane in await self._watch.index.short_lanes(shard, run_id):
-                await self._fill(term, lane)
+            for host in await self._watch.index.short_lanes(shard, run_id):
+                await self._fill(term, run_id, host)
 
-    async def _fill(self, term: Term, lane: Lane) -> None:
-        key = (lane.run_id, lane.host)
-        limit = self._limits.pop(key, HEAD)
-        new, has_more = await self._offering.fill(term, lane.run_id, lane.host, limit)
+    async def _fill(self, term: Term, run_id: int, host: str) -> None:
+        limit = self._limits.pop((run_id, host), HEAD)
+        new, has_more = await self._offering.fill(term, run_id, host, limit)
         if not new and has_more:
-            self._limits[key] = min(limit * 2, LARGEST_HEAD)
+            self._limits[run_id, host] = min(limit * 2, LARGEST_HEAD)
 
 
 class FillWhenWanted(FillLanes):
