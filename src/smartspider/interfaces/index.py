@@ -70,6 +70,8 @@ class Index(Protocol):
     7. What is refused to late workers and old leaders is counted.
     8. It is of one installation: calls of another are refused (`FrontierTaken`) as long as the keeper of the
        first was heard of in the last minute; then who begins it has it, without anything of the first.
+    9. Hosts that nobody asks for can be let go. Asked for again, such a host is as it would have been: no gap
+       is shorter, and whoever had a say there has it.
     """
 
     @property
@@ -102,6 +104,11 @@ class Index(Protocol):
 
     async def set_hosts(self, shard: int, epoch: int, hosts: Sequence[HostRow]) -> None:
         """Gates as the store has them."""
+
+    async def let_go(self, shard: int, epoch: int, cursor: str = "") -> tuple[str, int]:
+        """Let go of hosts that nobody asks for, looking at some of all; the next cursor, empty when these were
+        the last, and how many went.
+        """
 
     async def replay(
         self,

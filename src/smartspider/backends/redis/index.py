@@ -70,6 +70,11 @@ class RedisIndex:
                 shard, "set_hosts", epoch, *(arg for host in part for arg in host_args(host))
             )
 
+    async def let_go(self, shard: int, epoch: int, cursor: str = "") -> tuple[str, int]:
+        """Let go of hosts that nobody asks for, looking at some of all."""
+        after, gone = await self._shards.call(shard, "let_go", epoch, cursor or "0")
+        return ("" if after == b"0" else after.decode()), int(gone)
+
     async def replay(
         self,
         shard: int,

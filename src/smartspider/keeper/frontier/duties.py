@@ -10,6 +10,7 @@ from smartspider.keeper.frontier.controls import Controls, TellControls
 from smartspider.keeper.frontier.filling import FillWhenWanted, Offering
 from smartspider.keeper.frontier.hosts import TellChanged
 from smartspider.keeper.frontier.loads import CountLoads
+from smartspider.keeper.frontier.resting import LetHostsGo
 from smartspider.keeper.frontier.sweeping import SweepOpen
 from smartspider.keeper.frontier.watch import Apart, Watch
 
@@ -34,6 +35,7 @@ def frontier_duties(apart: Apart, store: Store, clock: Clock) -> list[Duty]:
         CountLoads(watch, store.live_runs, clock),
         TellChanged(watch),
         SweepOpen(watch, offering, clock),
+        LetHostsGo(watch, clock),
     ]
 
 

@@ -16,7 +16,8 @@ local function check_lane(x, found, run, host, mends)
   local head = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
   local open, closed = redis.call('ZSCORE', a, host), redis.call('ZSCORE', w, host)
   local name = 'run ' .. run .. ', ' .. host
-  if not redis.call('ZSCORE', Key.standing(x, host), run) then
+  local is_kept = head[1] or redis.call('EXISTS', Key.gate(x, host)) == 1 -- else it was let go
+  if is_kept and not redis.call('ZSCORE', Key.standing(x, host), run) then
     say(found, name .. ': it does not stand at the host', function() redis.call('ZADD', Key.standing(x, host), 0, run) end, mends)
   end
   local is_wrong = (head[1] and not open and not closed) or (not head[1] and (open or closed)) or (open and closed)

@@ -38,7 +38,13 @@ end
 local function context(tag, now, here)
   return {tag = tag, now = now, known_at = (here.armed_at or 0) + (here.reach or 0), armed_at = here.armed_at or 0,
           lead = here.lead or 0, epoch = here.epoch or 0, first_token = here.first_token or 0,
-          is_armed = here.told ~= nil, runs = {}, gates = {}}
+          rested_at = here.rested_at or 0, is_armed = here.told ~= nil, runs = {}, gates = {}}
+end
+
+-- It is not known any more whose the slots until then were.
+function Clock.rest(x, sent)
+  x.rested_at = math.max(x.rested_at, sent)
+  standing[x.tag].rested_at = x.rested_at
 end
 
 -- The moment a call is made at, or nil and the reason why this shard does not serve now. A moment of which it is

@@ -3,6 +3,7 @@
 local WINDOW_SHARE, WINDOW_MIN_S = 0.05, 0.005
 local FULL_S = 60      -- a host that is full opens when a lease ends; this is how long it is trusted to be full
 local CROWD = 16       -- hosts woken when a place under the cap of their domain is free
+local REST_S = 120     -- a host that nobody asks for is kept as long as this, and as any run waits between two requests
 
 local Runs, Gate = {}, {}
 local SAYS = {running = true, stopping = true, paused = true}
@@ -48,10 +49,12 @@ function Gate.read(x, host)
   local gate = x.gates[host]
   if gate then return gate end
   local row = redis.call('HMGET', Key.gate(x, host),
-    'sent', 'robots', 'adaptive', 'operator', 'held', 'openings', 'turn', 'domain')
+    'sent', 'robots', 'adaptive', 'operator', 'held', 'openings', 'turn', 'domain', 'changed')
   gate = {host = host, sent = figure(row[1], x.armed_at), held = figure(row[5], x.now + FULL_S),
-          turn = figure(row[7], 0), is_on_trial = figure(row[6], 1) > 0, domain = row[8] or host, runs = {}, served = {}}
+          turn = figure(row[7], 0), is_on_trial = figure(row[6], 1) > 0, domain = row[8] or host,
+          changed = figure(row[9], 0), runs = {}, served = {}}
   gate.delay = math.max(figure(row[2], FULL_S), figure(row[3], FULL_S), figure(row[4], FULL_S))
+  gate.is_slow = gate.delay > 0
   local lanes = redis.call('ZRANGE', Key.standing(x, host), 0, -1, 'WITHSCORES')
   for i = 1, #lanes, 2 do
     push(gate.runs, lanes[i])
@@ -60,6 +63,20 @@ function Gate.read(x, host)
   strictest(x, gate)
   x.gates[host] = gate
   return gate
+end
+
+-- A gate comes into being. Its host may be one that was let go: the runs that stood there do so again, and its last
+-- slot was no later than any of those that are not known any more.
+function Gate.appear(x, host, domain)
+  if redis.call('HSETNX', Key.gate(x, host), 'domain', domain) == 0 then return end
+  if x.rested_at > 0 then redis.call('HSET', Key.gate(x, host), 'sent', precise(x.rested_at)) end
+  x.rested = x.rested or redis.call('SMEMBERS', Key.rested(x))
+  for _, run in ipairs(x.rested) do
+    if redis.call('SISMEMBER', Key.run(x, run, 'hosts'), host) == 1 then
+      redis.call('ZADD', Key.standing(x, host), 'NX', 0, run)
+    end
+  end
+  x.gates[host] = nil
 end
 
 -- The gate for a run that is about to send: what that run asks for always counts.
@@ -195,18 +212,48 @@ function Gate.set(x, row)
     if changed < last then return end
     if changed == last then held = math.max(held, figure(known[2], 0)) end
   end
+  Gate.appear(x, host, row[2])
   redis.call('HSET', key, 'domain', row[2], 'robots', row[3], 'adaptive', row[4], 'operator', row[5],
     'held', held, 'openings', row[7], 'changed', row[8])
   x.gates[host] = nil
   Gate.reopen(x, host)
 end
 
--- Nobody stands at the host any more; what it has to say is in the store.
-function Gate.forget(x, host)
-  if redis.call('EXISTS', Key.standing(x, host), Key.flight(x, host)) > 0 then return end
-  local gate = Gate.read(x, host)
-  if not gate.is_on_trial and gate.delay == 0 and gate.held <= x.now and gate.sent + FULL_S < x.now then
-    redis.call('UNLINK', Key.gate(x, host))
-    redis.call('SREM', Key.flying_hosts(x, gate.domain), host)
+-- How long after its last slot a host is kept at least.
+local function kept_s(x)
+  if not x.kept_s then
+    x.kept_s = 0
+    for _, run in ipairs(redis.call('HKEYS', Key.controls(x))) do
+      local control = Runs.get(x, run)
+      if control then x.kept_s = math.max(x.kept_s, control.delay) end
+    end
+    x.kept_s = x.kept_s + REST_S
   end
+  return x.kept_s
+end
+
+-- Whether anything of the host is queued, or would be if there were room, or under way.
+local function is_wanted(x, gate)
+  if redis.call('EXISTS', Key.flight(x, gate.host)) == 1 then return true end
+  for _, run in ipairs(gate.runs) do
+    if redis.call('EXISTS', Key.queue(x, run, gate.host)) == 1 then return true end
+    if redis.call('ZSCORE', Key.run(x, run, 'more'), gate.host) then return true end
+  end
+  return false
+end
+
+-- Let go of a host that nobody asks for, unless anything would be lost by that: what the store has to say of it comes
+-- only once, so that is kept, and nothing late may come of a row that changed just now. Which runs stood there is known
+-- by their hosts.
+function Gate.rest(x, host)
+  local gate = Gate.read(x, host)
+  if is_wanted(x, gate) then return false end
+  redis.call('SREM', Key.flying_hosts(x, gate.domain), host)
+  if gate.is_slow or gate.is_on_trial or gate.held > x.now then return false end
+  if math.max(gate.sent, gate.changed) + kept_s(x) >= x.now then return false end
+  redis.call('UNLINK', Key.gate(x, host), Key.standing(x, host))
+  if #gate.runs > 0 then redis.call('SADD', Key.rested(x), unpack(gate.runs)) end
+  Clock.rest(x, gate.sent)
+  x.gates[host] = nil
+  return true
 end

@@ -19,11 +19,12 @@ function Key.lone(x) return x.tag .. ':wa' end                           -- hash
 function Key.asked(x) return x.tag .. ':as' end                          -- zset: run -> when a worker asked for it
 function Key.controls(x) return x.tag .. ':c' end                        -- hash: run -> control
 function Key.gone(x) return x.tag .. ':g' end                            -- set: runs that are being dropped
+function Key.rested(x) return x.tag .. ':rs' end                         -- set: runs at hosts that were let go
 function Key.touched(x) return x.tag .. ':t' end                         -- hash: run -> how far its gates were seen to
 function Key.stats(x) return stats_key(x.tag) end                        -- hash: what is counted
 function Key.term(x) return term_key(x.tag) end
 
--- Of a run: 'hosts' (set), 'a' open lanes (zset by rank), 'w' closed ones (zset by moment), 'later' and 'alone'
+-- Of a run: 'hosts' (set: all it ever asked for), 'a' open lanes (zset by rank), 'w' closed ones (zset by moment), 'later' and 'alone'
 -- (zsets by moment), 'held' (hash: number -> place, of both), 'more' lanes whose tail is only in the store (zset:
 -- host -> when it was cut).
 function Key.run(x, run, part) return x.tag .. ':r:' .. run .. ':' .. part end

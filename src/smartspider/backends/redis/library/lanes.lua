@@ -8,7 +8,7 @@ local Lanes = {}
 function Lanes.stand(x, run, host, domain)
   if redis.call('ZADD', Key.standing(x, host), 'NX', 0, run) == 1 then
     redis.call('SADD', Key.run(x, run, 'hosts'), host)
-    redis.call('HSETNX', Key.gate(x, host), 'domain', domain)
+    Gate.appear(x, host, domain)
     x.gates[host] = nil
   end
 end
@@ -41,10 +41,16 @@ function Lanes.queue(x, run, host, entries, domain, cap)
   return added
 end
 
--- A request that comes back at a moment, or must be tried alone.
+-- A request that comes back at a moment, or must be tried alone. Its host may be let go until then: the domain, which
+-- is the end of its name, is kept by its length.
 function Lanes.wait(x, run, number, place)
-  redis.call('HSET', Key.run(x, run, 'held'), number, cmsgpack.pack({place.rank, place.host}))
+  local domain = Gate.read(x, place.host).domain
+  redis.call('HSET', Key.run(x, run, 'held'), number, cmsgpack.pack({place.rank, place.host, #domain}))
   redis.call('ZADD', Key.run(x, run, place.is_alone and 'alone' or 'later'), in_ms(place.due), number)
+end
+
+function Lanes.domain_of(host, length)
+  return string.sub(host, -(length or #host))
 end
 
 -- Where a request belongs that is not live: due is '' for at once, and begins with 'a' for one to be tried alone.
@@ -120,16 +126,17 @@ function Lanes.wake(x, run, limit)
   end
   local due = redis.call('ZRANGE', later, '-inf', past_ms(x.now), 'BYSCORE', 'LIMIT', 0, limit)
   if #due == 0 then return end
-  local held, by_host = redis.call('HMGET', Key.run(x, run, 'held'), unpack(due)), {}
+  local held, by_host, domains = redis.call('HMGET', Key.run(x, run, 'held'), unpack(due)), {}, {}
   redis.call('ZREM', later, unpack(due))
   redis.call('HDEL', Key.run(x, run, 'held'), unpack(due))
   for i, number in ipairs(due) do
     if held[i] then
       local place = cmsgpack.unpack(held[i])
       push(listed(by_host, place[2]), place[1], number)
+      domains[place[2]] = Lanes.domain_of(place[2], place[3])
     end
   end
-  for host, entries in pairs(by_host) do Lanes.queue(x, run, host, entries) end
+  for host, entries in pairs(by_host) do Lanes.queue(x, run, host, entries, domains[host]) end
 end
 
 -- Whether the store has more of a lane than was offered, as the leader saw it.

@@ -14,7 +14,7 @@ local function drop_some(x, run, limit)
     redis.call('ZREM', Key.run(x, run, 'w'), host)
     x.gates[host] = nil
     Gate.reopen(x, host)
-    Gate.forget(x, host)
+    Gate.rest(x, host)
   end
   if #hosts < limit then
     local parts = {}
@@ -22,6 +22,7 @@ local function drop_some(x, run, limit)
     redis.call('UNLINK', unpack(parts))
     redis.call('ZREM', Key.asked(x), run)
     redis.call('SREM', Key.gone(x), run)
+    redis.call('SREM', Key.rested(x), run)
   end
   return #hosts
 end
@@ -72,11 +73,27 @@ function Leader.controls(x, argv)
   return catch_up(x)
 end
 
+-- Some of the keys that begin like this.
+local function some_keys(prefix, cursor, count)
+  local own = string.gsub(prefix, '[%[%]?*\\^]', '\\%0') .. '*'
+  return redis.call('SCAN', cursor, 'MATCH', own, 'COUNT', count)
+end
+
+-- Let go of hosts that nobody asks for, looking at some at a time: epoch, cursor. The next cursor, and how many went.
+function Leader.let_go(x, argv)
+  if not x.is_armed then return {'0', 0} end
+  local prefix, gone = Key.gate(x, ''), 0
+  local found = some_keys(prefix, argv[2], WORK)
+  for _, key in ipairs(found[2]) do
+    if Gate.rest(x, string.sub(key, #prefix + 1)) then gone = gone + 1 end
+  end
+  return {found[1], gone}
+end
+
 -- Everything of the shard but its term, some of it at a time: epoch, cursor. The next cursor. Whoever begins the shard
 -- does it, so nobody can have put anything there meanwhile.
 function Leader.forget(x, argv)
-  local own = string.gsub(x.tag, '[%[%]?*\\^]', '\\%0') .. ':*'
-  local found = redis.call('SCAN', argv[2], 'MATCH', own, 'COUNT', 2 * WORK)
+  local found = some_keys(x.tag .. ':', argv[2], 2 * WORK)
   for _, key in ipairs(found[2]) do
     if key ~= Key.term(x) and key ~= x.tag .. ':wall' then redis.call('UNLINK', key) end -- nor the clock of suites
   end

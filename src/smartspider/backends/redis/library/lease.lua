@@ -126,8 +126,16 @@ function Lease.take(x, hand, claim, count)
   return before - hand.free
 end
 
+-- The gate of a suspect, whose host may have been let go.
+local function gate_of_suspect(x, run, place, is_looking)
+  local gate = Gate.read(x, place[2])
+  if gate.served[run] or is_looking then return gate end
+  Lanes.stand(x, run, place[2], Lanes.domain_of(place[2], place[3]))
+  return Gate.read(x, place[2])
+end
+
 -- The first due suspect of a run whose gate is open, if any; else when the first of their gates opens.
-local function open_suspect(x, run)
+local function open_suspect(x, run, is_looking)
   local next_at, seen = nil, {}
   local due = redis.call('ZRANGE', Key.run(x, run, 'alone'), '-inf', past_ms(x.now), 'BYSCORE', 'LIMIT', 0, LOOKS)
   if #due == 0 then return nil end
@@ -136,7 +144,7 @@ local function open_suspect(x, run)
     local place = held[i] and cmsgpack.unpack(held[i])
     if place and not seen[place[2]] then
       seen[place[2]] = true
-      local gate = Gate.of_run(x, run, place[2])
+      local gate = gate_of_suspect(x, run, place, is_looking)
       local opens_at = Gate.opens_at(x, gate)
       if opens_at <= x.now then return {number = number, rank = place[1], gate = gate} end
       next_at = math.min(next_at or opens_at, opens_at)

@@ -26,7 +26,7 @@ end
 
 local function reader(name, act)
   named(name, {'no-writes'}, function(keys, argv)
-    return act({tag = keys[1], now = 0, known_at = 0, armed_at = 0, runs = {}, gates = {}}, argv)
+    return act({tag = keys[1], now = 0, known_at = 0, armed_at = 0, rested_at = 0, runs = {}, gates = {}}, argv)
   end)
 end
 
@@ -66,6 +66,7 @@ end)
 leader('forget', {'allow-oom'}, Leader.forget)
 
 leader('controls', {'allow-oom'}, Leader.controls)
+leader('let_go', {'allow-oom'}, Leader.let_go)
 leader('set_hosts', {'allow-oom'}, function(x, argv) return Leader.hosts(x, argv, 2) end)
 leader('replay', {}, Leader.replay)
 reader('lanes', Leader.lanes)
@@ -90,7 +91,7 @@ worker('hosts', {'allow-oom'}, function(x, argv) return Leader.hosts(x, argv, 1)
 -- host, domain, how near the slot must be, slack, least delay. Moment, not before, not after, delay; or moment and
 -- when the gate opens.
 worker('permit', {'allow-oom'}, function(x, argv)
-  redis.call('HSETNX', Key.gate(x, argv[1]), 'domain', argv[2])
+  Gate.appear(x, argv[1], argv[2])
   local gate = Gate.read(x, argv[1])
   local least = tonumber(argv[5])
   local own = gate.delay

@@ -173,7 +173,7 @@ function Sharing.ready(x, argv)
       + redis.call('ZCOUNT', Key.run(x, run, 'w'), '-inf', past_ms(x.now))
       + redis.call('ZCOUNT', Key.run(x, run, 'later'), '-inf', past_ms(x.now)) or 0
     local flying = tonumber(redis.call('HGET', Key.flying(x), run) or 0)
-    push(answer, open, is_asked and control.concurrency or 0, flying, is_asked and open_suspect(x, run) and 1 or 0)
+    push(answer, open, is_asked and control.concurrency or 0, flying, is_asked and open_suspect(x, run, true) and 1 or 0)
   end
   return answer
 end
