@@ -106,8 +106,8 @@ class Index(Protocol):
         """Gates as the store has them."""
 
     async def let_go(self, shard: int, epoch: int, cursor: str = "") -> tuple[str, int]:
-        """Let go of hosts that nobody asks for, looking at some of all; the next cursor, empty when these were
-        the last, and how many went.
+        """Let go of hosts that nobody asks for, looking at some of all. The next cursor, empty when these
+        were the last, and how many went.
         """
 
     async def replay(

@@ -24,6 +24,7 @@ from smartspider.keeper.frontier.arming import ArmShard
 from smartspider.keeper.frontier.controls import Controls, TellControls
 from smartspider.keeper.frontier.filling import FillLanes, Offering
 from smartspider.keeper.frontier.loads import CountLoads
+from smartspider.keeper.frontier.resting import LetHostsGo
 from smartspider.keeper.frontier.watch import Apart, Watch
 from smartspider.testing.clock import ManualClock
 from smartspider.testing.postgres import ManualTime
@@ -83,6 +84,7 @@ class QuickKeeper:
         self._arming = [ArmShard(watch, controls, offering, shard) for shard in range(self.index.shards)]
         self._telling = TellControls(watch, controls)
         self._filling = FillLanes(watch, offering)
+        self._resting = LetHostsGo(watch, clock)
         self._counting = CountLoads(watch, SqlStore(self.database).live_runs, clock)
         self._term = Term("keeper", 1, float("inf"))
         self._renewed_at = float("-inf")
@@ -110,6 +112,7 @@ class QuickKeeper:
         await self._turn(now)
         for duty in self._arming:
             await duty.do(self._term)
+        await self._resting.do(self._term)
         self._renewed_at = now
 
     def _now(self) -> float:

@@ -6,10 +6,11 @@ import msgspec
 import pytest
 from tests.unit.keeper.leading import House, Leader
 
-from smartspider.core.placing import HostRow
+from smartspider.core.placing import HostRow, Moves
 from smartspider.keeper.frontier import hosts
 from smartspider.keeper.frontier.hosts import TellChanged
-from smartspider.testing.contracts.acts import HOST, urls
+from smartspider.keeper.frontier.resting import SELDOM_S, LetHostsGo
+from smartspider.testing.contracts.acts import HOST, url, urls
 
 
 async def robots_of(house: House, host: str = HOST) -> float:
@@ -79,3 +80,23 @@ async def test_a_row_from_before_a_delay_does_not_take_it_back(house: House, lea
 
 def _moved(house: House, host: str, changed_at: float) -> HostRow:
     return msgspec.structs.replace(house.rows.gates[host], changed_at=changed_at)
+
+
+async def test_hosts_that_nobody_asks_for_are_let_go_all_of_them(house: House, leader: Leader) -> None:
+    """Index 9: piece by piece; seldom where there is nothing to do."""
+    run_id = house.rows.add_run([url("x", host=f"h{number}.example") for number in range(700)])
+    await leader.tend()
+    while leases := await house.take(run_id):
+        for lease in leases:
+            house.rows.rows[lease.url_id].state = "done"
+        await house.frontier.carry_out(Moves(ended=leases))
+    await leader.pass_time(150.0, 150.0)
+    resting = LetHostsGo(leader.watch, house.clock)
+    assert len(await house.raw("KEYS", "*:h:*")) == 700
+    await resting.do(leader.term)
+    assert await house.raw("KEYS", "*:h:*") == []
+    assert resting.every_s < SELDOM_S
+    house.rows.change(run_id, state="completed")
+    await leader.tend()
+    await resting.do(leader.term)
+    assert resting.every_s == SELDOM_S

@@ -1,4 +1,4 @@
-"""The duty of letting go of hosts that nobody asks for: a broad crawl meets more of them than it comes back to."""
+"""The duty of letting go of hosts that nobody asks for: broad crawls meet more than they come back to."""
 
 from __future__ import annotations
 

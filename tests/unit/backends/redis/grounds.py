@@ -142,6 +142,23 @@ class Scene:
         for lease in leases:
             self.rows.rows[lease.url_id].state = "done"
 
+    async def let_go(self) -> int:
+        """Look once at all hosts whether anybody asks for them; how many went."""
+        await self.keeper.keep()
+        gone = 0
+        for shard in range(self.index.shards):
+            cursor, is_first = "", True
+            while cursor or is_first:
+                cursor, went = await self.index.let_go(shard, self.keeper.epoch, cursor)
+                gone, is_first = gone + went, False
+        return gone
+
+    async def kept(self) -> set[str]:
+        """What is there about single hosts, but for which runs were there."""
+        prefix = f"{self.shards.tag(0)}:"
+        names = {key.decode().removeprefix(prefix) for key in await self.raw("KEYS", "*")}
+        return {name for name in names if name.partition(":")[0] in ("h", "s", "f", "fd", "dw")}
+
     async def raw(self, *command: Any, shard: int = 0) -> Any:
         """A command to the server of a shard."""
         (answer,) = await self.keeper.servers.calls([(self.shards.tag(shard), list(command))])
