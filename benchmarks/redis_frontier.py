@@ -1,6 +1,6 @@
-"""What a crawled URL costs the frontier's Redis, and what a pending one weighs there.
+"""What a crawled URL costs the frontier's Redis, what a pending one weighs there, and what a host does.
 
-    python benchmarks/redis_frontier.py [--urls 20000] [--batch 100]
+    python benchmarks/redis_frontier.py [--urls 20000] [--batch 100] [--hosts 20000]
 
 Offer, lease and ack of every URL through `RedisFrontier` on a Redis of its own; seconds of CPU and memory are
 the own figures of the server.
@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from smartspider.backends.redis import library
 from smartspider.backends.redis.calls import offer_calls
 from smartspider.backends.redis.connecting import read_url
 from smartspider.backends.redis.frontier import RedisFrontier
@@ -30,6 +31,7 @@ from smartspider.testing.servers import RedisServer
 RUN = 1
 CAP = 1_000_000
 PENDING = 200_000
+LONG_S = 3_600.0
 
 
 class Clock:
@@ -56,11 +58,14 @@ class AllOpen:
 class Bench:
     """A frontier, armed, with one run."""
 
-    def __init__(self, server: RedisServer, hosts: int, per_host: int = 1_000) -> None:
+    def __init__(
+        self, server: RedisServer, hosts: int, per_host: int = 1_000, *, is_settable: bool = False
+    ) -> None:
         self.server = server
         names = [f"h{number}.example{number}.com" for number in range(hosts)]
         self.rows = cast("Any", AllOpen(names))
-        self.shards = Shards(read_url(server.url))
+        self.shards = Shards(read_url(server.url), code=library.source(is_settable=is_settable))
+        self._ahead_s = 0.0
         self.index = RedisIndex(self.shards, cap=CAP)
         self.frontier = RedisFrontier(self.shards, self.rows, self.rows, self.rows, Clock(), cap=CAP)
         self.control = RunControl(RUN, "running", 1, 10_000, 0.0, per_host, None)
@@ -69,7 +74,13 @@ class Bench:
         if (await self.index.look_at(0)).epoch == 0:  # type: ignore[union-attr] # it answers
             await self.index.begin(0, 1)
             await self.index.set_controls(0, 1, [self.control])
-        await self.index.arm(0, 1, time.time())
+        await self.index.arm(0, 1, time.time() + self._ahead_s)
+
+    async def pass_time(self, seconds: float) -> None:
+        """The clocks of store and server go on, and are not looked at any more."""
+        self._ahead_s += seconds
+        self.server.command("SET", f"{self.shards.tag(0)}:wall", repr(time.time() + self._ahead_s))
+        await self.arm()
 
     def places(self, first: int, count: int) -> list[Place]:
         numbers = range(first, first + count)
@@ -109,8 +120,33 @@ class Bench:
             await self.arm()
         return round((self.server.memory_bytes() - before) / PENDING, 1)
 
+    async def let_go(self) -> int:
+        """Of hosts that nobody asks for."""
+        cursor, gone = await self.index.let_go(0, 1)
+        while cursor:
+            cursor, went = await self.index.let_go(0, 1, cursor)
+            gone += went
+        return gone
 
-async def measure(folder: Path, urls: int, batch: int) -> dict[str, Any]:
+
+async def broad(folder: Path, hosts: int, batch: int) -> dict[str, float]:
+    """A host for every URL, crawled, then let go."""
+    with RedisServer(folder / "broad") as server:
+        bench = Bench(server, hosts, is_settable=True)
+        await bench.arm()
+        before = server.memory_bytes()
+        figures = await bench.crawl(hosts, batch)
+        figures["bytes_per_host"] = round((server.memory_bytes() - before) / hosts, 1)
+        await bench.pass_time(LONG_S)
+        spent = server.cpu_s()
+        gone = await bench.let_go()
+        figures["let_go_us"] = round((server.cpu_s() - spent) / gone * 1e6, 1)
+        figures["bytes_per_host_let_go"] = round((server.memory_bytes() - before) / hosts, 1)
+        await bench.shards.close()
+    return figures
+
+
+async def measure(folder: Path, urls: int, batch: int, broad_hosts: int) -> dict[str, Any]:
     figures: dict[str, Any] = {"urls": urls, "batch": batch}
     for hosts in (1, 200):
         with RedisServer(folder / str(hosts)) as server:
@@ -125,6 +161,7 @@ async def measure(folder: Path, urls: int, batch: int) -> dict[str, Any]:
         bench = Bench(server, 200, per_host=1)
         figures["200 hosts, one at a time"] = await bench.crawl(urls, batch)
         await bench.shards.close()
+    figures[f"{broad_hosts} hosts, one URL each"] = await broad(folder, broad_hosts, batch)
     return figures
 
 
@@ -132,9 +169,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--urls", type=int, default=20_000)
     parser.add_argument("--batch", type=int, default=100)
+    parser.add_argument("--hosts", type=int, default=20_000)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        print(json.dumps(asyncio.run(measure(Path(folder), options.urls, options.batch)), indent=2))
+        figures = asyncio.run(measure(Path(folder), options.urls, options.batch, options.hosts))
+        print(json.dumps(figures, indent=2))
 
 
 if __name__ == "__main__":
