@@ -32,11 +32,11 @@ class OpenRows(Protocol):
     async def places_after(self, run_id: int, *, after: int = 0, limit: int = 500) -> list[Place]:
         """Places of open rows of a run, those with a greater id than `after`, by id."""
 
-    async def head(self, run_id: int, host: str, limit: int) -> list[Place]:
-        """The best open rows of a run for a host."""
+    async def heads(self, run_id: int, hosts: Sequence[str], limit: int) -> list[Place]:
+        """The best open rows of a run for each of some hosts, and as many of those that come back later."""
 
-    async def lanes(self, run_id: int) -> list[str]:
-        """Hosts that a run has open rows for."""
+    async def lanes(self, run_id: int, *, after: str = "", limit: int = 1000) -> list[str]:
+        """Hosts that a run has open rows for, those that follow one of them; always in the same order."""
 
     async def controls(self) -> list[RunControl]:
         """All runs that are not over, oldest first."""

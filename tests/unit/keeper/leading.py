@@ -97,9 +97,9 @@ class LoadedRows(MemoryRows):
         await self._pass("places_after")
         return found
 
-    async def head(self, run_id: int, host: str, limit: int) -> list[Place]:
-        found = await super().head(run_id, host, limit)
-        await self._pass("head")
+    async def heads(self, run_id: int, hosts: Sequence[str], limit: int) -> list[Place]:
+        found = await super().heads(run_id, hosts, limit)
+        await self._pass("heads")
         return found
 
     async def hosts(self, *, after: str = "", limit: int = 1000) -> list[HostRow]:

@@ -230,7 +230,7 @@ async def test_a_leader_that_was_frozen_while_arming_writes_nothing_after(house:
     assert len(await house.take(run_id, later)) == 2
 
 
-@pytest.mark.parametrize(("duty", "place"), [("telling", "controls"), ("filling", "head")])
+@pytest.mark.parametrize(("duty", "place"), [("telling", "controls"), ("filling", "heads")])
 async def test_a_leader_that_was_frozen_in_a_duty_writes_nothing_after(
     house: House, leader: Leader, duty: str, place: str
 ) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from tests.unit.backends.redis.grounds import url, urls
 from tests.unit.keeper.leading import House, Leader
 
+from smartspider.backends.redis.shards import Call
 from smartspider.core.placing import Moves, RunControl, RunLoad
 from smartspider.interfaces.index import IndexCounts
 from smartspider.keeper.frontier.controls import part_of
@@ -132,8 +135,32 @@ async def test_a_large_run_is_offered_lane_by_lane(
     run_id = house.rows.add_run(rows)
     await leader.tend()
     assert house.rows.asked["places_after"] == 3
-    assert house.rows.asked["head"] == 4
+    assert house.rows.asked["heads"] == 1
     assert await house.queued(run_id) == 4 * house.cap
+
+
+async def test_short_lanes_are_offered_many_at_a_time(
+    house: House, leader: Leader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A host with one request costs no statement and no call of its own."""
+    for name, value in {"WALKED": 10, "PIECE": 10, "LANES": 2, "MOST_LANES": 16, "ROWS": 40}.items():
+        monkeypatch.setattr(f"smartspider.keeper.frontier.filling.{name}", value)
+    hosts = [f"h{number:02}.example" for number in range(50)]
+    rows = [url("x", host=host) for host in hosts]
+    rows += [url(f"p{number}", host=host) for number in range(30) for host in ("x.example", "y.example")]
+    run_id = house.rows.add_run(rows)
+    calls: list[str] = []
+    one_round = house.shards.round
+
+    async def counted(sent: Sequence[Call]) -> list[Any]:
+        calls.extend(call.name for call in sent)
+        return await one_round(sent)
+
+    monkeypatch.setattr(house.shards, "round", counted)
+    await leader.tend()
+    assert await house.queued(run_id) == 50 + 2 * house.cap
+    assert house.rows.asked["heads"] == 6  # of 2, 4, 8, 16, 16 and 6 lanes
+    assert calls.count("replay") <= 7
 
 
 async def test_rows_that_were_never_offered_are_found_missing(house: House, leader: Leader) -> None:

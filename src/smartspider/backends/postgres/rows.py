@@ -45,21 +45,13 @@ class PostgresOpenRows:
         """Places of open rows of a run, by id."""
         return _places(await self._ask(SQL.places_after, run_id, after, limit))
 
-    async def head(self, run_id: int, host: str, limit: int) -> list[Place]:
-        """The best open rows of a run for a host, then as many of those that come back later."""
-        asked = (run_id, host, self._db.now(), limit)
+    async def heads(self, run_id: int, hosts: Sequence[str], limit: int) -> list[Place]:
+        """The best open rows of a run for hosts, then as many of those that come back later."""
+        return _places(await self._ask(SQL.heads, run_id, list(hosts), self._db.now(), limit))
 
-        def work(connection: Connection) -> list[Row]:
-            now, later = connection.execute(SQL.head, asked), connection.execute(SQL.head_later, asked)
-            return now.fetchall() + later.fetchall()
-
-        found = await self._db.read(work)
-        return _places([(url_id, host, *rest) for url_id, *rest in found])
-
-    async def lanes(self, run_id: int) -> list[str]:
-        """Hosts that a run has open rows for."""
-        found = await self._db.read(lambda connection: rows(connection, SQL.lanes, (run_id,)))
-        return [host for (host,) in found]
+    async def lanes(self, run_id: int, *, after: str = "", limit: int = 1000) -> list[str]:
+        """Hosts that a run has open rows for, those found first."""
+        return [host for (host,) in await self._ask(SQL.lanes, run_id, after, limit)]
 
     async def controls(self) -> list[RunControl]:
         """All runs that are not over, oldest first."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from smartspider.backends.redis.calls import LANE_CAP, batches, control_args, host_args, place_args
+from smartspider.backends.redis.calls import BATCH, LANE_CAP, batches, control_args, host_args, place_args
 from smartspider.backends.redis.shards import Call, Shards
 from smartspider.core.errors import SmartSpiderError
 from smartspider.core.placing import HostRow, Place, RunControl
@@ -13,6 +13,8 @@ from smartspider.interfaces.index import IndexCounts, Lead, Refusals, ShardState
 
 FORGET = 2
 """What a shard says that holds what it should not."""
+AT_ONCE = 8
+"""Calls in one round trip: workers have their turn in between."""
 NEARLY_USED_UP = 4
 """A head is short when less than the n-th part of it is left."""
 
@@ -85,12 +87,19 @@ class RedisIndex:
         tails: Mapping[str, bool] = {},
     ) -> int:
         """Offer open rows. `tails` says of hosts whether the store has more than is offered with this."""
-        marks = [arg for host, has_more in tails.items() for arg in (host, int(has_more))]
+        calls = []
+        ends, parts = list(tails.items()), list(places)
+        for start in range(0, max(len(ends), len(parts), 1), BATCH):
+            marks = ends[start : start + BATCH]
+            told = [arg for host, has_more in marks for arg in (host, int(has_more))]
+            args = place_args(run_id, parts[start : start + BATCH], self._cap)
+            calls.append(Call(shard, "replay", [epoch, len(marks), *told, *args]))
         new = 0
-        for part in list(batches(places)) or [()]:
-            args = place_args(run_id, part, self._cap)
-            answer = await self._shards.call(shard, "replay", epoch, len(marks) // 2, *marks, *args)
-            new += max(int(answer), 0)
+        for some in batches(calls, AT_ONCE):
+            for answer in await self._shards.round(some):
+                if isinstance(answer, SmartSpiderError):
+                    raise answer
+                new += max(int(answer), 0)
         return new
 
     async def short_lanes(self, shard: int, run_id: int) -> list[str]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+
+import msgspec
 
 from smartspider.core.failpoints import reach
 from smartspider.core.placing import Place
@@ -15,6 +18,21 @@ LARGEST_HEAD = 64 * HEAD
 PIECE = 500
 WALKED = 20_000
 """A run with no more open rows than this is offered as a whole."""
+ROWS = 20_000
+"""Rows that are looked at with one statement, more or less."""
+LANES = ROWS // HEAD
+MOST_LANES = 2000
+"""Lanes whose heads are looked at with one statement."""
+
+
+class Filled(msgspec.Struct, frozen=True):
+    """What came of offering the heads of lanes."""
+
+    new: int
+    """Rows that were not live."""
+    rows: int
+    longer: list[str]
+    """Lanes of which the store has more."""
 
 
 class Offering:
@@ -34,11 +52,24 @@ class Offering:
             if len(places) < PIECE or is_over():
                 return offered
             after, walked = places[-1].url_id, walked + len(places)
-        for host in await self._watch.rows.lanes(run_id):
-            if is_over():
-                break
-            if self._watch.index.shard_of(host) in shards:
-                offered += (await self.fill(term, run_id, host, HEAD))[0]
+        return offered + await self._offer_heads(term, run_id, shards, is_over)
+
+    async def _offer_heads(
+        self, term: Term, run_id: int, shards: Collection[int], is_over: Callable[[], bool]
+    ) -> int:
+        """Many lanes at a time, the more the shorter they are."""
+        offered, after, size = 0, "", LANES
+        while not is_over() and (hosts := await self._watch.rows.lanes(run_id, after=after, limit=size)):
+            mine: dict[int, list[str]] = {}
+            for host in hosts:
+                if (shard := self._watch.index.shard_of(host)) in shards:
+                    mine.setdefault(shard, []).append(host)
+            rows = 0
+            for shard, lanes in mine.items():
+                filled = await self.fill(term, run_id, shard, lanes, HEAD)
+                offered, rows = offered + filled.new, rows + filled.rows
+            after = hosts[-1]
+            size = max(LANES, size // 2) if rows > ROWS else min(size * 2, MOST_LANES)
         return offered
 
     async def send(self, term: Term, run_id: int, places: Sequence[Place], shards: Collection[int]) -> int:
@@ -54,14 +85,14 @@ class Offering:
         new = await side_by_side(replay(shard, term.epoch, run_id, group) for shard, group in groups.items())
         return sum(one for one in new if isinstance(one, int))
 
-    async def fill(self, term: Term, run_id: int, host: str, limit: int) -> tuple[int, bool]:
-        """Offer the best open rows of a lane; how many were not live, and whether the store has more."""
-        head = await self._watch.rows.head(run_id, host, limit)
-        has_more = len(head) >= limit  # rows that wait come on top
-        shard = self._watch.index.shard_of(host)
+    async def fill(self, term: Term, run_id: int, shard: int, hosts: Sequence[str], limit: int) -> Filled:
+        """Offer the best open rows of lanes of a shard."""
+        heads = await self._watch.rows.heads(run_id, hosts, limit)
+        sizes = Counter(place.host for place in heads)
+        tails = {host: sizes[host] >= limit for host in hosts}  # rows that wait come on top
         reach("keeper.refill")
-        new = await self._watch.index.replay(shard, term.epoch, run_id, head, tails={host: has_more})
-        return new, has_more
+        new = await self._watch.index.replay(shard, term.epoch, run_id, heads, tails=tails)
+        return Filled(new, len(heads), [host for host, has_more in tails.items() if has_more])
 
 
 class FillLanes:
@@ -73,7 +104,9 @@ class FillLanes:
         self._watch = watch
         self._offering = offering
         self._limits: dict[tuple[int, str], int] = {}
-        """Of lanes whose best rows are all leased or waiting, so that more of them have to be looked at."""
+        """Of lanes that were filled just now. Where one is short again, its best rows are leased or waiting,
+        and more of them have to be looked at.
+        """
 
     async def do(self, term: Term) -> None:
         """Runs that want it, then lanes that are short."""
@@ -89,21 +122,28 @@ class FillLanes:
             except BaseException:
                 watch.want(run_id)
                 raise
-        await side_by_side(self._refill(term, shard) for shard in shards)
-        live = {control.run_id for control in watch.controls}
-        self._limits = {lane: limit for lane, limit in self._limits.items() if lane[0] in live}
+        filled = await side_by_side(self._refill(term, shard) for shard in shards)
+        self._limits = {}
+        for limits in filled:
+            self._limits |= {} if isinstance(limits, BaseException) else limits
 
-    async def _refill(self, term: Term, shard: int) -> None:
+    async def _refill(self, term: Term, shard: int) -> dict[tuple[int, str], int]:
+        """Lanes that are short, and how far to look where one is short again at once."""
         cut = [run_id for run_id, held in self._watch.counts.get(shard, {}).items() if held.cut]
+        limits: dict[tuple[int, str], int] = {}
         for run_id in cut:
+            by_limit: dict[int, list[str]] = {}
             for host in await self._watch.index.short_lanes(shard, run_id):
-                await self._fill(term, run_id, host)
-
-    async def _fill(self, term: Term, run_id: int, host: str) -> None:
-        limit = self._limits.pop((run_id, host), HEAD)
-        new, has_more = await self._offering.fill(term, run_id, host, limit)
-        if not new and has_more:
-            self._limits[run_id, host] = min(limit * 2, LARGEST_HEAD)
+                by_limit.setdefault(self._limits.get((run_id, host), HEAD), []).append(host)
+            for limit, hosts in by_limit.items():
+                size = max(1, ROWS // limit)
+                for start in range(0, len(hosts), size):
+                    filled = await self._offering.fill(
+                        term, run_id, shard, hosts[start : start + size], limit
+                    )
+                    wider = min(limit * 2, LARGEST_HEAD)
+                    limits |= {(run_id, host): wider for host in filled.longer}
+        return limits
 
 
 class FillWhenWanted(FillLanes):

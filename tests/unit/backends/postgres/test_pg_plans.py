@@ -93,8 +93,8 @@ def test_no_table_that_grows_is_scanned(connection: psycopg.Connection[Row], nam
         ("store failed", "url_closed"),
         ("store entry_reason", "url_entry"),
         ("frontier places_after", "url_open"),
-        ("frontier head", "url_lane"),
-        ("frontier head_later", "url_due_lane"),
+        ("frontier heads", "url_lane"),
+        ("frontier heads", "url_due_lane"),
         ("frontier requests", "url_pkey"),
         ("frontier places", "url_pkey"),
         ("ledger known at once", "url_identity"),
@@ -109,7 +109,8 @@ def test_what_is_asked_often_has_its_index(
     """And is not sorted or filtered from more than is wanted."""
     told = plan(connection, texts()[name])
     assert re.search(rf"\b{index}\b", told), told
-    assert "Sort" not in told or name in ("frontier places", "frontier places_after"), told
+    sorts = len(re.findall(r"Sort +\(", told))
+    assert sorts <= (name in ("frontier heads", "frontier places", "frontier places_after")), told
 
 
 def test_whether_a_run_is_complete_is_one_look_at_an_index(connection: psycopg.Connection[Row]) -> None:

@@ -53,19 +53,24 @@ async def test_the_head_of_a_lane_is_its_best_rows(ground: PostgresGround, rows:
     entries = [url("low"), url("high", priority=5), url("also low"), url("far", host="b.example")]
     run = await started(ground, plan_of(*entries))
     low, high, also, far = [lease.url_id for lease in await leases(ground.database, run)]
-    assert [place.url_id for place in await rows.head(run.id, HOST, 10)] == [high, low, also]
-    assert [place.url_id for place in await rows.head(run.id, HOST, 2)] == [high, low]
+    assert [place.url_id for place in await rows.heads(run.id, [HOST], 10)] == [high, low, also]
+    assert [place.url_id for place in await rows.heads(run.id, [HOST], 2)] == [high, low]
     first = (await leases(ground.database, run))[1]
     await PostgresLedger(ground.database).settle([failed(first, delay_s=30.0)], None)
     due_at = ground.database.now() + 30.0
-    assert await rows.head(run.id, HOST, 2) == [
+    assert await rows.heads(run.id, [HOST], 2) == [
         *(Place(low, HOST, 0), Place(also, HOST, 0)),
         Place(high, HOST, -5, due_at),
     ]
     await ground.clock.advance(31.0)
-    assert [place.url_id for place in await rows.head(run.id, HOST, 2)] == [high, low]
+    assert [place.url_id for place in await rows.heads(run.id, [HOST], 2)] == [high, low]
     assert await rows.lanes(run.id) == [HOST, "b.example"]
-    assert [place.url_id for place in await rows.head(run.id, "b.example", 9)] == [far]
+    assert await rows.lanes(run.id, limit=1) == [HOST]
+    assert await rows.lanes(run.id, after=HOST) == ["b.example"]
+    assert await rows.lanes(run.id, after="b.example") == []
+    both = await rows.heads(run.id, ["b.example", HOST, "nobody.example"], 2)
+    assert [place.url_id for place in both] == [high, low, far]
+    assert [place.url_id for place in await rows.heads(run.id, ["b.example"], 9)] == [far]
 
 
 async def test_places_are_listed_by_a_cursor(ground: PostgresGround, rows: PostgresOpenRows) -> None:

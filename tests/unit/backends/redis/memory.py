@@ -107,14 +107,18 @@ class MemoryRows:
         """Open rows by id."""
         return [row.place for row in self.open_rows(run_id) if row.id > after][:limit]
 
-    async def head(self, run_id: int, host: str, limit: int) -> list[Place]:
-        """The best of a lane."""
-        places = [row.place for row in self.open_rows(run_id) if row.request.host == host]
-        return sorted(places, key=lambda place: (place.rank, place.url_id))[:limit]
+    async def heads(self, run_id: int, hosts: Sequence[str], limit: int) -> list[Place]:
+        """The best of lanes."""
+        found = []
+        for host in hosts:
+            places = [row.place for row in self.open_rows(run_id) if row.request.host == host]
+            found += sorted(places, key=lambda place: (place.rank, place.url_id))[:limit]
+        return found
 
-    async def lanes(self, run_id: int) -> list[str]:
+    async def lanes(self, run_id: int, *, after: str = "", limit: int = 1000) -> list[str]:
         """Hosts with open rows."""
-        return sorted({row.request.host for row in self.open_rows(run_id)})
+        hosts = sorted({row.request.host for row in self.open_rows(run_id)})
+        return [host for host in hosts if host > after][:limit]
 
     async def controls(self) -> list[RunControl]:
         """Runs that are not over."""

@@ -37,7 +37,7 @@ async def test_only_the_head_of_a_lane_is_kept(scene: Scene, small: tuple[RedisF
         scene.close(*leases)
         await frontier.carry_out(Moves(ended=leases))
         for host in await index.short_lanes(0, run):
-            head = await scene.rows.head(run, host, CAP)
+            head = await scene.rows.heads(run, [host], CAP)
             await index.replay(0, 1, run, head, tails={host: len(head) == CAP})
     assert order == list(range(99, -1, -1))
     await scene.clock.advance(31.0)

@@ -41,24 +41,25 @@ FROM (SELECT id, host_id, priority, due_at, returns FROM url
 JOIN host h ON h.id = u.host_id
 WHERE EXISTS (SELECT 1 FROM run WHERE id = ?1 AND state NOT IN ('completed', 'failed', 'cancelled')) ORDER BY u.id
 
--- head: the best rows of a lane that may be handed out now
-SELECT id, -priority, coalesce(due_at, 0), returns FROM url
-WHERE run_id = ?1 AND host_id = (SELECT id FROM host WHERE name = ?2) AND state = 'open'
-  AND (due_at IS NULL OR due_at <= ?3)
+-- heads: of lanes, the best rows that may be handed out now, then as many of those that come back first
+SELECT u.id, h.name, -u.priority, coalesce(u.due_at, 0), u.returns
+FROM host h CROSS JOIN LATERAL (
+    (SELECT id, priority, due_at, returns, 0 AS is_later, -priority AS place FROM url
+     WHERE run_id = ?1 AND host_id = h.id AND state = 'open' AND (due_at IS NULL OR due_at <= ?3)
+     ORDER BY priority DESC, id LIMIT ?4)
+    UNION ALL
+    (SELECT id, priority, due_at, returns, 1, due_at FROM url
+     WHERE run_id = ?1 AND host_id = h.id AND state = 'open' AND due_at > ?3 ORDER BY due_at LIMIT ?4)) u
+WHERE h.name = ANY (?2::text[])
   AND EXISTS (SELECT 1 FROM run WHERE id = ?1 AND state NOT IN ('completed', 'failed', 'cancelled'))
-ORDER BY priority DESC, id LIMIT ?4
+ORDER BY h.id, u.is_later, u.place, u.id
 
--- head_later: those that come back first
-SELECT id, -priority, due_at, returns FROM url
-WHERE run_id = ?1 AND host_id = (SELECT id FROM host WHERE name = ?2) AND state = 'open' AND due_at > ?3
-  AND EXISTS (SELECT 1 FROM run WHERE id = ?1 AND state NOT IN ('completed', 'failed', 'cancelled'))
-ORDER BY due_at LIMIT ?4
-
--- lanes: hosts that a run has open rows for
+-- lanes: hosts that a run has open rows for, by cursor
 SELECT h.name FROM lane l JOIN host h ON h.id = l.host_id
-WHERE l.run_id = ?1 AND EXISTS (SELECT 1 FROM url WHERE run_id = ?1 AND host_id = l.host_id AND state = 'open')
+WHERE l.run_id = ?1 AND l.host_id > coalesce((SELECT id FROM host WHERE name = ?2), 0)
+  AND EXISTS (SELECT 1 FROM url WHERE run_id = ?1 AND host_id = l.host_id AND state = 'open')
   AND EXISTS (SELECT 1 FROM run WHERE id = ?1 AND state NOT IN ('completed', 'failed', 'cancelled'))
-ORDER BY h.name
+ORDER BY l.host_id LIMIT ?3
 
 -- controls: runs that are not over
 SELECT id, state, weight, concurrency, delay_s, per_host, per_domain FROM run

@@ -142,9 +142,7 @@ end
 -- Whether the store has more of a lane than was offered, as the leader saw it.
 function Lanes.mark(x, run, host, has_more)
   local key = Key.run(x, run, 'more')
-  if has_more then
-    redis.call('ZADD', key, 'NX', 0, host)
-  elseif tonumber(redis.call('ZSCORE', key, host) or 0) + CUT_KEEPS_S < x.now then
-    redis.call('ZREM', key, host)
-  end
+  if has_more then return redis.call('ZADD', key, 'NX', 0, host) end
+  local cut_at = redis.call('ZSCORE', key, host)
+  if cut_at and tonumber(cut_at) + CUT_KEEPS_S < x.now then redis.call('ZREM', key, host) end
 end
