@@ -32,6 +32,11 @@ class RobotsFile:
         self.allows = lru_cache(maxsize=DECISIONS_KEPT)(self._judge)
 
     @property
+    def size(self) -> int:
+        """How long it is."""
+        return len(self._text)
+
+    @property
     def crawl_delay_s(self) -> float | None:
         """The Crawl-delay for us; a longer one than five minutes counts as five minutes."""
         delay_s = self._parsed.crawl_delay(ROBOTS_TOKEN)

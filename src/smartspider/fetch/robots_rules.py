@@ -21,6 +21,8 @@ MAX_HOPS = 5
 _TOO_MANY_HOPS = 310
 """The status kept for a robots.txt that redirects too often; RFC 9309 counts it as not there."""
 KNOWN_ORIGINS = 10_000
+KNOWN_BYTES = 2_000_000
+"""Of all files that are known. Parsed, a file takes some thirty times as much as it is long."""
 
 
 class _Known:
@@ -32,6 +34,10 @@ class _Known:
         self.file = file
         self.status = status
         self.expires_at = expires_at
+
+    @property
+    def size(self) -> int:
+        return 0 if self.file is None else self.file.size
 
     @property
     def is_unavailable(self) -> bool:
@@ -54,6 +60,8 @@ class RobotsRules:
         self._cache = cache
         self._clock = clock
         self._known: dict[str, _Known] = {}
+        """Those asked for longest ago first."""
+        self._known_bytes = 0
         self._flights: dict[str, asyncio.Future[_Outcome]] = {}
 
     def allowed_if_known(self, url: str) -> bool | None:
@@ -66,7 +74,11 @@ class RobotsRules:
     async def check(self, url: str, permit: Permit) -> None:
         """Return if a URL may be fetched; else `RobotsDisallowed`, `RobotsUnavailable` or the failure."""
         origin = _origin(url)
-        known = self._fresh(origin) or await self._ask(origin, permit)
+        known = self._fresh(origin)
+        if known is None:
+            known = await self._ask(origin, permit)
+        else:
+            self._known[origin] = self._known.pop(origin)
         if known.is_unavailable:
             raise RobotsUnavailable(
                 f"robots.txt of {origin} answers {known.status}, so nothing is fetched for now"
@@ -146,8 +158,10 @@ class RobotsRules:
         return None
 
     def _keep(self, origin: str, known: _Known) -> None:
-        if len(self._known) >= KNOWN_ORIGINS:
-            del self._known[next(iter(self._known))]
+        before = self._known.pop(origin, None)
+        self._known_bytes += known.size - (0 if before is None else before.size)
+        while self._known and (len(self._known) >= KNOWN_ORIGINS or self._known_bytes > KNOWN_BYTES):
+            self._known_bytes -= self._known.pop(next(iter(self._known))).size
         self._known[origin] = known
 
 

@@ -131,6 +131,22 @@ async def test_what_the_store_knows_is_not_asked_for(net: Any) -> None:
     assert not site.seen
 
 
+async def test_files_are_kept_as_far_as_there_is_room_those_asked_for_last(
+    net: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Parsed they are large, and a broad crawl meets very many; the store has them all."""
+    monkeypatch.setattr("smartspider.fetch.robots_rules.KNOWN_BYTES", 2 * len(RULES))
+    now = net.clock.now()
+    origins = [f"http://h{number}.example" for number in range(4)]
+    for origin, body in zip(origins, (RULES, RULES, RULES, None), strict=True):
+        net.cache.answers[origin] = RobotsAnswer(origin, 200, body, now, now + 100)
+    async with net.stack(obeys=True):
+        for number in (0, 1, 0, 3, 2, 2):
+            await net.robots.check(f"{origins[number]}/a", net.permit)
+    known = [net.robots.allowed_if_known(f"{origin}/a") for origin in origins]
+    assert known == [True, None, True, True]
+
+
 async def test_redirects_of_robots_are_followed_also_to_other_hosts(net: Any) -> None:
     async with net.site({"/rules": net.http(b"User-agent: *\nDisallow: /a")}) as other:
         elsewhere = f"http://localhost:{other.port}/rules"

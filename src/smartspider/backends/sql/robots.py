@@ -25,5 +25,7 @@ def put(connection: Connection, answer: RobotsAnswer, host: str, crawl_delay_s: 
             *(answer.fetched_at, answer.expires_at),
         ),
     )
-    connection.execute(hosts.SQL.set_crawl_delay, (host_id,))
-    connection.moves.gate_changed(host_id)
+    if crawl_delay_s or row(connection, hosts.SQL.crawl_delay, (host_id,)) != (0.0,):
+        # Else it says nothing that its gate has to hear: hardly a host does, and a broad crawl asks them all.
+        connection.execute(hosts.SQL.set_crawl_delay, (host_id,))
+        connection.moves.gate_changed(host_id)

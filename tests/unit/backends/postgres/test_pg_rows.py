@@ -250,3 +250,15 @@ async def test_what_an_old_leader_counted_is_refused(ground: PostgresGround, row
     with pytest.raises(TermOver):
         await rows.keep_loads([load], epoch=old.epoch)
     await rows.keep_loads([load], epoch=new.epoch)
+
+
+async def test_a_robots_file_without_a_delay_is_no_news_of_its_host(
+    ground: PostgresGround, rows: PostgresOpenRows
+) -> None:
+    """A broad crawl reads one for each host; one that had a delay and has none any more is told."""
+    told = []
+    for delay_s in (None, 7.0, None, None):
+        answer = RobotsAnswer(f"http://{HOST}", 200, b"", 1.0, 2.0)
+        await ground.robots.put_robots(answer, host=HOST, crawl_delay_s=delay_s)
+        told.append([(host.robots_s, host.changed_at > 0.0) for host in await rows.hosts_changed()])
+    assert told == [[], [(7.0, True)], [(0.0, True)], [(0.0, True)]]

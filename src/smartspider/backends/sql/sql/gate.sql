@@ -50,5 +50,8 @@ SELECT id, name, adaptive_s, failures, openings, held_until, slowed_at, has_answ
 -- set_trouble: keep what a host's answers led to
 UPDATE host SET adaptive_s = ?, failures = ?, openings = ?, slowed_at = ?, has_answered = ? WHERE id = ?
 
+-- crawl_delay: what the gate of a host knows of it
+SELECT robots_s FROM host WHERE id = ?
+
 -- set_crawl_delay: the longest that any robots.txt of a host asks for
 UPDATE host SET robots_s = (SELECT max(delay_s) FROM robots WHERE host_id = ?1) WHERE id = ?1
