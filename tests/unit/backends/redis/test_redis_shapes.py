@@ -63,6 +63,8 @@ async def test_a_crawl_on_a_redis_cluster(tmp_path: Path) -> None:
         seen = await crawl(scene, worker, run, want=50)
         assert set(seen.values()) == {1}
         assert len(seen) == 240
+        await scene.clock.advance(150.0)
+        assert await scene.let_go() == 30
 
         capped = await scene.begin([url("x", host=host) for host in hosts], concurrency=7)
         held = await scene.take(worker, capped, want=50)
@@ -72,6 +74,8 @@ async def test_a_crawl_on_a_redis_cluster(tmp_path: Path) -> None:
             scene.rows.rows[lease.url_id].returns = 2
         scene.rows.dead.add(worker)
         assert sum(event.count for event in await scene.frontier.reclaim()) == 7
+        await scene.clock.advance(150.0)
+        assert await scene.let_go() == 7
         alone = await scene.frontier.join(WorkerCard("alone"))
         (suspect,) = await scene.take(alone, capped)
         assert suspect.is_alone
