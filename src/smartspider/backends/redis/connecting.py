@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Literal
-from urllib.parse import parse_qs, unquote, urlencode
+from urllib.parse import quote, unquote
 
 import msgspec
 
@@ -20,7 +20,18 @@ KINDS: dict[str, Literal["single", "sentinel", "cluster"]] = {
 SCHEMES = {"single": "redis", "sentinel": "redis+sentinel", "cluster": "redis+cluster"}
 PORTS = {"single": 6379, "sentinel": 26379, "cluster": 6379}
 MAIN = "main"
-OPTIONS = {"db", "persistence", "namespace", "tls"}
+TLS_FILES = {"ssl_ca_certs": "ca_certs", "ssl_certfile": "certfile", "ssl_keyfile": "keyfile"}
+"""Options that name files, by the words of the client that most know, and our fields for them."""
+TLS_OPTIONS = {*TLS_FILES, "ssl_cert_reqs", "ssl_check_hostname"}
+SENTINEL_OPTIONS = {"sentinel_username", "sentinel_password", "sentinel_tls"}
+OPTIONS = {"db", "persistence", "namespace", "tls", *TLS_OPTIONS, *SENTINEL_OPTIONS}
+WORDS = {
+    "tls": ("1", "0"),
+    "sentinel_tls": ("1", "0"),
+    "ssl_cert_reqs": ("required", "none"),
+    "ssl_check_hostname": ("true", "false"),
+}
+"""What an option may be that has few values."""
 NODE = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+(?:%[\w.-]+)?\]|[\w.-]+)(?::(?P<port>\d*))?", re.ASCII)
 MOST_PORTS = 65_535
 MOST_DATABASES = 99_999
@@ -28,6 +39,40 @@ DIGITS = 6
 ESCAPED = "write @ / ? # and : of a password as %40 %2F %3F %23 and %3A"
 CONNECT_S = 2.0
 ANSWER_S = 5.0
+
+
+class Tls(msgspec.Struct, frozen=True):
+    """Whom a connection over TLS trusts, and how it shows itself: verified is unless told not to.
+
+    Files are looked at when servers are opened.
+    """
+
+    ca_certs: str = ""
+    """Certificates of authorities that are trusted beside those of the machine."""
+    certfile: str = ""
+    keyfile: str = ""
+    is_verified: bool = True
+    is_name_checked: bool = True
+    """Whether the certificate must be of the host that was asked for."""
+
+    @property
+    def options(self) -> dict[str, str]:
+        """As they are written in a URL, but for those that say nothing."""
+        return {name: getattr(self, field) for name, field in TLS_FILES.items()} | {
+            "ssl_cert_reqs": "" if self.is_verified else "none",
+            "ssl_check_hostname": "" if self.is_name_checked else "false",
+        }
+
+
+class Watch(msgspec.Struct, frozen=True):
+    """What Sentinels themselves ask of those who connect to them."""
+
+    username: str | None = None
+    password: str | None = None
+    is_tls: bool = False
+
+    def __repr__(self) -> str:
+        return "Watch(...)"
 
 
 class Address(msgspec.Struct, frozen=True):
@@ -41,6 +86,8 @@ class Address(msgspec.Struct, frozen=True):
     password: str | None = None
     db: int = 0
     is_tls: bool = False
+    tls: Tls = Tls()
+    watch: Watch = Watch()
     is_durable: bool = True
     """Whether its data must survive a restart of the server; without, each costs a load from the store."""
     namespace: str = MAIN
@@ -50,6 +97,11 @@ class Address(msgspec.Struct, frozen=True):
         return f"Address({self.shown})"
 
     @property
+    def _sentinel_tls(self) -> str:
+        is_told_apart = self.kind == "sentinel" and self.watch.is_tls != self.is_tls
+        return str(int(self.watch.is_tls)) if is_told_apart else ""
+
+    @property
     def shown(self) -> str:
         """For people: without user and password."""
         nodes = ",".join(f"{host}:{port}" for host, port in self.nodes)
@@ -57,17 +109,19 @@ class Address(msgspec.Struct, frozen=True):
 
     @property
     def url(self) -> str:
-        """What reads as the same address, but for user and password, which are left out."""
+        """What reads as the same address, but for users and passwords, which are left out."""
         is_plain_tls = self.is_tls and self.kind == "single"
         scheme = "rediss" if is_plain_tls else SCHEMES[self.kind]
         nodes = ",".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in self.nodes)
         options = {
             "db": str(self.db) if self.db else "",
             "tls": "1" if self.is_tls and not is_plain_tls else "",
+            "sentinel_tls": self._sentinel_tls,
+            **self.tls.options,
             "persistence": "" if self.is_durable else "none",
             "namespace": "" if self.namespace == MAIN else self.namespace,
         }
-        query = urlencode({name: value for name, value in options.items() if value})
+        query = "&".join(f"{name}={quote(value, safe='/+:,')}" for name, value in options.items() if value)
         return f"{scheme}://{nodes}{f'/{self.service}' if self.service else ''}{f'?{query}' if query else ''}"
 
 
@@ -91,6 +145,7 @@ def read_url(url: str) -> Address:
     username, _, password = user.partition(":")
     options = _options(query)
     path = path.strip("/")
+    is_tls = scheme == "rediss" or options.get("tls") == "1"
     return Address(
         kind=kind,
         nodes=tuple(_node(node, PORTS[kind]) for node in hosts.split(",")),
@@ -98,7 +153,9 @@ def read_url(url: str) -> Address:
         username=unquote(username) or None,
         password=unquote(password) or None,
         db=_number(options.get("db", path if kind == "single" else "") or "0", "database", MOST_DATABASES),
-        is_tls=scheme == "rediss" or options.get("tls") == "1",
+        is_tls=is_tls,
+        tls=_tls(options, has_tls=is_tls or options.get("sentinel_tls") == "1"),
+        watch=_watch(options, is_tls=is_tls, kind=kind),
         is_durable=options.get("persistence") != "none",
         namespace=options.get("namespace", MAIN),
     )
@@ -109,7 +166,9 @@ def _refused(why: str) -> SettingInvalid:
 
 
 def _options(query: str) -> dict[str, str]:
-    options = {name: values[-1] for name, values in parse_qs(query, keep_blank_values=True).items()}
+    """Names and values; a + is a + here, as in a password and in a path."""
+    pairs = (part.partition("=") for part in query.split("&") if part)
+    options = {unquote(name): unquote(value) for name, _, value in pairs}
     if not options.keys() <= OPTIONS:
         raise SettingInvalid(
             f"{SETTING} has an unknown option after ?",
@@ -117,11 +176,42 @@ def _options(query: str) -> dict[str, str]:
         )
     if options.get("persistence", "none") != "none":
         raise SettingInvalid(f"{SETTING}: persistence is either left out or none")
-    if options.get("tls", "1") not in ("0", "1"):
-        raise SettingInvalid(f"{SETTING}: tls is 1 or 0", hint="tls=1, or rediss:// for a single Redis")
+    for name, words in WORDS.items():
+        if options.get(name, words[0]) not in words:
+            raise SettingInvalid(f"{SETTING}: {name} is {' or '.join(words)}")
     if not options.get("namespace", MAIN) or set(":{}") & set(options.get("namespace", MAIN)):
         raise SettingInvalid(f"{SETTING}: a namespace is a name without : {{ and }}")
     return options
+
+
+def _tls(options: dict[str, str], *, has_tls: bool) -> Tls:
+    given = options.keys() & TLS_OPTIONS
+    if given and not has_tls:
+        raise SettingInvalid(
+            f"{SETTING} has {min(given)}, and nothing goes over TLS",
+            hint="begin it with rediss://, or add tls=1 for Sentinel and Cluster",
+        )
+    if "ssl_keyfile" in given and "ssl_certfile" not in given:
+        raise SettingInvalid(f"{SETTING} has ssl_keyfile without the ssl_certfile that it is the key of")
+    if empty := [name for name in TLS_FILES if options.get(name) == ""]:
+        raise SettingInvalid(f"{SETTING}: {empty[0]} is the path of a PEM file")
+    return Tls(
+        **{field: options[name] for name, field in TLS_FILES.items() if name in options},
+        is_verified=options.get("ssl_cert_reqs") != "none",
+        is_name_checked=options.get("ssl_check_hostname") != "false",
+    )
+
+
+def _watch(options: dict[str, str], *, is_tls: bool, kind: str) -> Watch:
+    if kind != "sentinel":
+        if options.keys() & SENTINEL_OPTIONS:
+            raise SettingInvalid(f"{SETTING} has options for Sentinels, and is not one of redis+sentinel://")
+        return Watch()
+    return Watch(
+        username=options.get("sentinel_username") or None,
+        password=options.get("sentinel_password") or None,
+        is_tls=options.get("sentinel_tls", str(int(is_tls))) == "1",
+    )
 
 
 def _service(path: str) -> str:

@@ -10,11 +10,12 @@ from typing import Any, Protocol
 from redis.asyncio import Redis, RedisCluster
 from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.retry import Retry
-from redis.asyncio.sentinel import Sentinel
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisClusterException, RedisError, ResponseError
 
 from smartspider.backends.redis.connecting import ANSWER_S, CONNECT_S, Address
+from smartspider.backends.redis.trust import tls_options
+from smartspider.backends.redis.watching import Watchers
 from smartspider.core.errors import FrontierUnavailable
 
 OLDEST = (7, 0)
@@ -48,7 +49,7 @@ class Servers(Protocol):
 
 
 def open_servers(address: Address) -> Servers:
-    """Clients for an address; nothing is sent yet."""
+    """Clients for an address; nothing is sent yet. Raises `SettingInvalid` for files that are of no use."""
     return ClusterServers(address) if address.kind == "cluster" else OneServer(address)
 
 
@@ -61,17 +62,16 @@ class OneServer:
             "password": address.password,
             "db": address.db,
             "max_connections": MAX_CONNECTIONS,
+            **tls_options(address.tls, is_on=address.is_tls),
             **_patience(),
         }
-        self._sentinel: Sentinel | None = None
+        self._sentinel: Watchers | None = None
         if address.kind == "sentinel":
-            self._sentinel = Sentinel(  # type: ignore[no-untyped-call] # its constructor is not annotated
-                list(address.nodes), sentinel_kwargs=_patience()
-            )
-            self._client: Redis = self._sentinel.master_for(address.service, ssl=address.is_tls, **shared)
+            self._sentinel = Watchers(address, _watching(address))
+            self._client: Redis = self._sentinel.master_for(address.service, **shared)
         else:
             ((host, port),) = address.nodes[:1]
-            self._client = Redis(host=host, port=port, ssl=address.is_tls, **shared)
+            self._client = Redis(host=host, port=port, **shared)
 
     async def calls(self, calls: Sequence[tuple[str, list[Any]]]) -> list[Any]:
         """One pipeline."""
@@ -99,9 +99,9 @@ class ClusterServers:
             startup_nodes=[ClusterNode(host, port) for host, port in address.nodes],
             username=address.username,
             password=address.password,
-            ssl=address.is_tls,
             max_connections=MAX_CONNECTIONS,
             require_full_coverage=False,
+            **tls_options(address.tls, is_on=address.is_tls),
             **_patience(),
         )
 
@@ -154,6 +154,16 @@ class _ClusterServer:
     async def execute_command(self, *args: Any) -> Any:
         """Send a command to this master."""
         return await self._client.execute_command(*args, target_nodes=self._node)
+
+
+def _watching(address: Address) -> dict[str, Any]:
+    """How Sentinels themselves are spoken to."""
+    return {
+        "username": address.watch.username,
+        "password": address.watch.password,
+        **tls_options(address.tls, is_on=address.watch.is_tls),
+        **_patience(),
+    }
 
 
 def _patience() -> dict[str, Any]:

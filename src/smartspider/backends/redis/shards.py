@@ -14,6 +14,7 @@ from smartspider.backends.redis import library
 from smartspider.backends.redis.connecting import Address
 from smartspider.backends.redis.loading import LoadedLibrary, is_missing
 from smartspider.backends.redis.servers import Server, Servers, check, open_servers
+from smartspider.backends.redis.trust import told
 from smartspider.core.errors import FrontierTaken, FrontierUnavailable, NotArmed, SmartSpiderError, TermOver
 
 ON_CLUSTER = 16
@@ -122,8 +123,10 @@ class Shards:
             )
         if is_missing(error):
             return NotArmed("the frontier waits for the keeper: its server has lost the library")
+        why, hint = told(error, self._address)
         return FrontierUnavailable(
-            f"the frontier's Redis at {self._address.shown} cannot be used: {text or type(error).__name__}",
+            f"the frontier's Redis at {self._address.shown} cannot be used: {why}",
+            hint=hint,
             has_arrived=not any(words in text for words in NEVER_SENT),
         )
 

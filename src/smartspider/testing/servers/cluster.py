@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
+from smartspider.testing.servers.guard import OPEN, Guard
 from smartspider.testing.servers.ports import free_port
 from smartspider.testing.servers.redis import RedisServer
 from smartspider.testing.servers.resp import sections
@@ -29,12 +30,15 @@ class RedisCluster:
         replicas: int = 0,
         node_timeout_s: float = 1.0,
         options: Mapping[str, str] | None = None,
+        guard: Guard = OPEN,
     ) -> None:
+        self._guard = guard
         self._options = {
             "cluster-enabled": "yes",
             "cluster-config-file": "nodes.conf",
             "cluster-node-timeout": f"{node_timeout_s * 1000:.0f}",
             "cluster-require-full-coverage": "no",
+            **({"tls-cluster": "yes"} if guard.encryption else {}),
             **(options or {}),
         }
         self.masters = [self._server(folder / f"master-{number}") for number in range(masters)]
@@ -45,7 +49,9 @@ class RedisCluster:
         self._open = ExitStack()
 
     def _server(self, folder: Path) -> RedisServer:
-        return RedisServer(folder, options={**self._options, "cluster-port": str(free_port())})
+        return RedisServer(
+            folder, options={**self._options, "cluster-port": str(free_port())}, guard=self._guard
+        )
 
     @property
     def servers(self) -> list[RedisServer]:
@@ -54,7 +60,7 @@ class RedisCluster:
 
     @property
     def url(self) -> str:
-        """The address for a client."""
+        """The address for a client, without a password."""
         return f"redis+cluster://{','.join(f'127.0.0.1:{server.port}' for server in self.servers)}"
 
     def start(self) -> Self:

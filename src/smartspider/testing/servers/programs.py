@@ -32,6 +32,14 @@ def redis_server() -> str:
     return path
 
 
+def openssl() -> str:
+    """The path of the program that makes certificates."""
+    path = shutil.which("openssl")
+    if path is None:
+        raise NotInstalled("openssl is not installed; on Debian or Ubuntu: apt-get install openssl")
+    return path
+
+
 def redis_sentinel() -> str:
     """The path of Redis Sentinel."""
     return _on_path("redis-sentinel", "redis")

@@ -11,6 +11,7 @@ from smartspider.testing.servers import programs
 from smartspider.testing.servers.aof import AppendOnlyFile
 from smartspider.testing.servers.clock import FakedClock
 from smartspider.testing.servers.errors import ServerFailed
+from smartspider.testing.servers.guard import OPEN, Guard
 from smartspider.testing.servers.ports import free_port
 from smartspider.testing.servers.process import PATIENCE_S, ServerProcess
 from smartspider.testing.servers.resp import RedisConnection, RedisRefused, sections
@@ -43,10 +44,12 @@ class RedisServer:
         replica_of: RedisServer | None = None,
         options: Mapping[str, str] | None = None,
         clock_offset_s: float | None = None,
+        guard: Guard = OPEN,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.port = port or free_port()
+        self.guard = guard
         self._clock = None if clock_offset_s is None else FakedClock(folder, clock_offset_s)
         self._process = ServerProcess(
             [programs.redis_server(), str(self._write_configuration(replica_of, options or {}))],
@@ -57,7 +60,9 @@ class RedisServer:
         self._is_watched = False
 
     def _write_configuration(self, replica_of: RedisServer | None, options: Mapping[str, str]) -> Path:
-        settings = {**DEFAULTS, "port": str(self.port), "dir": str(self.folder)}
+        settings = {**DEFAULTS, **self.guard.settings(self.port), "dir": str(self.folder)}
+        if self.guard.password:
+            settings["masterauth"] = self.guard.password
         if replica_of is not None:
             settings["replicaof"] = f"127.0.0.1 {replica_of.port}"
         settings |= options
@@ -70,8 +75,9 @@ class RedisServer:
 
     @property
     def url(self) -> str:
-        """The address for a client."""
-        return f"redis://127.0.0.1:{self.port}"
+        """The address for a client, without a password."""
+        scheme = "rediss" if self.guard.encryption else "redis"
+        return f"{scheme}://127.0.0.1:{self.port}"
 
     @property
     def pid(self) -> int:
@@ -148,7 +154,7 @@ class RedisServer:
 
     def command(self, *words: str | bytes | float) -> object:
         """Ask one thing over a connection of its own."""
-        with RedisConnection(self.port) as connection:
+        with RedisConnection(self.port, guard=self.guard) as connection:
             return connection(*words)
 
     def info(self, section: str) -> dict[str, str]:
@@ -157,7 +163,7 @@ class RedisServer:
 
     def empty(self) -> None:
         """Remove all data and all functions, and reset the statistics."""
-        with RedisConnection(self.port) as connection:
+        with RedisConnection(self.port, guard=self.guard) as connection:
             for words in (("FLUSHALL", "SYNC"), ("FUNCTION", "FLUSH", "SYNC"), ("CONFIG", "RESETSTAT")):
                 connection(*words)
 

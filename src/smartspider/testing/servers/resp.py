@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import socket
 from types import TracebackType
 from typing import Self
 
 from smartspider.testing.servers.errors import ServerFailed
+from smartspider.testing.servers.guard import OPEN, Guard
 
 
 class RedisRefused(ServerFailed):
@@ -16,9 +16,15 @@ class RedisRefused(ServerFailed):
 class RedisConnection:
     """One connection that sends a command and reads its answer: bytes, int, None or lists of them."""
 
-    def __init__(self, port: int, timeout_s: float = 5.0) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout_s)
+    def __init__(self, port: int, timeout_s: float = 5.0, guard: Guard = OPEN) -> None:
+        self._socket = guard.connect(port, timeout_s)
         self._file = self._socket.makefile("rb")
+        if guard.password:
+            try:
+                self("AUTH", guard.password)
+            except BaseException:
+                self.close()
+                raise
 
     def __call__(self, *words: str | bytes | float) -> object:
         """Send one command; an error answer is raised, a lost connection is an OSError."""

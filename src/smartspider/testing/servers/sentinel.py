@@ -11,6 +11,7 @@ from typing import Self
 
 from smartspider.testing.servers import programs
 from smartspider.testing.servers.errors import ServerFailed
+from smartspider.testing.servers.guard import OPEN, Guard
 from smartspider.testing.servers.ports import free_port
 from smartspider.testing.servers.process import PATIENCE_S, ServerProcess
 from smartspider.testing.servers.redis import RedisServer
@@ -22,21 +23,26 @@ NAME = "smartspider"
 class Sentinel:
     """One watcher; the group tells it from the start who the others are, so nobody has to find anybody."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, guard: Guard = OPEN) -> None:
         folder.mkdir(parents=True)
         self.port = free_port()
+        self.guard = guard
         self.id = secrets.token_hex(20)
         self.configuration = folder / "sentinel.conf"
         self.process = ServerProcess([programs.redis_sentinel(), str(self.configuration)], folder)
 
     def command(self, *words: str | int) -> object:
         """Ask one thing."""
-        with RedisConnection(self.port, timeout_s=2.0) as connection:
+        with RedisConnection(self.port, timeout_s=2.0, guard=self.guard) as connection:
             return connection(*words)
 
 
 class SentinelGroup:
-    """One master, its replicas, and Sentinels that replace the master when it falls silent."""
+    """One master, its replicas, and Sentinels that replace the master when it falls silent.
+
+    `guards` are what servers and what Sentinels ask of clients: TLS both or none, for Sentinels speak to
+    servers and to each other in one way.
+    """
 
     def __init__(
         self,
@@ -46,18 +52,24 @@ class SentinelGroup:
         sentinels: int = 3,
         down_after_s: float = 1.0,
         failover_timeout_s: float = 3.0,
+        guards: tuple[Guard, Guard] = (OPEN, OPEN),
     ) -> None:
-        first = RedisServer(folder / "redis-0")
-        others = [RedisServer(folder / f"redis-{number + 1}", replica_of=first) for number in range(replicas)]
-        self.servers = [first, *others]
-        self.sentinels = [Sentinel(folder / f"sentinel-{number}") for number in range(sentinels)]
+        of_servers, of_sentinels = guards
+        first = RedisServer(folder / "redis-0", guard=of_servers)
+        self.servers = [first] + [
+            RedisServer(folder / f"redis-{number + 1}", replica_of=first, guard=of_servers)
+            for number in range(replicas)
+        ]
+        self.sentinels = [
+            Sentinel(folder / f"sentinel-{number}", of_sentinels) for number in range(sentinels)
+        ]
         self._down_after_s = down_after_s
         self._failover_timeout_s = failover_timeout_s
         self._open = ExitStack()
 
     @property
     def url(self) -> str:
-        """The address for a client: the Sentinels and the name of what they watch."""
+        """The address for a client: the Sentinels and the name of what they watch, without passwords."""
         return f"redis+sentinel://{','.join(f'127.0.0.1:{one.port}' for one in self.sentinels)}/{NAME}"
 
     def start(self) -> Self:
@@ -84,8 +96,12 @@ class SentinelGroup:
 
     def _write_configuration(self, sentinel: Sentinel) -> None:
         others = [one for one in self.sentinels if one is not sentinel]
+        settings = sentinel.guard.settings(sentinel.port)
+        if self.servers[0].guard.password:
+            settings[f"sentinel auth-pass {NAME}"] = self.servers[0].guard.password
+        if sentinel.guard.password:
+            settings["sentinel sentinel-pass"] = sentinel.guard.password
         lines = [
-            f"port {sentinel.port}",
             "bind 127.0.0.1",
             f"dir {sentinel.configuration.parent}",
             f"sentinel myid {sentinel.id}",
@@ -94,6 +110,7 @@ class SentinelGroup:
             f"sentinel failover-timeout {NAME} {self._failover_timeout_s * 1000:.0f}",
             *(f"sentinel known-replica {NAME} 127.0.0.1 {one.port}" for one in self.servers[1:]),
             *(f"sentinel known-sentinel {NAME} 127.0.0.1 {one.port} {one.id}" for one in others),
+            *(f"{name} {value}" for name, value in settings.items()),
         ]
         sentinel.configuration.write_text("\n".join(lines) + "\n", encoding="utf-8")
 

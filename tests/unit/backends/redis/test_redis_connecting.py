@@ -10,7 +10,7 @@ import pytest
 from redis.exceptions import ResponseError
 
 from smartspider.backends.redis import library
-from smartspider.backends.redis.connecting import Address, read_url
+from smartspider.backends.redis.connecting import Address, Tls, Watch, read_url
 from smartspider.backends.redis.servers import Server, check, open_servers
 from smartspider.backends.redis.shards import Shards
 from smartspider.core.errors import FrontierUnavailable, NotArmed, SettingInvalid
@@ -25,6 +25,18 @@ URLS = {
     ),
     "redis+sentinel://a,b:5,c/main?db=3": Address(
         "sentinel", (("a", 26379), ("b", 5), ("c", 26379)), service="main", db=3
+    ),
+    "redis+sentinel://:p@a/main?tls=1&ssl_ca_certs=/c&sentinel_username=w&sentinel_password=a+b%26c": Address(
+        "sentinel",
+        (("a", 26379),),
+        service="main",
+        password="p",
+        is_tls=True,
+        tls=Tls(ca_certs="/c"),
+        watch=Watch("w", "a+b&c", is_tls=True),
+    ),
+    "rediss://h?ssl_certfile=c&ssl_keyfile=k&ssl_cert_reqs=none&ssl_check_hostname=false": Address(
+        "single", (("h", 6379),), is_tls=True, tls=Tls("", "c", "k", is_verified=False, is_name_checked=False)
     ),
     "redis+cluster://a:1,b:2?namespace=team": Address("cluster", (("a", 1), ("b", 2)), namespace="team"),
 }
@@ -46,6 +58,12 @@ def test_a_url_says_where_the_servers_are(url: str) -> None:
         "redis://h?dbb=1",
         "redis://h?persistence=some",
         "redis://a,,b",
+        "redis://h?ssl_ca_certs=/ca.pem",
+        "rediss://h?ssl_ca_certs=",
+        "rediss://h?ssl_keyfile=k",
+        "rediss://h?ssl_cert_reqs=optional",
+        "rediss://h?ssl_check_hostname=0",
+        "rediss://h?sentinel_password=p",
     ],
 )
 def test_a_url_that_means_nothing_is_refused(url: str) -> None:
@@ -161,6 +179,7 @@ async def test_a_server_that_lost_the_library_gets_it_again(empty_redis: RedisSe
         "redis://h:6380",
         "rediss://h:6379?db=3&persistence=none&namespace=second+one",
         "redis+sentinel://h1:26379,h2:26379/mymaster?tls=1",
+        "redis+sentinel://h1:26379/m?tls=1&sentinel_tls=0&ssl_ca_certs=/a%20b/ca+1.pem&ssl_cert_reqs=none",
         "redis+cluster://[::1]:7000,h2:7001?namespace=b",
     ],
 )

@@ -38,6 +38,9 @@ def told(url: str) -> str:
         "redis://u:s3cretpw",
         "redis://h?s3cretpw",
         "redis://h?tls=s3cretpw",
+        "rediss://u:1?ssl_ca_certs=s3cretpw@h",
+        "rediss://h?sentinel_password=s3cretpw",
+        "redis+sentinel://h?sentinel_password=s3cretpw",
         "redis://h/s3cretpw",
     ],
 )
@@ -52,7 +55,18 @@ def test_what_is_refused_is_not_repeated(url: str) -> None:
     scheme=st.sampled_from(SCHEMES),
     before=MARKS,
     after=MARKS,
-    rest=st.sampled_from(["@h", "@h:1/2", "@[::1]:7", "@h/main?db=1", "@h,i:9/m?tls=1", "@"]),
+    rest=st.sampled_from(
+        [
+            "@h",
+            "@h?ssl_ca_certs=/ca.pem",
+            "@h/m?sentinel_password=s3cretpw",
+            "@h:1/2",
+            "@[::1]:7",
+            "@h/main?db=1",
+            "@h,i:9/m?tls=1",
+            "@",
+        ]
+    ),
 )
 def test_a_password_is_never_shown_whatever_is_around_it(
     scheme: str, before: str, after: str, rest: str

@@ -11,6 +11,7 @@ from redis.exceptions import ResponseError
 
 from smartspider.backends.redis.loading import LoadedLibrary, is_missing, load, put_together
 from smartspider.backends.redis.servers import LOST, Server, Servers
+from smartspider.backends.redis.trust import told
 from smartspider.core.errors import FrontierUnavailable
 
 NAME = "smartspider_seen"
@@ -109,9 +110,8 @@ async def _room(server: Server) -> int:
 
 
 def _unavailable(error: Exception) -> FrontierUnavailable:
-    return FrontierUnavailable(
-        f"the shared memory of known URLs cannot be used: {str(error) or type(error).__name__}"
-    )
+    why, hint = told(error)
+    return FrontierUnavailable(f"the shared memory of known URLs cannot be used: {why}", hint=hint)
 
 
 def packed(fingerprints: Sequence[bytes]) -> bytes:

@@ -1,0 +1,34 @@
+"""The master by the word of Sentinels, and in one line why there is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redis.asyncio.sentinel import MasterNotFoundError, Sentinel
+from redis.exceptions import RedisError
+
+from smartspider.backends.redis.connecting import Address
+
+
+class Watchers(Sentinel):
+    """Sentinels, asked in turn; the client's own error about them has pages of settings and no reason."""
+
+    def __init__(self, address: Address, options: dict[str, Any]) -> None:
+        super().__init__(list(address.nodes), sentinel_kwargs=options)  # type: ignore[no-untyped-call] # not annotated
+        self._named = list(zip(address.nodes, self.sentinels, strict=True))
+
+    async def discover_master(self, service_name: str) -> tuple[str, int]:
+        """Host and port of the master, by the first Sentinel that knows one in good order."""
+        problems = []
+        for place, ((host, port), sentinel) in enumerate(self._named):
+            try:
+                masters: Any = await sentinel.sentinel_masters()
+            except (RedisError, OSError, RuntimeError, UnicodeError) as error:
+                problems.append(f"{host}:{port}: {error}")
+                continue
+            state = masters.get(service_name)
+            if state and self.check_master_state(state, service_name):
+                self._named.insert(0, self._named.pop(place))
+                return state["ip"], state["port"]
+            problems.append(f"{host}:{port}: {'it is down' if state else 'it watches none of that name'}")
+        raise MasterNotFoundError(f"no Sentinel names a master {service_name!r}: {'; '.join(problems)}")
