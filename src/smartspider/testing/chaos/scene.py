@@ -120,6 +120,11 @@ class Scene:
         self.workers[place] = self.hire_worker(**more)
         return self.workers[place]
 
+    def fail_over_store(self) -> None:
+        """Another PostgreSQL takes the place of the one that is there, for everybody."""
+        self.yard.fail_over()
+        self.truth = Truth(self.yard.postgres, self.yard.database)
+
     def leader(self) -> Member:
         """The keeper that leads."""
         found: list[Member] = []

@@ -31,6 +31,8 @@ class Setup:
     with_nul: tuple[str, ...] = ()
     is_proxied: bool = False
     """Whether store and frontier are reached through proxies that can fail."""
+    has_standby: bool = False
+    """Whether a second PostgreSQL follows the first, which waits for it with every commit."""
     small_disk_bytes: int = 0
     """Room for the database; 0: as much as there is."""
     environment: Mapping[str, str] = field(default_factory=dict)

@@ -25,6 +25,9 @@ class Yard:
         self._open = ExitStack()
         self.database = DATABASE
         self.postgres = PostgresServer(folder / "postgres", template=template)
+        self.standby = (
+            PostgresServer(folder / "standby", follows=self.postgres) if setup.has_standby else None
+        )
         self._redis = self._redis_of(setup)
         self.disk = SmallDisk(folder / "disk", setup.small_disk_bytes) if setup.small_disk_bytes else None
         self._store_proxy: TcpProxy | None = None
@@ -79,6 +82,10 @@ class Yard:
             opening.enter_context(self.postgres)
             opening.enter_context(self._redis)
             self.store_url, self.frontier_url = self._make_database(), self._redis.url
+            if self.standby is not None:
+                opening.enter_context(self.standby)
+                self.postgres.wait_for_standby()
+                self.store_url = _either(self.store_url, self.postgres, self.standby)
             if isinstance(self._redis, RedisServer):
                 self._redis.remember_aof()
             if self._setup.is_proxied:
@@ -95,8 +102,21 @@ class Yard:
         self.postgres.create_tablespace(ROOM, self.disk.folder)
         return self.postgres.create_database(DATABASE, tablespace=ROOM)
 
+    def fail_over(self) -> None:
+        """The first PostgreSQL is killed and the one that followed it takes its place."""
+        assert self.standby is not None
+        self.postgres.kill()
+        self.standby.promote()
+        self.postgres = self.standby
+
     def __exit__(self, *_error: object) -> None:
         self._open.close()
+
+
+def _either(url: str, first: PostgresServer, second: PostgresServer) -> str:
+    """The same database, on whichever server takes writes."""
+    both = f":{first.port},127.0.0.1:{second.port}/"
+    return f"{url.replace(f':{first.port}/', both, 1)}?target_session_attrs=read-write"
 
 
 def _through(url: str, proxy: TcpProxy) -> str:

@@ -47,6 +47,12 @@ class Owner:
             shutil.chown(folder, self.user, pwd.getpwnam(self.user).pw_gid)
         folder.chmod(0o700)
 
+    def give_file(self, file: Path) -> None:
+        """Make one file the user's own, and nobody else's."""
+        if self.user is not None:
+            shutil.chown(file, self.user, pwd.getpwnam(self.user).pw_gid)
+        file.chmod(0o600)
+
     def run(self, *command: str) -> None:
         """Run a command as that user to its end; when it fails, its output is the message."""
         done = self._run(*command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Mapping
@@ -12,12 +13,13 @@ from typing import Self
 from urllib.parse import quote
 
 from smartspider.testing.servers import figures, programs
+from smartspider.testing.servers.certificates import Certificate
 from smartspider.testing.servers.errors import NotPossibleHere, ServerFailed
 from smartspider.testing.servers.lent import LentFolder, clear_away
 from smartspider.testing.servers.owner import Owner
 from smartspider.testing.servers.pgwire import PostgresConnection, PostgresRefused
 from smartspider.testing.servers.ports import free_port
-from smartspider.testing.servers.postgres_folder import ADMIN, USER, make_data_folder
+from smartspider.testing.servers.postgres_folder import ADMIN, USER, copy_data_folder, make_data_folder
 from smartspider.testing.servers.process import PATIENCE_S, ServerProcess, until_gone
 
 DEFAULTS = {
@@ -27,6 +29,7 @@ DEFAULTS = {
     "dynamic_shared_memory_type": "mmap",  # a killed server leaves nothing in /dev/shm
     "log_line_prefix": "%m [%p] ",
 }
+STANDBY = "standby"
 QUICK = {"fsync": "off", "full_page_writes": "off"}
 
 
@@ -46,14 +49,20 @@ class PostgresServer:
         is_durable: bool = False,
         template: Path | None = None,
         options: Mapping[str, str] | None = None,
+        follows: PostgresServer | None = None,
     ) -> None:
         self.port = port or free_port()
         self._template = template
+        self._follows = follows
         self._owner = Owner.for_postgres()
         self._lent: LentFolder | None = None
         self.folder = self._home(folder)
         settings = {**DEFAULTS, **({} if is_durable else QUICK), **(options or {})}
         settings |= {"port": str(self.port), "unix_socket_directories": str(self.folder)}
+        if follows is not None:
+            settings["primary_conninfo"] = (
+                f"host={follows.folder} port={follows.port} user={ADMIN} application_name={STANDBY}"
+            )
         words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         program = str(programs.postgres_folder() / "postgres")
         self._process = ServerProcess(
@@ -94,17 +103,54 @@ class PostgresServer:
     def start(self) -> Self:
         """Start it, with the data it has; returns when it takes statements, recovery included."""
         is_new = not self._data.exists()
-        if is_new:
+        if is_new and self._follows is not None:
+            copy_data_folder(self._data, self._owner, self._follows.folder, self._follows.port)
+        elif is_new:
             make_data_folder(self._data, self._owner, self._template)
         self._process.start()
         try:
             self._process.wait_until("take statements", self._answers)
-            if is_new:
+            if is_new and self._follows is None:
                 self.execute(f"CREATE ROLE {USER} LOGIN CREATEDB")
         except BaseException:
             self.kill()
             raise
         return self
+
+    def wait_for_standby(self) -> None:
+        """Have every commit wait for the server that follows this one; returns when it is so."""
+        self.set("synchronous_standby_names", STANDBY)
+        state = "SELECT sync_state FROM pg_stat_replication"
+        self.wait_until("wait for its standby", lambda: self.execute(state) == [["sync"]])
+
+    def promote(self) -> None:
+        """Make a server that followed one that takes writes; returns when it does."""
+        self.execute("SELECT pg_promote()")
+        self.wait_until(
+            "take writes", lambda: self.execute("SELECT pg_is_in_recovery()") == [["f"]], PATIENCE_S
+        )
+
+    def set(self, name: str, value: str) -> None:
+        """Change a setting of the running server."""
+        self.execute(f"ALTER SYSTEM SET {name} = '{value}'", "SELECT pg_reload_conf()")
+
+    def use_tls(self, certificate: Certificate) -> None:
+        """Speak TLS as well from now on, for new connections."""
+        for name, file in (("ssl_cert_file", certificate.file), ("ssl_key_file", certificate.key)):
+            own = self.folder / file.name
+            shutil.copyfile(file, own)
+            self._owner.give_file(own)
+            self.set(name, str(own))
+        self.set("ssl", "on")
+        self.wait_until("speak TLS", lambda: self.execute("SHOW ssl") == [["on"]])
+
+    def ask_for_password(self, password: str) -> None:
+        """From now on the ordinary user comes over TLS and with a password."""
+        self.execute(f"ALTER ROLE {USER} PASSWORD '{password}'")
+        access = self._data / "pg_hba.conf"
+        text = access.read_text(encoding="ascii").replace(f"host all {USER}", f"hostssl all {USER}")
+        access.write_text(text.replace("/32 trust", "/32 scram-sha-256"), encoding="ascii")
+        self.execute("SELECT pg_reload_conf()")
 
     def stop(self) -> None:
         """Shut it down in good order, its connections broken; nothing when it does not run."""

@@ -11,7 +11,7 @@ from smartspider.testing.servers.owner import Owner
 
 ADMIN = "postgres"
 USER = "smartspider"
-ACCESS = f"local all {ADMIN} trust\nhost all {USER} 127.0.0.1/32 trust\n"
+ACCESS = f"local all,replication {ADMIN} trust\nhost all {USER} 127.0.0.1/32 trust\n"
 """Whoever may enter the folder of the socket is the administrator; over TCP comes only an ordinary user."""
 
 
@@ -30,6 +30,15 @@ def make_data_folder(data: Path, owner: Owner, template: Path | None) -> None:
         half = template.with_name(f"{template.name}.half")
         _copy(data, half)
         half.rename(template)
+
+
+def copy_data_folder(data: Path, owner: Owner, socket_folder: Path, port: int) -> None:
+    """A copy of all that a running server has, for one that will follow it."""
+    program = str(programs.postgres_folder() / "pg_basebackup")
+    source = ("--host", str(socket_folder), "--port", str(port), "--username", ADMIN)
+    owner.run(
+        program, "--pgdata", str(data), *source, "--checkpoint=fast", "--no-sync", "--write-recovery-conf"
+    )
 
 
 def _initialise(data: Path, owner: Owner) -> None:

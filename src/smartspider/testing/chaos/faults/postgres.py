@@ -35,6 +35,14 @@ def restart(scene: Scene, *, is_killed: bool) -> None:
         scene.until_more(5)
 
 
+def fail_over(scene: Scene) -> None:
+    """The store dies for good under load; the server that followed it takes its place."""
+    scene.until_share(0.3)
+    scene.breaks()
+    scene.fail_over_store()
+    scene.until_more(5)
+
+
 def slow(scene: Scene) -> None:
     """Every statement takes ten times as long: in flight and memory stay bounded."""
     scene.until_share(0.15)
@@ -122,6 +130,13 @@ FAULTS = (
         row="PostgreSQL kill -9 and recovery",
         expected="0 lost, 0 doubled",
         act=partial(restart, is_killed=True),
+    ),
+    Fault(
+        name="postgres-failover",
+        row="PostgreSQL kill -9, its synchronous standby is promoted",
+        expected="0 lost, 0 doubled",
+        act=fail_over,
+        setup=Setup(has_standby=True),
     ),
     Fault(
         name="store-slow",
