@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,6 +12,20 @@ from psycopg.conninfo import conninfo_to_dict
 from smartspider.core.errors import StoreFull, StoreUnavailable
 
 FORM = "postgresql://USER:PASSWORD@HOST:5432/DATABASE"
+ATTEMPT = re.compile(r'^- .*connection to server at "([^"]*)".*?, port (\d+) failed: (.*)$', re.MULTILINE)
+"""What the driver says of each server when there are several."""
+SIGNED = "sslrootcert=/path/ca.pem after ? names the authority that signed its certificate"
+HINTS = {
+    "certificate verify failed": SIGNED,
+    "root certificate file": SIGNED,
+    "does not match host name": "use a name that is in its certificate, or sslmode=verify-ca",
+    "server does not support SSL": "its administrator turns TLS on: ssl = on",
+    "no encryption": "it lets nobody in without TLS: add ?sslmode=verify-full",
+    "password authentication failed": "check user and password of SMARTSPIDER_STORE_URL",
+    "no password supplied": "SMARTSPIDER_STORE_URL has no password",
+    "session is read-only": "none of the servers takes writes: promote one",
+}
+"""What to do, by what an error says."""
 
 
 def _parts(url: str) -> dict[str, str]:
@@ -41,14 +56,13 @@ class Address:
         servers = ",".join(f"{host}:{port}" for host, port in zip(hosts, ports, strict=False))
         self.place = f"{servers}/{database}"
         """The servers and the name of the database, for people."""
-        self._password = parts.get("password", "")
+        self._secrets = [parts[name] for name in ("password", "sslpassword") if parts.get(name)]
 
     def unavailable(self, error: Exception) -> StoreUnavailable:
         """What went wrong, in one line."""
-        lines = str(error).strip().splitlines()
-        told = lines[0] if lines else type(error).__name__
-        if self._password:
-            told = told.replace(self._password, "***")
+        told = _one_line(error)
+        for secret in self._secrets:
+            told = told.replace(secret, "***")
         match error:
             case psycopg.errors.InsufficientPrivilege():
                 hint = (
@@ -63,8 +77,17 @@ class Address:
                     hint="make room on the disk of the server; nothing that was saved is lost",
                 )
             case _:
-                hint = "check that PostgreSQL runs there and that SMARTSPIDER_STORE_URL is right"
+                known = (hint for words, hint in HINTS.items() if words in told)
+                hint = next(known, "check that PostgreSQL runs there and that SMARTSPIDER_STORE_URL is right")
         return StoreUnavailable(f"the store at {self.place} cannot be used: {told}", hint=hint)
+
+
+def _one_line(error: Exception) -> str:
+    """What went wrong; with several servers, what went wrong with each."""
+    text = str(error).strip()
+    if attempts := ATTEMPT.findall(text):
+        return "; ".join(f"{host}:{port}: {why}" for host, port, why in attempts)
+    return text.splitlines()[0] if text else type(error).__name__
 
 
 @contextmanager

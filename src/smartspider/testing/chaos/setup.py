@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 RedisKind = Literal["single", "sentinel", "cluster"]
+Standby = Literal["none", "synchronous", "asynchronous"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +32,8 @@ class Setup:
     with_nul: tuple[str, ...] = ()
     is_proxied: bool = False
     """Whether store and frontier are reached through proxies that can fail."""
-    has_standby: bool = False
-    """Whether a second PostgreSQL follows the first, which waits for it with every commit."""
+    standby: Standby = "none"
+    """Whether a second PostgreSQL follows the first, and whether commits wait for it."""
     small_disk_bytes: int = 0
     """Room for the database; 0: as much as there is."""
     environment: Mapping[str, str] = field(default_factory=dict)

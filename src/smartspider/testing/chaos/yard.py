@@ -25,9 +25,8 @@ class Yard:
         self._open = ExitStack()
         self.database = DATABASE
         self.postgres = PostgresServer(folder / "postgres", template=template)
-        self.standby = (
-            PostgresServer(folder / "standby", follows=self.postgres) if setup.has_standby else None
-        )
+        has_standby = setup.standby != "none"
+        self._standby = PostgresServer(folder / "standby", follows=self.postgres) if has_standby else None
         self._redis = self._redis_of(setup)
         self.disk = SmallDisk(folder / "disk", setup.small_disk_bytes) if setup.small_disk_bytes else None
         self._store_proxy: TcpProxy | None = None
@@ -63,6 +62,12 @@ class Yard:
         return self._redis
 
     @property
+    def standby(self) -> PostgresServer:
+        """The PostgreSQL that follows the other one."""
+        assert self._standby is not None
+        return self._standby
+
+    @property
     def store_proxy(self) -> TcpProxy:
         """Between everybody and the store."""
         assert self._store_proxy is not None
@@ -82,10 +87,11 @@ class Yard:
             opening.enter_context(self.postgres)
             opening.enter_context(self._redis)
             self.store_url, self.frontier_url = self._make_database(), self._redis.url
-            if self.standby is not None:
-                opening.enter_context(self.standby)
+            if self._standby is not None:
+                opening.enter_context(self._standby)
+                self.store_url = _either(self.store_url, self.postgres, self._standby)
+            if self._setup.standby == "synchronous":
                 self.postgres.wait_for_standby()
-                self.store_url = _either(self.store_url, self.postgres, self.standby)
             if isinstance(self._redis, RedisServer):
                 self._redis.remember_aof()
             if self._setup.is_proxied:
@@ -104,7 +110,6 @@ class Yard:
 
     def fail_over(self) -> None:
         """The first PostgreSQL is killed and the one that followed it takes its place."""
-        assert self.standby is not None
         self.postgres.kill()
         self.standby.promote()
         self.postgres = self.standby

@@ -123,6 +123,11 @@ class PostgresServer:
         state = "SELECT sync_state FROM pg_stat_replication"
         self.wait_until("wait for its standby", lambda: self.execute(state) == [["sync"]])
 
+    def fall_behind(self) -> None:
+        """Hear nothing more of the server that this one follows, until it is killed and started again."""
+        ((receiver,),) = self.execute("SELECT pid FROM pg_stat_wal_receiver")
+        os.kill(int(receiver or 0), signal.SIGSTOP)
+
     def promote(self) -> None:
         """Make a server that followed one that takes writes; returns when it does."""
         self.execute("SELECT pg_promote()")

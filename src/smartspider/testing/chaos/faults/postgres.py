@@ -43,6 +43,30 @@ def fail_over(scene: Scene) -> None:
     scene.until_more(5)
 
 
+def forget(scene: Scene) -> None:
+    """The store dies with commits that nobody else has: everything stops, and goes on from what is left."""
+    standby = scene.yard.standby
+    scene.until_share(0.3)
+    standby.fall_behind()
+    scene.until_share(0.5)
+    told = scene.run().done
+    scene.breaks()
+    staff = [*scene.workers, *scene.keepers]
+    for member in staff:
+        member.kill()
+    standby.kill()
+    scene.yard.postgres.kill()
+    standby.start()
+    scene.fail_over_store()
+    scene.yard.redis.command("FLUSHALL")
+    forgotten = told - scene.run().done
+    scene.check(forgotten > 0, "the standby was not behind")
+    scene.notes.append(f"{forgotten} pages forgotten")
+    scene.keepers[:] = [scene.hire("keeper") for _ in scene.keepers]
+    scene.workers[:] = [scene.hire_worker() for _ in scene.workers]
+    scene.until_more(5)
+
+
 def slow(scene: Scene) -> None:
     """Every statement takes ten times as long: in flight and memory stay bounded."""
     scene.until_share(0.15)
@@ -136,7 +160,14 @@ FAULTS = (
         row="PostgreSQL kill -9, its synchronous standby is promoted",
         expected="0 lost, 0 doubled",
         act=fail_over,
-        setup=Setup(has_standby=True),
+        setup=Setup(standby="synchronous"),
+    ),
+    Fault(
+        name="postgres-behind",
+        row="PostgreSQL kill -9, a standby that is behind is promoted after a stop, Redis is emptied",
+        expected="what was forgotten is fetched again, 0 lost, 0 doubled, gap held",
+        act=forget,
+        setup=Setup(standby="asynchronous", patience_s=120.0),
     ),
     Fault(
         name="store-slow",
