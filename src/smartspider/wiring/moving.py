@@ -118,7 +118,7 @@ def _report(order: Order, source: LeavingFolder, target: ImportingDatabase) -> R
         folder=str(order.folder),
         store=target.place,
         frontier=frontier.shown,
-        store_url=f"postgresql://{target.place}",
+        store_url=Address(order.store_url).url,
         frontier_url=frontier.url,
         tables=source.counts(),
         open=source.open_rows(),

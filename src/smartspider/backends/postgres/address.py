@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import quote, urlencode
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -14,6 +15,8 @@ from smartspider.core.errors import StoreFull, StoreUnavailable
 FORM = "postgresql://USER:PASSWORD@HOST:5432/DATABASE"
 ATTEMPT = re.compile(r'^- .*connection to server at "([^"]*)".*?, port (\d+) failed: (.*)$', re.MULTILINE)
 """What the driver says of each server when there are several."""
+KEPT = ("sslmode", "sslrootcert", "sslcert", "sslkey", "sslcrl", "target_session_attrs", "channel_binding")
+"""Options that belong to a place: without them it would be reached in another way, or not at all."""
 SIGNED = "sslrootcert=/path/ca.pem after ? names the authority that signed its certificate"
 HINTS = {
     "certificate verify failed": SIGNED,
@@ -56,6 +59,11 @@ class Address:
         servers = ",".join(f"{host}:{port}" for host, port in zip(hosts, ports, strict=False))
         self.place = f"{servers}/{database}"
         """The servers and the name of the database, for people."""
+        kept = {name: value for name, value in parts.items() if name in KEPT}
+        self.url = (
+            f"postgresql://{self.place}{'?' if kept else ''}{urlencode(kept, safe='/', quote_via=quote)}"
+        )
+        """What leads there as safely, but for user and password, which are left out."""
         self._secrets = [parts[name] for name in ("password", "sslpassword") if parts.get(name)]
 
     def unavailable(self, error: Exception) -> StoreUnavailable:
@@ -70,7 +78,10 @@ class Address:
                     " CREATE ON DATABASE ... TO ..., GRANT ALL ON ALL TABLES IN SCHEMA smartspider TO ..."
                 )
             case psycopg.errors.ReadOnlySqlTransaction():
-                hint = "this server only follows another one: give the address of that one"
+                hint = (
+                    "this server only follows another one: give the address of that one, or of all of them"
+                    " with ?target_session_attrs=read-write"
+                )
             case psycopg.errors.DiskFull():
                 return StoreFull(
                     f"the store at {self.place} takes no writes: disk full ({told})",
