@@ -13,22 +13,40 @@ from psycopg.conninfo import conninfo_to_dict
 from smartspider.core.errors import StoreFull, StoreUnavailable
 
 FORM = "postgresql://USER:PASSWORD@HOST:5432/DATABASE"
+SETTING = "SMARTSPIDER_STORE_URL"
+ESCAPED = "write @, / and : of a password as %40, %2F and %3A"
+USUAL = f"check that PostgreSQL runs there and that {SETTING} is right"
+PREFIX = re.compile(
+    r"^(connection failed: )?(connection to server (at|on socket) .*? failed: )?((FATAL|ERROR): +)?"
+)
 ATTEMPT = re.compile(r'^- .*connection to server at "([^"]*)".*?, port (\d+) failed: (.*)$', re.MULTILINE)
 """What the driver says of each server when there are several."""
 KEPT = ("sslmode", "sslrootcert", "sslcert", "sslkey", "sslcrl", "target_session_attrs", "channel_binding")
 """Options that belong to a place: without them it would be reached in another way, or not at all."""
 SIGNED = "sslrootcert=/path/ca.pem after ? names the authority that signed its certificate"
-HINTS = {
-    "certificate verify failed": SIGNED,
-    "root certificate file": SIGNED,
-    "does not match host name": "use a name that is in its certificate, or sslmode=verify-ca",
-    "server does not support SSL": "its administrator turns TLS on: ssl = on",
-    "no encryption": "it lets nobody in without TLS: add ?sslmode=verify-full",
-    "password authentication failed": "check user and password of SMARTSPIDER_STORE_URL",
-    "no password supplied": "SMARTSPIDER_STORE_URL has no password",
-    "session is read-only": "none of the servers takes writes: promote one",
-}
-"""What to do, by what an error says."""
+HINTS = (
+    (r"certificate verify failed|root certificate file", SIGNED),
+    (r"does not match host name", "use a name that is in its certificate, or sslmode=verify-ca"),
+    (r"server does not support SSL", "its administrator turns TLS on: ssl = on"),
+    (r"no encryption", "it lets nobody in without TLS: add ?sslmode=verify-full"),
+    (r"session is read-only", "none of the servers takes writes: promote one"),
+    (
+        r"database .* does not exist",
+        "`createdb --owner USER --encoding UTF8 --template template0 DATABASE` makes it; or correct the name"
+        f" in {SETTING}",
+    ),
+    (
+        r"role .* does not exist",
+        f"`createuser --pwprompt USER` makes it; or correct the name in {SETTING}",
+    ),
+    (r"no password supplied", f"{SETTING} has no password"),
+    (r"password|authentication", f"check user and password in {SETTING}; {ESCAPED}"),
+    (r"pg_hba\.conf", "let this machine and user in: a line in pg_hba.conf of the server"),
+    (r"resolve host|translate host", f"check the name of the server in {SETTING}"),
+)
+"""What to do, by what an error says, for what a server says before anybody is let in has no code; the first
+that fits.
+"""
 
 
 def _parts(url: str) -> dict[str, str]:
@@ -41,7 +59,7 @@ def _parts(url: str) -> dict[str, str]:
 def _no_address() -> StoreUnavailable:
     return StoreUnavailable(
         "the address of the store is not one of a PostgreSQL database",
-        hint=f"it looks like {FORM}; write @, / and : of a password as %40, %2F and %3A",
+        hint=f"it looks like {FORM}; {ESCAPED}",
     )
 
 
@@ -88,8 +106,7 @@ class Address:
                     hint="make room on the disk of the server; nothing that was saved is lost",
                 )
             case _:
-                known = (hint for words, hint in HINTS.items() if words in told)
-                hint = next(known, "check that PostgreSQL runs there and that SMARTSPIDER_STORE_URL is right")
+                hint = next((hint for pattern, hint in HINTS if re.search(pattern, told)), USUAL)
         return StoreUnavailable(f"the store at {self.place} cannot be used: {told}", hint=hint)
 
 
@@ -97,8 +114,8 @@ def _one_line(error: Exception) -> str:
     """What went wrong; with several servers, what went wrong with each."""
     text = str(error).strip()
     if attempts := ATTEMPT.findall(text):
-        return "; ".join(f"{host}:{port}: {why}" for host, port, why in attempts)
-    return text.splitlines()[0] if text else type(error).__name__
+        return "; ".join(f"{host}:{port}: {PREFIX.sub('', why)}" for host, port, why in attempts)
+    return PREFIX.sub("", text.splitlines()[0]) if text else type(error).__name__
 
 
 @contextmanager

@@ -10,11 +10,10 @@ from typing import Any
 import msgspec
 
 from smartspider.backends.domains import registrable_domain
-from smartspider.backends.redis import library
+from smartspider.backends.redis import library, wording
 from smartspider.backends.redis.connecting import Address
 from smartspider.backends.redis.loading import LoadedLibrary, is_missing
 from smartspider.backends.redis.servers import Server, Servers, check, open_servers
-from smartspider.backends.redis.trust import told
 from smartspider.core.errors import FrontierTaken, FrontierUnavailable, NotArmed, SmartSpiderError, TermOver
 
 ON_CLUSTER = 16
@@ -112,7 +111,7 @@ class Shards:
         """What went wrong, in our words; nothing of the URL but its hosts."""
         text = str(error)
         if text.startswith("NOT_ARMED"):
-            return NotArmed(f"the frontier waits for the keeper: {_reason(text)}")
+            return NotArmed(f"the frontier waits for the keeper: {_reason(text)}", hint=wording.NO_KEEPER)
         if text.startswith("OLD_EPOCH"):
             return TermOver(f"the frontier follows a newer keeper: {_reason(text)}")
         if text.startswith("FOREIGN"):
@@ -122,8 +121,10 @@ class Shards:
                 " other is gone for good, its place is free a minute later",
             )
         if is_missing(error):
-            return NotArmed("the frontier waits for the keeper: its server has lost the library")
-        why, hint = told(error, self._address)
+            return NotArmed(
+                "the frontier waits for the keeper: its server has lost the library", hint=wording.NO_KEEPER
+            )
+        why, hint = wording.told(error, self._address)
         return FrontierUnavailable(
             f"the frontier's Redis at {self._address.shown} cannot be used: {why}",
             hint=hint,

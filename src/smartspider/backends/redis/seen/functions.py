@@ -11,7 +11,7 @@ from redis.exceptions import ResponseError
 
 from smartspider.backends.redis.loading import LoadedLibrary, is_missing, load, put_together
 from smartspider.backends.redis.servers import LOST, Server, Servers
-from smartspider.backends.redis.trust import told
+from smartspider.backends.redis.wording import told
 from smartspider.core.errors import FrontierUnavailable
 
 NAME = "smartspider_seen"

@@ -1,0 +1,74 @@
+"""What a Redis or its client says when it cannot be used, in few words, and what to do about it."""
+
+from __future__ import annotations
+
+import re
+
+from smartspider.backends.redis.connecting import SETTING, Address
+
+USUAL = f"check that Redis runs there and that {SETTING} is right"
+NO_KEEPER = "start a keeper: `smartspider keeper`; where one leads, wait a few seconds"
+
+NOISE = (
+    re.compile(r"^Error -?\d+ connecting to \S+\. (?=\S)"),
+    re.compile(r"\s*:?\s*<redis\.\S*[\s\S]*$"),  # how the client shows its own objects
+    re.compile(r" \(_ssl\.c:\d+\)"),
+    re.compile(r",? with args beginning with:.*"),  # a server that does not know AUTH repeats the password
+)
+"""What tells people nothing, or too much."""
+
+HINTS = (
+    (
+        r"certificate is not valid for",
+        "use a name that is in its certificate; where servers are announced by addresses that are not,"
+        " ssl_check_hostname=false leaves names out",
+    ),
+    (
+        r"CERTIFICATE_VERIFY_FAILED.*(self-signed|unable to get)",
+        "name the authority that signed its certificate: ssl_ca_certs=/path/ca.pem after ?",
+    ),
+    (r"CERTIFICATE_VERIFY_FAILED", "its certificate must be replaced"),
+    (
+        r"(?i)alert certificate required|handshake failure|alert unknown ca|alert bad certificate",
+        "it asks for a certificate that it knows: ssl_certfile=/path/cert.pem and ssl_keyfile=/path/key.pem",
+    ),
+    (r"(?i)wrong.version.number", "this port does not speak TLS, or something before it"),
+    (
+        r"(?i)password|authentication|\b(noauth|auth)\b",
+        f"check user and password in {SETTING}, before the @; those of Sentinel itself are sentinel_username"
+        " and sentinel_password after ?",
+    ),
+    (r"\bNOPERM\b|no permissions", "let its user call functions and use all keys (ACL SETUSER)"),
+    (r"DB index", f"name a database that this Redis has in {SETTING}, as redis://HOST:6379/0"),
+    (
+        r"[Cc]luster mode is not enabled|cluster support disabled",
+        f"it is a single Redis: write redis:// in {SETTING}",
+    ),
+    (r"^(MOVED|ASK|CROSSSLOT)\b", f"it is a Redis Cluster: write redis+cluster:// in {SETTING}"),
+    (r"No master found", f"check that the Sentinels run and watch a master of the name in {SETTING}"),
+    (r"Name or service|resolve|getaddrinfo", f"check the name of the server in {SETTING}"),
+)
+"""What to do, by what an error says; the first that fits."""
+
+
+def told(error: BaseException, address: Address | None = None) -> tuple[str, str]:
+    """What went wrong, in one line and without passwords, and what to do about it."""
+    text = " ".join(str(error).split())
+    for noise in NOISE:
+        text = noise.sub("", text)
+    text = text.strip() or type(error).__name__
+    if address is not None:
+        for secret in filter(None, (address.password, address.watch.password)):
+            text = text.replace(secret, "***")
+    return text, _hint(text, is_tls=address is not None and address.is_tls)
+
+
+def _hint(text: str, *, is_tls: bool) -> str:
+    for pattern, hint in HINTS:
+        if re.search(pattern, text):
+            return hint
+    if is_tls and "Timeout connecting" in text:
+        return f"{USUAL}; does this port speak TLS?"
+    if not is_tls and "Connection reset by peer" in text:
+        return f"{USUAL}; if it speaks TLS: rediss://, or tls=1 for Sentinel and Cluster"
+    return USUAL
