@@ -12,12 +12,13 @@ from smartspider.services.doctor import Check
 from smartspider.services.known_urls import check_layer, sizes
 from smartspider.services.seen import check_seen
 from smartspider.wiring.known import seen_place
-from smartspider.wiring.opening import open_premises, place_of
+from smartspider.wiring.opening import KEY_HINT, NO_KEY, open_premises, place_of
 from smartspider.wiring.premises import Premises
 from smartspider.wiring.seen import open_layers
 from smartspider.wiring.settings import Settings
 
 FRONTIER = "frontier"
+KEY = "master key"
 
 
 async def check(premises: Premises, settings: Settings, *, repair: bool) -> list[Finding]:
@@ -46,8 +47,8 @@ async def _check_known(premises: Premises, settings: Settings, *, repair: bool) 
 
 
 async def check_servers(settings: Settings) -> tuple[list[Check], dict[str, int]]:
-    """Whether store and frontier can be used, and what takes space in the store."""
-    checks: list[Check] = []
+    """Whether store and frontier can be used and the key is there, and what takes space in the store."""
+    checks = [_master_key(settings)]
     sizes: dict[str, int] = {}
     try:
         async with open_premises(place_of(None, settings), settings) as premises:
@@ -57,8 +58,14 @@ async def check_servers(settings: Settings) -> tuple[list[Check], dict[str, int]
             checks.append(await _frontier(premises))
             checks += await _known(premises)
     except StoreUnavailable as error:
-        checks.append(Check("store", is_ok=False, detail=error.message))
+        checks.append(Check("store", is_ok=False, detail=_words(error)))
     return checks, sizes
+
+
+def _master_key(settings: Settings) -> Check:
+    if settings.master_key:
+        return Check(KEY, is_ok=True, detail="is set; every machine of the cluster needs the same")
+    return Check(KEY, is_ok=False, detail=f"{NO_KEY} ({KEY_HINT})")
 
 
 async def _frontier(premises: Premises) -> Check:
@@ -73,7 +80,9 @@ async def _frontier(premises: Premises) -> Check:
     refused = await premises.refusals()
     text = f"{armed} of {len(states)} parts serve"
     if not armed:
-        return Check(FRONTIER, is_ok=False, detail=f"{text}: does a keeper run?")
+        return Check(
+            FRONTIER, is_ok=False, detail=f"{text}: does a keeper run? start one: smartspider keeper"
+        )
     counted = f"refused: {refused.stale} calls of late workers, {refused.old_epoch} of old leaders"
     return Check(FRONTIER, is_ok=armed == len(states), detail=f"{text}; {counted}")
 
@@ -82,8 +91,12 @@ async def _why_away(index: Index, shard: int) -> str:
     try:
         await index.refusals(shard)
     except StoreUnavailable as error:
-        return f"{error.message} ({error.hint})" if error.hint else error.message
+        return _words(error)
     return "its Redis did not answer a moment ago"
+
+
+def _words(error: StoreUnavailable) -> str:
+    return f"{error.message} ({error.hint})" if error.hint else error.message
 
 
 async def _known(premises: Premises) -> list[Check]:

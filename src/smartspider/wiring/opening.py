@@ -16,6 +16,9 @@ from smartspider.wiring.settings import Settings
 SERVER = "server"
 CLUSTER = "cluster"
 
+NO_KEY = "SMARTSPIDER_MASTER_KEY is not set, and all machines of a cluster need the same"
+KEY_HINT = "`openssl rand -hex 32` makes one; give it to every api and keeper"
+
 CONNECTIONS = {"worker": 3, "api": 8, "keeper": 4, "command": 2}
 """To the store, by what a process is there for."""
 
@@ -43,8 +46,5 @@ async def open_premises(
 def keys_of(premises: Premises, settings: Settings) -> Keys:
     """The keys of an installation: those of its settings, or of its data folder."""
     if premises.is_cluster and not settings.master_key:
-        raise SettingInvalid(
-            "SMARTSPIDER_MASTER_KEY is not set, and all machines of a cluster need the same",
-            hint="`openssl rand -hex 32` makes one; give it to every api and keeper",
-        )
+        raise SettingInvalid(NO_KEY, hint=KEY_HINT)
     return open_keys(premises.path, settings.master_key)
