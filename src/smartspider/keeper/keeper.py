@@ -24,6 +24,13 @@ LOOK_S = 1.0
 log = logging.getLogger("smartspider.keeper")
 
 
+def called(owner: str) -> str:
+    """Who leads, for people: `HOST:PID:...` names a process."""
+    host, _, rest = owner.partition(":")
+    pid = rest.partition(":")[0]
+    return f"the keeper on {host} (pid {pid})" if pid.isdecimal() else owner or "another one"
+
+
 class Keeper:
     """Takes the lead when nobody has it, prolongs its term, and stops at once when that is over."""
 
@@ -43,6 +50,8 @@ class Keeper:
         self._clock = clock
         self._ends_at = 0.0
         """Of the term, by this process's own clock: asked for before it was granted, so never too late."""
+        self._told = 0
+        """The term of another one that was told of: once is enough."""
 
     async def run(self) -> None:
         """Keep house until cancelled; then resign, so that the next one need not wait."""
@@ -58,12 +67,20 @@ class Keeper:
 
     async def _taken(self) -> Term | None:
         try:
-            if await self._leadership.current() is not None:
+            led = await self._leadership.current()
+            if led is not None:
+                self._stand_by(led)
                 return None
             return await self._take()
         except SmartSpiderError as error:
             log.warning("the lead cannot be taken: %s", error.message)
             return None
+
+    def _stand_by(self, led: Term) -> None:
+        if led.epoch != self._told:
+            words = "standing by: %s leads, term %d; this keeper takes over when that one is gone"
+            log.info(words, called(led.owner), led.epoch)
+            self._told = led.epoch
 
     async def _take(self) -> Term | None:
         asked_at = self._clock.monotonic()

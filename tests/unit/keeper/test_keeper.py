@@ -14,7 +14,7 @@ from tests.unit.keeper.conftest import Desk
 from smartspider.core.errors import StoreUnavailable
 from smartspider.interfaces.leadership import Leadership, Term
 from smartspider.keeper.duty import Duty
-from smartspider.keeper.keeper import LOOK_S, TERM_S, Keeper
+from smartspider.keeper.keeper import LOOK_S, TERM_S, Keeper, called
 
 
 class Counting:
@@ -90,6 +90,37 @@ async def test_a_keeper_that_goes_in_good_order_is_followed_at_once(desk: Desk) 
         assert two.terms == []
         await desk.clock.advance(LOOK_S)
         assert two.terms == [one.terms[0] + 1]
+
+
+async def test_a_keeper_says_once_that_it_stands_by_and_once_that_it_leads(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    def told() -> list[str]:
+        return [record.getMessage() for record in caplog.records if record.name == "smartspider.keeper"]
+
+    dead = await desk.ground.leadership.take("crawler-1:812:f00d", TERM_S)
+    assert dead is not None
+    with caplog.at_level(logging.INFO):
+        async with keeping(desk, "one", Counting()):
+            await desk.clock.advance(TERM_S - 0.5)
+            (line,) = told()
+            assert line.startswith(
+                f"standing by: the keeper on crawler-1 (pid 812) leads, term {dead.epoch};"
+            )
+            await desk.clock.advance(5 * TERM_S)
+            assert told()[1:] == [f"leading, term {dead.epoch + 1}"]
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [
+        ("crawler-1:812:f00d", "the keeper on crawler-1 (pid 812)"),
+        ("fsck:crawler-1:812", "fsck:crawler-1:812"),
+        ("", "another one"),
+    ],
+)
+def test_a_leader_is_called_so_that_people_find_it(owner: str, name: str) -> None:
+    assert called(owner) == name
 
 
 async def test_a_keeper_goes_in_good_order_whatever_its_duties_make_of_it(desk: Desk) -> None:
