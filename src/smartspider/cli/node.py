@@ -95,9 +95,9 @@ def scaling(place: Place, *, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    elastic = f", {found.elastic} of them for now" if found.elastic else ""
+    elastic = f" ({found.elastic} of them started by need)" if found.elastic else ""
     are = "is" if found.desired == 1 else "are"
     tell(f"{count(found.desired, 'worker')} {are} wanted, {found.workers} at work{elastic}: {found.reason}")
     for run in found.runs:
-        needs = f"{run.wanted:g} of at most {run.in_flight:g} in flight"
-        tell(f"  run {run.run_id}: {count(run.open, 'request')} open, {needs}: {run.reason}")
+        pages = "1 page" if run.open == 1 else f"{run.open:,} pages"
+        tell(f"  run {run.run_id}, {pages} to fetch: {run.reason}")

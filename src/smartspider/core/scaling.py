@@ -15,6 +15,7 @@ LIVE: frozenset[RunState] = frozenset({"queued", "running"})
 """States of a run that workers are wanted for."""
 FULL = 0.8
 """Of its core a worker uses no more than this when there are enough of them."""
+ON_ITS_WAY = "what is left is being fetched, or waits for its time"
 FEW_PAGES = 10
 """So many pages tell how much CPU time one takes."""
 
@@ -121,9 +122,10 @@ def desired(runs: Sequence[RunDemand], pace: Pace, aims: Aims = Aims()) -> Figur
     figure = min(wanted, usable, aims.most)
     reason = _bound(live, lines, gates, pace) if flight >= gates else _backlog(live, pace, aims)
     if by_cpu > by_slots and wanted > 1:
-        reason += f"; {flight / pace.request_s:,.0f} pages a second take {by_cpu * FULL:.1f} cores"
+        pages = f"{flight / pace.request_s:,.0f} pages a second"
+        reason += f"; {pages} take {by_cpu * FULL:.1f} CPU cores, and a worker uses one"
     if figure < min(wanted, usable):
-        reason += f"; at most {aims.most} are wanted at all"
+        reason += f"; SMARTSPIDER_SCALE_MAX allows {aims.most}"
     return Figure(figure, reason, runs=lines, pace=pace)
 
 
@@ -141,12 +143,14 @@ def _line(run: RunDemand, pace: Pace, aims: Aims) -> RunLine:
     backlog = run.open * pace.request_s / aims.horizon_s
     wanted = min(in_flight, backlog)
     if backlog < in_flight:
-        need = f"{'needs' if run.open == 1 else 'need'} {_number(backlog)} in flight"
-        reason = f"{_pages(run.open)} {need} to be fetched in {aims.horizon_s:g} s"
+        enough = f"{_requests(backlog)} at a time {'is' if backlog <= 1.0 else 'are'} enough"
+        reason = f"{enough} to fetch {_pages(run.open)} within {aims.horizon_s:g} s"
     elif through >= run.concurrency:
-        reason = f"its concurrency is {run.concurrency}"
+        reason = f"its concurrency allows {_requests(run.concurrency)} at a time"
+    elif not run.lanes:
+        reason = ON_ITS_WAY
     else:
-        reason = f"gates of {_hosts(run.lanes)} let {_requests(through)} be in flight"
+        reason = _polite(run.lanes, through)
     return RunLine(run.run_id, run.open, run.lanes, round(in_flight, 3), round(wanted, 3), reason)
 
 
@@ -179,23 +183,27 @@ def _both(one: LaneDemand, other: LaneDemand) -> LaneDemand:
 
 
 def _bound(runs: Sequence[RunDemand], lines: Sequence[RunLine], gates: float, pace: Pace) -> str:
-    slots = f"one worker has {pace.slots} slot{'' if pace.slots == 1 else 's'}"
+    slots = f"one worker makes up to {pace.slots}"
     limited = sum(line.in_flight >= run.concurrency for run, line in zip(runs, lines, strict=True))
     if limited == len(runs) and gates >= sum(line.in_flight for line in lines):
-        many = "the concurrency of a run lets" if limited == 1 else f"the concurrency of {limited} runs lets"
-        return f"{many} {_requests(gates)} be in flight; {slots}"
+        many = "a run" if limited == 1 else f"{limited} runs"
+        return f"the concurrency of {many} allows {_requests(gates)} at a time; {slots}"
     known = {lane.host for run in runs for lane in run.looked}
     hosts = max(len(known), *(run.lanes for run in runs))
     if not hosts:
-        return "what is left is in flight or waits"
-    let = "lets" if hosts == 1 else "let"
-    gate = "the gate" if hosts == 1 else "gates"
-    return f"{gate} of {_hosts(hosts)} {let} {_requests(gates)} be in flight; {slots}"
+        return ON_ITS_WAY
+    return f"{_polite(hosts, gates)}; {slots}"
 
 
 def _backlog(runs: Sequence[RunDemand], pace: Pace, aims: Aims) -> str:
     pages = _pages(sum(run.open for run in runs))
-    return f"backlog {pages}, {pace.rate:,.0f} a second and worker, to be fetched in {aims.horizon_s:g} s"
+    return f"{pages} to fetch within {aims.horizon_s:g} s; one worker fetches about {pace.rate:,.0f} a second"
+
+
+def _polite(hosts: int, through: float) -> str:
+    if through <= 0.0:
+        return f"nothing may be sent to {_hosts(hosts)} for now: held back"
+    return f"politeness allows {_requests(through)} at a time at {_hosts(hosts)}"
 
 
 def _pages(count: int) -> str:
@@ -209,10 +217,6 @@ def _hosts(count: int) -> str:
 def _requests(count: float) -> str:
     whole = max(0, math.ceil(count - 1e-9))
     return "1 request" if whole == 1 else f"{whole:,} requests"
-
-
-def _number(count: float) -> str:
-    return f"{count:,.0f}" if count >= 10.0 or count == round(count) else f"{count:.2g}"
 
 
 class Steady:
@@ -233,7 +237,7 @@ class Steady:
         highest = self._seen[0][1]
         if highest == figure.desired:
             return figure
-        past = f"within the last {self._calm_s:g} s {highest} {'was' if highest == 1 else 'were'} wanted"
+        past = f"{highest} {'was' if highest == 1 else 'were'} wanted within the last {self._calm_s:g} s"
         reason = f"{past}; now {figure.desired}: {figure.reason}"
         return msgspec.structs.replace(figure, desired=highest, reason=reason)
 

@@ -98,7 +98,8 @@ class DecideWorkers:
         self._kept = steady
         if before is None or before.desired != steady.desired:
             was = "" if before is None else f", {before.desired} were"
-            log.info("scaling: %d workers are wanted%s: %s", steady.desired, was, steady.reason)
+            many = "1 worker is" if steady.desired == 1 else f"{steady.desired} workers are"
+            log.info("scaling: %s wanted%s: %s", many, was, steady.reason)
 
 
 def _is_same(before: Figure, now: Figure) -> bool:

@@ -8,12 +8,14 @@ from smartspider.interfaces.worker_registry import WorkerRegistry
 from smartspider.views.scaling import ScalingRunView, ScalingView
 from smartspider.views.times import told_at
 
+NOBODY = "no keeper has decided yet; `smartspider keeper` starts one"
+
 
 async def scaling(store: ScalingStore, workers: WorkerRegistry) -> ScalingView:
     """The figure as the keeper decided it last, with the workers there are now."""
     figure = await store.figure()
     present = [one for one in await workers.find() if one.is_alive and not one.is_draining]
-    told = figure or Figure(len(present), "no keeper has decided yet")
+    told = figure or Figure(len(present), NOBODY)
     return ScalingView(
         desired=told.desired,
         workers=len(present),

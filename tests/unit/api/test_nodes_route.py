@@ -141,7 +141,7 @@ async def test_how_many_workers_are_wanted_is_told_with_the_reason(api: Caller, 
     await house.premises.frontier.join(WorkerCard("worker 1", "crawler-1", 1, "", 8))
     first = (await api.get("/api/nodes/scaling")).expect(200).json
     assert (first["desired"], first["workers"], first["elastic"], first["at"]) == (2, 2, 1, None)
-    assert first["reason"] == "no keeper has decided yet"
+    assert first["reason"] == "no keeper has decided yet; `smartspider keeper` starts one"
     term = await house.premises.leadership.take("tests", 60.0)
     assert term is not None
     line = RunLine(7, 120, 3, 6.0, 2.5, "gates of 3 hosts let 6 requests be in flight")

@@ -111,31 +111,47 @@ def run_of(*lanes: LaneDemand, open_rows: int = 10**6, concurrency: int = 1000) 
             run_of(lane()),
             Pace(slots=2),
             2,
-            "the gate of 1 host lets 4 requests be in flight; one worker has 2",
+            "politeness allows 4 requests at a time at 1 host; one worker makes up to 2",
         ),
-        (run_of(lane(), lane("b.example")), Pace(slots=2), 4, "gates of 2 hosts let 8 requests be in flight"),
-        (run_of(lane(delay_s=1.0)), Pace(slots=2), 1, "the gate of 1 host lets 1 request be in flight"),
+        (run_of(lane(), lane("b.example")), Pace(slots=2), 4, "8 requests at a time at 2 hosts"),
+        (run_of(lane(delay_s=1.0)), Pace(slots=2), 1, "politeness allows 1 request at a time"),
         (
             run_of(lane(per_host=64), concurrency=8),
             Pace(slots=2),
             4,
-            "the concurrency of a run lets 8 requests",
+            "the concurrency of a run allows 8 requests at a time",
         ),
         (
             run_of(lane(per_host=999), open_rows=12_000),
             Pace(request_s=0.5, slots=32),
             4,
-            "backlog 12,000 pages, 64 a second and worker, to be fetched in 60 s",
+            "12,000 pages to fetch within 60 s; one worker fetches about 64 a second",
         ),
-        (run_of(lane(per_host=40)), Pace(0.1, 0.01, 64), 5, "400 pages a second take 4.0 cores"),
-        (run_of(lane(per_host=999)), Pace(slots=1), 256, "at most 256 are wanted at all"),
-        (run_of(lane(is_held=True)), Pace(), 1, "the gate of 1 host lets 0 requests be in flight"),
-        (run_of(), Pace(), 1, "what is left is in flight or waits"),
+        (run_of(lane(per_host=40)), Pace(0.1, 0.01, 64), 5, "400 pages a second take 4.0 CPU cores"),
+        (run_of(lane(per_host=999)), Pace(slots=1), 256, "SMARTSPIDER_SCALE_MAX allows 256"),
+        (run_of(lane(is_held=True)), Pace(), 1, "nothing may be sent to 1 host for now"),
+        (run_of(), Pace(), 1, "what is left is being fetched, or waits for its time"),
     ],
 )
 def test_a_figure_says_why(run: RunDemand, pace: Pace, count: int, reason: str) -> None:
     figure = desired([run], pace)
     assert (figure.desired, reason in figure.reason) == (count, True), figure
+
+
+@pytest.mark.parametrize(
+    ("run", "reason"),
+    [
+        (run_of(lane(), open_rows=1), "1 request at a time is enough to fetch 1 page within 60 s"),
+        (run_of(lane(), open_rows=240), "2 requests at a time are enough to fetch 240 pages within 60 s"),
+        (run_of(lane(), concurrency=2), "its concurrency allows 2 requests at a time"),
+        (run_of(lane()), "politeness allows 4 requests at a time at 1 host"),
+        (run_of(lane(is_held=True)), "nothing may be sent to 1 host for now: held back"),
+        (run_of(), "what is left is being fetched, or waits for its time"),
+    ],
+)
+def test_a_figure_says_why_of_each_run(run: RunDemand, reason: str) -> None:
+    (line,) = desired([run], Pace()).runs
+    assert line.reason == reason
 
 
 def test_nothing_to_do_wants_nobody() -> None:
@@ -180,7 +196,7 @@ def test_a_figure_that_is_held_up_says_so() -> None:
     steady = Steady(60.0)
     steady.take(Figure(5, "much", 0.0))
     assert (
-        steady.take(Figure(1, "little", 10.0)).reason == "within the last 60 s 5 were wanted; now 1: little"
+        steady.take(Figure(1, "little", 10.0)).reason == "5 were wanted within the last 60 s; now 1: little"
     )
 
 

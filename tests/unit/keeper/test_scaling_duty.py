@@ -63,7 +63,7 @@ async def grows_and_shrinks(ground: Ground) -> None:
     await duty.do(term)
     told = await decided(ground)
     assert (told.desired, told.pace.slots, told.pace.request_s) == (6, 2, 10.0)
-    assert told.reason == "gates of 3 hosts let 12 requests be in flight; one worker has 2 slots"
+    assert told.reason == "politeness allows 12 requests at a time at 3 hosts; one worker makes up to 2"
     assert [(line.run_id, line.open, line.hosts) for line in told.runs] == [(run.id, 150, 3)]
     await ground.store.set_state(run.id, "paused")
     await ground.clock.advance(30.0)
@@ -92,7 +92,7 @@ async def test_a_figure_that_changes_is_told_in_the_log(desk: Desk, caplog: pyte
     lines = [record.getMessage() for record in caplog.records if "scaling" in record.getMessage()]
     assert len(lines) == 2
     assert lines[0] == "scaling: 0 workers are wanted: nothing is to be fetched"
-    assert lines[1].startswith("scaling: 1 workers are wanted, 0 were: backlog 5 pages")
+    assert lines[1].startswith("scaling: 1 worker is wanted, 0 were: 5 pages to fetch")
 
 
 async def test_nothing_is_written_while_there_is_nothing_to_say(desk: Desk) -> None:

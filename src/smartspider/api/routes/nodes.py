@@ -26,7 +26,7 @@ SCALING = {
     "desired": 3,
     "workers": 2,
     "elastic": 2,
-    "reason": "gates of 24 hosts let 96 requests be in flight; one worker has 32 slots",
+    "reason": "politeness allows 96 requests at a time at 24 hosts; one worker makes up to 32",
     "at": "2026-11-15T13:49:19.073Z",
     "slots": 32,
     "request_s": 0.31,
@@ -38,7 +38,7 @@ SCALING = {
             "hosts": 24,
             "in_flight": 96.0,
             "wanted": 96.0,
-            "reason": "gates of 24 hosts let 96 be in flight",
+            "reason": "politeness allows 96 requests at a time at 24 hosts",
         }
     ],
 }
