@@ -51,8 +51,8 @@ def _show(place: Path, file: Path) -> None:
     """The first rows as a table, and where all of them are."""
     from smartspider.cli.output import tell
     from smartspider.cli.tables import show_rows
+    from smartspider.services.newest import find_run
     from smartspider.services.rows import find_rows
-    from smartspider.services.runs import find_run
     from smartspider.wiring.folder import open_folder
     from smartspider.wiring.loop import run_loop
 

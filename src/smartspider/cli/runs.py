@@ -84,11 +84,16 @@ def delete(run_id: str, place: Place, *, as_json: bool) -> None:
 async def chosen_run(office: Office, run_id: str | None, task: str | None = None) -> RunView:
     """The run that is named, or the newest one, of a task or of all."""
     from smartspider.core.errors import NotFound
+    from smartspider.services.newest import START
+    from smartspider.wiring.office.local import LocalOffice
 
     if run_id is not None:
         return await office.get_run(run_id)
     found = (await office.list_runs(task_id=task, limit=1)).items
     if not found:
-        of = "here" if task is None else f"of the task {task!r}"
-        raise NotFound(f"there is no run {of} yet", hint="`smartspider crawl TASK` makes one")
+        of = "" if task is None else f" of the task {task!r}"
+        hint = office.how_to_start if isinstance(office, LocalOffice) else START
+        if task is not None and hint == START:
+            hint = f"`smartspider run start {task}` starts one"
+        raise NotFound(f"there is no run{of} yet", hint=hint)
     return found[0]

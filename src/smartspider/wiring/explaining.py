@@ -5,16 +5,18 @@ from __future__ import annotations
 from smartspider.core.urls import normal_url, origin_of
 from smartspider.fetch.robots_file import RobotsFile
 from smartspider.services.explain import explain
-from smartspider.services.runs import find_run
+from smartspider.services.newest import START, find_run
 from smartspider.views.explain import ExplanationView, RobotsView
 from smartspider.views.times import told_at
 from smartspider.wiring.plans import plan_of
 from smartspider.wiring.premises import Premises
 
 
-async def explain_url(premises: Premises, url: str, run_id: int | None) -> ExplanationView:
+async def explain_url(
+    premises: Premises, url: str, run_id: int | None, *, hint: str = START
+) -> ExplanationView:
     """Why a URL was or was not fetched, in the run given or the newest one."""
-    run = await find_run(premises.store, run_id)
+    run = await find_run(premises.store, run_id, hint=hint)
     plan = plan_of(run)
     robots = await _robots(premises, url, is_obeyed=plan.politeness.obey_robots)
     return await explain(premises.insight, run, plan, url, robots)

@@ -15,7 +15,7 @@ from smartspider.core.runs import Counters, Run, RunState
 from smartspider.core.workers import WorkerCard
 from smartspider.interfaces.audit_log import AuditFilter
 from smartspider.services.crawl import Summary, choose_run, summarise
-from smartspider.services.runs import find_run
+from smartspider.services.newest import find_run
 from smartspider.testing.clock import ManualClock
 from smartspider.testing.contracts.acts import done, plan_of, settle, take
 from smartspider.testing.sqlite import SqliteGround
@@ -113,7 +113,7 @@ async def test_rules_that_are_turned_off_are_noted_once(ground: SqliteGround) ->
 
 
 async def test_a_command_is_about_the_run_named_or_the_newest(ground: SqliteGround) -> None:
-    with pytest.raises(NotFound, match="there is no run in this data folder yet"):
+    with pytest.raises(NotFound, match="there is no run yet"):
         await find_run(ground.store, None)
     runs = [await ground.store.create_run(plan_of()) for _ in range(2)]
     assert (await find_run(ground.store, None)).id == runs[1].id

@@ -64,7 +64,7 @@ class RunOffice(TaskOffice):
 
         order = Order(version=version, overlap=bool(overlap), tuning=_tuning(tuning or {}))
         task = await self._task(task_id)
-        return run_views.begun(await start_run(self.desk, self.principal, task, order))
+        return await runs.begun(self.desk, await start_run(self.desk, self.principal, task, order))
 
     async def get_run(self, run_id: str) -> StatusView:
         """A run as it stands."""
@@ -147,7 +147,8 @@ class RunOffice(TaskOffice):
         """Why a URL was or was not fetched in a run; in the newest unless one is named."""
         from smartspider.wiring.explaining import explain_url
 
-        return await explain_url(self.premises, url, None if run_id is None else number(run_id, "run"))
+        asked = None if run_id is None else number(run_id, "run")
+        return await explain_url(self.premises, url, asked, hint=self.how_to_start)
 
     async def follow_run(
         self, run_id: str, *, after: int | None = None, follow: bool = False, snapshot: bool = False

@@ -10,6 +10,7 @@ from smartspider.services.access import Access, build_access
 from smartspider.services.desk import Desk
 from smartspider.services.hosts import Gates
 from smartspider.services.keys import Keys
+from smartspider.services.newest import CRAWL, START
 from smartspider.wiring.desk import desk_of, gates_of
 from smartspider.wiring.hub import Hub
 from smartspider.wiring.opening import keys_of
@@ -36,6 +37,11 @@ class Seat:
     def desk(self) -> Desk:
         """The desk of the services about runs."""
         return desk_of(self.premises, self.settings)
+
+    @property
+    def how_to_start(self) -> str:
+        """What helps who has no run here yet."""
+        return START if self.premises.is_cluster else CRAWL
 
     @property
     def gates(self) -> Gates:
