@@ -9,8 +9,11 @@ from starlette.responses import Response
 from smartspider.api.answers import LOCATION, answer, answers
 from smartspider.core.runs import Run
 from smartspider.services.control import Again
-from smartspider.services.run_views import begun, retried, started
+from smartspider.services.desk import Desk
+from smartspider.services.run_views import retried, started
+from smartspider.services.runs import begun
 from smartspider.views.runs import Begun, Retried, Started
+from smartspider.wiring.desk import desk_of
 from smartspider.wiring.house import House
 
 _EXAMPLE = {"run_id": "7", "task_id": "3", "state": "queued", "reason": ""}
@@ -37,14 +40,15 @@ def show_run(run: Run) -> Response:
     return answer(started(run), 202, _location(run))
 
 
-def show_begun(run: Run) -> Response:
-    """A run that is new, with what may surprise its owner."""
-    return answer(begun(run), 202, _location(run))
+async def show_begun(desk: Desk, run: Run) -> Response:
+    """A run that is new, with what may surprise its owner and what it waits for."""
+    return answer(await begun(desk, run), 202, _location(run))
 
 
 async def show_made(house: House, subject: str) -> Response:
     """The run that a request made, as `run:7` names it."""
-    return show_begun(await house.premises.store.get_run(int(subject.removeprefix("run:"))))
+    run = await house.premises.store.get_run(int(subject.removeprefix("run:")))
+    return await show_begun(desk_of(house.premises, house.settings), run)
 
 
 def show_retry(again: Again) -> Response:

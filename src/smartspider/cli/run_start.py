@@ -34,7 +34,7 @@ def start(
     from smartspider.cli.exit_codes import Exit
     from smartspider.cli.knobs import parse_knobs
     from smartspider.cli.output import print_json, say
-    from smartspider.cli.watching import note_workers, watch_run
+    from smartspider.cli.watching import note_waiting, watch_run
     from smartspider.wiring import faults
 
     faults.arm_from_environment()
@@ -45,7 +45,7 @@ def start(
         say(f"run {started.run_id} is {started.state}")
         for one in started.warnings:
             say(f"note: {one.path}: {one.message}")
-        await note_workers(office)
+        await note_waiting(office, started.run_id)
         if watches:
             return await watch_run(office, started.run_id, as_json=as_json)
         if as_json:
@@ -64,11 +64,11 @@ def start(
 @click.option("--json", "as_json", is_flag=True, help="Print the events as JSON, one per line.")
 def watch(run_id: str, after: int | None, place: Place, *, as_json: bool) -> int:
     """Follow a run until it is over; the exit code says how it ended. Ctrl-C leaves the run alone."""
-    from smartspider.cli.watching import note_workers, watch_run
+    from smartspider.cli.watching import note_waiting, watch_run
 
     async def look(office: Office) -> int:
         if (await office.get_run(run_id)).state in ("queued", "running"):
-            await note_workers(office)
+            await note_waiting(office, run_id)
         return await watch_run(office, run_id, as_json=as_json, after=after)
 
     return place.do(look)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 STATUS = "run.status"
 PROGRESS = "run.progress"
 STATE = "run.state"
+STOPS_ALL = frozenset({"store_full", "store_unavailable", "no_keeper", "frontier_waits"})
+"""Causes that have nothing to do with the run itself."""
 
 
 async def watch_run(office: Office, run_id: str, *, as_json: bool = False, after: int | None = None) -> Exit:
@@ -51,9 +53,12 @@ async def watch_run(office: Office, run_id: str, *, as_json: bool = False, after
     return code_of_state(run.state, run.reason, run.fail_count)
 
 
-async def note_workers(office: Office) -> None:
-    """Say so when nobody is there to work on what was started."""
+async def note_waiting(office: Office, run_id: str) -> None:
+    """Say so when nobody is there to hand out what was started, or to work on it."""
     with suppress(Forbidden):
+        for cause in (await office.explain_stall(run_id)).causes:
+            if cause.code in STOPS_ALL:
+                say(f"note: {cause.what}; {cause.advice}")
         nodes = (await office.list_nodes()).items
         if not any(worker.state == "alive" for node in nodes for worker in node.workers):
             say("note: no worker is at work there; `smartspider up` or `smartspider worker` starts some")

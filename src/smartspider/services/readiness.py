@@ -9,7 +9,7 @@ from smartspider.core.errors import SmartSpiderError, StoreFull, StoreUnavailabl
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Leadership
 from smartspider.interfaces.worker_registry import WorkerRegistry
-from smartspider.services.trouble import TAKES_NO_WRITES, CountServing, nobody_leads
+from smartspider.services.trouble import NO_WORKER, TAKES_NO_WRITES, CountServing, nobody_leads
 from smartspider.views.health import CheckView, ReadyView
 
 FRESH_S = 1.0
@@ -60,7 +60,7 @@ def workers_alive(workers: WorkerRegistry) -> Check:
     async def check() -> str:
         alive = [one for one in await workers.find() if one.is_alive and not one.is_draining]
         if not alive:
-            raise SmartSpiderError("no worker is alive; runs wait until one is")
+            raise SmartSpiderError(NO_WORKER)
         return f"{len(alive)} alive"
 
     return check

@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Sequence
 from typing import TypeVar
 
 import msgspec
 
-from smartspider.core.errors import NotFound
 from smartspider.core.runs import Run, RunState
 from smartspider.core.tasks import TaskRecord
 from smartspider.core.verdict import UrlState
-from smartspider.interfaces.store import Store
 from smartspider.services import known_urls, run_views
 from smartspider.services.desk import Desk
-from smartspider.services.newest import newest_run
 from smartspider.services.paging import page_of, place_of
-from smartspider.services.trouble import troubles
+from smartspider.services.trouble import NO_WORKER, troubles
 from smartspider.views.listed import Listed
-from smartspider.views.runs import FailureView, MetricsView, PageView, ReceiptView, RunView, StatusView
+from smartspider.views.runs import Begun, FailureView, MetricsView, PageView, ReceiptView, RunView, StatusView
 
 HOSTS_SHOWN = 20
 WORKED_ON = frozenset({"queued", "running", "stopping"})
 
-Standing = TypeVar("Standing", StatusView, MetricsView)
+SOON_S = 2.0
+"""Who starts a run does not wait for a server that is away."""
 
-
-async def find_run(store: Store, run_id: int | None) -> Run:
-    """The run given, or the newest one."""
-    if run_id is not None:
-        return await store.get_run(run_id)
-    run = await newest_run(store)
-    if run is None:
-        raise NotFound("there is no run in this data folder yet", hint="`smartspider crawl TASK` makes one")
-    return run
+Standing = TypeVar("Standing", StatusView, MetricsView, Begun)
 
 
 async def list_runs(
@@ -84,6 +76,18 @@ async def _with_reason(desk: Desk, view: Standing) -> Standing:
         return view
     causes = await troubles(desk.footing)
     return msgspec.structs.replace(view, reason=causes[0].what) if causes else view
+
+
+async def begun(desk: Desk, run: Run) -> Begun:
+    """A run that was started; its reason says what keeps it from moving on a cluster, if known soon."""
+    view = run_views.begun(run)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(SOON_S):
+            view = await _with_reason(desk, view)
+            if not view.reason and desk.footing is not None and desk.footing.cluster is not None:
+                alive = [one for one in await desk.workers.find() if one.is_alive and not one.is_draining]
+                view = view if alive else msgspec.structs.replace(view, reason=NO_WORKER)
+    return view
 
 
 async def task_status(desk: Desk, task: TaskRecord) -> StatusView:

@@ -11,6 +11,7 @@ from smartspider.interfaces.leadership import Leadership, Term
 from smartspider.views.runs import Cause
 from smartspider.views.times import told_at
 
+NO_WORKER = "no worker is alive; runs wait until one is"
 TAKES_NO_WRITES = "the store takes no writes: disk full"
 
 CountServing = Callable[[], Awaitable[tuple[int, int]]]

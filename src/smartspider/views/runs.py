@@ -148,7 +148,9 @@ class Started(msgspec.Struct, frozen=True):
 
 
 class Begun(Started, frozen=True):
-    """A run that was started. `warnings` name what its owner should know of the task."""
+    """A run that was started. `warnings` name what its owner should know of the task; `reason` says what it
+    waits for where nobody is there to hand it out or to work on it.
+    """
 
     warnings: list[Wrong] = []
 

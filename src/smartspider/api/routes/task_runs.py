@@ -49,7 +49,7 @@ async def start_task(
     tuning = Tuning() if asked.tuning is None else asked.tuning.tuning()
     task = await find_task(desk.tasks, task_id)
     order = Order(version=asked.version, overlap=bool(wants), tuning=tuning)
-    return show_begun(await start_run(desk, principal, task, order))
+    return await show_begun(desk, await start_run(desk, principal, task, order))
 
 
 @router.post("/pause", name="pause_task", summary="Pause the newest run", **answers_run("The run"))
