@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 from typing import Any
@@ -52,6 +53,8 @@ MOST_HINTS = 20
 LONGEST = 2000
 UNKNOWN_KEY = "extra_forbidden"
 
+COME_BACK = "come back in a moment; look first whether what you sent was done"
+
 _log = logging.getLogger(__name__)
 
 
@@ -95,6 +98,12 @@ class Catching:
             await self._app(scope, receive, watched)
         except ClientDisconnect:  # in the middle of a body: nobody is there to be answered
             return
+        except asyncio.CancelledError:  # by the server, which leaves and has waited long enough
+            if has_begun:
+                raise
+            await told(errors.StoreUnavailable("the server is stopping", hint=COME_BACK))(
+                scope, receive, send
+            )
         except Exception as error:
             if has_begun:  # only a broken connection tells the client that the rest is missing
                 raise

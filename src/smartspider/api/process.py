@@ -18,7 +18,7 @@ from smartspider.wiring.parent import stop_on_signals
 from smartspider.wiring.redaction import redactor_of
 from smartspider.wiring.settings import Settings, read_settings
 
-GOODBYE_S = 3
+GOODBYE_S = 2
 """How long open answers may take when the process is asked to stop."""
 PING_S = 15.0
 LARGEST_MESSAGE = 1_000_000

@@ -29,6 +29,8 @@ from smartspider.telemetry.subscribers import end
 
 QUIET = {"uvicorn.access": logging.WARNING, "uvicorn.error": logging.ERROR, "asyncio": logging.WARNING}
 """Libraries that say more than is worth keeping."""
+LAST_LINES_S = 1.0
+"""How long the end waits for the store to take the last lines; they are in the file as well."""
 LONGEST_TRACE = 8_000
 _OWN = ("exc_info", "run_id", "task_id", "worker", "host", "url", "error", "level", "event", "text")
 
@@ -66,7 +68,7 @@ async def process_log(
         yield redactor
     finally:
         restore()
-        await end(tasks, *flushes)
+        await end(tasks, *flushes, within_s=LAST_LINES_S)
         file.close()
 
 

@@ -80,13 +80,15 @@ async def worker_subscribers(
         file.close()
 
 
-async def end(tasks: list[asyncio.Task[None]], *flushes: Callable[[], object]) -> None:
+async def end(
+    tasks: list[asyncio.Task[None]], *flushes: Callable[[], object], within_s: float = LAST_FLUSH_S
+) -> None:
     """End background tasks, then write what is left, if the store takes it soon."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(LAST_FLUSH_S):
+        async with asyncio.timeout(within_s):
             for flush in flushes:
                 written = flush()
                 if asyncio.iscoroutine(written):

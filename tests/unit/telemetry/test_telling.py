@@ -9,7 +9,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import structlog
@@ -259,6 +259,25 @@ def _resolve() -> None:
 
 def _divide(_by: Any) -> float:
     return 1 / 0
+
+
+class Away:
+    """A store that takes nothing."""
+
+    async def add(self, lines: Sequence[LogLine]) -> None:
+        await asyncio.Event().wait()
+
+
+async def test_a_process_does_not_wait_long_for_a_store_that_is_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("smartspider.telemetry.process_log.LAST_LINES_S", 0.05)
+    places = ProcessPlaces(tmp_path, cast("Any", Away()), is_printed=False)
+    async with asyncio.timeout(4.0):  # less than workers wait, who have sums to hand in
+        async with process_log(places, "api"):
+            logging.getLogger("a").warning("the last words")
+    (filed,) = (tmp_path / "logs" / "api.jsonl").read_text().splitlines()
+    assert json.loads(filed)["text"] == "the last words"
 
 
 async def test_a_record_that_cannot_be_told_disturbs_nobody(

@@ -16,6 +16,7 @@ import psycopg
 
 from smartspider.backends.postgres import asking
 from smartspider.backends.postgres.address import Address
+from smartspider.backends.postgres.aside import aside
 from smartspider.backends.postgres.connection import PostgresConnection
 from smartspider.backends.postgres.times import StoreTime
 from smartspider.backends.sql.connection import Connection, Row
@@ -158,7 +159,7 @@ class PostgresDatabase:
         limit_s: float | None,
     ) -> T:
         loop = asyncio.get_running_loop()
-        connection = self._free.pop() if self._free else await self._opened(loop)
+        connection = self._free.pop() if self._free else await self._opened()
         caller = contextvars.copy_context()
         call = loop.run_in_executor(
             self._threads, lambda: caller.run(connection.transact, begin, work, is_writing=is_writing)
@@ -209,7 +210,7 @@ class PostgresDatabase:
                 question.answer.set_result(rows)
 
     async def _asked_once(self, asked: Sequence[asking.Question]) -> list[list[Row]]:
-        connection = self._free.pop() if self._free else await self._opened(asyncio.get_running_loop())
+        connection = self._free.pop() if self._free else await self._opened()
         try:
             async with asyncio.timeout(CALL_S):
                 return await asking.answers(connection, asked)
@@ -219,13 +220,8 @@ class PostgresDatabase:
             if connection.is_usable:
                 self._free.append(connection)
 
-    async def _opened(self, loop: asyncio.AbstractEventLoop) -> PostgresConnection:
-        opening = loop.run_in_executor(self._threads, self._open)
-        try:
-            return await asyncio.shield(opening)
-        except asyncio.CancelledError:  # nobody will use it
-            opening.add_done_callback(_let_go)
-            raise
+    async def _opened(self) -> PostgresConnection:
+        return await aside(self._open, PostgresConnection.close)
 
     def _open(self) -> PostgresConnection:
         connection = PostgresConnection(self._url, self._known_hosts)
@@ -238,11 +234,6 @@ class PostgresDatabase:
             connection.close()
         self._free.clear()
         self._threads.shutdown(wait=True)
-
-
-def _let_go(opening: asyncio.Future[PostgresConnection]) -> None:
-    if opening.exception() is None:
-        opening.result().close()
 
 
 @contextmanager
