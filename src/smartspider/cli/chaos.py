@@ -38,16 +38,21 @@ def chaos(
     Every fault has its own PostgreSQL, Redis, keeper, workers and site on this machine, on free ports. Needs
     redis-server 7, redis-sentinel and PostgreSQL 15 or newer; faketime for the faults with wrong clocks.
     """
+    from difflib import get_close_matches
+
     from smartspider.cli.exit_codes import code_of_findings
     from smartspider.cli.output import print_json, say, tell
     from smartspider.testing.chaos.faults import FAULTS
     from smartspider.testing.chaos.outcome import Outcome, table_of
     from smartspider.testing.chaos.running import Size, chosen, run_faults
 
-    unknown = set(names) - {fault.name for fault in FAULTS}
+    known = [fault.name for fault in FAULTS]
+    unknown = sorted(set(names) - set(known))
     if unknown:
+        near = get_close_matches(unknown[0], known, n=1)
+        meant = f"did you mean {near[0]!r}? " if near else ""
         raise click.BadParameter(
-            f"no fault is called {min(unknown)!r}; --list shows them", param_hint="--only"
+            f"no fault is called {unknown[0]!r}; {meant}--list shows all", param_hint="--only"
         )
     faults = chosen(FAULTS, names, is_short=is_short)
     if lists:

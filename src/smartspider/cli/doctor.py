@@ -11,7 +11,7 @@ import click
 @click.option("--data", type=click.Path(path_type=Path), default=None, metavar="DIR", help="Data folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def doctor(data: Path | None, *, as_json: bool) -> int:
-    """Check the installation, and show the sizes of the data folders here."""
+    """Check the installation and the servers of a cluster, and show what takes space."""
     from smartspider.cli.exit_codes import code_of_findings
     from smartspider.cli.output import print_json, size, tell
     from smartspider.core.errors import StoreUnavailable

@@ -68,10 +68,11 @@ def _order(folder: Path, frontier: str | None, store: str | None) -> Order:
     # Neither is repeated: it may have a password.
     if not store.startswith(POSTGRES):
         raise click.UsageError(
-            "--store is the URL of a PostgreSQL: postgresql://USER:PASSWORD@HOST/DATABASE."
+            "--store, or SMARTSPIDER_STORE_URL, is the URL of a PostgreSQL:"
+            " postgresql://USER:PASSWORD@HOST/DATABASE."
         )
     if not frontier.startswith(REDIS):
-        raise click.UsageError("--to is the URL of a Redis: redis://HOST:6379.")
+        raise click.UsageError("--to, or SMARTSPIDER_FRONTIER_URL, is the URL of a Redis: redis://HOST:6379.")
     return Order(folder, store, frontier, cli_actor())
 
 

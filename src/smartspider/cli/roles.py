@@ -16,13 +16,21 @@ if TYPE_CHECKING:
 DRAIN_S = 60.0
 """How long a worker finishes what it holds when it is asked to leave: longer than any request takes."""
 PATIENCE_S = DRAIN_S + 15.0
+NOTE_S = 5.0
+"""How long is looked whether anything is missing."""
+
+NO_FOLDER = (
+    "start `smartspider api` or `smartspider up` first, in the same folder; for a cluster set"
+    " SMARTSPIDER_STORE_URL and SMARTSPIDER_FRONTIER_URL"
+)
 
 DATA = click.option(
     "--data",
     type=click.Path(path_type=Path),
     default=None,
     metavar="DIR",
-    help="Data folder; on a cluster, where files of this machine go.  [default: ./.smartspider/server]",
+    help="Data folder; on a cluster, where files of this machine go."
+    "  [default: ./.smartspider/server; on a cluster ./.smartspider/cluster]",
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print where it is as one JSON object.")
 
@@ -89,11 +97,33 @@ def worker(concurrency: int, processes: Span | None, data: Path | None, *, as_js
     many = "a worker" if processes is None else f"workers ({processes} processes)"
     text = f"{many} for {_called(place)}, {concurrency} requests in flight at most"
     _tell(told | _counted(processes), text, as_json=as_json)
+    run_loop(_note_missing(place))
     if processes is not None:
         run_loop(_supervise(place, processes, concurrency))
         return
     tune_process()
     run_loop(work_on_all(Place(place, number, concurrency, with_parent=False, drain_s=DRAIN_S)))
+
+
+async def _note_missing(place: Path) -> None:
+    """Say what on a cluster keeps workers from getting anything; a store that is away is told of later."""
+    import asyncio
+    from contextlib import suppress
+
+    from smartspider.cli.output import say
+    from smartspider.core.errors import StoreUnavailable
+    from smartspider.wiring.opening import open_premises
+    from smartspider.wiring.settings import read_settings
+
+    settings = read_settings()
+    if not settings.is_cluster:
+        return
+    from smartspider.wiring.checking import missing
+
+    with suppress(StoreUnavailable, TimeoutError):
+        async with asyncio.timeout(NOTE_S), open_premises(place, settings) as premises:
+            for words in await missing(premises):
+                say(f"note: {words}")
 
 
 def _counted(processes: Span | None) -> dict[str, object]:
@@ -149,13 +179,17 @@ def keeper(data: Path | None, *, as_json: bool) -> None:
 
 def _existing(data: Path | None) -> Path:
     """The folder that the other processes use; these two make none. On a cluster, that of this machine."""
+    from smartspider.core.errors import NotFound
     from smartspider.wiring.folder import find_folder
     from smartspider.wiring.opening import place_of
     from smartspider.wiring.settings import read_settings
 
     settings = read_settings()
     place = place_of(data, settings)
-    return place if settings.is_cluster else find_folder(place)
+    try:
+        return place if settings.is_cluster else find_folder(place)
+    except NotFound as error:
+        raise NotFound(error.message, hint=NO_FOLDER) from error
 
 
 def _called(place: Path) -> str:

@@ -101,6 +101,9 @@ def stall(run_id: str, place: Place, *, as_json: bool) -> None:
         print_json(found)
         return
     tell(found.summary)
+    if len(found.causes) == 1 and not found.moving:  # the summary has said it
+        tell(f"  try: {found.causes[0].advice}")
+        return
     for cause in found.causes:
         tell(f"  {cause.what}")
         tell(f"    try: {cause.advice}")

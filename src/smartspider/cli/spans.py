@@ -27,6 +27,8 @@ class SpanType(click.ParamType[Span]):
             self.fail(f"{value!r} is neither a number nor two as 1-8", param, ctx)
         span = Span(int(ends[0]), int(ends[1]))
         least = 0 if dash else self._least
+        if span.least > span.most:
+            self.fail(f"{value!r} begins with the larger number: {ends[1]}-{ends[0]}?", param, ctx)
         if not least <= span.least <= span.most <= self._most or not (span.most or self._least == 0):
-            self.fail(f"{value!r} is not within {least} and {self._most}, smaller one first", param, ctx)
+            self.fail(f"{value!r} is not within {least} and {self._most}", param, ctx)
         return span

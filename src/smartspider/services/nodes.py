@@ -15,6 +15,7 @@ from smartspider.views.nodes import Drained, NodeTuned, NodeView, WorkerView
 from smartspider.views.times import told_at
 
 MOST_SLOTS = 10_000
+LISTED = "`smartspider node list`, or GET /api/nodes, lists machines and workers"
 
 
 async def nodes(workers: WorkerRegistry) -> list[NodeView]:
@@ -56,9 +57,16 @@ async def _meant(
     if not here and worker_id is None and is_number(node):
         here, worker_id = [one for one in known if one.id == int(node)], int(node)
     if not here or (worker_id is not None and worker_id not in {one.id for one in here}):
-        what = f"node {node[:100]!r}" if worker_id is None else f"worker {worker_id} on {node[:100]!r}"
-        raise NotFound(f"no worker is at work under the name of {what}", hint="GET /api/nodes lists them")
+        raise NotFound(_nobody(node[:100], worker_id), hint=LISTED)
     return here[0], worker_id
+
+
+def _nobody(node: str, worker_id: int | None) -> str:
+    if worker_id is None:
+        return f"no worker is at work on a machine called {node!r}"
+    if node == str(worker_id):
+        return f"there is no worker {worker_id}, nor a machine of that name with workers"
+    return f"there is no worker {worker_id} on a machine called {node!r}"
 
 
 def _node(worker: WorkerRecord) -> str:

@@ -11,6 +11,7 @@ from smartspider.interfaces.store import Finding
 from smartspider.services.doctor import Check
 from smartspider.services.known_urls import check_layer, sizes
 from smartspider.services.seen import check_seen
+from smartspider.services.trouble import nobody_leads
 from smartspider.wiring.known import seen_place
 from smartspider.wiring.opening import KEY_HINT, NO_KEY, open_premises, place_of
 from smartspider.wiring.premises import Premises
@@ -93,6 +94,19 @@ async def _why_away(index: Index, shard: int) -> str:
     except StoreUnavailable as error:
         return _words(error)
     return "its Redis did not answer a moment ago"
+
+
+async def missing(premises: Premises) -> list[str]:
+    """What keeps the workers of a cluster from getting anything, in words, each with what to do."""
+    found = []
+    words = nobody_leads(await premises.leadership.newest(), premises.leadership.now())
+    if words:
+        found.append(f"{words}: nothing is handed out until one does; start one: `smartspider keeper`")
+    assert premises.apart is not None  # noqa: S101 - a cluster has one
+    states = await premises.apart.index.look()
+    if None in states:
+        found.append(await _why_away(premises.apart.index, states.index(None)))
+    return found
 
 
 def _words(error: StoreUnavailable) -> str:

@@ -158,7 +158,9 @@ def find_folder(data: Path | None) -> Path:
     data = data or read_settings().data_folder
     if data is not None:
         if not (data / FILE).exists():
-            raise NotFound(f"there is no data folder {data}", hint="`smartspider crawl TASK` makes one")
+            raise NotFound(
+                f"there is no data folder {data}", hint="check the path; `smartspider crawl TASK` makes one"
+            )
         return data
     found = sorted(HOME.glob(f"*/{FILE}"), key=_used_at)
     if not found:

@@ -134,11 +134,13 @@ def _check_store(settings: Settings) -> None:
             f"{PREFIX}FRONTIER_URL is not the URL of a frontier", hint=f"it begins with {' or '.join(REDIS)}"
         )
     if settings.is_cluster != settings.frontier_url.startswith(REDIS):
+        names = ("STORE_URL", "FRONTIER_URL=redis://HOST:6379")
+        if not settings.is_cluster:
+            names = ("FRONTIER_URL", "STORE_URL=postgresql://USER:PASSWORD@HOST/DATABASE")
         is_lone = "a PostgreSQL store" if settings.is_cluster else "a Redis frontier"
-        missing = "FRONTIER_URL=redis://..." if settings.is_cluster else "STORE_URL=postgresql://..."
         raise SettingInvalid(
-            f"{is_lone} is one half of a cluster, and the other is not set",
-            hint=f"set {PREFIX}{missing} as well",
+            f"{is_lone} is one half of a cluster ({PREFIX}{names[0]}), and the other is not set",
+            hint=f"set {PREFIX}{names[1]} as well; or leave both out to work in a folder",
         )
     if not settings.is_cluster and settings.frontier_url not in ("", settings.store_url):
         raise SettingInvalid(

@@ -38,7 +38,9 @@ class SqlHostBook:
         def work(connection: Connection) -> HostRecord:
             found = row(connection, SQL.by_name, (host,))
             if found is None:
-                raise NotFound(f"no run has met the host {host[:200]!r}")
+                raise NotFound(
+                    f"no run has met the host {host[:200]!r}", hint="`smartspider host list` shows all others"
+                )
             return _record(found)
 
         return await self._db.read(work)

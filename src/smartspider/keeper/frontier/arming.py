@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from smartspider.core.errors import FrontierTaken, FrontierUnavailable, NotArmed
+from smartspider.core.errors import FrontierUnavailable, NotArmed
 from smartspider.core.failpoints import reach
 from smartspider.core.runs import LEASES_IN
 from smartspider.interfaces.index import Lead, ShardState
@@ -85,8 +85,7 @@ class ArmShard:
         except NotArmed as error:
             self._lost(error.message)
         except FrontierUnavailable as error:
-            self._has_served |= isinstance(error, FrontierTaken)  # to be said, also by one who never led
-            self._lost(f"{error.message} ({error.hint})" if error.hint else error.message)
+            self._lost(f"{error.message} ({error.hint})" if error.hint else error.message, is_news=True)
             self._loaded = ""
 
     async def _renew(self, term: Term, told: float) -> None:
@@ -117,6 +116,7 @@ class ArmShard:
     async def _take(self, term: Term, told: float) -> None:
         state = await self._watch.index.look_at(self._shard)
         if state is None:
+            await self._watch.index.refusals(self._shard)  # raises why
             self._lost("it does not answer")
         elif await self._goes_on(term, state):
             await self._arm(term, state.process, told)
@@ -196,10 +196,11 @@ class ArmShard:
             for control in self._watch.controls:  # some who had to offer may have given up
                 self._watch.want(control.run_id)
 
-    def _lost(self, why: str) -> None:
+    def _lost(self, why: str, *, is_news: bool = False) -> None:
+        """It serves nobody for now; that is told once, and where it never served yet only if it is news."""
         self._process = ""
         self._watch.armed.pop(self._shard, None)
         self._watch.counts.pop(self._shard, None)
-        if not self._is_away and self._has_served:
+        if not self._is_away and (self._has_served or is_news):
             log.warning("shard %d of the frontier does not serve: %s", self._shard, why)
             self._is_away = True
