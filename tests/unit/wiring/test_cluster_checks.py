@@ -94,6 +94,23 @@ async def test_doctor_says_why_the_frontier_cannot_be_used(
     assert "s3cretpw" not in found.detail
 
 
+async def test_a_keeper_that_never_reached_redis_says_so_once(
+    empty_database: str, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    settings = Settings(store_url=empty_database, frontier_url="redis://127.0.0.1:1")
+    async with open_cluster(settings, tmp_path) as premises:
+        assert premises.apart is not None
+        term = await premises.apart.leadership.take("keeper", 60.0)
+        assert term is not None
+        (arming,) = arming_duties(premises.apart)
+        with caplog.at_level(logging.WARNING):
+            await arming.do(term)
+            await arming.do(term)
+    (line,) = [record.getMessage() for record in caplog.records if "does not serve" in record.getMessage()]
+    assert "127.0.0.1:1 cannot be used: Connection refused" in line
+    assert "SMARTSPIDER_FRONTIER_URL" in line
+
+
 async def test_doctor_says_that_the_library_is_newer(empty_database: str, empty_redis: RedisServer) -> None:
     newer = library.source().replace(f"LAPSE_S = {library.VERSION},", "LAPSE_S = 99,", 1)
     empty_redis.command("FUNCTION", "LOAD", newer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from smartspider.backends.redis.connecting import SETTING, Address
@@ -9,8 +10,8 @@ from smartspider.backends.redis.connecting import SETTING, Address
 USUAL = f"check that Redis runs there and that {SETTING} is right"
 NO_KEEPER = "start a keeper: `smartspider keeper`; where one leads, wait a few seconds"
 
+CONNECTING = re.compile(r"^Error (-?\d+) connecting to \S+\. (?=\S)")
 NOISE = (
-    re.compile(r"^Error -?\d+ connecting to \S+\. (?=\S)"),
     re.compile(r"\s*:?\s*<redis\.\S*[\s\S]*$"),  # how the client shows its own objects
     re.compile(r" \(_ssl\.c:\d+\)"),
     re.compile(r",? with args beginning with:.*"),  # a server that does not know AUTH repeats the password
@@ -56,11 +57,20 @@ def told(error: BaseException, address: Address | None = None) -> tuple[str, str
     text = " ".join(str(error).split())
     for noise in NOISE:
         text = noise.sub("", text)
-    text = text.strip() or type(error).__name__
+    text = _system_words(text.strip()) or type(error).__name__
     if address is not None:
         for secret in filter(None, (address.password, address.watch.password)):
             text = text.replace(secret, "***")
     return text, _hint(text, is_tls=address is not None and address.is_tls)
+
+
+def _system_words(text: str) -> str:
+    """Each event loop has words of its own for what the system calls by a number."""
+    found = CONNECTING.match(text)
+    if found is None:
+        return text
+    number = int(found[1])
+    return os.strerror(number) if number > 0 else text[found.end() :]
 
 
 def _hint(text: str, *, is_tls: bool) -> str:

@@ -13,7 +13,7 @@ from smartspider.core.errors import FrontierUnavailable
 @pytest.mark.parametrize(
     ("text", "words", "hint"),
     [
-        ("Error 111 connecting to 10.0.0.5:6379. Connection refused.", "Connection refused.", USUAL),
+        ("Error 111 connecting to 10.0.0.5:6379. Connection refused.", "Connection refused", USUAL),
         ("Error -2 connecting to h:6379. Name or service not known.", "Name or service not known.", "name"),
         ("WRONGPASS invalid username-password pair", "WRONGPASS invalid username-password pair", "password"),
         ("Authentication required.", "Authentication required.", "password"),
