@@ -23,12 +23,14 @@ def node() -> None:
 @JSON
 def list_nodes(place: Place, *, as_json: bool) -> None:
     """Machines and their workers: what they hold, for which runs, and what they use."""
-    from smartspider.cli.output import count, print_json, size, tell
+    from smartspider.cli.output import count, print_json, say, size, tell
 
     found = place.do(lambda office: office.list_nodes()).items
     if as_json:
         print_json(found)
         return
+    if not any(one.workers for one in found):
+        say("no worker is at work; `smartspider worker` starts one")
     for one in found:
         load = f", load {one.load[0]:g} on {count(one.cpus or 1, 'core')}" if one.load else ""
         workers = count(len(one.workers), "worker")

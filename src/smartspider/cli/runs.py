@@ -27,7 +27,7 @@ def list_runs(
     """Runs, newest first."""
     from functools import partial
 
-    from smartspider.cli.output import print_json, tell
+    from smartspider.cli.output import print_json, say, tell
 
     runs = place.do(
         lambda office: first(partial(office.list_runs, task_id=task, state=states), limit), task=task
@@ -35,6 +35,8 @@ def list_runs(
     if as_json:
         print_json(runs)
         return
+    if not runs:
+        say("no such run" if states else "no run yet; `smartspider run start NAME` starts one of a task")
     for one in runs:
         done = f"{one.success_count} pages  {one.items} items"
         what = f"{one.task} (version {one.version})"

@@ -49,6 +49,8 @@ def show_list(found: Sequence[tuple[str, TaskLine]], *, as_json: bool) -> None:
     if as_json:
         print_json([{**msgspec.to_builtins(task), "data": where} for where, task in found])
         return
+    if not found:
+        say("no task yet; `smartspider task apply FILE` keeps one")
     for where, task in found:
         tell(f"{task.name}  version {task.version}  {when(task.updated_at)}  {where}")
 

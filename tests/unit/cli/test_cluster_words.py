@@ -54,6 +54,21 @@ def test_an_empty_cluster_is_not_taken_for_a_folder(capsys: Captured) -> None:
 
 
 @pytest.mark.usefixtures("cluster")
+def test_an_empty_list_is_talked_about_and_prints_nothing(capsys: Captured) -> None:
+    for words, said_so in (
+        (("run", "list"), "no run yet"),
+        (("task", "list"), "no task yet"),
+        (("node", "list"), "no worker is at work"),
+    ):
+        assert main(words) == 0
+        told = capsys.readouterr()
+        assert said_so in told.err
+        assert told.out == "" or words[0] == "node"
+        assert main([*words, "--json"]) == 0
+        assert capsys.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("cluster")
 def test_a_task_that_never_ran_is_started_by_its_name(capsys: Captured) -> None:
     Path("shop.json").write_text(TASK)
     assert main(["task", "apply", "shop.json"]) == 0
