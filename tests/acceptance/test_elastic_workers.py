@@ -82,7 +82,9 @@ def test_a_gate_that_lets_one_request_through_keeps_it_at_one_worker(workshop: W
         until(lambda: scaling(server)["at"] != seen and site.fetches() >= 5, "some more")
         told = scaling(server)
         assert (told["desired"], told["workers"], told["elastic"]) == (1, 1, 1)
-        assert "the gate of 1 host lets 1 request be in flight; one worker has 1 slot" in str(told["reason"])
+        assert "politeness allows 1 request at a time at 1 host; one worker makes up to 1" in str(
+            told["reason"]
+        )
         metrics = server.ask("GET", "/metrics").expect(200).body.decode()
         assert "\nsmartspider_workers_desired 1.0\n" in metrics
         assert crew.err.count("starting") == 1
