@@ -81,9 +81,7 @@ class Carrier:
             is_late = self._clock.monotonic() + pause_s > until
             if is_late or all(call.shard in self._given_up for call in left):
                 self._given_up |= {call.shard for call in left}
-                words = (
-                    "it is stored, but Redis does not know of it yet; the keeper tells it when it serves: %s"
-                )
+                words = "it is stored, but Redis was not told yet; the keeper tells it when it serves: %s"
                 log.warning(words, next(iter(failed.values())))
                 return False
             await self._clock.sleep(pause_s)
