@@ -180,7 +180,8 @@ class PostgresConnection:
             self.driver.close()
         elif self.is_usable and status == TransactionStatus.INTRANS:
             # Not by the driver: it would forget what it prepared, and only sometimes tell the server so.
-            if self.driver.pgconn.exec_(b"ROLLBACK").status != ExecStatus.COMMAND_OK:
+            ended = self.driver.pgconn.exec_(b"ROLLBACK")
+            if ended.status != ExecStatus.COMMAND_OK:
                 self.driver.close()
 
     @property

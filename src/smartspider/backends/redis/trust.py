@@ -8,6 +8,7 @@ from typing import Any
 from smartspider.backends.redis.connecting import SETTING, TLS_FILES, Tls
 from smartspider.core.errors import SettingInvalid
 
+
 def tls_options(tls: Tls, *, is_on: bool) -> dict[str, Any]:
     """For the client. Raises `SettingInvalid` for files that are of no use."""
     if not is_on:

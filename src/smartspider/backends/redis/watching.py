@@ -8,6 +8,7 @@ from redis.asyncio.sentinel import MasterNotFoundError, Sentinel
 from redis.exceptions import RedisError
 
 from smartspider.backends.redis.connecting import Address
+from smartspider.backends.redis.wording import plain
 
 
 class Watchers(Sentinel):
@@ -24,7 +25,7 @@ class Watchers(Sentinel):
             try:
                 masters: Any = await sentinel.sentinel_masters()
             except (RedisError, OSError, RuntimeError, UnicodeError) as error:
-                problems.append(f"{host}:{port}: {error}")
+                problems.append(f"{host}:{port}: {plain(error)}")
                 continue
             state = masters.get(service_name)
             if state and self.check_master_state(state, service_name):

@@ -46,7 +46,10 @@ HINTS = (
         f"it is a single Redis: write redis:// in {SETTING}",
     ),
     (r"^(MOVED|ASK|CROSSSLOT)\b", f"it is a Redis Cluster: write redis+cluster:// in {SETTING}"),
-    (r"No master found", f"check that the Sentinels run and watch a master of the name in {SETTING}"),
+    (
+        r"no Sentinel names a master",
+        f"check that the Sentinels run and watch a master of the name in {SETTING}",
+    ),
     (r"Name or service|resolve|getaddrinfo", f"check the name of the server in {SETTING}"),
 )
 """What to do, by what an error says; the first that fits."""
@@ -54,23 +57,25 @@ HINTS = (
 
 def told(error: BaseException, address: Address | None = None) -> tuple[str, str]:
     """What went wrong, in one line and without passwords, and what to do about it."""
-    text = " ".join(str(error).split())
-    for noise in NOISE:
-        text = noise.sub("", text)
-    text = _system_words(text.strip()) or type(error).__name__
+    text = plain(error)
     if address is not None:
         for secret in filter(None, (address.password, address.watch.password)):
             text = text.replace(secret, "***")
     return text, _hint(text, is_tls=address is not None and address.is_tls)
 
 
-def _system_words(text: str) -> str:
-    """Each event loop has words of its own for what the system calls by a number."""
+def plain(error: BaseException) -> str:
+    """What an error says, without what is of no use to anybody."""
+    text = " ".join(str(error).split())
+    for noise in NOISE:
+        text = noise.sub("", text)
+    text = text.strip() or type(error).__name__
     found = CONNECTING.match(text)
     if found is None:
         return text
-    number = int(found[1])
-    return os.strerror(number) if number > 0 else text[found.end() :]
+    number, rest = int(found[1]), text[found.end() :]
+    # Each event loop has words of its own for what the system calls by a number.
+    return rest if number <= 0 or "SSL" in rest else os.strerror(number)
 
 
 def _hint(text: str, *, is_tls: bool) -> str:
