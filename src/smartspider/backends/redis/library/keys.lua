@@ -24,9 +24,9 @@ function Key.touched(x) return x.tag .. ':t' end                         -- hash
 function Key.stats(x) return stats_key(x.tag) end                        -- hash: what is counted
 function Key.term(x) return term_key(x.tag) end
 
--- Of a run: 'hosts' (set: all it ever asked for), 'a' open lanes (zset by rank), 'w' closed ones (zset by moment), 'later' and 'alone'
--- (zsets by moment), 'held' (hash: number -> place, of both), 'more' lanes whose tail is only in the store (zset:
--- host -> when it was cut).
+-- Of a run: 'hosts' (set: all it ever asked for), 'a' open lanes (zset by rank), 'w' closed ones (zset by moment),
+-- 'later' and 'alone' (zsets by moment), 'held' (hash: number -> place, of both), 'more' lanes whose tail is only in
+-- the store (zset: host -> when it was cut).
 function Key.run(x, run, part) return x.tag .. ':r:' .. run .. ':' .. part end
 function Key.queue(x, run, host) return x.tag .. ':r:' .. run .. ':q:' .. host end
 
