@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import msgspec
@@ -112,7 +113,16 @@ class Run(msgspec.Struct, frozen=True):
     """Seconds it worked, up to `resumed_at` where it works now."""
     resumed_at: float | None = None
     """Since when it works without a break."""
+    max_duration_s: float | None = None
+    """How long it may work, breaks left out."""
     tuning: bytes | None = None
     """Knobs turned since it was made (`core.tuning`, JSON); None: none."""
     revision: int = 0
     """How often they were."""
+
+    @property
+    def over_at(self) -> float:
+        """When its time is over, if it goes on without a break."""
+        if self.max_duration_s is None or self.resumed_at is None:
+            return math.inf
+        return self.resumed_at + self.max_duration_s - self.active_s

@@ -72,7 +72,7 @@ def duties_of(estate: Estate) -> list[Duty]:
         FireSchedules(one.table),
         RetryFirings(one.table),
         FollowTasks(one.table),
-        Complete(one.store),
+        Complete(one.store, one.store_now),
         *_frontier_duties(one),
         *([] if one.scalable is None else [DecideWorkers(one.scalable)]),
         WriteNotices(one.notices, one.events, one.store),

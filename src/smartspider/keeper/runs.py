@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
+from collections.abc import Callable
 
 from smartspider.core.errors import FrontierUnavailable
 from smartspider.core.failpoints import reach
@@ -12,6 +14,9 @@ from smartspider.interfaces.frontier import Frontier
 from smartspider.interfaces.leadership import Term
 from smartspider.interfaces.replay import Replay
 from smartspider.interfaces.store import Store
+
+USUAL_S = 2.0
+SOON_S = 0.25
 
 log = logging.getLogger("smartspider.keeper")
 
@@ -34,24 +39,35 @@ class Reclaim:
 class Complete:
     """Ends runs that have nothing left to do, that were asked to stop, or whose time is over."""
 
-    name, every_s = "completion", 2.0
+    name = "completion"
     look_at_all = 5
-    """Every so many times also at those that seem to have work, for their time may be over."""
+    """Every so many times also at those that seem to have work: they are to tell how far they are."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, now: Callable[[], float]) -> None:
         self._store = store
+        self._now = now
         self._round = 0
+        self._over_at = math.inf
+        """When the time of the next one is over."""
+
+    @property
+    def every_s(self) -> float:
+        """Often when a run's time is nearly over."""
+        return SOON_S if self._over_at < self._now() + USUAL_S else USUAL_S
 
     async def do(self, term: Term) -> None:
         """Every live run that may be over."""
         self._round += 1
         is_thorough = self._round % self.look_at_all == 0
-        for run in await self._store.live_runs():
+        live = await self._store.live_runs()
+        for run in live:
             if run.state == "stopping" or (
-                run.state == "running" and (is_thorough or run.counters.open == 0)
+                run.state == "running"
+                and (is_thorough or run.counters.open == 0 or self._now() >= run.over_at)
             ):
                 reach("keeper.complete")
                 await self._store.finish(run.id, epoch=term.epoch)
+        self._over_at = min((run.over_at for run in live if run.over_at > self._now()), default=math.inf)
 
 
 class ReplayOpen:

@@ -16,7 +16,7 @@ from smartspider.core.workers import WorkerCard
 from smartspider.interfaces.leadership import Term
 from smartspider.interfaces.log_store import LogFilter
 from smartspider.keeper.health import CheckHealth
-from smartspider.keeper.runs import Complete, Reclaim, ReplayOpen
+from smartspider.keeper.runs import SOON_S, USUAL_S, Complete, Reclaim, ReplayOpen
 from smartspider.keeper.tidying import ForgetRuns, SweepOld, TrimEvents, TrimLogs
 from smartspider.services.retention import Retention, RunSweep, read_retention
 
@@ -46,20 +46,28 @@ async def test_a_run_that_was_asked_to_stop_ends_without_a_worker(desk: Desk) ->
     run_id = await made(desk)
     await desk.ground.store.set_state(run_id, "running")
     await desk.ground.store.set_state(run_id, "stopping", "by hand")
-    await Complete(desk.ground.store).do(TERM)
+    await Complete(desk.ground.store, desk.ground.database.now).do(TERM)
     assert (await desk.ground.store.get_run(run_id)).state == "stopped"
 
 
-async def test_a_run_whose_time_is_over_ends_without_a_worker(desk: Desk) -> None:
+async def test_a_run_ends_when_its_time_is_over_without_a_worker(desk: Desk) -> None:
     await desk.task(limits={"max_duration_s": 60})
     run_id = await made(desk)
     await desk.ground.store.set_state(run_id, "running")
-    await desk.pass_time(61.0)
-    duty = Complete(desk.ground.store)
-    for _ in range(duty.look_at_all):
-        await duty.do(TERM)
+    duty = Complete(desk.ground.store, desk.ground.database.now)
+    await desk.pass_time(10.0)
+    await duty.do(TERM)
+    assert duty.every_s == USUAL_S
+    await desk.pass_time(49.0)
+    await duty.do(TERM)
+    assert duty.every_s == SOON_S, "it is looked for when it is near"
+    assert (await desk.ground.store.get_run(run_id)).state == "running"
+    await desk.pass_time(1.0)
+    await duty.do(TERM)
     run = await desk.ground.store.get_run(run_id)
     assert (run.state, run.reason) == ("completed", "limit: max_duration_s 60 reached")
+    await duty.do(TERM)
+    assert duty.every_s == USUAL_S
 
 
 async def test_open_rows_that_are_not_queued_are_offered(

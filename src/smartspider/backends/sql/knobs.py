@@ -43,7 +43,8 @@ def turn(connection: Connection, run_id: int, tuning: Tuning, now: float, actor:
     for what in _less_polite(_flat(task), was, is_now):
         audit.write(connection, now, actor, "politeness.overridden", f"run:{run_id}", what=what)
     events.write(connection, run_id, "run.tuned", {"changed": changed, "revision": run.revision + 1}, now)
-    if run.state == "running" and (limit := runs.limit_reached(connection, run_id, now)):
+    turned = runs.read_run(connection, run_id)
+    if run.state == "running" and (limit := runs.limit_reached(connection, turned, now)):
         runs.move(connection, run, "stopping", limit, now)
 
 

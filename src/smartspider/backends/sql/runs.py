@@ -122,7 +122,8 @@ def _run(run_id: int, found: Row | None) -> Run:
     if found is None:
         raise NotFound(f"there is no run {run_id}", hint="`smartspider run list` shows the runs there are")
     number, name, spec, spec_hash, state, reason, created, started, finished, *rest = found
-    task_id, task_version, started_by, active_s, resumed_at, tuning, revision, in_flight, *counts = rest
+    task_id, task_version, started_by, active_s, resumed_at, lasting_s, *rest = rest
+    tuning, revision, in_flight, *counts = rest
     return Run(
         id=number,
         task_name=name,
@@ -140,6 +141,7 @@ def _run(run_id: int, found: Row | None) -> Run:
         started_by=started_by,
         active_s=active_s,
         resumed_at=resumed_at,
+        max_duration_s=lasting_s,
         tuning=tuning,
         revision=revision,
     )
@@ -181,7 +183,7 @@ def finish_step(connection: Connection, run_id: int, now: float) -> bool:
     found = connection.execute(SQL.get_run, (run_id,))
     asked = connection.execute(SQL.has_open, (run_id,))  # sent ahead, where that is a way to go
     run = _run(run_id, found.fetchone())
-    if run.state == "running" and (limit := limit_reached(connection, run_id, now)):
+    if run.state == "running" and (limit := limit_reached(connection, run, now)):
         move(connection, run, "stopping", limit, now)
         return True
     if (
@@ -207,13 +209,12 @@ def _is_quiet(connection: Connection, run: Run) -> bool:
     return run.in_flight == 0 and connection.moves.is_counted(run.id)
 
 
-def limit_reached(connection: Connection, run_id: int, now: float) -> str:
+def limit_reached(connection: Connection, run: Run, now: float) -> str:
     """Which limit a run has reached, in words; empty when none."""
-    overtime = row(connection, SQL.overtime, (run_id, now))
-    if overtime and overtime[0]:
-        return f"{LIMIT}max_duration_s {overtime[1]:g} reached"
-    run = ledger_run.read(connection, run_id)
-    return run.limit_reason() if run is not None else ""
+    if now >= run.over_at:
+        return f"{LIMIT}max_duration_s {run.max_duration_s:g} reached"
+    counted = ledger_run.read(connection, run.id)
+    return counted.limit_reason() if counted is not None else ""
 
 
 def close_rest(

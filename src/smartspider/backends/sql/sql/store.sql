@@ -10,7 +10,7 @@ UPDATE run SET total = ?, next_url = ? WHERE id = ?
 
 -- get_run: a run with its counters
 SELECT id, task_name, spec, spec_hash, state, reason, created_at, started_at, finished_at,
-       task_id, task_version, started_by, active_s, resumed_at, tuning, revision,
+       task_id, task_version, started_by, active_s, resumed_at, max_duration_s, tuning, revision,
        (SELECT count(*) FROM lease WHERE run_id = run.id),
        total, done, redirect, missing, skipped, dead, broken, items, rejected, duplicates, updated, duplicate_urls,
        retries, returns, late, bytes_read
@@ -67,10 +67,6 @@ UPDATE run SET
     failures_row = CASE WHEN ?2 = 'running' THEN 0 ELSE failures_row END,
     state = ?2, reason = ?3
 WHERE id = ?1
-
--- overtime: whether a run has used up its time
-SELECT max_duration_s IS NOT NULL AND active_s + coalesce(?2 - resumed_at, 0) >= max_duration_s, max_duration_s
-FROM run WHERE id = ?1
 
 -- has_open: whether a request is still to be fetched
 SELECT EXISTS (SELECT 1 FROM url WHERE run_id = ?1 AND state = 'open')
