@@ -28,7 +28,11 @@ HINTS = (
     (r"certificate verify failed|root certificate file", SIGNED),
     (r"does not match host name", "use a name that is in its certificate, or sslmode=verify-ca"),
     (r"server does not support SSL", "its administrator turns TLS on: ssl = on"),
-    (r"no encryption", "it lets nobody in without TLS: add ?sslmode=verify-full"),
+    (
+        r"no encryption",
+        "let this machine and user in: a line in pg_hba.conf of the server; where one does so over TLS, add"
+        " ?sslmode=verify-full",
+    ),
     (r"session is read-only", "none of the servers takes writes: promote one"),
     (
         r"database .* does not exist",

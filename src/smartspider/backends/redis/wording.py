@@ -11,6 +11,10 @@ USUAL = f"check that Redis runs there and that {SETTING} is right"
 NO_KEEPER = "start a keeper: `smartspider keeper`; where one leads, wait a few seconds"
 
 CONNECTING = re.compile(r"^Error (-?\d+) connecting to \S+\. (?=\S)")
+READING = re.compile(r"^Error while reading from \S+ : \(-?\d+, '(.*)'\)$")
+SHOW_CERTIFICATE = (
+    "asks for a certificate that it knows: ssl_certfile=/path/cert.pem and ssl_keyfile=/path/key.pem"
+)
 NOISE = (
     re.compile(r"\s*:?\s*<redis\.\S*[\s\S]*$"),  # how the client shows its own objects
     re.compile(r" \(_ssl\.c:\d+\)"),
@@ -31,7 +35,7 @@ HINTS = (
     (r"CERTIFICATE_VERIFY_FAILED", "its certificate must be replaced"),
     (
         r"(?i)alert certificate required|handshake failure|alert unknown ca|alert bad certificate",
-        "it asks for a certificate that it knows: ssl_certfile=/path/cert.pem and ssl_keyfile=/path/key.pem",
+        f"it {SHOW_CERTIFICATE}",
     ),
     (r"(?i)wrong.version.number", "this port does not speak TLS, or something before it"),
     (
@@ -61,7 +65,7 @@ def told(error: BaseException, address: Address | None = None) -> tuple[str, str
     if address is not None:
         for secret in filter(None, (address.password, address.watch.password)):
             text = text.replace(secret, "***")
-    return text, _hint(text, is_tls=address is not None and address.is_tls)
+    return text, _hint(text, address)
 
 
 def plain(error: BaseException) -> str:
@@ -70,6 +74,8 @@ def plain(error: BaseException) -> str:
     for noise in NOISE:
         text = noise.sub("", text)
     text = text.strip() or type(error).__name__
+    if found := READING.match(text):
+        return found[1]
     found = CONNECTING.match(text)
     if found is None:
         return text
@@ -78,12 +84,15 @@ def plain(error: BaseException) -> str:
     return rest if number <= 0 or "SSL" in rest else os.strerror(number)
 
 
-def _hint(text: str, *, is_tls: bool) -> str:
+def _hint(text: str, address: Address | None) -> str:
     for pattern, hint in HINTS:
         if re.search(pattern, text):
             return hint
+    is_tls = address is not None and address.is_tls
     if is_tls and "Timeout connecting" in text:
         return f"{USUAL}; does this port speak TLS?"
-    if not is_tls and "Connection reset by peer" in text:
-        return f"{USUAL}; if it speaks TLS: rediss://, or tls=1 for Sentinel and Cluster"
+    if re.search("reset by peer|closed by server", text):
+        # A server that wants a certificate says so, and may be gone before that is read.
+        wanted = SHOW_CERTIFICATE if is_tls else "speaks TLS: rediss://, or tls=1 for Sentinel and Cluster"
+        return f"{USUAL}; if it {wanted}"
     return USUAL

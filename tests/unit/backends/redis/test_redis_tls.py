@@ -99,7 +99,7 @@ REFUSED = {
     "wrong password": ("spider:wr0ng", "127.0.0.1", "{known}", "username-password pair", "before the @"),
     "no password": (":", "127.0.0.1", "{known}", "NOAUTH|uthenticat", "before the @"),
     "unknown authority": (GOOD, "127.0.0.1", "", "self-signed certificate", "ssl_ca_certs="),
-    "no certificate": (GOOD, "127.0.0.1", "ssl_ca_certs={ca}", "certificate required", "ssl_certfile="),
+    "no certificate": (GOOD, "127.0.0.1", "ssl_ca_certs={ca}", "required|reset|closed", "ssl_certfile="),
     "another host": (GOOD, "127.0.0.2", "{known}", "not valid for", "ssl_check_hostname=false"),
 }
 

@@ -15,6 +15,11 @@ from smartspider.core.errors import FrontierUnavailable
     [
         ("Error 111 connecting to 10.0.0.5:6379. Connection refused.", "Connection refused", USUAL),
         ("Error -2 connecting to h:6379. Name or service not known.", "Name or service not known.", "name"),
+        (
+            "Error while reading from h:6379 : (104, 'Connection reset by peer')",
+            "Connection reset by peer",
+            "rediss://",
+        ),
         ("WRONGPASS invalid username-password pair", "WRONGPASS invalid username-password pair", "password"),
         ("Authentication required.", "Authentication required.", "password"),
         ("DB index is out of range", "DB index is out of range", "redis://HOST:6379/0"),
