@@ -203,6 +203,7 @@ async def test_a_fetch_that_hangs_is_given_back_when_the_worker_stops(
     assert (run.state, run.counters.open, run.in_flight, run.counters.retries) == ("running", 1, 0, 0)
     (record,) = await folder.store.find_urls(make_request(f"{HOST}/hangs").fingerprint, run.id)
     assert (record.place, record.attempts, record.returns) == ("queued", 0, 0)
+    assert asyncio.all_tasks() == {asyncio.current_task()}, "the fetch goes on"
 
 
 async def test_leases_nobody_began_are_given_back_at_once(folder: DataFolder) -> None:
