@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 DRAIN_S = 60.0
 """How long a worker finishes what it holds when it is asked to leave: longer than any request takes."""
 PATIENCE_S = DRAIN_S + 15.0
-NOTE_S = 5.0
-"""How long is looked whether anything is missing."""
 
 NO_FOLDER = (
     "start `smartspider api` or `smartspider up` first, in the same folder; for a cluster set"
@@ -84,6 +82,7 @@ def worker(concurrency: int, processes: Span | None, data: Path | None, *, as_js
 
     Asked to stop, it finishes what it holds and returns the rest; asked twice, it leaves at once.
     """
+    from smartspider.cli.missing import note_missing
     from smartspider.engine.memory import tune_process
     from smartspider.wiring import faults
     from smartspider.wiring.left_folder import refuse_left
@@ -97,33 +96,12 @@ def worker(concurrency: int, processes: Span | None, data: Path | None, *, as_js
     many = "a worker" if processes is None else f"workers ({processes} processes)"
     text = f"{many} for {_called(place)}, {concurrency} requests in flight at most"
     _tell(told | _counted(processes), text, as_json=as_json)
-    run_loop(_note_missing(place))
+    run_loop(note_missing(place))
     if processes is not None:
         run_loop(_supervise(place, processes, concurrency))
         return
     tune_process()
     run_loop(work_on_all(Place(place, number, concurrency, with_parent=False, drain_s=DRAIN_S)))
-
-
-async def _note_missing(place: Path) -> None:
-    """Say what on a cluster keeps workers from getting anything; a store that is away is told of later."""
-    import asyncio
-    from contextlib import suppress
-
-    from smartspider.cli.output import say
-    from smartspider.core.errors import StoreUnavailable
-    from smartspider.wiring.opening import open_premises
-    from smartspider.wiring.settings import read_settings
-
-    settings = read_settings()
-    if not settings.is_cluster:
-        return
-    from smartspider.wiring.checking import missing
-
-    with suppress(StoreUnavailable, TimeoutError):
-        async with asyncio.timeout(NOTE_S), open_premises(place, settings) as premises:
-            for words in await missing(premises):
-                say(f"note: {words}")
 
 
 def _counted(processes: Span | None) -> dict[str, object]:

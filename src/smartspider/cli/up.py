@@ -126,6 +126,7 @@ async def _greet(listener: socket.socket, told: dict[str, Any], *, as_json: bool
     """Say where everything is, as soon as that is true."""
     import sys
 
+    from smartspider.cli.missing import note_missing
     from smartspider.cli.output import say, tell_json
     from smartspider.wiring.settings import read_settings
     from smartspider.wiring.up import answers
@@ -134,6 +135,7 @@ async def _greet(listener: socket.socket, told: dict[str, Any], *, as_json: bool
     if as_json:
         tell_json(told)
         sys.stdout.flush()
+        await note_missing(Path(told["data"]), has_keeper=True)
         return
     say(f"the API is at {told['url']}/api, its documentation at {told['url']}/api/docs ({told['data']})")
     if told["shop"]:
@@ -144,6 +146,7 @@ async def _greet(listener: socket.socket, told: dict[str, Any], *, as_json: bool
         of = "" if read_settings().is_cluster else f" --data {told['data']}"
         say(f"`smartspider token add NAME --role admin{of}` makes a token")
     say("Ctrl-C stops everything")
+    await note_missing(Path(told["data"]), has_keeper=True)
 
 
 def address_of(listener: socket.socket) -> str:

@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 STATUS = "run.status"
 PROGRESS = "run.progress"
 STATE = "run.state"
-STOPS_ALL = frozenset({"store_full", "store_unavailable", "no_keeper", "frontier_waits"})
+STOPS_ALL = frozenset(
+    {
+        "store_full",
+        "store_unavailable",
+        "no_keeper",
+        "frontier_waits",
+        "frontier_away",
+        "frontier_refused",
+    }
+)
 """Causes that have nothing to do with the run itself."""
 
 

@@ -19,6 +19,7 @@ SmartSpiderError
 │   ├── OutcomeUnknown     the end of a transaction was sent and no answer came
 │   └── FrontierUnavailable  a frontier apart from the store cannot be used
 │       ├── FrontierTaken  another installation uses it
+│       ├── FrontierUnfit  its server answers and must not be used as it is set up
 │       └── NotArmed       its server began anew, and the keeper has not told it what is open yet
 ├── SettingInvalid         a SMARTSPIDER_* setting does not mean anything
 └── FetchFailed            one request failed; `judge` turns it into a verdict
@@ -177,6 +178,20 @@ class FrontierTaken(FrontierUnavailable):
     """Another installation uses that place; each needs one of its own."""
 
     code = "frontier_taken"
+
+
+class FrontierUnfit(FrontierUnavailable):
+    """The server of the frontier answers and must not be used as it is set up.
+
+    `reason` says why without naming the place; with `loses_keys` what it holds cannot be believed.
+    """
+
+    code = "frontier_unfit"
+
+    def __init__(self, place: str, reason: str, *, hint: str, loses_keys: bool = False) -> None:
+        super().__init__(f"the frontier's Redis at {place} {reason}", hint=hint)
+        self.reason = reason
+        self.loses_keys = loses_keys
 
 
 class NotArmed(FrontierUnavailable):

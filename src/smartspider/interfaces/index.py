@@ -72,6 +72,8 @@ class Index(Protocol):
        first was heard of in the last minute; then who begins it has it, without anything of the first.
     9. Hosts that nobody asks for can be let go. Asked for again, such a host is as it would have been: no gap
        is shorter, and whoever had a say there has it.
+    10. A server that must not be used as it is set up is refused, with the reason and what to do; one that
+       was set up otherwise later is found out by whoever checks it.
     """
 
     @property
@@ -134,6 +136,11 @@ class Index(Protocol):
 
     async def refusals(self, shard: int) -> Refusals:
         """What a shard refused, counted."""
+
+    async def check(self, shard: int) -> None:
+        """Raise `FrontierUnavailable` with the reason unless the server of a shard answers; `FrontierUnfit`
+        when it does and must not be used as it is set up.
+        """
 
     def shard_of(self, host: str) -> int:
         """Where a host is kept: all hosts of a registrable domain together."""

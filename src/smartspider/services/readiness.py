@@ -9,7 +9,15 @@ from smartspider.core.errors import SmartSpiderError, StoreFull, StoreUnavailabl
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Leadership
 from smartspider.interfaces.worker_registry import WorkerRegistry
-from smartspider.services.trouble import NO_WORKER, TAKES_NO_WRITES, CountServing, nobody_leads
+from smartspider.services.trouble import (
+    NO_WORKER,
+    TAKES_NO_WRITES,
+    CountServing,
+    WhyAway,
+    nobody_leads,
+    nothing_known,
+    words_for_all,
+)
 from smartspider.views.health import CheckView, ReadyView
 
 FRESH_S = 1.0
@@ -79,14 +87,17 @@ def keeper_leads(leadership: Leadership, now: Callable[[], float], *, is_cluster
     return check
 
 
-def frontier_serves(count_serving: CountServing) -> Check:
+def frontier_serves(count_serving: CountServing, why_away: WhyAway = nothing_known) -> Check:
     """Every part of a frontier apart from the store hands out requests."""
 
     async def check() -> str:
         serving, parts = await count_serving()
         told = f"{serving} of {parts} parts serve"
         if serving < parts:
-            raise SmartSpiderError(f"{told}; requests of the others wait for the keeper, or for Redis")
+            why = await why_away()
+            if why is not None:
+                raise SmartSpiderError(f"{told}: {words_for_all(why)}")
+            raise SmartSpiderError(f"{told}; requests of the others wait for the keeper")
         return told
 
     return check

@@ -6,16 +6,25 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from smartspider.core.errors import StoreFull, StoreUnavailable
+from smartspider.core.errors import FrontierUnavailable, FrontierUnfit, StoreFull, StoreUnavailable
 from smartspider.interfaces.leadership import Leadership, Term
 from smartspider.views.runs import Cause
 from smartspider.views.times import told_at
 
 NO_WORKER = "no worker is alive; runs wait until one is"
+LOOK = "look whether Redis runs"
 TAKES_NO_WRITES = "the store takes no writes: disk full"
 
 CountServing = Callable[[], Awaitable[tuple[int, int]]]
 """How many parts of a frontier serve, and how many there are."""
+
+WhyAway = Callable[[], Awaitable[FrontierUnavailable | None]]
+"""Why parts of a frontier cannot be used; None where all can, and only wait for the keeper."""
+
+
+async def nothing_known() -> FrontierUnavailable | None:
+    """No reason that anybody could tell."""
+    return None
 
 
 class Cluster(msgspec.Struct, frozen=True):
@@ -24,6 +33,7 @@ class Cluster(msgspec.Struct, frozen=True):
     leadership: Leadership
     count_serving: CountServing
     store_now: Callable[[], float]
+    why_away: WhyAway = nothing_known
 
 
 class Footing(msgspec.Struct, frozen=True):
@@ -67,10 +77,21 @@ async def _of_cluster(cluster: Cluster) -> list[Cause]:
         what = f"{words}: nothing new is handed out"
         return [Cause("no_keeper", what, "start one: `smartspider keeper`")]
     serving, parts = await cluster.count_serving()
-    if serving == 0:
-        what = "the frontier serves nobody: its Redis is away, or began anew and waits for the keeper"
-        return [Cause("frontier_waits", what, "wait a few seconds; then look whether Redis runs")]
-    if serving < parts:
-        what = f"only {serving} of {parts} parts of the frontier serve"
-        return [Cause("frontier_waits", what, "wait a few seconds; then look whether Redis runs")]
-    return []
+    if serving == parts:
+        return []
+    what = (
+        f"only {serving} of {parts} parts of the frontier serve" if serving else "the frontier serves nobody"
+    )
+    why = await cluster.why_away()
+    if why is not None:
+        code = "frontier_refused" if isinstance(why, FrontierUnfit) else "frontier_away"
+        return [Cause(code, f"{what}: {why.message}", f"{why.hint or LOOK}; runs go on by themselves then")]
+    what += ": its Redis began anew and waits for the keeper"
+    return [Cause("frontier_waits", what, "wait a few seconds; then look at the log of the keeper")]
+
+
+def words_for_all(why: FrontierUnavailable) -> str:
+    """Why a frontier cannot be used and what to do, for anybody: without naming its place."""
+    if isinstance(why, FrontierUnfit):
+        return f"its Redis {why.reason} ({why.hint})"
+    return "its Redis cannot be used (`smartspider doctor` says why)"

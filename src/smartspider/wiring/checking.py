@@ -6,7 +6,6 @@ import os
 import socket
 
 from smartspider.core.errors import NotAllowed, StoreUnavailable
-from smartspider.interfaces.index import Index
 from smartspider.interfaces.store import Finding
 from smartspider.services.doctor import Check
 from smartspider.services.known_urls import check_layer, sizes
@@ -73,8 +72,9 @@ async def _frontier(premises: Premises) -> Check:
     assert premises.apart is not None  # noqa: S101 - a cluster has one
     states = await premises.apart.index.look()
     armed = sum(state is not None and state.is_armed for state in states)
-    if None in states:
-        return Check(FRONTIER, is_ok=False, detail=await _why_away(premises.apart.index, states.index(None)))
+    why = await premises.why_away()
+    if why is not None:
+        return Check(FRONTIER, is_ok=False, detail=_words(why))
     if any(state is not None and state.is_taken for state in states):
         words = "another installation has its place in Redis: add ?namespace=NAME to SMARTSPIDER_FRONTIER_URL"
         return Check(FRONTIER, is_ok=False, detail=words)
@@ -88,12 +88,10 @@ async def _frontier(premises: Premises) -> Check:
     return Check(FRONTIER, is_ok=armed == len(states), detail=f"{text}; {counted}")
 
 
-async def _why_away(index: Index, shard: int) -> str:
-    try:
-        await index.refusals(shard)
-    except StoreUnavailable as error:
-        return _words(error)
-    return "its Redis did not answer a moment ago"
+async def unusable(premises: Premises) -> list[str]:
+    """Why the frontier of a cluster cannot be used, in words, with what to do; nothing where it can be."""
+    why = await premises.why_away()
+    return [] if why is None else [_words(why)]
 
 
 async def missing(premises: Premises) -> list[str]:
@@ -102,11 +100,7 @@ async def missing(premises: Premises) -> list[str]:
     words = nobody_leads(await premises.leadership.newest(), premises.leadership.now())
     if words:
         found.append(f"{words}: nothing is handed out until one does; start one: `smartspider keeper`")
-    assert premises.apart is not None  # noqa: S101 - a cluster has one
-    states = await premises.apart.index.look()
-    if None in states:
-        found.append(await _why_away(premises.apart.index, states.index(None)))
-    return found
+    return found + await unusable(premises)
 
 
 def _words(error: StoreUnavailable) -> str:

@@ -29,7 +29,8 @@ def footing_of(premises: Premises) -> Footing:
     """What all runs of an installation stand on."""
     if premises.apart is None:
         return Footing(premises.check_room)
-    cluster = Cluster(premises.leadership, premises.count_serving, premises.leadership.now)
+    leadership = premises.leadership
+    cluster = Cluster(leadership, premises.count_serving, leadership.now, premises.why_away)
     return Footing(premises.check_room, cluster)
 
 

@@ -12,6 +12,7 @@ from smartspider.services.access import Access, build_access
 from smartspider.services.exports import Exports
 from smartspider.services.keys import Keys
 from smartspider.services.readiness import (
+    Check,
     Readiness,
     frontier_serves,
     keeper_leads,
@@ -51,15 +52,17 @@ async def open_house(path: Path, settings: Settings) -> AsyncIterator[House]:
         hub = Hub(premises.events, premises.logs)
         stack.push_async_callback(hub.close)
         exports = Exports(premises.store, Scratch(path / "exports").folder)
-        yield House(premises, settings, access, Previews(), _readiness(premises), hub, exports, keys)
+        readiness = Readiness(premises.clock, readiness_of(premises))
+        yield House(premises, settings, access, Previews(), readiness, hub, exports, keys)
 
 
-def _readiness(premises: Premises) -> Readiness:
+def readiness_of(premises: Premises) -> dict[str, Check]:
+    """What has to be there for tasks to be run, by name."""
     checks = {
         "store": store_writable(premises.check_writable),
         "workers": workers_alive(premises.workers),
         "keeper": keeper_leads(premises.leadership, premises.leadership.now, is_cluster=premises.is_cluster),
     }
     if premises.is_cluster:
-        checks["frontier"] = frontier_serves(premises.count_serving)
-    return Readiness(premises.clock, checks)
+        checks["frontier"] = frontier_serves(premises.count_serving, premises.why_away)
+    return checks

@@ -10,7 +10,7 @@ from typing import Protocol
 import msgspec
 
 from smartspider.backends.sql.leadership import SqlLeadership
-from smartspider.core.errors import StoreUnavailable
+from smartspider.core.errors import FrontierUnavailable, NotArmed, StoreUnavailable
 from smartspider.core.lease import Later, Window
 from smartspider.core.tasks import SYSTEM
 from smartspider.interfaces.answer_store import AnswerStore
@@ -104,6 +104,21 @@ class Premises(msgspec.Struct, frozen=True, kw_only=True):
             return 1, 1
         states = await self.apart.index.look()
         return sum(state is not None and state.is_armed for state in states), len(states)
+
+    async def why_away(self) -> FrontierUnavailable | None:
+        """Why a part of such a frontier that does not serve cannot be used; None where it can be."""
+        if self.apart is None:
+            return None
+        states = await self.apart.index.look()
+        waiting = [shard for shard, state in enumerate(states) if state is None or not state.is_armed]
+        for shard in sorted(waiting, key=lambda shard: states[shard] is not None)[:1]:
+            try:
+                await self.apart.index.check(shard)
+            except NotArmed:
+                return None
+            except FrontierUnavailable as error:
+                return error
+        return None
 
     async def refusals(self) -> Refusals:
         """What all parts of such a frontier refused together; parts that do not answer are left out."""

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from smartspider.cli.main import main
-from smartspider.cli.roles import _note_missing
+from smartspider.cli.missing import note_missing
 from smartspider.cli.spans import SpanType
 from smartspider.core.errors import SettingInvalid
 from smartspider.testing.servers import RedisServer
@@ -87,7 +87,7 @@ def test_a_worker_that_comes_before_the_keeper_is_told(
 ) -> None:
     monkeypatch.setenv("SMARTSPIDER_STORE_URL", empty_store)
     monkeypatch.setenv("SMARTSPIDER_FRONTIER_URL", empty_redis.url)
-    asyncio.run(_note_missing(apart))
+    asyncio.run(note_missing(apart))
     assert capsys.readouterr().err == (
         "note: no keeper ever led: nothing is handed out until one does; start one: `smartspider keeper`\n"
     )
@@ -97,13 +97,13 @@ def test_a_worker_that_comes_before_the_keeper_is_told(
             assert await premises.leadership.take("crawler-1:7:abc", 60.0)
 
     asyncio.run(lead())
-    asyncio.run(_note_missing(apart))
+    asyncio.run(note_missing(apart))
     assert capsys.readouterr().err == ""
     monkeypatch.setenv("SMARTSPIDER_FRONTIER_URL", "redis://127.0.0.1:1")
-    asyncio.run(_note_missing(apart))
+    asyncio.run(note_missing(apart))
     told = capsys.readouterr().err
     assert told.startswith("note: the frontier's Redis at 127.0.0.1:1 cannot be used: Connection refused (")
     assert "check that Redis runs there" in told
     monkeypatch.setenv("SMARTSPIDER_STORE_URL", "postgresql://127.0.0.1:1/x")
-    asyncio.run(_note_missing(apart))
+    asyncio.run(note_missing(apart))
     assert capsys.readouterr().err == "", "the worker itself says that"

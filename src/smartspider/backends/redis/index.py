@@ -129,6 +129,10 @@ class RedisIndex:
         """What a shard refused, counted."""
         return Refusals(*map(int, await self._shards.call(shard, "refusals")))
 
+    async def check(self, shard: int) -> None:
+        """Raise why the server of a shard cannot be used, or must not be as it is set up."""
+        await self._shards.check(shard)
+
     def shard_of(self, host: str) -> int:
         """Where a host is kept."""
         return self._shards.of(host)

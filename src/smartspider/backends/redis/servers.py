@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -11,21 +10,18 @@ from redis.asyncio import Redis, RedisCluster
 from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import RedisClusterException, RedisError, ResponseError
+from redis.exceptions import RedisClusterException, RedisError
 
 from smartspider.backends.redis.connecting import ANSWER_S, CONNECT_S, Address
 from smartspider.backends.redis.trust import tls_options
 from smartspider.backends.redis.watching import Watchers
 from smartspider.core.errors import FrontierUnavailable
 
-OLDEST = (7, 0)
 MAX_CONNECTIONS = 64
 LOST = (RedisError, RedisClusterException, OSError, TimeoutError, RuntimeError, UnicodeError)
 """What a call raises that was not answered: RuntimeError is uvloop's word for a closed socket, UnicodeError
 that of the resolver for what cannot be a name.
 """
-
-log = logging.getLogger(__name__)
 
 
 class Server(Protocol):
@@ -174,42 +170,3 @@ def _patience() -> dict[str, Any]:
         "retry": Retry(NoBackoff(), 0),
         "protocol": 2,
     }
-
-
-async def check(server: Server, address: Address) -> None:
-    """Raise `FrontierUnavailable` unless the server can be trusted with queues."""
-    version = _text((await server.execute_command("INFO", "server")).get("redis_version", "0"))
-    if tuple(int(part) for part in version.split(".")[:2]) < OLDEST:
-        raise FrontierUnavailable(
-            f"the frontier's Redis at {address.shown} is {version}; functions need 7.0 or newer",
-            hint="update Redis",
-        )
-    try:
-        found = await server.execute_command("CONFIG", "GET", "maxmemory-policy", "appendonly")
-    except ResponseError:
-        log.warning(
-            "The Redis at %s does not show its settings: see to it that maxmemory-policy is noeviction and"
-            " appendonly is yes.",
-            address.shown,
-        )
-        return
-    settings = {_text(name): _text(value) for name, value in _pairs(found)}
-    if settings.get("maxmemory-policy", "").startswith("allkeys-"):
-        raise FrontierUnavailable(
-            f"the frontier's Redis at {address.shown} throws keys away when memory is short"
-            f" (maxmemory-policy {settings['maxmemory-policy']})",
-            hint="CONFIG SET maxmemory-policy noeviction",
-        )
-    if settings.get("appendonly") != "yes" and address.is_durable:
-        raise FrontierUnavailable(
-            f"the frontier's Redis at {address.shown} does not keep its data (appendonly no)",
-            hint="CONFIG SET appendonly yes, or add ?persistence=none to the frontier's URL",
-        )
-
-
-def _pairs(found: Any) -> list[tuple[Any, Any]]:
-    return list(found.items()) if isinstance(found, dict) else list(zip(found[::2], found[1::2], strict=True))
-
-
-def _text(value: Any) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)

@@ -12,8 +12,9 @@ import msgspec
 from smartspider.backends.domains import registrable_domain
 from smartspider.backends.redis import library, wording
 from smartspider.backends.redis.connecting import Address
+from smartspider.backends.redis.fitness import ASKED, check, refusal
 from smartspider.backends.redis.loading import LoadedLibrary, is_missing
-from smartspider.backends.redis.servers import Server, Servers, check, open_servers
+from smartspider.backends.redis.servers import Server, Servers, open_servers
 from smartspider.core.errors import FrontierTaken, FrontierUnavailable, NotArmed, SmartSpiderError, TermOver
 
 ON_CLUSTER = 16
@@ -93,6 +94,15 @@ class Shards:
         except FrontierUnavailable as error:
             return [error] * len(calls)
         return [self._translated(one) if isinstance(one, Exception) else one for one in answers]
+
+    async def check(self, shard: int) -> None:
+        """Raise why the server of a shard cannot be used, or must not be as it is set up by now."""
+        tag, call = self._command(Call(shard, "refusals"))
+        called, *told = await self._library.calls([(tag, call), *((tag, words) for words in ASKED)])
+        if isinstance(called, Exception):
+            raise self._translated(called)
+        if (found := refusal(told, self._address)) is not None:
+            raise found
 
     async def close(self) -> None:
         """Let go of all connections."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 
-from smartspider.core.errors import FrontierUnavailable, NotArmed
+from smartspider.core.errors import FrontierUnavailable, FrontierUnfit, NotArmed
 from smartspider.core.failpoints import reach
 from smartspider.core.runs import LEASES_IN
 from smartspider.interfaces.index import Lead, ShardState
@@ -17,6 +18,8 @@ from smartspider.keeper.frontier.watch import MARGIN_S, Watch
 
 RENEW_S = 1.0
 LOOK_S = 0.25
+CHECK_S = 60.0
+"""How often it is looked how a server is set up that serves: somebody may have changed that."""
 LOADING_S = 3.0
 """How long open rows are offered before a shard is armed; what is left is offered while it serves."""
 LEAD_S = 0.3
@@ -42,6 +45,8 @@ class ArmShard:
         self._controls = controls
         self._offering = offering
         self._shard = shard
+        self._is_doubtful = False
+        """What the shard holds cannot be believed any more."""
         self._forget(0)
 
     def _forget(self, epoch: int) -> None:
@@ -59,6 +64,9 @@ class ArmShard:
         self._loaded = ""
         """Process that has all it needs to be armed."""
         self._is_away = False
+        self._check_at = 0.0
+        self._told_unfit = ""
+        """What was said last about a server that serves and should be set up otherwise."""
         self._lead_s = LEAD_S
         """What is allowed next."""
         self._granted_s = 0.0 if epoch <= 1 else LEAD_MAX_S
@@ -85,7 +93,7 @@ class ArmShard:
         except NotArmed as error:
             self._lost(error.message)
         except FrontierUnavailable as error:
-            self._lost(f"{error.message} ({error.hint})" if error.hint else error.message, is_news=True)
+            self._lost(_words(error), is_news=True)
             self._loaded = ""
 
     async def _renew(self, term: Term, told: float) -> None:
@@ -96,6 +104,38 @@ class ArmShard:
             await self._take(term, told)
             return
         self._serves(self._process)
+        if self._watch.now() >= self._check_at:
+            await self._heed(term, await self._unfit())
+
+    async def _unfit(self) -> FrontierUnfit | None:
+        """Why the server must not be used as it is set up. Whether it answers is seen by other calls."""
+        self._check_at = self._watch.now() + CHECK_S
+        try:
+            await self._watch.index.check(self._shard)
+        except FrontierUnfit as error:
+            self._is_doubtful = self._is_doubtful or error.loses_keys
+            return error
+        except FrontierUnavailable:
+            return None
+        return None
+
+    async def _heed(self, term: Term, unfit: FrontierUnfit | None) -> None:
+        """Refuse a server that throws keys away: gates may be among them. Any other goes on, and it is told
+        what is wrong with it: a restart would take longer, and nothing be lost.
+        """
+        if unfit is not None and unfit.loses_keys:
+            with contextlib.suppress(FrontierUnavailable):
+                await self._disbelieve(term)
+            raise unfit
+        words = _words(unfit) if unfit is not None else ""
+        if words not in ("", self._told_unfit):
+            log.warning("shard %d of the frontier serves, but %s", self._shard, words)
+        self._told_unfit = words
+
+    async def _disbelieve(self, term: Term) -> None:
+        """What it holds is forgotten before it serves again, whoever leads then."""
+        await self._watch.index.disarm(self._shard, term.epoch, forgets=True)
+        self._loaded = ""
 
     async def _arm(self, term: Term, process: str, told: float) -> None:
         before, self._sent = self._sent, (process, told)
@@ -114,10 +154,18 @@ class ArmShard:
         self._lead_s = min(max(wanted_s * LEAD_SPARE, self._lead_s * LEAD_FADES, LEAD_S), LEAD_MAX_S)
 
     async def _take(self, term: Term, told: float) -> None:
-        state = await self._watch.index.look_at(self._shard)
+        state, unfit = await asyncio.gather(self._watch.index.look_at(self._shard), self._unfit())
         if state is None:
-            await self._watch.index.refusals(self._shard)  # raises why
+            if unfit is not None:
+                raise unfit
+            await self._watch.index.check(self._shard)  # raises why
             self._lost("it does not answer")
+            return
+        await self._heed(term, unfit)
+        if self._is_doubtful:
+            await self._disbelieve(term)
+            self._is_doubtful = False
+            await self._arm_anew(term, state)
         elif await self._goes_on(term, state):
             await self._arm(term, state.process, told)
             await self._tell_runs(term)
@@ -204,3 +252,7 @@ class ArmShard:
         if not self._is_away and (self._has_served or is_news):
             log.warning("shard %d of the frontier does not serve: %s", self._shard, why)
             self._is_away = True
+
+
+def _words(error: FrontierUnavailable) -> str:
+    return f"{error.message} ({error.hint})" if error.hint else error.message

@@ -11,7 +11,8 @@ from redis.exceptions import ResponseError
 
 from smartspider.backends.redis import library
 from smartspider.backends.redis.connecting import Address, Tls, Watch, read_url
-from smartspider.backends.redis.servers import Server, check, open_servers
+from smartspider.backends.redis.fitness import check
+from smartspider.backends.redis.servers import Server, open_servers
 from smartspider.backends.redis.shards import Shards
 from smartspider.core.errors import FrontierUnavailable, NotArmed, SettingInvalid
 from smartspider.testing.servers import RedisServer

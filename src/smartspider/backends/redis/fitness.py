@@ -1,0 +1,70 @@
+"""Whether a Redis server may be used as it is set up."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from redis.exceptions import ResponseError
+
+from smartspider.backends.redis.connecting import Address
+from smartspider.backends.redis.servers import Server
+from smartspider.core.errors import FrontierUnfit
+
+OLDEST = (7, 0)
+ASKED = (["INFO", "server"], ["CONFIG", "GET", "maxmemory-policy", "appendonly"])
+"""What a server is asked; the answers are what `refusal` looks at."""
+
+log = logging.getLogger(__name__)
+
+
+async def check(server: Server, address: Address) -> None:
+    """Raise `FrontierUnfit` unless the server can be trusted with queues."""
+    about, settings = ASKED
+    answers: list[Any] = [await server.execute_command(*about)]
+    try:
+        answers.append(await server.execute_command(*settings))
+    except ResponseError as error:
+        log.warning(
+            "The Redis at %s does not show its settings: see to it that maxmemory-policy is noeviction and"
+            " appendonly is yes.",
+            address.shown,
+        )
+        answers.append(error)
+    if (found := refusal(answers, address)) is not None:
+        raise found
+
+
+def refusal(answers: Sequence[Any], address: Address) -> FrontierUnfit | None:
+    """Why a server that gave these answers must not be used. What it does not show is not held against it."""
+    about, settings = answers
+    version = "" if isinstance(about, Exception) else _text(about.get("redis_version", "0"))
+    if version and tuple(int(part) for part in version.split(".")[:2]) < OLDEST:
+        return FrontierUnfit(address.shown, f"is {version}; functions need 7.0 or newer", hint="update Redis")
+    if isinstance(settings, Exception):
+        return None
+    found = {_text(name): _text(value) for name, value in _pairs(settings)}
+    policy = found.get("maxmemory-policy", "")
+    if policy.startswith("allkeys-"):
+        return FrontierUnfit(
+            address.shown,
+            f"throws keys away when memory is short (maxmemory-policy {policy})",
+            hint="CONFIG SET maxmemory-policy noeviction",
+            loses_keys=True,
+        )
+    if found.get("appendonly") != "yes" and address.is_durable:
+        return FrontierUnfit(
+            address.shown,
+            "does not keep its data (appendonly no)",
+            hint="CONFIG SET appendonly yes, or add ?persistence=none to the frontier's URL",
+        )
+    return None
+
+
+def _pairs(found: Any) -> list[tuple[Any, Any]]:
+    return list(found.items()) if isinstance(found, dict) else list(zip(found[::2], found[1::2], strict=True))
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
