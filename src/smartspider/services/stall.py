@@ -24,6 +24,7 @@ FRESH_S = 10.0
 """A run that went on this recently has not had its chance yet."""
 GATES_LOOKED_AT = 200
 LONGEST_REASON = 200
+MACHINES_NAMED = 3
 
 
 class Scene(msgspec.Struct, frozen=True):
@@ -115,13 +116,15 @@ def _workers(scene: Scene) -> list[Cause]:
         ]
     ready = [worker for worker in alive if not worker.is_draining]
     if not ready:
-        what = f"all {len(alive)} workers are draining and take nothing new"
+        what = f"all {len(alive)} workers are draining and take nothing new ({_machines(alive)})"
         return [Cause("all_draining", what, "start another worker")]
     silent = [worker for worker in ready if worker.seen_at and scene.now - worker.seen_at > SILENT_S]
     if len(silent) == len(ready):
         longest = scene.now - min(worker.seen_at for worker in silent)
         what = f"no worker was heard of lately, one not for {longest:.0f} s"
         return [Cause("workers_silent", what, "look whether the machine is overloaded; restart the workers")]
+    if not any(worker.slots for worker in ready):
+        return [_no_slots(ready)]
     if scene.run.state == "queued" and scene.now - scene.run.created_at > FRESH_S:
         return _busy(ready) or [
             Cause("queued", "the run waits for a worker to take it up", "wait a few seconds")
@@ -133,8 +136,24 @@ def _busy(workers: Sequence[WorkerRecord]) -> list[Cause]:
     slots, held = sum(worker.slots for worker in workers), sum(worker.held for worker in workers)
     if not slots or held < slots:
         return []
-    what = f"all {slots} slots of the workers are taken, also by other runs"
+    without = [worker for worker in workers if not worker.slots]
+    what = f"all {slots} slots of the workers are taken, also by other runs" + (
+        f"; others have none ({_machines(without)})" if without else ""
+    )
     return [Cause("workers_busy", what, "raise the priority of this run, or start another worker")]
+
+
+def _no_slots(workers: Sequence[WorkerRecord]) -> Cause:
+    node = workers[0].node or "NODE"
+    what = f"the workers have no slots (0 of 0, on {_machines(workers)}), so they take nothing"
+    return Cause("no_slots", what, f"give them some: `smartspider node tune {node} --slots 8`")
+
+
+def _machines(workers: Sequence[WorkerRecord]) -> str:
+    """Where workers are, a few of many."""
+    names = sorted({worker.node or "this machine" for worker in workers})
+    more = f" and {len(names) - MACHINES_NAMED} more" if len(names) > MACHINES_NAMED else ""
+    return f"{', '.join(names[:MACHINES_NAMED])}{more}"
 
 
 def _work(scene: Scene) -> tuple[list[Cause], bool]:
@@ -151,6 +170,8 @@ def _work(scene: Scene) -> tuple[list[Cause], bool]:
         causes += [*gate_causes.told(gate_causes.closed_gates(held, scene.now)), _later(scene)]
     is_open = len(closed) < len(waiting)
     is_blocked = bool(causes) and run.in_flight == 0 and not is_open and not _opens_soon(scene, closed)
+    if is_open and run.in_flight == 0:
+        causes += _busy(_ready(scene))
     if (
         run.in_flight
         and not is_blocked
@@ -187,9 +208,14 @@ def _opens_soon(scene: Scene, closed: Sequence[gate_causes.Closed]) -> bool:
 
 
 def _unasked(scene: Scene) -> list[Cause]:
-    ready = [worker for worker in scene.workers if worker.is_alive and not worker.is_draining]
     what = "something may leave now and workers are there, but nothing was fetched lately"
-    return _busy(ready) or [Cause("not_asked", what, "look at the log of the run; restart the workers")]
+    return _busy(_ready(scene)) or [
+        Cause("not_asked", what, "look at the log of the run; restart the workers")
+    ]
+
+
+def _ready(scene: Scene) -> list[WorkerRecord]:
+    return [worker for worker in scene.workers if worker.is_alive and not worker.is_draining]
 
 
 def _is_fresh(scene: Scene) -> bool:

@@ -57,6 +57,36 @@ def test_a_queued_run_waits_for_a_worker_with_a_free_slot() -> None:
     assert codes(scene(gate(), of=queued, workers=(worker(held=16),))) == ["workers_busy"]
 
 
+@pytest.mark.parametrize("state", ["queued", "running"])
+def test_workers_without_slots_are_named_at_once_however_well_it_went(state: RunState) -> None:
+    of = standing(run_state=state, earlier=MOVING)
+    idle = (worker(node="crawler-1", slots=0), worker(id=2, node="crawler-2", slots=0, held=1))
+    view = judge(scene(gate(), of=of, workers=idle))
+    assert not view.moving
+    (cause,) = view.causes
+    assert cause.code == "no_slots"
+    assert "no slots (0 of 0, on crawler-1, crawler-2)" in view.summary
+    assert "`smartspider node tune crawler-1 --slots " in cause.advice
+    assert judge(scene(gate(), of=of, workers=(*idle, worker(id=3)))).causes != [cause]
+
+
+def test_machines_that_are_drained_are_named() -> None:
+    many = tuple(worker(id=number, node=f"crawler-{number}", is_draining=True) for number in range(5))
+    assert "(crawler-0, crawler-1, crawler-2 and 2 more)" in judge(scene(gate(), workers=many)).summary
+
+
+def test_other_runs_that_have_all_slots_are_told_before_the_run_stands_still() -> None:
+    full = (worker(node="crawler-1", held=16), worker(id=2, node="crawler-2", slots=0))
+    view = judge(scene(gate(), of=standing(earlier=MOVING), workers=full))
+    assert view.moving
+    assert "What slows it most: all 16 slots of the workers are taken, also by other runs" in view.summary
+    assert "; others have none (crawler-2)" in view.summary
+    held = gate(host="b.example", held_until=NOW + 60.0, opens_at=NOW + 60.0)
+    of = scene(gate(), held, of=standing(earlier=STUCK), workers=full)
+    assert codes(of) == ["host_held", "workers_busy"]
+    assert judge(scene(gate(), of=standing(earlier=MOVING, run_in_flight=1), workers=full)).causes == []
+
+
 def test_a_run_with_nothing_left_is_about_to_end() -> None:
     of = standing(Counters(total=5, done=5), earlier=MOVING)
     assert codes(scene(of=of)) == ["nothing_left"]
