@@ -34,7 +34,8 @@ def move(
 
     Stop whatever works in the folder, and start nothing on the cluster, before. All ids stay the same; runs
     that are not over go on as soon as a keeper and a worker run there. Broken off, at any point and by
-    anything, the same command goes on where it was. Afterwards the folder can be read, and not worked in.
+    anything, the same command goes on where it was; after --cancel it begins anew. Afterwards the folder can
+    be read, and not worked in.
     """
     from smartspider.cli.exit_codes import Exit
     from smartspider.cli.output import print_json, say
@@ -47,7 +48,9 @@ def move(
         if as_json:
             print_json({"folder": str(folder), "store": place, "is_done": False})
         else:
-            say(f"{folder} stays where it is; what is at {place} is of no use")
+            say(f"{folder} stays where it is, and is worked in again")
+            say(f"what has come to {place} is of no use: a move of this folder to there begins anew, and")
+            say("`DROP SCHEMA smartspider CASCADE` there makes room for anything else")
         return Exit.OK
     report = run_loop(_move(_order(folder, frontier, store), dry_run=dry_run))
     if as_json:

@@ -41,12 +41,20 @@ def check_store(order: Order, source: LeavingFolder, target: ImportingDatabase) 
     """The store there is empty, or filled by this very move."""
     target.refuse_version()
     mark, begun = source.mark, target.begun()
-    if begun is not None:
+    if begun is not None and not is_given_up(source, begun):
         _refuse_other(order, mark, begun, target)
         return
     if mark is not None and (mark.is_done or mark.store != target.place):
         raise refused(mark, order.folder)
-    refuse_full(target)
+    if begun is None:
+        refuse_full(target)
+
+
+def is_given_up(source: LeavingFolder, begun: Begun) -> bool:
+    """Whether a store is half filled by a move of this folder that is not gone on with: it was empty before,
+    and nobody could use it since.
+    """
+    return not begun.is_finished and begun.id in source.given_up
 
 
 def _refuse_other(order: Order, mark: Mark | None, begun: Begun, target: ImportingDatabase) -> None:
@@ -54,10 +62,14 @@ def _refuse_other(order: Order, mark: Mark | None, begun: Begun, target: Importi
         return
     if mark is not None and mark.store != target.place:
         raise refused(mark, order.folder)
-    told = "was filled" if begun.is_finished else "is half filled"
+    if begun.is_finished:
+        raise NotAllowed(
+            f"the store at {target.place} was filled by another move",
+            hint="use an empty database: a move cannot be put on top of another",
+        )
     raise NotAllowed(
-        f"the store at {target.place} {told} by another move",
-        hint="use an empty database: a move cannot be put on top of another",
+        f"the store at {target.place} is half filled by another move",
+        hint="use an empty database, or `DROP SCHEMA smartspider CASCADE` if that move was given up",
     )
 
 

@@ -98,7 +98,7 @@ async def stay(folder: Path, actor: str) -> str:
             raise NotAllowed(f"the data folder {folder} is not being moved")
         if mark.is_done:
             raise refused(mark, folder)
-        source.set_mark(None)
+        source.give_up(mark)
     with open_folder(folder, actor) as opened:
         await opened.audit.append(actor, "store.stayed", "store", {"store": mark.store})
     return mark.store
@@ -145,7 +145,7 @@ class _Move:
         move_checks.check_store(self._order, self._source, self._target)
         report = _report(self._order, self._source, self._target)
         mark = self._mark(report)
-        begun = self._target.begun() or self._begin(mark)
+        begun = self._begun() or self._begin(mark)
         if not begun.is_finished:
             await self._stand_alone()
             if not mark.is_done:
@@ -170,6 +170,14 @@ class _Move:
         mark = Mark(secrets.token_hex(16), report.store, report.frontier)
         self._source.set_mark(mark)
         return mark
+
+    def _begun(self) -> Begun | None:
+        """This move, if the store knows of it; what one that was given up has brought there is taken out."""
+        begun = self._target.begun()
+        if begun is None or not move_checks.is_given_up(self._source, begun):
+            return begun
+        self._target.empty([table.name for table in TABLES])
+        return None
 
     def _begin(self, mark: Mark) -> Begun:
         """Nobody works in the store there either, and how far its clock is ahead of the folder's."""

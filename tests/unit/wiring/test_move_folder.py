@@ -313,10 +313,50 @@ async def test_a_move_that_is_given_up_leaves_the_folder_as_it_was(small: Order)
     refuse_left(small.folder)
     with open_folder(small.folder) as opened:
         await opened.audit.append("somebody", "test.done", "test", {})
-    with pytest.raises(NotAllowed, match="is half filled by another move"):
-        await moving.move(small, quiet)
     with pytest.raises(NotAllowed, match="is not being moved"):
         await moving.stay(small.folder, "cli:somebody")
+
+
+@pytest.mark.parametrize("place", ["move.begun", "move.piece", "move.settled"])
+async def test_a_folder_that_stayed_and_changed_moves_to_the_same_store_after_all(
+    order: Order, place: str
+) -> None:
+    """What had arrived is of no use and is taken out; nobody could work there, and is told what to do."""
+    with pytest.raises(Broken):
+        await moving.move(order, breaking(place, 1))
+    failpoints.arm(None)
+    await moving.stay(order.folder, "cli:somebody")
+    with pytest.raises(StoreUnavailable, match="being filled") as told:
+        prepare_store(order.store_url)
+    assert "run the same `smartspider move` again" in told.value.hint
+    execute(order.folder, "UPDATE run SET state = 'completed'; DELETE FROM url WHERE id < 5")
+    execute(order.folder, "DELETE FROM meta WHERE name = 'notices'")
+    with pytest.raises(Broken):  # also that may be broken off
+        await moving.move(order, breaking("move.begun", 1))
+    failpoints.arm(None)
+    report = await moving.move(order, quiet)
+    assert report.copied == report.rows
+    assert differences(order) == []
+    with psycopg.connect(order.store_url, options="-c search_path=smartspider") as target:
+        assert target.execute("SELECT count(*) FROM lane").fetchone() == (0,)
+        assert target.execute("SELECT count(*) FROM meta WHERE name = 'notices'").fetchone() == (0,)
+    async with open_cluster(settings_of(order), order.folder.parent / "files") as cluster:
+        assert (await cluster.audit.verify()).broken is None
+
+
+async def test_what_another_folder_has_half_filled_is_not_emptied(small: Order, folder: Path) -> None:
+    with pytest.raises(Broken):
+        await moving.move(small, breaking("move.settled", 1))
+    failpoints.arm(None)
+    await moving.stay(small.folder, "cli:somebody")
+    other = Order(folder, small.store_url, small.frontier_url, "cli:somebody")
+    with pytest.raises(NotAllowed, match="is half filled by another move") as told:
+        await moving.move(other, quiet)
+    assert "DROP SCHEMA smartspider CASCADE` if that move was given up" in told.value.hint
+    refuse_left(folder)
+    with psycopg.connect(small.store_url, autocommit=True) as target:
+        target.execute("DROP SCHEMA smartspider CASCADE")
+    assert (await moving.move(other, quiet)).is_done
 
 
 async def test_a_store_with_anything_in_it_is_refused(small: Order) -> None:

@@ -130,6 +130,16 @@ class ImportingDatabase:
         with translated(self._address):
             self._connection.execute("DROP TABLE moving, moving_progress")
 
+    def empty(self, tables: Sequence[str]) -> None:
+        """Take out what a move brought that was given up, and open it again. Nobody else has written here."""
+        names = sql.SQL(", ").join(map(sql.Identifier, (*tables, "lane")))
+        with translated(self._address), self._connection.transaction():
+            self._connection.execute("SET LOCAL synchronous_commit = on")
+            self._connection.execute(sql.SQL("TRUNCATE {}").format(names))
+            self._connection.execute(SQL.not_noticed.encode())
+            self._connection.execute("DROP TABLE moving, moving_progress")
+        self._look()
+
     def progress(self, table: str) -> Progress:
         """How far a table is."""
         found = self._ask(SQL.progress, (table,))

@@ -80,7 +80,8 @@ def _refuse_half_moved(connection: psycopg.Connection[Row], address: Address) ->
         if unfinished is not None:
             raise StoreUnavailable(
                 f"the store at {address.place} is being filled by `smartspider move`, or was when that ended",
-                hint="run the same move again until it is through",
+                hint="run the same `smartspider move` again until it is through, also after"
+                " `smartspider move --cancel`; `DROP SCHEMA smartspider CASCADE` empties it instead",
             )
 
 

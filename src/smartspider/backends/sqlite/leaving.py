@@ -15,7 +15,7 @@ from smartspider.backends.sql.audit import SqlAuditLog
 from smartspider.backends.sql.log_marks import marks_of
 from smartspider.backends.sqlite import times
 from smartspider.backends.sqlite.database import FILE, SqliteConnection, translated
-from smartspider.backends.sqlite.moved import Mark, read_mark, write_mark
+from smartspider.backends.sqlite.moved import Mark, give_up, read_given_up, read_mark, write_mark
 from smartspider.core.errors import NotAllowed
 from smartspider.core.logs import LogLine
 from smartspider.interfaces.audit_log import AuditCheck
@@ -124,6 +124,8 @@ class LeavingFolder:
         try:
             self._lock()
             self.mark = read_mark(self._connection)
+            self.given_up = read_given_up(self._connection)
+            """Ids of moves that are not gone on with."""
         except BaseException:
             self._connection.close()
             raise
@@ -145,6 +147,12 @@ class LeavingFolder:
         with translated(self.folder):
             write_mark(self._connection, mark)
         self.mark = mark
+
+    def give_up(self, mark: Mark) -> None:
+        """Let the folder stay, and remember the move that was begun."""
+        with translated(self.folder):
+            give_up(self._connection, mark)
+        self.mark, self.given_up = None, [*self.given_up, mark.id]
 
     def now(self, clock: Clock) -> float:
         """Store time."""

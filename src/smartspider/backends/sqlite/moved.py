@@ -38,6 +38,21 @@ def write_mark(connection: apsw.Connection, mark: Mark | None) -> None:
         connection.execute("INSERT OR REPLACE INTO meta VALUES ('moved', ?)", (value,))
 
 
+def read_given_up(connection: apsw.Connection) -> list[str]:
+    """Ids of moves that were begun and given up: whatever they brought to a store is of no use."""
+    found = connection.execute("SELECT value FROM meta WHERE name = 'moves_given_up'").fetchone()
+    return [] if found is None else msgspec.json.decode(found[0], type=list[str])
+
+
+def give_up(connection: apsw.Connection, mark: Mark) -> None:
+    """Take the mark of a move away that is not through, and remember it."""
+    value = msgspec.json.encode([*read_given_up(connection), mark.id]).decode()
+    connection.execute("PRAGMA synchronous = FULL")
+    with connection:
+        connection.execute("INSERT OR REPLACE INTO meta VALUES ('moves_given_up', ?)", (value,))
+        connection.execute("DELETE FROM meta WHERE name = 'moved'")
+
+
 def refused(mark: Mark, folder: Path) -> NotAllowed:
     """Why nobody may work in a folder."""
     if mark.is_done:

@@ -53,6 +53,9 @@ UPDATE log_size SET bytes = %s, last = greatest(last, %s)
 -- noticed: up to which event notices were made
 INSERT INTO meta VALUES ('notices', %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value
 
+-- not_noticed: notices begin anew
+DELETE FROM meta WHERE name = 'notices'
+
 -- number: no number up to this one is given again
 SELECT setval(s.name::regclass, greatest(%(number)s, coalesce(pg_sequence_last_value(s.name::regclass), 1)))
 FROM (SELECT pg_get_serial_sequence(%(table)s, 'id') AS name) AS s
