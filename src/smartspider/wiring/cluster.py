@@ -78,7 +78,7 @@ async def open_cluster(
             _open_shards(address, database) as shards,
             open_layers(address, mode_of(settings.dedup), max_bytes=max_bytes) as layers,
         ):
-            premises = _premises(database, PostgresLeadership(terms), shards, path, actor)
+            premises = _premises(database, terms, shards, path, actor)
             yield msgspec.structs.replace(premises, layers=layers)
     finally:
         terms.close()
@@ -96,9 +96,9 @@ async def _open_shards(address: Address, database: PostgresDatabase) -> AsyncIte
 
 
 def _premises(
-    database: PostgresDatabase, leadership: PostgresLeadership, shards: Shards, path: Path, actor: str
+    database: PostgresDatabase, terms: PostgresDatabase, shards: Shards, path: Path, actor: str
 ) -> Premises:
-    clock, rows = database.clock, PostgresOpenRows(database)
+    clock, rows, leadership = database.clock, PostgresOpenRows(database), PostgresLeadership(terms)
     frontier = RedisFrontier(shards, rows, PostgresPresence(database), rows, clock)
     frontier.lease_s = faults.lease_s() or frontier.lease_s
     health = PostgresHealth(database)
@@ -127,7 +127,7 @@ def _premises(
         scaling=SqlScalingStore(database),
         demand=RedisDemand(shards, leadership.now),
         seen_rows=SqlSeenRows(database),
-        apart=Apart(RedisIndex(shards), rows, leadership, leadership.now),
+        apart=Apart(RedisIndex(shards), rows, leadership, leadership.now, history=SqlSeenRows(terms).epoch),
         check_frontier=frontier.check,
         clock=clock,
         actor=actor,

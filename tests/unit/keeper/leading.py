@@ -115,7 +115,9 @@ class Leader:
         self.scene = scene
         self.name = name
         self.index = scene.index
-        self.apart = Apart(self.index, scene.rows, scene.row, scene.clock.store_now)
+        self.apart = Apart(
+            self.index, scene.rows, scene.row, scene.clock.store_now, history=scene.read_history
+        )
         self.watch = Watch(self.apart)
         self.controls, offering = Controls(self.watch), Offering(self.watch)
         self.arming = [
@@ -160,10 +162,16 @@ class House:
         self.rows = LoadedRows(self.clock)
         self.row = Row()
         self.cap = cap
+        self.history = "first"
+        """Of the store."""
         self.servers = open_servers(read_url(url))
         self.shards = Shards(read_url(url), servers=self.servers, code=library.source(is_settable=True))
         self.index = RedisIndex(self.shards, cap=cap)
         self.frontier = RedisFrontier(self.shards, self.rows, self.rows, self.rows, self.clock, cap=cap)
+
+    async def read_history(self) -> str:
+        """Another one after a failover that may have lost commits."""
+        return self.history
 
     async def turn(self) -> None:
         """Set the clocks of the servers."""

@@ -431,3 +431,40 @@ async def test_a_server_that_no_longer_keeps_its_data_serves_and_that_is_told(
         assert "serves, but" in line
         assert "CONFIG SET appendonly yes" in line
         await house.close()
+
+
+@pytest.mark.parametrize("leads", ["the same", "another"])
+async def test_where_the_store_has_another_history_the_frontier_is_filled_anew(
+    house: House, leader: Leader, caplog: pytest.LogCaptureFixture, leads: str
+) -> None:
+    """A standby took over that lacked commits: ids are given a second time, and must not meet what is queued
+    for the first.
+    """
+    run_id = house.rows.add_run(urls(4))
+    await leader.tend()
+    (held,) = await house.take(run_id, want=1)
+    for row, again in zip(house.rows.open_rows(run_id), urls(4, host="b.example"), strict=True):
+        row.request = again
+    await house.frontier.hold_host("a.example", 600.0, "nothing of the first may be handed out")
+    house.history = "second"
+    if leads == "another":
+        leader = Leader(house, "two")
+        await leader.lead()
+    await leader.pass_time(LAPSE_S + 1)
+    assert await house.frontier.held([held]) == set()
+    assert [lease.request.host for lease in await house.take(run_id)] == ["b.example"] * 4
+    assert caplog.text.count("another history") == 1
+    caplog.clear()
+    await leader.pass_time(3)
+    assert caplog.text == ""
+
+
+async def test_a_leader_that_reads_the_same_history_goes_on(house: House, leader: Leader) -> None:
+    """Also one that has never seen this frontier: nothing is forgotten without a reason."""
+    run_id = house.rows.add_run(urls(2))
+    await leader.tend()
+    (held,) = await house.take(run_id, want=1)
+    other = Leader(house, "two")
+    await other.lead()
+    await other.tend()
+    assert await house.frontier.held([held]) == {held.token}

@@ -27,6 +27,7 @@ LEAD_S = 0.3
 LEAD_MAX_S = 3.5
 LEAD_SPARE = 1.5
 LEAD_FADES = 0.98
+OTHER_HISTORY = "the database has another history and may have lost commits, so it is filled anew"
 
 log = logging.getLogger("smartspider.keeper")
 
@@ -54,7 +55,9 @@ class ArmShard:
         self._process = ""
         """That serves."""
         self._noted: str | None = None
-        """That was armed last, as the store has it; None: not asked in this term."""
+        """That was armed last, and in which history, as the store has it; None: not asked in this term."""
+        self._history = ""
+        """Of the store, that the shard is filled from."""
         self._sent: tuple[str, float] | None = None
         """The last arming that was sent in this term: to which process, and what it told. It may have come
         there also when no answer came back.
@@ -85,6 +88,7 @@ class ArmShard:
         if term.epoch != self._epoch:
             self._forget(term.epoch)
         told = await self._watch.sure_at(term)
+        self._follow_history()
         try:
             if self._process:
                 await self._renew(term, told)
@@ -95,6 +99,19 @@ class ArmShard:
         except FrontierUnavailable as error:
             self._lost(_words(error), is_news=True)
             self._loaded = ""
+
+    def _follow_history(self) -> None:
+        """Where commits may have been lost, ids are given a second time: what the shard holds of the first
+        must not meet them.
+        """
+        before, self._history = self._history, self._watch.history
+        if before not in ("", self._history):
+            self._is_doubtful, self._noted = True, None
+            self._lost(OTHER_HISTORY, is_news=True)
+
+    def _noting(self, process: str) -> str:
+        """A process as it is noted: with the history it is filled from."""
+        return f"{process}@{self._history}" if self._history else process
 
     async def _renew(self, term: Term, told: float) -> None:
         try:
@@ -162,6 +179,12 @@ class ArmShard:
             self._lost("it does not answer")
             return
         await self._heed(term, unfit)
+        if self._noted is None:
+            self._noted = await self._watch.rows.armed_process(self._shard)
+            if (history := self._noted.partition("@")[2]) != self._history:
+                self._is_doubtful = True
+                if history:
+                    self._lost(OTHER_HISTORY, is_news=True)
         if self._is_doubtful:
             await self._disbelieve(term)
             self._is_doubtful = False
@@ -177,9 +200,7 @@ class ArmShard:
         """Whether the process has all it needs, and no other can have served since it did."""
         if self._sent is not None:
             return state.process == self._sent[0] and state.epoch == term.epoch
-        if self._noted is None:
-            self._noted = await self._watch.rows.armed_process(self._shard)
-        return state.process == self._noted and state.epoch > 0
+        return self._noting(state.process) == self._noted and state.epoch > 0
 
     async def _arm_anew(self, term: Term, state: ShardState) -> None:
         if self._loaded != state.process:
@@ -190,9 +211,9 @@ class ArmShard:
         # What changed while it was waited for.
         await tell_hosts(self._watch, term, self._shard)
         await self._tell_runs(term)
-        if self._noted != state.process:
-            await self._watch.rows.arming(self._shard, state.process, epoch=term.epoch)
-            self._noted = state.process
+        if self._noted != self._noting(state.process):
+            await self._watch.rows.arming(self._shard, self._noting(state.process), epoch=term.epoch)
+            self._noted = self._noting(state.process)
         told = await self._watch.sure_at(term)
         reach("keeper.arm")
         try:
@@ -230,7 +251,9 @@ class ArmShard:
         if self._sent is not None:
             last, told = self._sent
             return told if process == last else told + watch.lapse_s + MARGIN_S
-        if self._epoch == 1 or process == self._noted:  # nobody ever led before, or this one was armed last
+        if (
+            self._epoch == 1 or self._noting(process) == self._noted
+        ):  # nobody ever led before, or this one was armed last
             return watch.took_at
         return watch.took_at + watch.lapse_s + MARGIN_S
 

@@ -22,6 +22,11 @@ SURE_S = 0.4
 """How long a look at the leader's row is good for."""
 
 
+async def one_history() -> str:
+    """Nothing that was stored is ever lost."""
+    return ""
+
+
 class Apart(msgspec.Struct, frozen=True):
     """A frontier apart from the store, as its leader sees it."""
 
@@ -30,6 +35,8 @@ class Apart(msgspec.Struct, frozen=True):
     leadership: Leadership
     store_now: Callable[[], float]
     lapse_s: float = LAPSE_S
+    history: Callable[[], Awaitable[str]] = one_history
+    """Which history of the store this is: with another one, what was told before may never have been."""
 
 
 class Watch:
@@ -41,12 +48,15 @@ class Watch:
         self.now = apart.store_now
         self.lapse_s = apart.lapse_s
         self._leadership = apart.leadership
+        self._read_history = apart.history
         self._lock = asyncio.Lock()
         self._begin(0)
 
     def _begin(self, epoch: int) -> None:
         self._epoch = epoch
         self._sure_at = float("-inf")
+        self.history = ""
+        """Of the store, as it was when the leader was sure of its term."""
         self.took_at = self.now()
         """When the term was known to have begun: nobody of an earlier one was sure of it after this."""
         self.armed: dict[int, str] = {}
@@ -69,7 +79,9 @@ class Watch:
         async with self._lock:
             now = self.now()
             if now - self._sure_at > SURE_S:
-                await self._leadership.check(term.epoch)
+                _, self.history = await asyncio.gather(
+                    self._leadership.check(term.epoch), self._read_history()
+                )
                 self._sure_at = now
             return self._sure_at
 

@@ -67,6 +67,26 @@ def forget(scene: Scene) -> None:
     scene.until_more(5)
 
 
+def lose(scene: Scene) -> None:
+    """The same while everything runs: whoever notices that commits are gone fills Redis anew by itself."""
+    standby = scene.yard.standby
+    scene.until_share(0.3)
+    standby.fall_behind()
+    scene.until_share(0.5)
+    told = scene.run().done
+    scene.breaks()
+    standby.kill()
+    scene.yard.postgres.kill()
+    standby.start()
+    scene.fail_over_store()
+    forgotten = told - scene.run().done
+    scene.check(forgotten > 0, "the standby was not behind")
+    scene.notes.append(f"{forgotten} pages forgotten")
+    said = "the keeper finds another history"
+    until(lambda: any(keeper.said("another history") for keeper in scene.keepers), said, 30.0)
+    scene.until_more(5)
+
+
 def slow(scene: Scene) -> None:
     """Every statement takes ten times as long: in flight and memory stay bounded."""
     scene.until_share(0.15)
@@ -167,6 +187,13 @@ FAULTS = (
         row="PostgreSQL kill -9, a standby that is behind is promoted after a stop, Redis is emptied",
         expected="what was forgotten is fetched again, 0 lost, 0 doubled, gap held",
         act=forget,
+        setup=Setup(standby="asynchronous", patience_s=120.0),
+    ),
+    Fault(
+        name="postgres-lossy",
+        row="PostgreSQL kill -9, a standby that is behind is promoted under load",
+        expected="Redis is filled anew by itself, what was forgotten is fetched again, 0 lost, 0 doubled",
+        act=lose,
         setup=Setup(standby="asynchronous", patience_s=120.0),
     ),
     Fault(
