@@ -23,7 +23,7 @@ from smartspider.views.problem import ProblemView, Wrong, problem_of
 MEDIA_TYPE = "application/problem+json"
 
 STATUSES: tuple[tuple[type[errors.SmartSpiderError], int, str], ...] = (
-    (errors.TaskInvalid, 422, "Not valid"),
+    (errors.RequestInvalid, 422, "Not valid"),
     (errors.NotBuilt, 422, "Not built yet"),
     (errors.SettingInvalid, 422, "Setting not valid"),
     (errors.NotFound, 404, "Not found"),

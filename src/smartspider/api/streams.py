@@ -12,7 +12,7 @@ from fastapi import Query
 from starlette.responses import StreamingResponse
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from smartspider.core.errors import Problem, SmartSpiderError, TaskInvalid
+from smartspider.core.errors import Problem, RequestInvalid, SmartSpiderError
 from smartspider.services.following import BEAT, END, Told
 
 SSE = "text/event-stream"
@@ -39,7 +39,7 @@ def number_after(text: str | None, name: str = "after") -> int | None:
         return None
     if not text.isascii() or not text.isdecimal() or len(text) > 18:
         message = f"{text[:40]!r} is not the number of a message"
-        raise TaskInvalid(
+        raise RequestInvalid(
             f"{name}: {message}", (Problem(name, message),), hint="use `id` of the last one seen"
         )
     return int(text)

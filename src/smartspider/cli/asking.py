@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from smartspider.core.errors import NotAllowed, TaskInvalid
+from smartspider.core.errors import NotAllowed, RequestInvalid
 
 
 def confirm(question: str, what: str, *, yes: bool) -> None:
@@ -25,5 +25,5 @@ def secret(what: str, *, is_new: bool = False) -> str:
         return str(click.prompt(what, hide_input=True, confirmation_prompt=is_new, err=True))
     line = sys.stdin.readline().rstrip("\n")
     if not line:
-        raise TaskInvalid(f"{what}: standard input is empty", hint="give it in the first line")
+        raise RequestInvalid(f"{what}: standard input is empty", hint="give it in the first line")
     return line

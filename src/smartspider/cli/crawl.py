@@ -46,11 +46,11 @@ def crawl(
 ) -> int:
     """Crawl a task here and now; run the same command again to go on with an unfinished run."""
     from smartspider.cli.crawling import Order, crawl_task
-    from smartspider.core.errors import TaskInvalid
+    from smartspider.core.errors import RequestInvalid
     from smartspider.taskfile.load import load_task
 
     if any(os.path.realpath(path) == os.path.realpath(task) for path in outputs):
-        raise TaskInvalid(f"the output {task} is the task itself", hint="choose another name")
+        raise RequestInvalid(f"the output {task} is the task itself", hint="choose another name")
     order = Order(
         *(outputs, data, workers),
         fresh=fresh,

@@ -25,7 +25,7 @@ class Exit(IntEnum):
 
 
 ERRORS: tuple[tuple[type[errors.SmartSpiderError], Exit], ...] = (
-    (errors.TaskInvalid, Exit.USAGE),
+    (errors.RequestInvalid, Exit.USAGE),
     (errors.NotBuilt, Exit.USAGE),
     (errors.SettingInvalid, Exit.USAGE),
     (errors.PrivateAddress, Exit.USAGE),

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import msgspec
 
-from smartspider.core.errors import TaskInvalid
+from smartspider.core.errors import RequestInvalid
 from smartspider.views.asked import KnobWords, LimitWords
 
 LIMITS = "limits."
@@ -19,19 +19,19 @@ KNOBS = (
 
 
 def parse_knobs(texts: Sequence[str]) -> KnobWords:
-    """What they say; `none` and `null` take a rate or a limit away. Raises `TaskInvalid`."""
+    """What they say; `none` and `null` take a rate or a limit away. Raises `RequestInvalid`."""
     knobs: dict[str, Any] = {}
     limits: dict[str, Any] = {}
     for text in texts:
         name, is_said, value = text.partition("=")
         if not is_said:
-            raise TaskInvalid(f"{text[:60]!r} turns no knob", hint="write it as delay_s=1")
+            raise RequestInvalid(f"{text[:60]!r} turns no knob", hint="write it as delay_s=1")
         if name in LimitWords.__annotations__:
             name = LIMITS + name
         if name not in KNOBS:
             near = get_close_matches(name, KNOBS, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(KNOBS)}"
-            raise TaskInvalid(f"there is no knob {name[:60]!r}", hint=hint)
+            raise RequestInvalid(f"there is no knob {name[:60]!r}", hint=hint)
         (limits if name.startswith(LIMITS) else knobs)[name.removeprefix(LIMITS)] = _number(name, value)
     return cast("KnobWords", knobs | ({"limits": limits} if limits else {}))
 
@@ -44,5 +44,5 @@ def _number(name: str, text: str) -> Any:
     except msgspec.DecodeError:
         value = None
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TaskInvalid(f"{name}: {text[:60]!r} is not a number", hint=f"write it as {name}=4")
+        raise RequestInvalid(f"{name}: {text[:60]!r} is not a number", hint=f"write it as {name}=4")
     return value

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from smartspider.cli.exit_codes import Exit, code_of_error
 from smartspider.cli.signals import terminable
 from smartspider.cli.streams import steady_streams
-from smartspider.core.errors import SmartSpiderError, TaskInvalid
+from smartspider.core.errors import RequestInvalid, SmartSpiderError, TaskInvalid
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -56,9 +56,10 @@ def _flush() -> int:
 
 def show_error(error: SmartSpiderError) -> None:
     """One line that says what, and one that says what to try."""
-    if isinstance(error, TaskInvalid) and error.problems:
-        count = len(error.problems)
-        sys.stderr.write(f"error: the task is not valid ({count} problem{'s' if count > 1 else ''})\n")
+    is_task = isinstance(error, TaskInvalid)
+    if isinstance(error, RequestInvalid) and len(error.problems) > (0 if is_task else 1):
+        count, what = len(error.problems), "the task" if is_task else "what was asked"
+        sys.stderr.write(f"error: {what} is not valid ({count} problem{'s' if count > 1 else ''})\n")
         for problem in error.problems:
             place = f"{problem.path}: " if problem.path else ""
             sys.stderr.write(f"  {place}{problem.message}{f' ({problem.hint})' if problem.hint else ''}\n")

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 import time
 
-from smartspider.core.errors import TaskInvalid
+from smartspider.core.errors import RequestInvalid
 
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)\s*([smhdw]?)\Z")
 _UNIT_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0, "": 1.0}
 
 
 def duration_s(text: str) -> float:
-    """`90`, `90s`, `15m`, `2h`, `7d`, `4w` in seconds; raises `TaskInvalid`."""
+    """`90`, `90s`, `15m`, `2h`, `7d`, `4w` in seconds; raises `RequestInvalid`."""
     found = _DURATION.match(text.strip())
     if found is None:
-        raise TaskInvalid(f"{text[:40]!r} is not a duration", hint="write it as 90s, 15m, 2h, 7d or 4w")
+        raise RequestInvalid(f"{text[:40]!r} is not a duration", hint="write it as 90s, 15m, 2h, 7d or 4w")
     return float(found[1]) * _UNIT_S[found[2]]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from smartspider.core.errors import NotFound, SettingInvalid, StoreUnavailable, TaskInvalid
+from smartspider.core.errors import NotFound, RequestInvalid, SettingInvalid, StoreUnavailable
 
 LOCAL = "local"
 """The name that stands for the data folders here."""
@@ -60,7 +60,7 @@ class Profiles(msgspec.Struct, frozen=True, omit_defaults=True):
 def checked_name(name: str) -> str:
     """A name that a profile may have."""
     if not _NAME.match(name) or name == LOCAL:
-        raise TaskInvalid(
+        raise RequestInvalid(
             f"{name[:64]!r} cannot be the name of a profile",
             hint=f"letters, digits, dots, dashes and _; {LOCAL!r} means the data folders here",
         )

@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from smartspider.cli.output import count, say, tell, tell_json
 from smartspider.cli.tables import cell, show_rows
-from smartspider.core.errors import SmartSpiderError, TaskInvalid
+from smartspider.core.errors import RequestInvalid, SmartSpiderError, TaskInvalid
 from smartspider.core.page import Page
 from smartspider.core.rules import EXPRESSIONS, RuleType
 from smartspider.core.urls import normal_url
@@ -76,7 +76,7 @@ class Session:
                 return
             try:
                 self._obey(line)
-            except TaskInvalid as error:
+            except RequestInvalid as error:
                 for problem in error.problems:
                     say(f"  {problem.message}" + (f" ({problem.hint})" if problem.hint else ""))
                 if not error.problems:

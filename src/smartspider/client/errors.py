@@ -12,15 +12,15 @@ from smartspider.views.problem import ProblemView
 _decode = msgspec.json.Decoder(ProblemView).decode
 
 _BY_STATUS: dict[int, type[errors.SmartSpiderError]] = {
-    400: errors.TaskInvalid,
+    400: errors.RequestInvalid,
     401: errors.NotSignedIn,
     403: errors.Forbidden,
     404: errors.NotFound,
     409: errors.Conflict,
     412: errors.Outdated,
-    413: errors.TaskInvalid,
-    415: errors.TaskInvalid,
-    422: errors.TaskInvalid,
+    413: errors.RequestInvalid,
+    415: errors.RequestInvalid,
+    422: errors.RequestInvalid,
     502: errors.ServerUnreachable,
     503: errors.StoreUnavailable,
     504: errors.ServerUnreachable,
@@ -44,9 +44,9 @@ def error_of(
     if status == 429:
         return errors.TooMany(problem.detail, retry_after_s=_seconds(retry_after), hint=problem.hint)
     kind = KINDS.get(problem.code) or _BY_STATUS.get(status, errors.SmartSpiderError)
-    if kind is errors.TaskInvalid:
+    if issubclass(kind, errors.RequestInvalid):
         wrong = tuple(errors.Problem(one.path, one.message, one.hint) for one in problem.errors)
-        return errors.TaskInvalid(problem.detail, wrong, hint=problem.hint)
+        return kind(problem.detail, wrong, hint=problem.hint)
     return kind(problem.detail, hint=problem.hint)
 
 

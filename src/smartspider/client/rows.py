@@ -14,7 +14,7 @@ import msgspec
 
 from smartspider.client.operations import Operations
 from smartspider.client.paging import PAGE, all_of
-from smartspider.core.errors import TaskInvalid
+from smartspider.core.errors import RequestInvalid
 from smartspider.views.asked import FileWords, RunWords
 from smartspider.views.listed import Listed
 from smartspider.views.results import CoverageView, DifferenceView, ResultCountView, ResultView
@@ -84,7 +84,7 @@ class Results:
         named, packed = _by_name(target)
         chosen = format or named
         if not chosen:
-            raise TaskInvalid(f"{target.name!r} does not say what to write", hint="name it like rows.csv")
+            raise RequestInvalid(f"{target.name!r} does not say what to write", hint="name it like rows.csv")
         if format is None and packed:
             how.setdefault("compression", packed)
         pieces = self._client.export_results(format=chosen, **self._of, **how)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from smartspider.core.depth import deeply
-from smartspider.core.errors import TaskInvalid
+from smartspider.core.errors import RequestInvalid
 from smartspider.core.extraction import Item
 
 Operator = Literal["eq", "ne", "lt", "le", "gt", "ge", "contains", "exists"]
@@ -47,7 +47,7 @@ class Condition(msgspec.Struct, frozen=True):
 
 
 def parse_path(text: str) -> Path:
-    """The steps of a path; raises `TaskInvalid` for what is none."""
+    """The steps of a path; raises `RequestInvalid` for what is none."""
     steps: list[str | int] = []
     at = 0
     while True:
@@ -60,7 +60,7 @@ def parse_path(text: str) -> Path:
             steps.append(int(place[1]))
             at = place.end()
         if len(steps) > MAX_STEPS:
-            raise TaskInvalid(f"a path has more than {MAX_STEPS} steps", hint="ask for less deep a value")
+            raise RequestInvalid(f"a path has more than {MAX_STEPS} steps", hint="ask for less deep a value")
         if at == len(text):
             return tuple(steps)
         if text[at] != ".":
@@ -248,8 +248,8 @@ def _content(text: str) -> Any:
     return object()
 
 
-def _no_path(text: str) -> TaskInvalid:
-    return TaskInvalid(
+def _no_path(text: str) -> RequestInvalid:
+    return RequestInvalid(
         f"{text[:80]!r} is not a path into a row",
         hint='write price, tags[0], seller.name, or "a key with dots"',
     )

@@ -1,7 +1,8 @@
 """The error tree. Foreign exceptions are translated into it once, where the library is called.
 
 SmartSpiderError
-├── TaskInvalid            the task file is wrong; nothing was started
+├── RequestInvalid         what was asked means nothing; nothing was done
+│   └── TaskInvalid        the task, or a part of it, is wrong; nothing was started
 ├── NotBuilt               the task asks for a capability this version does not have
 ├── NotFound               a task, run or URL that is not there
 ├── NotAllowed             refused by a rule of the product (state, lock, edited task)
@@ -43,18 +44,24 @@ class SmartSpiderError(Exception):
         self.hint = hint
 
 
-class TaskInvalid(SmartSpiderError):
-    """The task does not mean anything runnable; `problems` says where."""
+class RequestInvalid(SmartSpiderError):
+    """What was asked does not mean anything; `problems` says where, as far as that is known."""
 
-    code = "task_invalid"
+    code = "request_invalid"
 
     def __init__(self, message: str, problems: tuple[Problem, ...] = (), *, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.problems = problems
 
 
+class TaskInvalid(RequestInvalid):
+    """The task does not mean anything runnable."""
+
+    code = "task_invalid"
+
+
 class Problem:
-    """One thing wrong with a task: the path of the key, what is wrong, what to try."""
+    """One thing wrong with what was sent: the path of the key, what is wrong, what to try."""
 
     __slots__ = ("hint", "message", "path")
 

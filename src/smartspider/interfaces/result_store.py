@@ -40,8 +40,8 @@ class Coverage(msgspec.Struct, frozen=True):
 class ResultStore(Protocol):
     """1. Pages neither skip nor repeat a row, also while rows are added.
     2. A page in the order of committing looks at a bounded number of rows, whatever the filter. Rows are
-       sorted by their values as long as there are not too many of them; else that is `TaskInvalid`.
-    3. Paths and values are values, never SQL. A path or a cursor that means nothing is `TaskInvalid`.
+       sorted by their values as long as there are not too many of them; else that is `RequestInvalid`.
+    3. Paths and values are values, never SQL. A path or a cursor that means nothing is `RequestInvalid`.
     4. `count` looks at no more rows than its bound, and says whether those were all.
     5. No call holds up others for long, however many rows there are and however large they are.
     """

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import msgspec
 
-from smartspider.core.errors import NotFound, TaskInvalid
+from smartspider.core.errors import NotFound, RequestInvalid
 from smartspider.core.plan import Plan
 from smartspider.core.runs import Run
 from smartspider.interfaces.store import Store, StoredItem
@@ -54,7 +54,7 @@ async def difference(
     through a temporary file: memory stays the same however many there are.
     """
     if before.task_name != after.task_name:
-        raise TaskInvalid(
+        raise RequestInvalid(
             f"run {before.id} is of the task {before.task_name!r}, run {after.id} of {after.task_name!r}",
             hint="compare two runs of one task",
         )
@@ -138,7 +138,7 @@ def key_fields(plan: Plan, fields: Sequence[str] = ()) -> tuple[str, ...]:
     if fields and known and not plan.pipeline:
         wrong = [field for field in fields if field not in known]
         if wrong:
-            raise TaskInvalid(
+            raise RequestInvalid(
                 f"the task {plan.name!r} has no field {wrong[0]!r}", hint=f"it has {', '.join(sorted(known))}"
             )
     return tuple(fields) or next((key for key in plan.items.keys if key), ())

@@ -7,7 +7,7 @@ from urllib.parse import unquote_plus
 import msgspec
 
 from smartspider.core import admission
-from smartspider.core.errors import TaskInvalid
+from smartspider.core.errors import RequestInvalid
 from smartspider.core.fingerprint import fingerprint
 from smartspider.core.plan import Plan
 from smartspider.core.redaction import without_userinfo
@@ -69,7 +69,7 @@ async def explain(
 def _asked(url: str, plan: Plan) -> Asked:
     normal = normal_url(url)
     if normal is None:
-        raise TaskInvalid(
+        raise RequestInvalid(
             f"{url[:200]!r} is not an http or https URL", hint="write it with its scheme: https://..."
         )
     return Asked(normal, canonical_url(normal, plan.canonical))

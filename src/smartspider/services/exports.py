@@ -11,7 +11,7 @@ import msgspec
 
 from smartspider.core.columns import Column
 from smartspider.core.conditions import row_test
-from smartspider.core.errors import NotAllowed, NotFound, TaskInvalid
+from smartspider.core.errors import NotAllowed, NotFound, RequestInvalid
 from smartspider.core.runs import Run
 from smartspider.interfaces.sink import PLAIN, OutputOptions, Sink
 from smartspider.interfaces.store import Store, StoredItem
@@ -83,7 +83,7 @@ class Exports:
         """The file of a run's rows; raises whatever is wrong with the choice."""
         delimiter = choice.options.delimiter
         if len(delimiter) != 1 or delimiter not in DELIMITERS:
-            raise TaskInvalid(
+            raise RequestInvalid(
                 f"{delimiter[:20]!r} cannot separate cells",
                 hint=f"one of {' '.join(DELIMITERS.strip())} or a tab",
             )

@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from smartspider.core.access import Principal, require
-from smartspider.core.errors import TaskInvalid
+from smartspider.core.errors import RequestInvalid
 from smartspider.core.urls import host_of, normal_url
 from smartspider.interfaces.frontier import Frontier
 from smartspider.interfaces.host_book import HostBook, HostRecord
@@ -47,7 +47,7 @@ async def hold(
     require(principal, "hosts", "write")
     name = _name(host)
     if not 0.0 < seconds <= LONGEST_HOLD_S:
-        raise TaskInvalid("a host is held for more than no time and at most a year", hint="10m, 2h, 7d")
+        raise RequestInvalid("a host is held for more than no time and at most a year", hint="10m, 2h, 7d")
     await gates.frontier.hold_host(name, seconds, reason or BY_HAND, actor=principal.name)
     return await _told(gates, name)
 
@@ -65,7 +65,7 @@ async def slow(gates: Gates, principal: Principal, host: str, delay_s: float) ->
     require(principal, "hosts", "write")
     name = _name(host)
     if not 0.0 <= delay_s <= LONGEST_DELAY_S:
-        raise TaskInvalid("a delay is from 0 to 86400 seconds", hint="0 takes an operator's delay back")
+        raise RequestInvalid("a delay is from 0 to 86400 seconds", hint="0 takes an operator's delay back")
     await gates.frontier.slow_host(name, delay_s, actor=principal.name)
     return await _told(gates, name)
 
@@ -79,7 +79,7 @@ def _name(host: str) -> str:
     normal = normal_url(f"http://{host.strip()}/")
     name = "" if normal is None or any(mark in host for mark in "/?#@\\") else host_of(normal)
     if not _is_name(name):
-        raise TaskInvalid(
+        raise RequestInvalid(
             f"{host[:100]!r} is not the name of a host",
             hint="write it as shop.example.com; each host is named by itself, there is no * for many",
         )

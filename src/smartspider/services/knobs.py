@@ -7,7 +7,7 @@ from functools import lru_cache
 import msgspec
 
 from smartspider.core.access import Principal
-from smartspider.core.errors import NotAllowed, TaskInvalid
+from smartspider.core.errors import NotAllowed, RequestInvalid
 from smartspider.core.runs import UNFINISHED, Run
 from smartspider.core.tuning import Tuning
 from smartspider.services.desk import Desk
@@ -55,7 +55,9 @@ async def tune(desk: Desk, principal: Principal, run_id: int, tuning: Tuning) ->
     """Turn knobs of a run that is not over; what that replaced."""
     run = await desk.run_to_change(principal, run_id)
     if tuning.is_empty:
-        raise TaskInvalid("no knob is named", hint="name one: concurrency, delay_s, rate_per_s, limits, ...")
+        raise RequestInvalid(
+            "no knob is named", hint="name one: concurrency, delay_s, rate_per_s, limits, ..."
+        )
     if run.state not in UNFINISHED:
         raise NotAllowed(f"run {run.id} is {run.state}, so its knobs turn nothing", hint="start a new run")
     before = knobs_of(run)

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 
 import msgspec
 
-from smartspider.core.errors import Problem, TaskInvalid
+from smartspider.core.errors import Problem, RequestInvalid
 from smartspider.core.logs import LEVELS
 from smartspider.interfaces.log_store import LogFilter, LogStore
 from smartspider.interfaces.task_store import TaskStore
@@ -36,7 +36,7 @@ class LogQuestion(msgspec.Struct, frozen=True):
 
 
 async def filter_of(tasks: TaskStore, asked: LogQuestion) -> LogFilter:
-    """A question as a filter; raises `TaskInvalid` where it makes no sense."""
+    """A question as a filter; raises `RequestInvalid` where it makes no sense."""
     if asked.level is not None and asked.level not in LEVELS:
         raise _wrong("level", f"{asked.level[:40]!r} is not a level", f"one of {', '.join(LEVELS)}")
     if asked.text is not None and not any(character.isalnum() for character in asked.text):
@@ -79,5 +79,5 @@ async def tail(
                 yield None
 
 
-def _wrong(path: str, message: str, hint: str = "") -> TaskInvalid:
-    return TaskInvalid(f"{path}: {message}", (Problem(path, message, hint),), hint=hint)
+def _wrong(path: str, message: str, hint: str = "") -> RequestInvalid:
+    return RequestInvalid(f"{path}: {message}", (Problem(path, message, hint),), hint=hint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from smartspider.core.errors import Problem, TaskInvalid
+from smartspider.core.errors import Problem, RequestInvalid
 from smartspider.core.moments import iso_moment
 
 _FARTHEST_S = 1e12
@@ -12,7 +12,7 @@ _HINT = "write it as 2026-01-31T12:00:00Z, or as seconds since 1970"
 
 
 def read_moment(name: str, text: str | None) -> float | None:
-    """ISO 8601 (UTC unless it says otherwise), or seconds since 1970; raises `TaskInvalid` with the name."""
+    """ISO 8601 (UTC unless it says otherwise), or seconds since 1970; raises `RequestInvalid`."""
     if text is None:
         return None
     try:
@@ -21,7 +21,7 @@ def read_moment(name: str, text: str | None) -> float | None:
         moment = _seconds(text)
     if not abs(moment) <= _FARTHEST_S:  # nor is what is no number
         message = f"{text[:40]!r} is not a moment"
-        raise TaskInvalid(f"{name}: {message}", (Problem(name, message, _HINT),), hint=_HINT)
+        raise RequestInvalid(f"{name}: {message}", (Problem(name, message, _HINT),), hint=_HINT)
     return moment
 
 

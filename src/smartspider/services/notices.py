@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from smartspider.core.access import Principal, require
-from smartspider.core.errors import Problem, TaskInvalid, Undelivered
+from smartspider.core.errors import Problem, RequestInvalid, Undelivered
 from smartspider.core.notices import SET_MAIL, NoticeKind, NoticeName, NoticeTarget
 from smartspider.core.tasks import TaskRecord
 from smartspider.core.urls import normal_url
@@ -123,7 +123,7 @@ def _checked(kind: NoticeKind, address: str, reach: Reach) -> str:
             raise _wrong("is not an email address", "one address, like ann@example.com")
         if not reach.has_mail:
             reason = "is email, and no mail server is set"
-            raise TaskInvalid(f"the kind {reason}; {SET_MAIL}", (Problem("kind", reason, SET_MAIL),))
+            raise RequestInvalid(f"the kind {reason}; {SET_MAIL}", (Problem("kind", reason, SET_MAIL),))
         return address
     if not address.lower().startswith(("http://", "https://")) or normal_url(address) is None:
         raise _wrong("is not an http(s) URL", "like https://hooks.example.com/smartspider")
@@ -133,5 +133,5 @@ def _checked(kind: NoticeKind, address: str, reach: Reach) -> str:
     return address
 
 
-def _wrong(reason: str, hint: str) -> TaskInvalid:
-    return TaskInvalid(f"the address {reason}", (Problem("address", reason, hint),), hint=hint)
+def _wrong(reason: str, hint: str) -> RequestInvalid:
+    return RequestInvalid(f"the address {reason}", (Problem("address", reason, hint),), hint=hint)

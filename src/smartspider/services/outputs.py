@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from smartspider.core.columns import Column
-from smartspider.core.errors import NotFound, TaskInvalid
+from smartspider.core.errors import NotFound, RequestInvalid
 from smartspider.core.fingerprint import content_fingerprint
 from smartspider.core.redaction import without_userinfo
 from smartspider.interfaces.sink import PLAIN, OutputOptions, Sink
@@ -51,9 +51,9 @@ def check_outputs(
         target = Path(os.path.realpath(path))  # unlike `resolve`, it ends on a link that leads to itself
         if target.name == _OWN_DATABASE:
             hint = "choose another name: the database holds the runs themselves"
-            raise TaskInvalid(f"the output {path} has the name of a crawl's own database", hint=hint)
+            raise RequestInvalid(f"the output {path} has the name of a crawl's own database", hint=hint)
         if target in targets:
-            raise TaskInvalid(f"the output {path} is named twice", hint="give each file once")
+            raise RequestInvalid(f"the output {path} is named twice", hint="give each file once")
         targets.add(target)
 
 
@@ -69,11 +69,11 @@ def open_output(path: Path, columns: Sequence[Column], options: OutputOptions = 
 def output_path(format_: str, compression: str | None, name: str, columns: Sequence[Column]) -> Path:
     """What a file of rows is called in a format; raises what is wrong with the choice."""
     if format_ not in registry.known("output"):
-        raise TaskInvalid(
+        raise RequestInvalid(
             f"there is no format {format_[:40]!r}", hint=f"known are {', '.join(registry.known('output'))}"
         )
     if compression is not None and compression not in COMPRESSIONS:
-        raise TaskInvalid(
+        raise RequestInvalid(
             f"there is no compression {compression[:40]!r}", hint=f"known are {', '.join(COMPRESSIONS)}"
         )
     path = Path(f"{name}.{format_}" + (f".{compression}" if compression else ""))
@@ -132,9 +132,9 @@ def _output_for(path: Path) -> Output:
         output: Output = registry.resolve("output", suffix)
     except NotFound as unknown:
         what = f"has the unknown suffix .{suffix}" if suffix else "has no suffix that names a format"
-        raise TaskInvalid(f"the output {path} {what}", hint=_choice()) from unknown
+        raise RequestInvalid(f"the output {path} {what}", hint=_choice()) from unknown
     if compression and not getattr(output, "is_compressible", False):
-        raise TaskInvalid(
+        raise RequestInvalid(
             f"the output {path} cannot be: .{suffix} files are not compressed by a further suffix",
             hint=f"leave .{compression} away: {path.with_name(name)}",
         )
@@ -144,7 +144,7 @@ def _output_for(path: Path) -> Output:
 def _require_room(path: Path, output: Output, columns: Sequence[Column]) -> None:
     most: int | None = getattr(output, "max_columns", None)
     if most is not None and len(columns) > most:
-        raise TaskInvalid(
+        raise RequestInvalid(
             f"the output {path} cannot hold {len(columns)} columns, only {most}", hint="choose another format"
         )
 

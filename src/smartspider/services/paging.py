@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from smartspider.core.errors import NotFound, TaskInvalid
+from smartspider.core.errors import NotFound, RequestInvalid
 from smartspider.views.listed import Listed
 
 T = TypeVar("T")
@@ -56,5 +56,7 @@ def page_of(
     return Listed([view(one) for one in shown], next_)
 
 
-def _no_cursor(cursor: str) -> TaskInvalid:
-    return TaskInvalid(f"{cursor[:40]!r} is not a cursor of this list", hint="use `next` of the page before")
+def _no_cursor(cursor: str) -> RequestInvalid:
+    return RequestInvalid(
+        f"{cursor[:40]!r} is not a cursor of this list", hint="use `next` of the page before"
+    )

@@ -7,7 +7,7 @@ import secrets
 from functools import cache
 from typing import TYPE_CHECKING
 
-from smartspider.core.errors import Problem, TaskInvalid
+from smartspider.core.errors import Problem, RequestInvalid
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
@@ -28,7 +28,7 @@ def check_new(password: str, name: str) -> None:
     elif password.strip().lower() == name.lower() or len(set(password)) < 4:
         reason = "this password is too easily guessed"
     if reason:
-        raise TaskInvalid(reason, (Problem("password", reason),), hint="a few random words are a good one")
+        raise RequestInvalid(reason, (Problem("password", reason),), hint="a few random words are a good one")
 
 
 class Passwords:

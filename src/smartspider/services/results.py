@@ -9,7 +9,7 @@ from typing import Protocol
 
 import msgspec
 
-from smartspider.core.errors import NotFound, TaskInvalid
+from smartspider.core.errors import NotFound, RequestInvalid
 from smartspider.core.extraction import Item
 from smartspider.core.fingerprint import content_fingerprint
 from smartspider.core.redaction import without_userinfo
@@ -76,7 +76,7 @@ class Choice(msgspec.Struct, frozen=True):
 async def find_run(shelf: Shelf, asked: Asked) -> Run | None:
     """The run that is asked about; None: the task has no run yet."""
     if asked.run_id is None and asked.task_id is None:
-        raise TaskInvalid("it is not said whose rows are wanted", hint="send task_id or run_id")
+        raise RequestInvalid("it is not said whose rows are wanted", hint="send task_id or run_id")
     task = None if asked.task_id is None else await find_task(shelf.tasks, asked.task_id, or_deleted=True)
     if asked.run_id is not None:
         run = await get_run(shelf.store, asked.run_id)

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any, cast
 
 from smartspider.core.conditions import Condition, Operator, parse_path, quoted, row_test
-from smartspider.core.errors import TaskInvalid
+from smartspider.core.errors import RequestInvalid
 from smartspider.core.extraction import Item
 from smartspider.interfaces.store import Store
 from smartspider.sinks.cells import decode_row
@@ -42,7 +42,7 @@ async def find_rows(store: Store, run_id: int, limit: int, where: Sequence[Condi
 def parse_where(texts: Sequence[str], known: Sequence[str]) -> tuple[Condition, ...]:
     """`field=value`, `field>=3`, `field~part`, `field?`, as a person writes them."""
     if len(texts) > MAX_CONDITIONS:
-        raise TaskInvalid(f"{len(texts)} conditions are too many", hint=f"{MAX_CONDITIONS} may be given")
+        raise RequestInvalid(f"{len(texts)} conditions are too many", hint=f"{MAX_CONDITIONS} may be given")
     return tuple(_condition(text, known) for text in texts)
 
 
@@ -75,7 +75,7 @@ def check_field(name: str, known: Sequence[str]) -> str:
         return name
     nearest = get_close_matches(name[:100], known, n=2)
     meant = f"{' or '.join(map(repr, nearest))}; " if nearest else ""
-    raise TaskInvalid(
+    raise RequestInvalid(
         f"the rows have no field {name[:100]!r}",
         hint=f"{meant}they have {', '.join(known) or 'no fields at all'}",
     )
@@ -87,7 +87,7 @@ def _condition(text: str, known: Sequence[str]) -> Condition:
         return Condition(check_path(found[1].strip(), known), _SIGNS[found[2]], found[3])
     if text.rstrip().endswith("?"):
         return Condition(check_path(text.rstrip()[:-1].strip(), known), "exists")
-    raise TaskInvalid(
+    raise RequestInvalid(
         f"{text[:100]!r} says nothing about a field",
         hint="write field=value; there are also != < <= > >=, field~part and field?",
     )

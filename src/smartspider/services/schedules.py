@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from smartspider.core.access import Principal, require
-from smartspider.core.errors import Conflict, NotAllowed, NotFound, TaskInvalid
+from smartspider.core.errors import Conflict, NotAllowed, NotFound, RequestInvalid
 from smartspider.core.schedules import Firing, Schedule, ScheduleRule
 from smartspider.core.tasks import SYSTEM, TaskRecord, TaskVersion
 from smartspider.services.paging import moment_of, page_of, place_of
@@ -170,7 +170,7 @@ def _written(version: TaskVersion) -> ScheduleRule | None:
         return None
     try:
         return _rule_in(msgspec.json.decode(raw))
-    except TaskInvalid:
+    except RequestInvalid:
         return None
 
 
@@ -198,7 +198,7 @@ def _merged(rule: ScheduleRule, knobs: Mapping[str, Any]) -> dict[str, Any]:
 def _first_time(table: Timetable, rule: ScheduleRule) -> float:
     next_at = next_time(rule, table.clock.now() - (rule.misfire_s if rule.at is not None else 0.0))
     if next_at is None:
-        raise TaskInvalid("the schedule is never due: its moment is over", hint="give `at` a later one")
+        raise RequestInvalid("the schedule is never due: its moment is over", hint="give `at` a later one")
     return next_at
 
 

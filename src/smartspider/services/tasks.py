@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from smartspider.core.access import Principal, require
-from smartspider.core.errors import Conflict, NotFound, Outdated, Problem, TaskInvalid
+from smartspider.core.errors import Conflict, NotFound, Outdated, Problem, RequestInvalid, TaskInvalid
 from smartspider.core.tasks import MAX_NOTE, TaskRecord, TaskSpec, TaskVersion
 from smartspider.interfaces.task_store import TaskStore
 from smartspider.services.paging import is_number
@@ -96,7 +96,9 @@ async def delete(tasks: TaskStore, task: TaskRecord, principal: Principal) -> Ta
 
 def _check_note(note: str) -> None:
     if len(note) > MAX_NOTE:
-        raise TaskInvalid(f"the note has {len(note)} characters", hint=f"{MAX_NOTE} is the most it may have")
+        raise RequestInvalid(
+            f"the note has {len(note)} characters", hint=f"{MAX_NOTE} is the most it may have"
+        )
 
 
 async def history(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from smartspider.core.access import AS_ITSELF, SCOPES, Principal, Role, is_within, require
-from smartspider.core.errors import Forbidden, Problem, TaskInvalid
+from smartspider.core.errors import Forbidden, Problem, RequestInvalid
 from smartspider.interfaces.user_store import NewToken, TokenRecord
 from smartspider.services.access import Access
 from smartspider.services.paging import page_of, place_of
@@ -120,7 +120,7 @@ def _check(wish: Wish) -> None:
         problems.append(Problem("expires_in_s", "a token lives for 1 second to 10 years"))
     if problems:
         first = problems[0]
-        raise TaskInvalid(f"{first.path}: {first.message}", tuple(problems), hint=first.hint)
+        raise RequestInvalid(f"{first.path}: {first.message}", tuple(problems), hint=first.hint)
 
 
 def _check_reach(principal: Principal, wish: Wish) -> None:

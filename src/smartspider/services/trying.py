@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from smartspider.core.errors import Problem, TaskInvalid
+from smartspider.core.errors import Problem, RequestInvalid, TaskInvalid
 from smartspider.core.extraction import Item, StepCount
 from smartspider.core.page import Page
 from smartspider.core.request import DEFAULT_PAGE
@@ -38,7 +38,7 @@ def rules_from(given: Mapping[str, Any]) -> Any:
         told = "none of them is there" if not named else f"{' and '.join(named)} are there"
         what = f"one of {', '.join(given)} is needed, and {told}"
         problem = Problem("", what, 'for example "rules": "h1::text"')
-        raise TaskInvalid(problem.message, (problem,), hint=problem.hint)
+        raise RequestInvalid(problem.message, (problem,), hint=problem.hint)
     rules = given[named[0]]
     match named[0]:
         case "selectors":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from smartspider.core.access import Principal, Role, require
-from smartspider.core.errors import Problem, TaskInvalid
+from smartspider.core.errors import Problem, RequestInvalid
 from smartspider.core.tasks import SYSTEM
 from smartspider.interfaces.user_store import UserRecord
 from smartspider.services.access import Access
@@ -94,5 +94,5 @@ async def _hashed(access: Access, name: str, password: str | None) -> str:
     return await access.passwords.hashed(password)
 
 
-def _not_valid(path: str, message: str) -> TaskInvalid:
-    return TaskInvalid(message, (Problem(path, message),))
+def _not_valid(path: str, message: str) -> RequestInvalid:
+    return RequestInvalid(message, (Problem(path, message),))

@@ -7,14 +7,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from smartspider.core.errors import Problem, TaskInvalid
+from smartspider.core.errors import Problem, RequestInvalid
 from smartspider.core.schedules import ScheduleRule
 from smartspider.taskfile.problems import problems_of
 from smartspider.taskfile.scheduling import Schedule, rule_of, schedule_problems
 
 
 def read_rule(knobs: Mapping[str, Any]) -> ScheduleRule:
-    """The rule that plain values mean, with the words of the task's `schedule`; raises `TaskInvalid`."""
+    """The rule that plain values mean, with the words of the task's `schedule`; raises `RequestInvalid`."""
     try:
         schedule = Schedule.model_validate(dict(knobs))
     except ValidationError as error:
@@ -25,8 +25,8 @@ def read_rule(knobs: Mapping[str, Any]) -> ScheduleRule:
     return rule_of(schedule)
 
 
-def _invalid(problems: list[Problem]) -> TaskInvalid:
+def _invalid(problems: list[Problem]) -> RequestInvalid:
     first = problems[0]
-    return TaskInvalid(
+    return RequestInvalid(
         f"the schedule is not valid: {first.path}: {first.message}", tuple(problems), hint=first.hint
     )

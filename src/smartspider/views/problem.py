@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from smartspider.core.errors import Problem, SmartSpiderError, TaskInvalid
+from smartspider.core.errors import Problem, RequestInvalid, SmartSpiderError
 
 
 class Wrong(msgspec.Struct, frozen=True):
@@ -33,7 +33,7 @@ class ProblemView(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def problem_of(error: SmartSpiderError, status: int, title: str) -> ProblemView:
     """An error as a problem."""
-    wrong = wrongs(error.problems) if isinstance(error, TaskInvalid) else []
+    wrong = wrongs(error.problems) if isinstance(error, RequestInvalid) else []
     return ProblemView(title, status, error.code, error.message, error.hint, wrong)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from smartspider.core.errors import TaskInvalid, TooManyRedirects
+from smartspider.core.errors import RequestInvalid, TooManyRedirects
 from smartspider.core.page import Page
 from smartspider.core.plan import FetchPlan
 from smartspider.core.politeness import Politeness
@@ -86,10 +86,10 @@ class Way(msgspec.Struct, frozen=True):
 
 
 def checked_url(url: str) -> str:
-    """A URL in its normal form; raises `TaskInvalid`."""
+    """A URL in its normal form; raises `RequestInvalid`."""
     normal = normal_url(url)
     if normal is None:
-        raise TaskInvalid(
+        raise RequestInvalid(
             f"{url!r} is not an http or https URL", hint="write it with its scheme: https://..."
         )
     return normal

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from smartspider.core.errors import SmartSpiderError, TaskInvalid, TimedOut
+from smartspider.core.errors import RequestInvalid, SmartSpiderError, TimedOut
 from smartspider.core.page import Page
 from smartspider.engine.permits import GatePermit
 from smartspider.services.preview import Preview
@@ -119,7 +119,7 @@ async def _look_at_task(asked: Asked, premises: Premises) -> Preview:
 
 
 def _failed(error: SmartSpiderError) -> Failed:
-    wrong = wrongs(error.problems) if isinstance(error, TaskInvalid) else []
+    wrong = wrongs(error.problems) if isinstance(error, RequestInvalid) else []
     return Failed(type(error).__name__, error.message, error.hint, wrong)
 
 

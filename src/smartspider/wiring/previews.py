@@ -127,9 +127,9 @@ async def _conversation(process: asyncio.subprocess.Process, asked: bytes) -> by
 
 
 def _error(failed: Failed) -> errors.SmartSpiderError:
-    kind = getattr(errors, failed.name, errors.SmartSpiderError)
-    if kind is errors.TaskInvalid:
+    kind: type[errors.SmartSpiderError] = getattr(errors, failed.name, errors.SmartSpiderError)
+    if issubclass(kind, errors.RequestInvalid):
         problems = tuple(errors.Problem(one.path, one.message, one.hint) for one in failed.problems)
-        return errors.TaskInvalid(failed.message, problems, hint=failed.hint)
+        return kind(failed.message, problems, hint=failed.hint)
     error: errors.SmartSpiderError = kind(failed.message, hint=failed.hint)
     return error

@@ -43,6 +43,7 @@ def raising(error: BaseException) -> Callable[[], object]:
 @pytest.mark.parametrize(
     ("error", "code"),
     [
+        (errors.RequestInvalid("x"), 2),
         (errors.TaskInvalid("x"), 2),
         (errors.NotBuilt("x"), 2),
         (errors.SettingInvalid("x"), 2),
@@ -95,6 +96,18 @@ def test_all_problems_of_a_task_are_shown(run_command: Command, capsys: pytest.C
 def test_one_problem_is_one_problem(run_command: Command, capsys: pytest.CaptureFixture[str]) -> None:
     run_command(raising(errors.TaskInvalid("bad", (errors.Problem("a", "is wrong"),))))
     assert "(1 problem)" in capsys.readouterr().err
+
+
+def test_what_is_no_task_is_not_called_one(run_command: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    run_command(raising(errors.RequestInvalid("weak", (errors.Problem("a", "weak"),), hint="take more")))
+    assert capsys.readouterr().err == "error: weak\n  try: take more\n"
+    problems = (errors.Problem("name", "is wrong", "do this"), errors.Problem("scopes[0]", "is none"))
+    run_command(raising(errors.RequestInvalid("bad", problems)))
+    assert capsys.readouterr().err.splitlines() == [
+        "error: what was asked is not valid (2 problems)",
+        "  name: is wrong (do this)",
+        "  scopes[0]: is none",
+    ]
 
 
 def test_an_unknown_command_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:

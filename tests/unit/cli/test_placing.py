@@ -22,7 +22,7 @@ from smartspider.cli.profiles import (
     write_profiles,
 )
 from smartspider.client import Client
-from smartspider.core.errors import NotFound, SettingInvalid, TaskInvalid
+from smartspider.core.errors import NotFound, RequestInvalid, SettingInvalid
 from smartspider.wiring.office.local import LocalOffice
 
 
@@ -134,7 +134,7 @@ def test_without_a_folder_for_settings_the_home_has_one(
 
 @pytest.mark.parametrize("name", ["", "local", "-a", "a b", "a/b", "a" * 65])
 def test_a_name_that_says_something_else_is_refused(name: str) -> None:
-    with pytest.raises(TaskInvalid):
+    with pytest.raises(RequestInvalid):
         checked_name(name)
 
 
@@ -154,7 +154,7 @@ def test_knobs_are_read_as_people_write_them(texts: list[str], knobs: dict[str, 
     "text", ["delay_s", "delay=1", "concurrency=many", "concurrency=true", "limits=3", "=1"]
 )
 def test_what_turns_no_knob_is_refused(text: str) -> None:
-    with pytest.raises(TaskInvalid):
+    with pytest.raises(RequestInvalid):
         parse_knobs([text])
 
 
@@ -165,7 +165,7 @@ def test_so_long_ago_is_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert moment("1700000000") == "1700000000"
     assert moment(None) is None
     assert [duration_s(text) for text in ("90", "90s", "1.5h", "1w")] == [90, 90, 5400, 604_800]
-    with pytest.raises(TaskInvalid):
+    with pytest.raises(RequestInvalid):
         duration_s("soon")
 
 

@@ -15,7 +15,7 @@ from tests.unit.api.rows import TEA, crawled
 from tests.unit.api.watching import new_run, until
 
 from smartspider.client import Client
-from smartspider.core.errors import NotFound, TaskInvalid
+from smartspider.core.errors import NotFound, RequestInvalid, TaskInvalid
 from smartspider.core.logs import LogLine
 from smartspider.core.runs import RunState
 from smartspider.wiring.house import House
@@ -209,9 +209,9 @@ async def test_a_file_that_cannot_be_written_leaves_nothing(
 ) -> None:
     run = await client.runs.get(str((await crawled(house.premises)).id))
     (tmp_path / "rows.csv").write_text("before")
-    with pytest.raises(TaskInvalid):
+    with pytest.raises(RequestInvalid):
         await run.results.export(tmp_path / name)
-    with pytest.raises(TaskInvalid):
+    with pytest.raises(RequestInvalid):
         await run.results.export(tmp_path / "rows.csv", where="=")
     assert (tmp_path / "rows.csv").read_text() == "before"
     assert files(tmp_path) == ["rows.csv"]
@@ -230,5 +230,5 @@ async def test_log_lines_are_found_and_followed(
         await until(lambda: len(house.hub))
         await house.premises.logs.add([LogLine(9.0, 20, "x", "not this"), LogLine(9.0, 40, "x", "this")])
         assert (await waiting).text == "this"
-    with pytest.raises(TaskInvalid, match="level"):
+    with pytest.raises(RequestInvalid, match="level"):
         await anext(client.logs.tail(level="loud"))

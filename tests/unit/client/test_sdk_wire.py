@@ -256,7 +256,7 @@ async def test_an_export_that_breaks_off_is_no_file(
         (404, b"<html>", errors.ServerUnreachable),
         (409, b"", errors.Conflict),
         (412, b"", errors.Outdated),
-        (422, b"", errors.TaskInvalid),
+        (422, b"", errors.RequestInvalid),
         (422, b"\xff", errors.ServerUnreachable),
         (302, b"", errors.ServerUnreachable),
         (500, b"{}", errors.ServerUnreachable),
@@ -274,13 +274,14 @@ def test_an_answer_of_something_else_has_an_error_too(
 
 
 def test_errors_of_the_server_are_the_same_here() -> None:
-    for code in ("outdated", "conflict", "not_built", "robots", "timeout", "store_unavailable", "forbidden"):
+    codes = ("outdated", "conflict", "not_built", "robots", "timeout", "store_unavailable", "forbidden")
+    for code in (*codes, "request_invalid", "task_invalid"):
         body = f'{{"title":"","status":422,"code":"{code}","detail":"so","hint":"try"}}'.encode()
         found = error_of(422, body)
         assert (found.code, found.message, found.hint) == (code, "so", "try")
     wrong = b'{"title":"","status":422,"code":"x","detail":"so","errors":[{"path":"a.b","message":"no"}]}'
     found = error_of(422, wrong)
-    assert isinstance(found, errors.TaskInvalid)
+    assert isinstance(found, errors.RequestInvalid)
     assert [(one.path, one.message) for one in found.problems] == [("a.b", "no")]
     busy = error_of(429, b"", "7")
     assert isinstance(busy, errors.TooMany)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from smartspider.core.errors import NotFound, TaskInvalid
+from smartspider.core.errors import NotFound, RequestInvalid
 from smartspider.services.moments import read_moment
 from smartspider.services.paging import moment_of, number, page_of, place_of
 from smartspider.wiring.office.local import open_office
@@ -30,19 +30,19 @@ def test_a_cursor_is_where_to_go_on() -> None:
 
 @pytest.mark.parametrize("text", NO_NUMBERS)
 def test_a_cursor_of_another_list_is_refused(text: str) -> None:
-    with pytest.raises(TaskInvalid, match="is not a cursor of this list"):
+    with pytest.raises(RequestInvalid, match="is not a cursor of this list"):
         place_of(text)
 
 
 @pytest.mark.parametrize("text", ["", "x", "nan", "inf", "-inf"])
 def test_a_cursor_that_is_no_moment_is_refused(text: str) -> None:
-    with pytest.raises(TaskInvalid, match="is not a cursor of this list"):
+    with pytest.raises(RequestInvalid, match="is not a cursor of this list"):
         moment_of(text)
 
 
 async def test_a_wrong_cursor_is_refused_alike_in_a_data_folder(tmp_path: Path) -> None:
     async with open_office(tmp_path / "data", "ann") as office:
-        with pytest.raises(TaskInvalid, match="is not a cursor of this list"):
+        with pytest.raises(RequestInvalid, match="is not a cursor of this list"):
             await office.list_firings("1", cursor="x")
 
 
@@ -73,7 +73,7 @@ def test_a_moment_is_read_as_people_write_it(text: str, moment: float) -> None:
 
 @pytest.mark.parametrize("text", ["", "yesterday", "nan", "inf", "1e300", "2026-13-01", "x 01:00"])
 def test_what_is_no_moment_is_refused_by_its_name(text: str) -> None:
-    with pytest.raises(TaskInvalid, match=r"since: .* is not a moment") as caught:
+    with pytest.raises(RequestInvalid, match=r"since: .* is not a moment") as caught:
         read_moment("since", text)
     assert [problem.path for problem in caught.value.problems] == ["since"]
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from smartspider.core.dedup import ItemDedup
-from smartspider.core.errors import NotFound, TaskInvalid
+from smartspider.core.errors import NotFound, RequestInvalid
 from smartspider.core.extraction import Item
 from smartspider.core.plan import Plan
 from smartspider.core.recrawl import Recrawl
@@ -242,13 +242,13 @@ async def chain(shop: Shop, *paths: str) -> Run:
 
 async def test_runs_of_two_tasks_are_not_compared(shop: Shop) -> None:
     one, other = await shop.run({"l": []}), await shop.run({"l": []}, name="other")
-    with pytest.raises(TaskInvalid, match="run 1 is of the task 'shop', run 2 of 'other'"):
+    with pytest.raises(RequestInvalid, match="run 1 is of the task 'shop', run 2 of 'other'"):
         await shop.compare(one, other)
 
 
 async def test_a_key_must_be_a_field(shop: Shop) -> None:
     before, after = await shop.run({"l": []}), await shop.run({"l": []})
-    with pytest.raises(TaskInvalid, match="has no field 'skuu'"):
+    with pytest.raises(RequestInvalid, match="has no field 'skuu'"):
         await shop.compare(before, after, "skuu")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from smartspider.core.errors import TaskInvalid
+from smartspider.core.errors import RequestInvalid
 from smartspider.core.plan import Plan
 from smartspider.core.request import Extras, make_request
 from smartspider.core.runs import Run
@@ -138,7 +138,7 @@ async def test_an_explanation_names_what_was_looked_up(ground: SqliteGround, run
 
 
 async def test_what_is_no_url_is_a_usage_error(ground: SqliteGround, run: Run) -> None:
-    with pytest.raises(TaskInvalid, match="is not an http or https URL"):
+    with pytest.raises(RequestInvalid, match="is not an http or https URL"):
         await explain(ground.insight, run, PLAN, "example.com/x")
 
 

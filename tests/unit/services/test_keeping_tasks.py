@@ -10,7 +10,7 @@ import pytest
 
 from smartspider.core.access import Principal
 from smartspider.core.audit import AuditEntry, Break, Head
-from smartspider.core.errors import NotFound, Outdated, TaskInvalid
+from smartspider.core.errors import NotFound, Outdated, RequestInvalid, TaskInvalid
 from smartspider.core.tasks import TaskSpec
 from smartspider.interfaces.audit_log import AuditCheck
 from smartspider.services.audit import told, told_check
@@ -63,11 +63,11 @@ async def test_a_change_of_another_version_than_expected_is_refused(ground: Sqli
 
 
 async def test_a_note_has_an_end(ground: SqliteGround) -> None:
-    with pytest.raises(TaskInvalid, match="1001 characters"):
+    with pytest.raises(RequestInvalid, match="1001 characters"):
         await create(ground.tasks, spec_of(1), ANN, note="x" * 1001)
     assert await ground.tasks.find() == []
     made = await create(ground.tasks, spec_of(1), ANN, note="x" * 1000)
-    with pytest.raises(TaskInvalid, match="1001 characters"):
+    with pytest.raises(RequestInvalid, match="1001 characters"):
         await change(ground.tasks, made.task, spec_of(2), ANN, note="x" * 1001)
 
 

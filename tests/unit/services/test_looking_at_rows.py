@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from smartspider.core.conditions import Condition
-from smartspider.core.errors import TaskInvalid
+from smartspider.core.errors import RequestInvalid
 from smartspider.interfaces.store import Store, StoredItem
 from smartspider.services.rows import find_rows, parse_fields, parse_sort, parse_where
 
@@ -112,7 +112,7 @@ def test_a_field_of_the_name_of_the_age_is_a_field() -> None:
 
 
 def test_too_many_conditions_are_refused() -> None:
-    with pytest.raises(TaskInvalid, match="11 conditions are too many"):
+    with pytest.raises(RequestInvalid, match="11 conditions are too many"):
         parse_where(["a=1"] * 11, ["a"])
 
 
@@ -129,12 +129,12 @@ def test_too_many_conditions_are_refused() -> None:
     ],
 )
 def test_a_condition_that_means_nothing_is_refused(text: str, message: str, hint: str) -> None:
-    with pytest.raises(TaskInvalid) as caught:
+    with pytest.raises(RequestInvalid) as caught:
         parse_where([text], ["name", "price"])
     assert (caught.value.message, caught.value.hint) == (message, hint)
 
 
 def test_fields_are_named_in_the_order_they_are_wanted() -> None:
     assert parse_fields("b, a,", ["a", "b"]) == ["b", "a"]
-    with pytest.raises(TaskInvalid, match="no field 'c'"):
+    with pytest.raises(RequestInvalid, match="no field 'c'"):
         parse_fields("a,c", ["a", "b"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smartspider.core.errors import TaskInvalid
+from smartspider.core.errors import RequestInvalid
 from smartspider.services.passwords import Passwords, check_new
 
 
@@ -33,7 +33,7 @@ async def test_half_characters_are_no_trouble() -> None:
     "password", ["", "123456789", "aaaaaaaaaaaa", "abababababab", "x" * 501, " Someone-long "]
 )
 def test_easy_ones_are_refused_and_not_repeated(password: str) -> None:
-    with pytest.raises(TaskInvalid) as error:
+    with pytest.raises(RequestInvalid) as error:
         check_new(password, "someone-long")
     assert not password or password not in error.value.message
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from smartspider.core.errors import TaskInvalid
+from smartspider.core.errors import RequestInvalid
 from smartspider.services.trying import Tried, rules_from, task_from, warnings_of
 
 SELECTORS = {"items": ".p", "fields": {"title": "h2"}}
@@ -41,7 +41,7 @@ def test_rules_in_any_form_become_a_task_for_one_url(sent: dict[str, Any], selec
     "sent", [given(), given(rules="a", task={}), given(rules=" "), given(selectors={"items": "p"})]
 )
 def test_rules_that_say_nothing_are_refused(sent: dict[str, Any]) -> None:
-    with pytest.raises(TaskInvalid):
+    with pytest.raises(RequestInvalid):
         task_from(URL, rules_from(sent))
 
 

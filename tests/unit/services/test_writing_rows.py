@@ -13,7 +13,7 @@ from typing import Any, cast
 import pytest
 
 from smartspider.core.columns import Column
-from smartspider.core.errors import StoreUnavailable, TaskInvalid
+from smartspider.core.errors import RequestInvalid, StoreUnavailable
 from smartspider.core.fingerprint import content_fingerprint
 from smartspider.interfaces.sink import OutputOptions
 from smartspider.interfaces.store import StoredItem
@@ -94,7 +94,7 @@ async def test_a_store_that_breaks_leaves_no_file_behind(tmp_path: Path) -> None
 
 
 async def test_a_file_that_cannot_be_opened_takes_the_others_with_it(tmp_path: Path) -> None:
-    with pytest.raises(TaskInvalid):
+    with pytest.raises(RequestInvalid):
         await write(Items(), tmp_path / "rows.jsonl", tmp_path / "rows.doc")
     assert names(tmp_path) == []
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from smartspider.core.columns import Column
-from smartspider.core.errors import NotBuilt, StoreUnavailable, TaskInvalid
+from smartspider.core.errors import NotBuilt, RequestInvalid, StoreUnavailable
 from smartspider.plugins import registry
 from smartspider.services.outputs import check_outputs, open_output
 
@@ -46,7 +46,7 @@ def test_the_suffix_chooses_the_format_in_any_case(tmp_path: Path) -> None:
 def test_an_unknown_suffix_is_a_usage_error_that_names_the_known_ones(
     tmp_path: Path, act: Callable[[Path], None], name: str, what: str
 ) -> None:
-    with pytest.raises(TaskInvalid) as caught:
+    with pytest.raises(RequestInvalid) as caught:
         act(tmp_path / name)
     assert what in caught.value.message
     assert caught.value.hint == (
@@ -98,7 +98,7 @@ def test_the_check_leaves_the_disk_as_it_was(tmp_path: Path) -> None:
 
 def test_one_file_may_be_named_only_once(tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
-    with pytest.raises(TaskInvalid, match="named twice"):
+    with pytest.raises(RequestInvalid, match="named twice"):
         check_outputs([tmp_path / "rows.csv", tmp_path / "below" / ".." / "rows.csv"])
 
 
@@ -110,7 +110,7 @@ def test_one_file_may_be_named_only_once(tmp_path: Path) -> None:
 def test_what_cannot_be_compressed_further_is_refused(
     tmp_path: Path, act: Callable[[Path], None], name: str, instead: str
 ) -> None:
-    with pytest.raises(TaskInvalid, match="not compressed by a further suffix") as caught:
+    with pytest.raises(RequestInvalid, match="not compressed by a further suffix") as caught:
         act(tmp_path / name)
     assert caught.value.hint.endswith(f": {tmp_path / instead}")
     assert "\n" not in caught.value.message
@@ -146,6 +146,6 @@ def test_more_columns_than_a_format_holds_are_refused_before_anything_is_written
     path = tmp_path / f"items.{suffix}"
     check_outputs([path], columns=columns[:-1])
     for act in (lambda: check_outputs([path], columns=columns), lambda: open_output(path, columns)):
-        with pytest.raises(TaskInvalid, match=f"cannot hold {most + 1} columns, only {most}"):
+        with pytest.raises(RequestInvalid, match=f"cannot hold {most + 1} columns, only {most}"):
             act()
     assert list(tmp_path.iterdir()) == []

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from smartspider.core import failpoints
-from smartspider.core.errors import NotAllowed, NotFound, TaskInvalid
+from smartspider.core.errors import NotAllowed, NotFound, RequestInvalid
 from smartspider.testing.clock import ManualClock
 from smartspider.testing.contracts.acts import plan_of
 from smartspider.wiring import faults
@@ -199,5 +199,5 @@ async def test_requests_of_one_command_keep_the_default_delay_for_each_host() ->
 
 
 async def test_fetching_what_is_no_url_is_a_usage_error() -> None:
-    with pytest.raises(TaskInvalid, match="is not an http or https URL"):
+    with pytest.raises(RequestInvalid, match="is not an http or https URL"):
         await fetch_one("example.com", obey_robots=True)

@@ -8,7 +8,7 @@ import msgspec
 
 from smartspider.backends.sql import audit, events, runs
 from smartspider.backends.sql.connection import Connection, row
-from smartspider.core.errors import NotAllowed, TaskInvalid
+from smartspider.core.errors import NotAllowed, RequestInvalid
 from smartspider.core.politeness import Politeness
 from smartspider.core.runs import OVER
 from smartspider.core.tuning import LimitTuning, Tuning
@@ -24,7 +24,7 @@ Knobs = dict[str, Any]
 def turn(connection: Connection, run_id: int, tuning: Tuning, now: float, actor: str) -> None:
     """Turn knobs; what that changes is told in the audit and to watchers. It holds from the next lease on."""
     if tuning.is_empty:
-        raise TaskInvalid("no knob is turned", hint="name at least one, such as concurrency or delay_s")
+        raise RequestInvalid("no knob is turned", hint="name at least one, such as concurrency or delay_s")
     run = runs.read_run(connection, run_id)
     if run.state in OVER:
         raise NotAllowed(

@@ -14,7 +14,7 @@ from smartspider.backends.sql.looking import PIECE_ROWS
 from smartspider.backends.sql.sorted_rows import PAGE_BYTES, SortedRows
 from smartspider.core.conditions import Condition, RowTest, parse_path, row_reader, row_test
 from smartspider.core.depth import deeply
-from smartspider.core.errors import TaskInvalid
+from smartspider.core.errors import RequestInvalid
 from smartspider.core.ids import run_of
 from smartspider.interfaces.result_store import Coverage, RowPage, RowQuery
 from smartspider.interfaces.store import StoredItem
@@ -122,7 +122,7 @@ def _encoded_test(conditions: Sequence[Condition]) -> Callable[[str], bool] | No
 def _number(cursor: str, run_id: int) -> int:
     number = int(cursor) if cursor.isascii() and cursor.isdecimal() and len(cursor) < 19 else -1
     if run_of(number) != run_id:
-        raise TaskInvalid(
+        raise RequestInvalid(
             f"{cursor[:40]!r} is not a cursor of these rows", hint="use `next` of the page before"
         )
     return number

@@ -13,7 +13,7 @@ from smartspider.backends.sql import looking
 from smartspider.backends.sql.connection import Connection, Database, row
 from smartspider.backends.sql.looking import Standing
 from smartspider.core.conditions import parse_path, row_reader, row_test, sort_key, value_at
-from smartspider.core.errors import TaskInvalid
+from smartspider.core.errors import RequestInvalid
 from smartspider.interfaces.result_store import RowPage, RowQuery
 from smartspider.interfaces.store import StoredItem
 
@@ -64,7 +64,7 @@ class SortedRows:
         start = None if cursor is None else _place_of(cursor)
         standing = await self._db.read(lambda connection: looking.standing(connection, query.run_id))
         if standing.items > MAX_ROWS:
-            raise TaskInvalid(
+            raise RequestInvalid(
                 f"run {query.run_id} has {standing.items:,} rows, and up to {MAX_ROWS:,} are sorted by value",
                 hint="leave the sorting out, or export the rows (as parquet or sqlite, say) and sort there",
             )
@@ -128,4 +128,6 @@ def _place_of(cursor: str) -> Place:
             return rank, value, item_id
     except (ValueError, KeyError, RecursionError, msgspec.MsgspecError):
         pass
-    raise TaskInvalid(f"{cursor[:40]!r} is not a cursor of these rows", hint="use `next` of the page before")
+    raise RequestInvalid(
+        f"{cursor[:40]!r} is not a cursor of these rows", hint="use `next` of the page before"
+    )

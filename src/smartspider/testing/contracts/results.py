@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from smartspider.core.conditions import Condition
-from smartspider.core.errors import NotFound, TaskInvalid
+from smartspider.core.errors import NotFound, RequestInvalid
 from smartspider.core.extraction import Item
 from smartspider.core.runs import Run
 from smartspider.core.workers import WorkerCard
@@ -215,7 +215,7 @@ class ResultStoreContract(OnGround):
         """Result store 2: the refusal says how many can be."""
         run = await growing(ground)
         await run.add(*[{"n": 1}] * 200_001)
-        with pytest.raises(TaskInvalid, match=r"has 200,001 rows, and up to 200,000 are sorted"):
+        with pytest.raises(RequestInvalid, match=r"has 200,001 rows, and up to 200,000 are sorted"):
             await ground.results.rows(RowQuery(run.id, sort="n"))
         assert len((await ground.results.rows(RowQuery(run.id, is_descending=True))).rows) == 100
 
@@ -235,17 +235,17 @@ class ResultStoreContract(OnGround):
         """Result store 3: by every call."""
         run = await growing(ground, *SHOP)
         query = asked(run.id, (path, "exists"))
-        with pytest.raises(TaskInvalid, match="is not a path into a row"):
+        with pytest.raises(RequestInvalid, match="is not a path into a row"):
             await ground.results.rows(query)
-        with pytest.raises(TaskInvalid, match="is not a path into a row"):
+        with pytest.raises(RequestInvalid, match="is not a path into a row"):
             await ground.results.count(query)
-        with pytest.raises(TaskInvalid, match="is not a path into a row"):
+        with pytest.raises(RequestInvalid, match="is not a path into a row"):
             await ground.results.rows(RowQuery(run.id, sort=path))
 
     async def test_a_path_has_an_end(self, ground: Ground) -> None:
         """Result store 3."""
         run = await growing(ground, *SHOP)
-        with pytest.raises(TaskInvalid, match="more than 20 steps"):
+        with pytest.raises(RequestInvalid, match="more than 20 steps"):
             await ground.results.rows(asked(run.id, ("a" + ".a" * 20, "exists")))
 
     @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ class ResultStoreContract(OnGround):
         """Result store 3: never an error of another kind, and never somebody else's rows."""
         run = await growing(ground, *SHOP)
         for query in (RowQuery(run.id), RowQuery(run.id, sort="name")):
-            with pytest.raises(TaskInvalid, match="is not a cursor of these rows"):
+            with pytest.raises(RequestInvalid, match="is not a cursor of these rows"):
                 await ground.results.rows(query, cursor=cursor)
 
     async def test_a_count_says_whether_it_is_of_all_rows(self, ground: Ground) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from smartspider.core.errors import NotAllowed, NotFound, TaskInvalid
+from smartspider.core.errors import NotAllowed, NotFound, RequestInvalid
 from smartspider.core.limits import Limits
 from smartspider.core.runs import OVER, Run
 from smartspider.core.tuning import LimitTuning, Tuning
@@ -181,7 +181,7 @@ class TurningContract(OnGround):
     async def test_to_turn_nothing_is_a_mistake(self, ground: Ground) -> None:
         """Store 9: and so is a run that is not there."""
         run = await ground.store.create_run(plan_of())
-        with pytest.raises(TaskInvalid, match="no knob"):
+        with pytest.raises(RequestInvalid, match="no knob"):
             await ground.store.tune(run.id, Tuning())
         with pytest.raises(NotFound):
             await ground.store.tune(run.id + 1, Tuning(concurrency=2))
