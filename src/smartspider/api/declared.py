@@ -7,7 +7,7 @@ from fastapi.routing import APIRoute, APIWebSocketRoute
 from starlette.datastructures import QueryParams
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from smartspider.api.meant import LONGEST, near
+from smartspider.api.meant import LONGEST, all_of, near
 from smartspider.api.problems import show
 from smartspider.views.problem import ProblemView, Wrong
 
@@ -16,6 +16,7 @@ TICKET = "ticket"
 STRICT = "/api/"
 """Elsewhere are probes and scrapers, which add parameters of their own."""
 MOST_TOLD = 20
+NONE = "there are no parameters here"
 CONTENT_TYPE = b"content-type"
 JSON = b"application/json"
 
@@ -51,15 +52,12 @@ def guard(route: APIRoute | APIWebSocketRoute) -> None:
 
 
 def _refusal(unknown: list[str], known: frozenset[str]) -> ProblemView:
+    there_are = all_of(known) or NONE
     wrong = [
-        Wrong(name[:LONGEST], f"unknown parameter {name[:LONGEST]!r}", near(name, known) or _all(known))
+        Wrong(name[:LONGEST], f"unknown parameter {name[:LONGEST]!r}", near(name, known) or there_are)
         for name in unknown[:MOST_TOLD]
     ]
     return ProblemView("Not valid", 422, "request_invalid", wrong[0].message, wrong[0].hint, errors=wrong)
-
-
-def _all(known: frozenset[str]) -> str:
-    return f"there are {', '.join(sorted(known))}" if known else "there are no parameters here"
 
 
 def _parameters(dependant: Dependant) -> set[str]:

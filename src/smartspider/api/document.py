@@ -16,9 +16,9 @@ from smartspider.views.problem import ProblemView
 
 DESCRIPTION = """Describe what you want from web sites in one JSON task; get clean, deduplicated rows.
 
-Errors are problems (RFC 9457) with `code`, `detail` and `hint`. Lists take `limit` and `cursor` and answer
-`items` and `next`. Ids are opaque strings; where a task is named in a path, its name does as well. Moments
-are ISO 8601 in UTC. A POST that creates takes an `Idempotency-Key`."""
+Errors are problems (RFC 9457), each with `code`, `detail` and `hint`. Lists take `limit` and `cursor` and
+answer `items` and `next`. Ids are opaque strings; where a task is named in a path, its name does as well.
+Moments are ISO 8601 in UTC. A POST that creates takes an `Idempotency-Key`."""
 
 TAGS = {
     "auth": "Signing in, and who one is.",

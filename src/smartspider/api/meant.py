@@ -20,6 +20,12 @@ def near(name: str, known: Iterable[str]) -> str:
     return did_you_mean(found) if found else ""
 
 
+def all_of(known: Iterable[str]) -> str:
+    """The hint that names all there are; empty where there are none."""
+    names = ", ".join(sorted(known))
+    return f"there are {names}" if names else ""
+
+
 def keys_at(annotation: Any, parts: list[int | str]) -> list[str]:
     """The keys a body may have at a place; empty where that is not known."""
     place = _plain(annotation)

@@ -8,13 +8,15 @@ from contextlib import asynccontextmanager
 
 import uvicorn
 from fastapi import FastAPI
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from smartspider.api.exposition import MEDIA_TYPE, exposition
+from smartspider.api.problems import show
 from smartspider.api.server import server_of
 from smartspider.core.errors import SettingInvalid
 from smartspider.services.metrics import gather
+from smartspider.views.problem import ProblemView
 from smartspider.wiring.server_settings import metrics_address_of
 
 GOODBYE_S = 1
@@ -35,7 +37,9 @@ class MetricsOnly:
 
     async def _answer(self, scope: Scope) -> Response:
         if (scope["method"], scope["path"]) != ("GET", "/metrics"):
-            return PlainTextResponse("only GET /metrics is here\n", 404)
+            return show(
+                ProblemView("Not found", 404, "not_found", "only the metrics are here", "GET /metrics")
+            )
         premises = self._app.state.house.premises
         families, histograms = await gather(premises.metrics, premises.layers, await premises.refusals())
         text = exposition(families, histograms + self._app.state.times.histograms())

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from smartspider.api import meant
+from smartspider.api import hints, meant
 from smartspider.core import errors
 from smartspider.views.problem import ProblemView, Wrong, problem_of
 
@@ -123,7 +123,11 @@ def told(error: errors.SmartSpiderError) -> Response:
         headers["Retry-After"] = str(max(1, round(error.retry_after_s)))
     if isinstance(error, errors.NotSignedIn):
         headers["WWW-Authenticate"] = "Bearer"
-    return show(problem_of(error, status, title), headers)
+    problem = problem_of(error, status, title)
+    if not problem.hint:
+        own = problem.errors[0].hint if problem.errors else ""
+        problem = msgspec.structs.replace(problem, hint=own or hints.plain_for(error, status))
+    return show(problem, headers)
 
 
 async def _not_valid(request: Request, error: Exception) -> Response:
@@ -137,7 +141,8 @@ async def _not_valid(request: Request, error: Exception) -> Response:
             wrong[at] = msgspec.structs.replace(wrong[at], hint=_key_hint(request, list(one["loc"])))
     first = wrong[0] if wrong else Wrong("", "the request is not valid")
     detail = f"{first.path}: {first.message}" if first.path else first.message
-    return show(ProblemView("Not valid", 422, "request_invalid", detail, first.hint, errors=wrong))
+    hint = first.hint or hints.plain(422)
+    return show(ProblemView("Not valid", 422, "request_invalid", detail, hint, errors=wrong))
 
 
 def _wrong(one: Any) -> Wrong:
@@ -162,7 +167,7 @@ def _not_json(one: Any, body: Any) -> ProblemView:
         line, column = body.count("\n", 0, position) + 1, position - body.rfind("\n", 0, position)
         reason = f"{reason} at line {line} column {column}"
     message = f"the body is not JSON: {reason[:LONGEST]}"
-    hint = "send JSON, with `Content-Type: application/json`"
+    hint = hints.plain(400)
     return ProblemView("Not readable", 400, CODES[400], message, hint, errors=[Wrong("", message, hint)])
 
 
@@ -172,22 +177,25 @@ def _key_hint(request: Request, location: list[int | str]) -> str:
     field = getattr(request.scope.get("route"), "body_field", None)
     if where != "body" or field is None or not parts:
         return ""
-    return meant.near(str(parts[-1]), meant.keys_at(field.field_info.annotation, parts[:-1]))
+    keys = meant.keys_at(field.field_info.annotation, parts[:-1])
+    return meant.near(str(parts[-1]), keys) or meant.all_of(keys)
 
 
 async def _of_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
     status, detail, headers = error.status_code, str(error.detail), dict(error.headers or {})
+    hint = hints.plain(status)
     if status == 404 and detail == "Not Found":
-        detail = f"there is nothing at {request.url.path[:200]}"
+        detail, hint = f"there is nothing at {request.url.path[:200]}", hints.PATHS
     if status == 405:
         detail = f"{request.method} is not possible at {request.url.path[:200]}"
         headers["Allow"] = ", ".join(sorted(_allowed(request)))
+        hint = f"possible here: {headers['Allow']}"
     if "body" in detail and status == 400:  # FastAPI's words for a body that cannot be decoded
         detail = "the body cannot be read"
     title = {404: "Not found", 405: "Not possible here", 413: "Too large", 415: "Not understood"}
-    problem = ProblemView(title.get(status, "Error"), status, CODES.get(status, "http_error"), detail)
-    return show(problem, headers)
+    code = CODES.get(status, "http_error")
+    return show(ProblemView(title.get(status, "Error"), status, code, detail, hint), headers)
 
 
 def _allowed(request: Request) -> set[str]:

@@ -7,7 +7,12 @@ from asyncio import TimerHandle
 from http import HTTPStatus
 from typing import Any
 
+import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from smartspider.api.hints import plain
+from smartspider.api.problems import MEDIA_TYPE
+from smartspider.views.problem import ProblemView
 
 HEAD_S = 15.0
 """How long the first line and the headers of a request may take."""
@@ -38,7 +43,7 @@ class Wire(HttpToolsProtocol):
         """Somebody came."""
         super().connection_made(transport)
         if len(self.connections) > self._most:
-            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, "There are too many connections.")
+            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, "too_many", "there are too many connections")
         else:
             self._within(HEAD_S)
 
@@ -59,7 +64,7 @@ class Wire(HttpToolsProtocol):
             self._head += len(data)
         super().data_received(data)
         if self._head is not None and self._head > LARGEST_HEAD and not self.transport.is_closing():
-            self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "The headers are too large.")
+            self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "too_large", "the headers are too large")
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header; what comes after the body is passed over."""
@@ -119,18 +124,24 @@ class Wire(HttpToolsProtocol):
         if has_answered or not self._is_within:
             self.transport.close()
         else:
-            self._refuse(HTTPStatus.REQUEST_TIMEOUT, "The request did not come to an end.")
+            self._refuse(HTTPStatus.REQUEST_TIMEOUT, "timeout", "the request did not come to an end")
 
-    def _refuse(self, status: HTTPStatus, text: str) -> None:
+    def send_400_response(self, msg: str) -> None:
+        """What came is no HTTP."""
+        self._refuse(HTTPStatus.BAD_REQUEST, "bad_request", msg[:1].lower() + msg[1:].rstrip("."))
+
+    def _refuse(self, status: HTTPStatus, code: str, detail: str) -> None:
+        problem = ProblemView(status.phrase, status.value, code, detail, plain(status.value))
+        body = msgspec.json.encode(problem)
         lines = (
             f"HTTP/1.1 {status.value} {status.phrase}",
-            "content-type: text/plain; charset=utf-8",
-            f"content-length: {len(text)}",
+            f"content-type: {MEDIA_TYPE}",
+            f"content-length: {len(body)}",
             "connection: close",
             "",
-            text,
+            "",
         )
-        self.transport.write("\r\n".join(lines).encode("ascii"))
+        self.transport.write("\r\n".join(lines).encode("ascii") + body)
         self.transport.close()
 
 

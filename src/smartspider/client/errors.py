@@ -9,7 +9,14 @@ import msgspec
 from smartspider.core import errors
 from smartspider.views.problem import ProblemView
 
-_decode = msgspec.json.Decoder(ProblemView).decode
+
+class _Told(ProblemView, frozen=True):
+    """As a server of another version may tell it."""
+
+    hint: str = ""
+
+
+_decode = msgspec.json.Decoder(_Told).decode
 
 _BY_STATUS: dict[int, type[errors.SmartSpiderError]] = {
     400: errors.RequestInvalid,
@@ -40,7 +47,7 @@ def error_of(
     except (msgspec.DecodeError, UnicodeDecodeError):
         if status != 429 and (body or status == 503 or status not in _BY_STATUS):
             return _of_something_else(status, server)
-        problem = ProblemView("", status, "", f"the server answered {status}", _hint(status))
+        problem = _Told("", status, "", f"the server answered {status}", hint=_hint(status))
     if status == 429:
         return errors.TooMany(problem.detail, retry_after_s=_seconds(retry_after), hint=problem.hint)
     kind = KINDS.get(problem.code) or _BY_STATUS.get(status, errors.SmartSpiderError)

@@ -123,7 +123,9 @@ class Exports:
         except NotFound:
             now = None
         if now is None or (now.state, now.reason) == ("cancelled", "deleted"):
-            raise NotAllowed(f"run {run.id} was deleted while its rows were exported")
+            raise NotAllowed(
+                f"run {run.id} was deleted while its rows were exported", hint="export another run"
+            )
 
     async def _whole(self, aside: Aside, plan: _Plan, batches: Batches) -> AsyncIterator[bytes]:
         """Write the file, then read it; it is gone when this ends."""

@@ -115,7 +115,7 @@ async def follow_task(
     """All events of the newest run of a task, or of the run given, and then of those that come after it."""
     run = await newest_run(ground.store, task_id) if run_id is None else await ground.store.get_run(run_id)
     if run is not None and run.task_id != task_id:
-        raise NotFound(f"run {run.id} is not one of this task")
+        raise NotFound(f"run {run.id} is not one of this task", hint=f"it is of {run.task_name!r}")
     first = wanted
     while True:
         with ground.watching.of_run(None if run is None else run.id, or_created=True) as watch:

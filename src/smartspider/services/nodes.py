@@ -42,7 +42,7 @@ async def tune(
     """Have the workers of a machine, or one of them, hold so many requests at most; they hear it at once."""
     require(principal, "nodes", "write")
     if not 0 <= slots <= MOST_SLOTS:
-        raise RequestInvalid(f"a worker has from 0 to {MOST_SLOTS} slots")
+        raise RequestInvalid(f"a worker has from 0 to {MOST_SLOTS} slots", hint="0 lets it take nothing more")
     found, worker_id = await _meant(workers, node, worker_id)
     turned = await workers.tune(found.node, slots, worker_id=worker_id, actor=principal.name)
     return NodeTuned(_node(found), slots, turned)

@@ -117,13 +117,14 @@ async def try_out(
 
 def _checked(kind: NoticeKind, address: str, reach: Reach) -> str:
     if len(address) > LONGEST:
-        raise _wrong(f"is longer than {LONGEST} characters", "")
+        raise _wrong(f"is longer than {LONGEST} characters", "give a shorter one")
     if kind == "email":
         if _MAIL.fullmatch(address) is None:
             raise _wrong("is not an email address", "one address, like ann@example.com")
         if not reach.has_mail:
             reason = "is email, and no mail server is set"
-            raise RequestInvalid(f"the kind {reason}; {SET_MAIL}", (Problem("kind", reason, SET_MAIL),))
+            problem = Problem("kind", reason, SET_MAIL)
+            raise RequestInvalid(f"the kind {reason}; {SET_MAIL}", (problem,), hint=SET_MAIL)
         return address
     if not address.lower().startswith(("http://", "https://")) or normal_url(address) is None:
         raise _wrong("is not an http(s) URL", "like https://hooks.example.com/smartspider")

@@ -21,7 +21,8 @@ def is_number(text: str) -> bool:
 def number(id_: str, what: str) -> int:
     """The number behind an id; what is no number belongs to nothing."""
     if not is_number(id_):
-        raise NotFound(f"there is no {what} {id_[:40]!r}")
+        hint = f"ids are numbers; the list of {what}s shows those there are"
+        raise NotFound(f"there is no {what} {id_[:40]!r}", hint=hint)
     return int(id_)
 
 

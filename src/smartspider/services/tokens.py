@@ -109,7 +109,8 @@ def new_token_view(token: TokenRecord, secret: str) -> NewTokenView:
 def _check(wish: Wish) -> None:
     problems = []
     if not _NAME.match(wish.name):
-        problems.append(Problem("name", "a name has up to 64 letters, digits, spaces, dots, dashes, @ and _"))
+        reason = "a name has up to 64 letters, digits, spaces, dots, dashes, @ and _"
+        problems.append(Problem("name", reason, "like nightly import"))
     for number, scope in enumerate(wish.scopes):
         if scope not in SCOPES:
             problems.append(
@@ -117,7 +118,8 @@ def _check(wish: Wish) -> None:
             )
     life_s = wish.expires_in_s
     if life_s is not None and not (math.isfinite(life_s) and 1 <= life_s <= LONGEST_S):
-        problems.append(Problem("expires_in_s", "a token lives for 1 second to 10 years"))
+        reason, hint = "a token lives for 1 second to 10 years", "86400 is a day; none: until it is revoked"
+        problems.append(Problem("expires_in_s", reason, hint))
     if problems:
         first = problems[0]
         raise RequestInvalid(f"{first.path}: {first.message}", tuple(problems), hint=first.hint)

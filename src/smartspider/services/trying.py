@@ -52,7 +52,8 @@ def rules_from(given: Mapping[str, Any]) -> Any:
 def many(text: str) -> dict[str, Any]:
     """A selector as a person types it, for everything it finds."""
     if not text.strip():
-        raise TaskInvalid("the rules are empty", (Problem("rules", "it is empty", "for example: h1::text"),))
+        problem = Problem("rules", "it is empty", "for example: h1::text")
+        raise TaskInvalid("the rules are empty", (problem,), hint=problem.hint)
     rule = plain_rule(text)
     return {VALUE: {**(rule if isinstance(rule, dict) else {"expr": rule}), "many": True}}
 

@@ -24,9 +24,9 @@ async def add(
     """A new user; without a password only their tokens let them in."""
     require(principal, "users", "write")
     if not _NAME.match(name) or name == SYSTEM:
-        raise _not_valid(
-            "name", "a name has up to 64 letters, digits, dots, dashes, @ and _, and begins with a letter"
-        )
+        reason = "a name has up to 64 letters, digits, dots, dashes, @ and _, and begins with a letter"
+        problem = Problem("name", reason, "like ann or ann@example.com")
+        raise RequestInvalid(reason, (problem,), hint=problem.hint)
     return user_view(
         await access.users.add_user(name, await _hashed(access, name, password), role, actor=principal.name)
     )
@@ -92,7 +92,3 @@ async def _hashed(access: Access, name: str, password: str | None) -> str:
         return ""
     check_new(password, name)
     return await access.passwords.hashed(password)
-
-
-def _not_valid(path: str, message: str) -> RequestInvalid:
-    return RequestInvalid(message, (Problem(path, message),))

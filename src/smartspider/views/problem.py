@@ -18,13 +18,13 @@ class Wrong(msgspec.Struct, frozen=True):
 
 
 class ProblemView(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What went wrong and what to try. `code` is stable and made for programs."""
+    """What went wrong and what to try, which is never empty. `code` is stable and made for programs."""
 
     title: str
     status: int
     code: str
     detail: str
-    hint: str = ""
+    hint: str
     errors: list[Wrong] = []
     type: str = "about:blank"
     correlation_id: str = ""

@@ -141,7 +141,10 @@ async def test_a_port_of_its_own_tells_them_without_a_token(house: House) -> Non
             assert "smartspider_workers" in await answer.text()
         for method, path in (("GET", "/"), ("GET", "/api/runs"), ("POST", "/metrics")):
             async with session.request(method, f"http://127.0.0.1:{port}{path}") as answer:
-                assert answer.status == 404
+                assert (answer.status, (await answer.json(content_type=None))["hint"]) == (
+                    404,
+                    "GET /metrics",
+                )
         taken = msgspec.structs.replace(
             house, settings=msgspec.structs.replace(SETTINGS, metrics_port=f"127.0.0.1:{port}")
         )

@@ -1,11 +1,15 @@
-"""Problems: each has a code of its kind."""
+"""Problems: each has a code of its kind, and says what to try."""
 
 from __future__ import annotations
 
+import re
+from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.api.asking import Caller
+from tests.unit.api.asking import Answer, Caller
+from tests.unit.api.doors import api_with
 from tests.unit.api.rows import crawled
 
 from smartspider.wiring.house import House
@@ -52,3 +56,87 @@ async def test_only_what_is_wrong_with_a_task_is_called_so(
     for method, path, body in requests:
         problem = (await api(method, path, json=body)).expect(422).json
         assert problem["code"] == code, (method, path, problem)
+        assert problem["hint"], (method, path, problem)
+
+
+def hint_of(answer: Answer) -> str:
+    """What a problem says to try; each has all of what the contract names."""
+    assert answer.headers["Content-Type"] == "application/problem+json", answer
+    problem = answer.json
+    assert problem["status"] == answer.status
+    assert problem["code"], problem
+    assert problem["detail"], problem
+    assert problem["hint"], problem
+    for one in problem.get("errors", []):
+        assert one.keys() == {"path", "message", "hint"}
+    return str(problem["hint"])
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "hint"),
+    [
+        ("GET", "/api/nothing", None, "GET /api/openapi.json lists all paths; /api/docs shows them"),
+        ("GET", "/nothing", None, "GET /api/openapi.json lists all paths; /api/docs shows them"),
+        ("PUT", "/api/tasks", {}, "possible here: GET, POST"),
+        ("GET", "/api/runs/abc", None, "ids are numbers; the list of runs shows those there are"),
+        ("GET", "/api/runs/7", None, "`smartspider run list` shows the runs there are"),
+        ("GET", "/api/tasks/abc", None, "GET /api/tasks lists the tasks there are"),
+        ("GET", "/api/tasks/7", None, "GET /api/tasks lists the tasks there are"),
+        ("GET", "/api/hosts?limit=many", None, "it is read from the query"),
+        ("GET", "/api/hosts?limits=1", None, "did you mean 'limit'?"),
+        (
+            "POST",
+            "/api/hosts/a.example/hold",
+            {"seconds": "x"},
+            "GET /api/openapi.json says what is expected",
+        ),
+        ("POST", "/api/hosts/a.example/hold", {"seconds": 1, "zzzzzz": 1}, "there are reason, seconds"),
+        ("POST", "/api/tasks", {"name": "a", "entry_urls": []}, "GET /api/schema/task says"),
+        ("POST", "/api/users", {"name": "system", "role": "viewer"}, "like ann"),
+    ],
+)
+async def test_a_problem_says_what_to_try(api: Caller, method: str, path: str, body: Any, hint: str) -> None:
+    assert hint_of(await api(method, path, json=body)).startswith(hint)
+
+
+async def test_every_refusal_of_every_route_says_what_to_try(api: Caller) -> None:
+    paths = (await api.get("/api/openapi.json")).expect(200).json["paths"]
+    del paths["/readyz"]  # what is not ready is no problem of who asks
+    refused = 0
+    for path, operations in paths.items():
+        target = re.sub(r"{\w+}", "%21none", path)
+        for method in operations:
+            strange = await api(method.upper(), target, json={"odd": 1}, params={"odd": "1"})
+            wrong = await api(method.upper(), target, json={"odd": 1})
+            unsigned = await api.with_token(None)(method.upper(), target)
+            unreadable = await api(method.upper(), target, data=b"\xff")
+            for answer in (strange, wrong, unsigned, unreadable):
+                if answer.status >= HTTPStatus.BAD_REQUEST:
+                    hint_of(answer)
+                    refused += 1
+    assert refused > 2 * len(paths)
+
+
+async def test_who_asks_too_often_or_too_much_is_told_what_to_do(tmp_path: Path) -> None:
+    async with api_with(tmp_path, rate_limit="0.01/1", max_body_bytes="1000") as api:
+        assert hint_of((await api.post("/api/tasks", {"name": "a" * 2000})).expect(413))
+        (await api.get("/api/auth/me")).expect(200)
+        assert "SMARTSPIDER_RATE_LIMIT" in hint_of((await api.get("/api/auth/me")).expect(429))
+
+
+async def test_a_key_that_was_used_for_something_else_says_what_to_do(api: Caller) -> None:
+    key = {"Idempotency-Key": "one"}
+    task = {"name": "a", "entry_urls": ["http://a.example/"]}
+    (await api.post("/api/tasks", task, headers=key)).expect(201)
+    assert hint_of((await api.post("/api/tasks", task | {"name": "b"}, headers=key)).expect(409))
+    assert hint_of((await api.post("/api/tasks", task, headers={"Idempotency-Key": "k" * 300})).expect(422))
+
+
+@pytest.mark.parametrize("path", ["/api/runs/abc/events", "/api/runs/7/events?a=1", "/api/nothing"])
+async def test_a_websocket_that_is_refused_says_what_to_try(api: Caller, path: str) -> None:
+    head = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"}
+    asked = {**head, "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+    for caller in (api, api.with_token(None)):
+        answer = await caller.get(path, headers=asked)
+        assert answer.status >= HTTPStatus.BAD_REQUEST
+        assert not answer.body or hint_of(answer)

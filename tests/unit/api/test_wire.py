@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing, suppress
 from typing import Any
 
+import msgspec
 import pytest
 from tests.unit.api.asking import Caller
 
@@ -81,6 +82,22 @@ async def test_who_does_not_finish_the_body_is_sent_away(monkeypatch: pytest.Mon
     async with listening() as port:
         answer = await said(port, b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nfew")
         assert answer.startswith(b"HTTP/1.1 408 ")
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "status"),
+    [(b"tea please\r\n\r\n", 400), (HEAD + b"X: " + b"a" * (wire.LARGEST_HEAD + 1), 431)],
+)
+async def test_who_is_sent_away_is_told_why_and_what_to_do(bytes_: bytes, status: int) -> None:
+    async with listening() as port:
+        head, _, body = (await said(port, bytes_)).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 %d " % status)
+    assert b"content-type: application/problem+json" in head
+    problem = msgspec.json.decode(body)
+    assert problem["status"] == status
+    assert problem["code"]
+    assert problem["detail"]
+    assert problem["hint"]
 
 
 async def test_headers_without_end_are_refused() -> None:

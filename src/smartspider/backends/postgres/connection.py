@@ -161,7 +161,10 @@ class PostgresConnection:
         except BaseException as error:
             self._pipeline = None
             if not self.is_usable and is_ending and is_writing:
-                raise OutcomeUnknown("the store did not say whether it kept a change") from error
+                raise OutcomeUnknown(
+                    "the store did not say whether it kept a change",
+                    hint="look whether it was done before you try again",
+                ) from error
             self._roll_back(error)
             raise
         self._pipeline = None

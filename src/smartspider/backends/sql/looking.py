@@ -73,7 +73,7 @@ def standing(connection: Connection, run_id: int) -> Standing:
     """How the rows of a run stand."""
     found = row(connection, SQL.standing, (run_id,))
     if found is None:
-        raise NotFound(f"there is no run {run_id}")
+        raise NotFound(f"there is no run {run_id}", hint="`smartspider run list` shows the runs there are")
     return Standing(*found)
 
 

@@ -56,7 +56,10 @@ class SqlNoticeStore:
             if task_id is not None:
                 tasks.get_live(connection, task_id)
             if one(connection, SQL.count_targets) >= MOST_TARGETS:
-                raise NotAllowed(f"there are {MOST_TARGETS} notice targets, which is the most there may be")
+                raise NotAllowed(
+                    f"there are {MOST_TARGETS} notice targets, which is the most there may be",
+                    hint="delete one that nobody needs",
+                )
             told = msgspec.json.encode(events).decode()
             target_id = one(connection, SQL.add_target, (kind, address, task_id, told, actor, now))
             # The address may hold a secret: that of a webhook often does.

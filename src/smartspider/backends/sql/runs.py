@@ -109,7 +109,10 @@ def _pin(author: tasks.Author, plan: Plan, number: int | None) -> TaskVersion:
         return tasks.get_version(author.connection, task.id, task.version)
     version = tasks.get_version(author.connection, tasks.get(author.connection, plan.name).id, number)
     if not version.holds(spec):
-        raise Conflict(f"version {number} of the task {plan.name!r} is another one than that to be run")
+        raise Conflict(
+            f"version {number} of the task {plan.name!r} is another one than that to be run",
+            hint="start it again: the task was changed at the same time",
+        )
     return version
 
 
@@ -155,7 +158,10 @@ def set_state(
     if run.state == state:
         return
     if not may_become(run.state, state):
-        raise NotAllowed(f"run {run_id} is {run.state} and cannot become {state}")
+        raise NotAllowed(
+            f"run {run_id} is {run.state} and cannot become {state}",
+            hint="start a new run of its task" if run.state in OVER else "look at how it stands now",
+        )
     if state in UNFINISHED and run.state not in UNFINISHED:
         require_task(connection, run)
     move(connection, run, state, reason, now)

@@ -97,7 +97,10 @@ class SqlScheduleStore:
                     hint="delete one of them",
                 )
             if is_of_task and row(connection, SQL.of_task, (task_id,)) is not None:
-                raise Conflict(f"the task {task.name!r} has a schedule of its own already")
+                raise Conflict(
+                    f"the task {task.name!r} has a schedule of its own already",
+                    hint="change `schedule` in the task",
+                )
             values = (task_id, _encode(rule).decode(), is_enabled, is_of_task, actor, now)
             schedule_id = one(connection, SQL.add, values)
             _set_times(connection, schedule_id, rule, next_fire_at)

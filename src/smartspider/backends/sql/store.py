@@ -132,7 +132,9 @@ class SqlStore:
 
         def work(connection: Connection) -> Run:
             if was is not None and (found := runs.read_run(connection, run_id).state) != was:
-                raise Conflict(f"run {run_id} is {found} and not {was} any more")
+                raise Conflict(
+                    f"run {run_id} is {found} and not {was} any more", hint="look at how it stands now"
+                )
             runs.set_state(connection, run_id, state, reason, self._db.now(), actor=actor)
             return runs.read_run(connection, run_id)
 

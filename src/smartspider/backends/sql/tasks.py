@@ -100,7 +100,7 @@ def get(connection: Connection, task: int | str) -> TaskRecord:
         return named
     found = row(connection, SQL.by_id, (task,))
     if found is None:
-        raise NotFound(f"there is no task {task}")
+        raise NotFound(f"there is no task {task}", hint="`smartspider task list` shows the tasks there are")
     return TaskRecord(*found)
 
 
@@ -119,7 +119,7 @@ def get_live(connection: Connection, task_id: int) -> TaskRecord:
     """A task that is not deleted."""
     task = get(connection, task_id)
     if task.is_deleted:
-        raise NotFound(f"the task {task.name!r} ({task.id}) is deleted")
+        raise NotFound(f"the task {task.name!r} ({task.id}) is deleted", hint="create it anew")
     return task
 
 
