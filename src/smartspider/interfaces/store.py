@@ -237,7 +237,10 @@ class Store(Protocol):
         """
 
     async def delete_run(self, run_id: int, *, actor: str = SYSTEM) -> None:
-        """Forget a run that nobody works on."""
+        """Forget a run that nobody works on.
+
+        It may be over with some of it in the hands of workers: that counts at its hosts until it ends.
+        """
 
     def items(self, run_id: int, after: int = 0) -> AsyncIterator[Sequence[StoredItem]]:
         """Committed items in batches, those with a greater id than `after`."""

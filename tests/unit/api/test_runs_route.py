@@ -253,12 +253,25 @@ async def test_a_run_that_is_over_has_no_knobs(api: Caller) -> None:
     (await api("PATCH", f"/api/runs/{run_id}", json={"concurrency": 2})).expect(409)
 
 
+async def test_a_cancelled_run_is_deleted_although_a_worker_holds_a_page(api: Caller, house: House) -> None:
+    run_id = await start(api, await create(api))
+    worker = await begin(house, run_id)
+    (lease,) = (await house.premises.frontier.lease(worker, 1, [int(run_id)])).leases
+    (await do(api, run_id, "pause")).expect(202)
+    refused = (await api("DELETE", f"/api/runs/{run_id}")).expect(409).json
+    assert refused["detail"] == f"run {run_id} is paused, and 1 of its requests are still in flight"
+    (await do(api, run_id, "cancel")).expect(202)
+    (await api("DELETE", f"/api/runs/{run_id}")).expect(204)
+    assert (await house.premises.ledger.settle([done(lease, items=[{"title": "late"}])])).late == 1
+    (await api.get(f"/api/runs/{run_id}")).expect(404)
+
+
 async def test_a_run_that_nobody_works_on_is_deleted(api: Caller, house: House) -> None:
     run_id = await start(api, await create(api))
     worker = await begin(house, run_id)
     (await api("DELETE", f"/api/runs/{run_id}")).expect(409)
     assert (await house.premises.frontier.lease(worker, 1, [int(run_id)])).leases
-    (await do(api, run_id, "cancel")).expect(202)
+    (await do(api, run_id, "pause")).expect(202)
     (await api("DELETE", f"/api/runs/{run_id}")).expect(409)
     await house.premises.frontier.leave(worker)
     (await api("DELETE", f"/api/runs/{run_id}")).expect(204)

@@ -142,6 +142,14 @@ async def test_a_finished_run_with_an_open_row_goes_back_to_paused(ground: Sqlit
     assert len(await take(ground, worker, run)) == 1
 
 
+async def test_what_is_held_of_a_deleted_run_is_no_damage(ground: SqliteGround) -> None:
+    run, worker = await begin(ground, *urls(3)), await ground.frontier.join(WorkerCard("w"))
+    await take_one(ground, worker, run)
+    await ground.store.set_state(run.id, "cancelled")
+    await ground.store.delete_run(run.id)
+    assert await ground.store.fsck() == []
+
+
 async def test_a_cancelled_run_with_open_rows_stays_cancelled(ground: SqliteGround) -> None:
     run = await begin(ground, *urls(3))
     worker = await ground.frontier.join(WorkerCard("w"))

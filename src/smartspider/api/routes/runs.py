@@ -72,7 +72,7 @@ async def tune_run(run_id: RunId, body: Knobs, desk: Desked, principal: Writer) 
 
 @router.delete("/{run_id}", name="delete_run", summary="Delete a run", **answers_nothing("It is gone"))
 async def delete_run(run_id: RunId, house: Housed, desk: Desked, principal: Writer) -> Response:
-    """With its rows, items and logs. Not while workers are at it."""
+    """With its rows, items and logs. Not while workers are at it, unless it is cancelled."""
     await delete_run_of_server(house.premises, desk, principal, number(run_id, "run"))
     return no_answer()
 

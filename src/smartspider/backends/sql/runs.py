@@ -248,10 +248,18 @@ def close_ended(connection: Connection, run_id: int, now: float) -> bool:
 
 
 def begin_delete(connection: Connection, run_id: int, now: float, actor: str) -> None:
-    """Put a run that nobody works on beyond resuming, so that a half deleted one is never worked on."""
+    """Put a run that nobody works on beyond resuming, so that a half deleted one is never worked on.
+
+    What a worker still holds of a run that is over comes late and adds nothing, with or without the run.
+    """
     run = read_run(connection, run_id)
-    if run.in_flight or run.state in ("running", "stopping"):
-        raise NotAllowed(f"run {run_id} is {run.state}", hint="stop it first")
+    if run.state in ("running", "stopping"):
+        raise NotAllowed(f"run {run_id} is {run.state}", hint="stop or cancel it first, then delete it")
+    if run.in_flight and run.state not in OVER:
+        raise NotAllowed(
+            f"run {run_id} is {run.state}, and {run.in_flight} of its requests are still in flight",
+            hint="try again in a moment, or cancel it first",
+        )
     connection.execute(SQL.delete_begun, (DELETED, run_id))
     if run.state != "cancelled":
         events.tell_state(connection, run_id, (run.state, "cancelled", DELETED), now)
@@ -260,7 +268,10 @@ def begin_delete(connection: Connection, run_id: int, now: float, actor: str) ->
 
 
 def delete_step(connection: Connection, run_id: int) -> bool:
-    """Delete some rows of a run; True while there are more. The run itself goes last."""
+    """Delete some rows of a run; True while there are more. The run itself goes last.
+
+    Its leases end by themselves: until then they count at their hosts' gates.
+    """
     connection.moves.drop(run_id)
     if recrawl.forget(connection, run_id) or logs.forget_run(connection, run_id):
         return True
@@ -275,7 +286,7 @@ def delete_step(connection: Connection, run_id: int) -> bool:
         connection.execute(sql, (low, high))
         if connection.changes():
             return True
-    for sql in (SQL.delete_leases, SQL.delete_visits, SQL.delete_sends, SQL.delete_counts, SQL.delete_run):
+    for sql in (SQL.delete_visits, SQL.delete_sends, SQL.delete_counts, SQL.delete_run):
         connection.execute(sql, (run_id,))
     return False
 

@@ -23,8 +23,8 @@ def damage(connection: Connection) -> list[Finding]:
 
 def _stale(connection: Connection, repair: bool) -> list[Finding]:
     """Nothing in the frontier is closed or unknown."""
-    # A worker may still hold a lease of a run that was ended, or of a request that was closed without it:
-    # it counts at its host's gate until it is over.
+    # A worker may still hold a lease of a run that was ended or deleted, or of a request that was closed
+    # without it: it counts at its host's gate until it is over.
     found = rows(connection, SQL.stale)
     if not found:
         return []

@@ -44,14 +44,17 @@ class GateContract(OnGround):
         await ground.store.set_state(strict.id, "cancelled")
         assert len(await take(ground, one, easy)) == 2
 
+    @pytest.mark.parametrize("is_deleted", [False, True], ids=["cancelled", "deleted"])
     async def test_a_lease_counts_at_its_host_until_it_is_over_although_its_run_is(
-        self, ground: Ground
+        self, ground: Ground, is_deleted: bool
     ) -> None:
         """Rule 17: in flight survives the end of a run; the place is free when the worker is heard of."""
         run, other = await begin(ground, "one", per_host=1), await begin(ground, "one", per_host=1)
         worker = await ground.frontier.join(WorkerCard("w"))
         lease = await take_one(ground, worker, run)
         await ground.store.set_state(run.id, "cancelled")
+        if is_deleted:
+            await ground.store.delete_run(run.id)
         assert await take(ground, worker, other) == []
         assert (await settle(ground, done(lease))).late == 1
         assert len(await take(ground, worker, other)) == 1

@@ -244,5 +244,32 @@ class StoreContract(TellingContract, PinningContract, ListingContract, TurningCo
         run = await begin(ground, "one")
         await take_one(ground, await ground.frontier.join(WorkerCard("w")), run)
         await ground.store.set_state(run.id, "paused")
-        with pytest.raises(NotAllowed):
+        with pytest.raises(
+            NotAllowed, match="is paused, and 1 of its requests are still in flight"
+        ) as refused:
             await ground.store.delete_run(run.id)
+        assert "cancel it" in refused.value.hint
+
+    @pytest.mark.parametrize("how", ["settle", "release", "leave", "die"])
+    async def test_a_cancelled_run_is_deleted_whatever_workers_hold_of_it(
+        self, ground: Ground, how: str
+    ) -> None:
+        """Store 5, rule 9: what comes late adds nothing, however it comes, and the host is free after it."""
+        run, other = await begin(ground, "one", per_host=1), await begin(ground, "one", per_host=1)
+        holder, asker = [await ground.frontier.join(WorkerCard(name)) for name in ("holder", "asker")]
+        lease = await take_one(ground, holder, run)
+        await ground.store.set_state(run.id, "cancelled")
+        await ground.store.delete_run(run.id)
+        if how == "settle":
+            report = await settle(ground, done(lease, url("child"), items=[{"n": 1}]))
+            assert (report.late, report.new_urls, report.items) == (1, 0, 0)
+        elif how == "release":
+            await ground.frontier.release([lease])
+        elif how == "leave":
+            await ground.frontier.leave(holder)
+        else:
+            await ground.lose(holder)
+            await ground.frontier.reclaim()
+        assert [taken.run_id for taken in await take(ground, asker, run, other)] == [other.id]
+        with pytest.raises(NotFound):
+            await ground.store.get_run(run.id)

@@ -183,9 +183,6 @@ DELETE FROM attempt WHERE id IN (SELECT id FROM attempt WHERE url_id >= ? AND ur
 -- delete_urls: its requests
 DELETE FROM url WHERE id IN (SELECT id FROM url WHERE id >= ? AND id < ? LIMIT 9999)
 
--- delete_leases: what is mirrored or held of it
-DELETE FROM lease WHERE run_id = ?
-
 -- delete_visits: how it treated hosts
 DELETE FROM visit WHERE run_id = ?
 

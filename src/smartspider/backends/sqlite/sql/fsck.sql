@@ -3,8 +3,8 @@ SELECT live.url_id FROM
     (SELECT url_id FROM lease UNION ALL SELECT url_id FROM later UNION ALL SELECT url_id FROM queue) AS live
 LEFT JOIN url ON url.id = live.url_id
 WHERE url.state IS NOT 'open' AND live.url_id NOT IN
-    (SELECT lease.url_id FROM lease JOIN run ON run.id = lease.run_id JOIN url ON url.id = lease.url_id
-     WHERE run.state IN ('completed', 'failed', 'cancelled') OR url.state IN ('skipped', 'dead'))
+    (SELECT lease.url_id FROM lease LEFT JOIN run ON run.id = lease.run_id LEFT JOIN url ON url.id = lease.url_id
+     WHERE run.id IS NULL OR run.state IN ('completed', 'failed', 'cancelled') OR url.state IN ('skipped', 'dead'))
 
 -- doubled: what the frontier has twice
 SELECT url_id FROM
