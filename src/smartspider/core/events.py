@@ -70,6 +70,8 @@ class PageBuried(Event, frozen=True):
     host: str
     url: str
     reason: str
+    status: int | None = None
+    """Of the last answer, if there was one."""
 
 
 class ValuesCleaned(Event, frozen=True):

@@ -52,8 +52,8 @@ class EventCounter:
         match event:
             case events.PageClosed():
                 self._closed(event)
-            case events.PageBuried(reason=reason):
-                self._page("failed", "none")
+            case events.PageBuried(reason=reason, status=status):
+                self._page("failed", status_class(status))
                 self._count(BURIED, error=error_class(reason))
             case events.FetchRetried(reason=reason):
                 self._count(RETRIES, error=error_class(reason))
@@ -115,8 +115,8 @@ def status_class(status: int | None) -> str:
 
 
 def error_class(reason: str) -> str:
-    """The kind of an error, one of a known list: `timeout`, `http_5xx`."""
-    kind = reason.partition(":")[0].strip().lower()
+    """The kind of an error, one of a known list: `timeout`, `http_5xx`; how often it was tried aside."""
+    kind = reason.partition(":")[0].partition("(")[0].strip().lower()
     if kind in _ERRORS:
         return kind
     number = kind.removeprefix("http").strip()

@@ -11,7 +11,7 @@ def closed_event(request: Request, verdict: Close, settlement: Settlement, items
     """What became of a request, for those who listen."""
     run_id = settlement.lease.run_id
     if verdict.state in ("dead", "broken"):
-        return PageBuried(run_id, request.host, request.url, verdict.reason)
+        return PageBuried(run_id, request.host, request.url, verdict.reason, verdict.status)
     return PageClosed(
         *(run_id, request.host, request.url, verdict.state, verdict.reason, verdict.status),
         items,

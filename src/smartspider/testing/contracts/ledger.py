@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from smartspider.core import failpoints
+from smartspider.core.events import PageBuried
 from smartspider.core.extraction import Rejected
 from smartspider.core.limits import Limits
 from smartspider.core.runs import RunState
@@ -94,6 +95,15 @@ class LedgerContract(
         """No test leaves a fault behind."""
         yield
         failpoints.arm(None)
+
+    async def test_a_request_that_is_given_up_tells_the_last_answer(self, ground: Ground) -> None:
+        """Ledger 1: for those who count answers."""
+        run = await begin(ground, "one")
+        lease = await take_one(ground, await ground.frontier.join(WorkerCard("w")), run)
+        report = await settle(ground, Settlement(lease, Close("dead", "http 500 (2 attempts)", 500)))
+        assert [event for event in report.events if isinstance(event, PageBuried)] == [
+            PageBuried(run.id, HOST, lease.request.url, "http 500 (2 attempts)", 500)
+        ]
 
     async def test_a_settled_page_is_there_with_items_and_children(self, ground: Ground) -> None:
         """Ledger 1 and 3, rule 2."""
