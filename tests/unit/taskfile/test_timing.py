@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smartspider.core.errors import TaskInvalid
+from smartspider.core.errors import RequestInvalid
 from smartspider.core.schedules import ScheduleRule, starts_at
 from smartspider.taskfile.reading_rules import read_rule
 from smartspider.taskfile.timing import (
@@ -239,6 +239,6 @@ def test_overlap_is_a_word_or_a_switch() -> None:
     ],
 )
 def test_what_a_schedule_cannot_be_is_named_by_its_key(knobs: dict[str, object], path: str) -> None:
-    with pytest.raises(TaskInvalid) as caught:
+    with pytest.raises(RequestInvalid) as caught:
         read_rule(knobs)
     assert [problem.path for problem in caught.value.problems] == [path]
