@@ -11,6 +11,7 @@ from smartspider.core.errors import RequestInvalid
 from smartspider.core.urls import host_of, normal_url
 from smartspider.interfaces.frontier import Frontier
 from smartspider.interfaces.host_book import HostBook, HostRecord
+from smartspider.services.free_text import check_text
 from smartspider.services.paging import page_of
 from smartspider.views.hosts import HostDelays, HostGateView
 from smartspider.views.listed import Listed
@@ -46,6 +47,7 @@ async def hold(
     """Send nothing to a host for so long; a hold that lasts longer already is not shortened."""
     require(principal, "hosts", "write")
     name = _name(host)
+    check_text("reason", reason)
     if not 0.0 < seconds <= LONGEST_HOLD_S:
         raise RequestInvalid("a host is held for more than no time and at most a year", hint="10m, 2h, 7d")
     await gates.frontier.hold_host(name, seconds, reason or BY_HAND, actor=principal.name)

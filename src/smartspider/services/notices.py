@@ -16,6 +16,7 @@ from smartspider.fetch.addresses import AddressPolicy
 from smartspider.interfaces.audit_log import AuditLog
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.notice_store import NoticeStore
+from smartspider.services.free_text import check_text
 from smartspider.services.paging import page_of, place_of
 from smartspider.services.post import Post, letter
 from smartspider.views.listed import Listed
@@ -116,6 +117,7 @@ async def try_out(
 
 
 def _checked(kind: NoticeKind, address: str, reach: Reach) -> str:
+    check_text("address", address)
     if len(address) > LONGEST:
         raise _wrong(f"is longer than {LONGEST} characters", "give a shorter one")
     if kind == "email":

@@ -12,6 +12,7 @@ from smartspider.core.access import Principal, require
 from smartspider.core.errors import Conflict, NotFound, Outdated, Problem, RequestInvalid, TaskInvalid
 from smartspider.core.tasks import MAX_NOTE, TaskRecord, TaskSpec, TaskVersion
 from smartspider.interfaces.task_store import TaskStore
+from smartspider.services.free_text import check_text
 from smartspider.services.paging import is_number
 from smartspider.services.spec_difference import SpecChange, spec_difference
 
@@ -95,6 +96,7 @@ async def delete(tasks: TaskStore, task: TaskRecord, principal: Principal) -> Ta
 
 
 def _check_note(note: str) -> None:
+    check_text("note", note)
     if len(note) > MAX_NOTE:
         raise RequestInvalid(
             f"the note has {len(note)} characters", hint=f"{MAX_NOTE} is the most it may have"

@@ -88,6 +88,8 @@ def _page_problems(task: Task) -> Iterator[Problem]:
             yield Problem(
                 f"pages.{name}", f"the name of a page type begins with {OWN_PAGE!r}", "leave it out"
             )
+        if "\0" in name:
+            yield Problem(f"pages.{name}", "the name of a page type holds a zero byte", "leave it out")
         for index, follow in enumerate(page.follow):
             if follow.to is not None and follow.to not in types:
                 yield _unknown(f"{prefix}follow[{index}].to", "page type", follow.to, list(types))

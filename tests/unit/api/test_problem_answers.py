@@ -31,7 +31,7 @@ NO_TASK: list[tuple[str, str, Any]] = [
     ("PATCH", "/api/runs/1", {}),
     ("POST", "/api/users", {"name": "ann", "password": "short", "role": "viewer"}),
     ("POST", "/api/tokens", {"name": "a", "role": "viewer", "scopes": ["tea"]}),
-    ("POST", "/api/notices", {"name": "a", "kind": "webhook", "address": "ftp://x"}),
+    ("POST", "/api/notices", {"kind": "webhook", "address": "ftp://x", "events": ["run.failed"]}),
     ("POST", "/api/schedules", {"task_id": "tea", "cron": "never"}),
     ("POST", "/api/preview", {"url": "x", "rules": "h1"}),
     ("POST", "/api/preview", {"url": "http://127.0.0.1/"}),
@@ -140,3 +140,31 @@ async def test_a_websocket_that_is_refused_says_what_to_try(api: Caller, path: s
         answer = await caller.get(path, headers=asked)
         assert answer.status >= HTTPStatus.BAD_REQUEST
         assert not answer.body or hint_of(answer)
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/api/hosts/a.example/hold", {"seconds": 60, "reason": "a\0b"}),
+        ("/api/tasks?note=a%00b", {"name": "a", "entry_urls": ["http://a.example/"]}),
+        ("/api/tasks", {"name": "a\0", "entry_urls": ["http://a.example/"]}),
+        (
+            "/api/tasks",
+            {"name": "a", "entry_urls": [{"url": "http://a.example/", "page": "\0"}], "pages": {"\0": {}}},
+        ),
+        (
+            "/api/notices",
+            {"kind": "webhook", "address": "https://hooks.example.com/\0", "events": ["run.failed"]},
+        ),
+        ("/api/tokens", {"name": "a\0", "role": "viewer"}),
+        ("/api/users", {"name": "a\0", "role": "viewer"}),
+        ("/api/schedules", {"task_id": "tea", "cron": "@daily", "timezone": "UTC\0"}),
+    ],
+)
+async def test_a_text_that_not_every_store_can_keep_is_refused(
+    api: Caller, house: House, path: str, body: Any
+) -> None:
+    await crawled(house.premises)
+    problem = (await api.post(path, body)).expect(422).json
+    assert problem["code"] in ("request_invalid", "task_invalid")
+    assert problem["hint"]

@@ -20,7 +20,7 @@ from smartspider.backends.postgres.aside import aside
 from smartspider.backends.postgres.connection import PostgresConnection
 from smartspider.backends.postgres.times import StoreTime
 from smartspider.backends.sql.connection import Connection, Row
-from smartspider.core.errors import NotAllowed, OutcomeUnknown
+from smartspider.core.errors import OutcomeUnknown, RequestInvalid
 from smartspider.core.placing import Moves
 from smartspider.interfaces.clock import Clock
 
@@ -243,7 +243,9 @@ def refused() -> Iterator[None]:
         yield
     except psycopg.DataError as error:
         told = str(error).partition("\n")[0]
-        raise NotAllowed(f"the store cannot keep this: {told}", hint="look for zero bytes in it") from error
+        raise RequestInvalid(
+            f"the store cannot keep this: {told}", hint="look for zero bytes in it"
+        ) from error
 
 
 def _cut(connection: PostgresConnection) -> None:

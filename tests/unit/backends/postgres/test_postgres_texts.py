@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smartspider.core.errors import NotAllowed, NotFound
+from smartspider.core.errors import NotFound, RequestInvalid
 from smartspider.core.logs import LogLine
 from smartspider.interfaces.log_store import LogFilter
 from smartspider.testing.postgres import PostgresGround
@@ -22,7 +22,7 @@ async def test_nothing_is_found_by_a_text_with_a_zero_byte(ground: PostgresGroun
 
 
 async def test_a_text_with_a_zero_byte_is_refused_in_our_words(ground: PostgresGround) -> None:
-    with pytest.raises(NotAllowed, match="cannot keep this") as caught:
+    with pytest.raises(RequestInvalid, match="cannot keep this") as caught:
         await ground.users.add_user("a\0b", "", "admin", actor="x")
     assert caught.value.hint
     assert await ground.users.find_users() == []
