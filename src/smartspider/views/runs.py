@@ -165,8 +165,8 @@ class Retried(Started, frozen=True):
 class Turned(msgspec.Struct, frozen=True, rename={"before": "from", "after": "to"}):
     """A knob before and after."""
 
-    before: float | None
-    after: float | None
+    before: int | float | None
+    after: int | float | None
 
 
 class TunedView(msgspec.Struct, frozen=True):

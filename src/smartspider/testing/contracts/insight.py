@@ -152,6 +152,15 @@ class InsightContract(OnGround):
         assert await ground.insight.has_visited(run.id, HOST)
         assert not await ground.insight.has_visited(run.id, "b.example")
 
+    async def test_no_delay_is_a_delay_of_so_many_seconds(self, ground: Ground) -> None:
+        """4: it is told alike wherever it is kept, also when no run asks for one."""
+        run = await begin(ground, "one")
+        for state in (None, "cancelled"):
+            if state == "cancelled":
+                await ground.store.set_state(run.id, state)
+            (story,) = await ground.insight.stories(run.id, url("one").fingerprint, url("one").url)
+            assert repr(story.gate.delay_s) == "0.0"
+
     async def test_requests_of_their_own_kind_are_found_by_their_url(self, ground: Ground) -> None:
         """4."""
         bodies = (b"1", b"2")

@@ -1,6 +1,6 @@
 -- all: hosts by name, a page at a time
 SELECT h.name, h.domain,
-       (SELECT coalesce(max(r.delay_s), 0) FROM lane l JOIN run r ON r.id = l.run_id
+       (SELECT coalesce(max(r.delay_s), 0.0) FROM lane l JOIN run r ON r.id = l.run_id
         WHERE l.host_id = h.id AND r.state IN ('running', 'stopping', 'paused')),
        h.robots_s, h.adaptive_s, h.operator_s, h.held_until, h.hold_reason, h.openings,
        (SELECT count(*) FROM lease WHERE lease.host_id = h.id),
@@ -10,7 +10,7 @@ FROM host h WHERE h.name > ? ORDER BY h.name LIMIT ?
 
 -- held: those that are held now; few are at a time
 SELECT h.name, h.domain,
-       (SELECT coalesce(max(r.delay_s), 0) FROM lane l JOIN run r ON r.id = l.run_id
+       (SELECT coalesce(max(r.delay_s), 0.0) FROM lane l JOIN run r ON r.id = l.run_id
         WHERE l.host_id = h.id AND r.state IN ('running', 'stopping', 'paused')),
        h.robots_s, h.adaptive_s, h.operator_s, h.held_until, h.hold_reason, h.openings,
        (SELECT count(*) FROM lease WHERE lease.host_id = h.id),
@@ -20,7 +20,7 @@ FROM host h WHERE h.held_until > 0 AND h.held_until > ? AND h.name > ? ORDER BY 
 
 -- by_name: one host
 SELECT h.name, h.domain,
-       (SELECT coalesce(max(r.delay_s), 0) FROM lane l JOIN run r ON r.id = l.run_id
+       (SELECT coalesce(max(r.delay_s), 0.0) FROM lane l JOIN run r ON r.id = l.run_id
         WHERE l.host_id = h.id AND r.state IN ('running', 'stopping', 'paused')),
        h.robots_s, h.adaptive_s, h.operator_s, h.held_until, h.hold_reason, h.openings,
        (SELECT count(*) FROM lease WHERE lease.host_id = h.id),
