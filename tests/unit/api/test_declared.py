@@ -92,7 +92,10 @@ async def test_a_body_is_json_whatever_it_is_called(api: Caller, label: str | No
             *("POST", "/api/tasks/shop/start", {"tuning": {"limits": {"max_page": 1}}}),
             ("tuning.limits.max_page", "max_page", "did you mean 'max_pages'?"),
         ),
-        ("POST", "/api/preview", {"url": "http://x.example/", "zzz": 1}, ("zzz", "zzz", "")),
+        (
+            *("POST", "/api/preview", {"url": "http://x.example/", "zzz": 1}),
+            ("zzz", "zzz", "there are page, rules, selectors, task, url"),
+        ),
         ("POST", "/api/auth/token", {"username": "a", "password": "b", "zzz": 1}, ("zzz", "zzz", "")),
     ],
 )
