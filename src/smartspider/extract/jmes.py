@@ -21,7 +21,7 @@ class JmesExpression:
             self._parsed = jmespath.compile(expr)
         except ParseError as wrong:  # a LexerError is one too
             raise ExpressionWrong(wrong.lex_position, _first_line(wrong)) from None
-        except (JMESPathError, RecursionError) as wrong:
+        except (JMESPathError, RecursionError, ValueError) as wrong:  # a number of thousands of digits, say
             raise ExpressionWrong(None, _first_line(wrong)) from None
         _check_functions(self._parsed.parsed, expr)
 

@@ -197,6 +197,7 @@ def test_foreign_characters_of_whole_values_are_taken_out(read: Read) -> None:
         (Rule("css", "a::text", fields={"a": Rule("css", "a")}), "expr", "not elements"),
         (Rule("css", "a", steps=({"use": "trim"},)), "steps", "cannot be run here"),
         (Rule("json_ld", "a["), "expr", "the JMESPath expression"),
+        (jmes(f"a[{'9' * 20_000}]"), "expr", "the JMESPath expression"),
     ],
 )
 def test_rules_that_mean_nothing_are_refused(rule: Rule, path: str, message: str) -> None:
