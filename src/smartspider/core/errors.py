@@ -195,8 +195,8 @@ class FrontierUnfit(FrontierUnavailable):
 
     code = "frontier_unfit"
 
-    def __init__(self, place: str, reason: str, *, hint: str, loses_keys: bool = False) -> None:
-        super().__init__(f"the frontier's Redis at {place} {reason}", hint=hint)
+    def __init__(self, reason: str, *, hint: str = "", place: str = "", loses_keys: bool = False) -> None:
+        super().__init__(f"the frontier's Redis at {place} {reason}" if place else reason, hint=hint)
         self.reason = reason
         self.loses_keys = loses_keys
 

@@ -40,7 +40,7 @@ async def do(api: Caller, run_id: str, verb: str) -> Answer:
 async def begin(house: House, run_id: str) -> int:
     """A worker takes a run up; its id."""
     await house.premises.store.set_state(int(run_id), "running")
-    return await house.premises.frontier.join(WorkerCard("worker"))
+    return await house.premises.frontier.join(WorkerCard("worker", slots=4))
 
 
 async def state_of(api: Caller, run_id: str) -> str:

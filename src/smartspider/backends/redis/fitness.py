@@ -41,23 +41,24 @@ def refusal(answers: Sequence[Any], address: Address) -> FrontierUnfit | None:
     about, settings = answers
     version = "" if isinstance(about, Exception) else _text(about.get("redis_version", "0"))
     if version and tuple(int(part) for part in version.split(".")[:2]) < OLDEST:
-        return FrontierUnfit(address.shown, f"is {version}; functions need 7.0 or newer", hint="update Redis")
+        reason = f"is {version}; functions need 7.0 or newer"
+        return FrontierUnfit(reason, hint="update Redis", place=address.shown)
     if isinstance(settings, Exception):
         return None
     found = {_text(name): _text(value) for name, value in _pairs(settings)}
     policy = found.get("maxmemory-policy", "")
     if policy.startswith("allkeys-"):
         return FrontierUnfit(
-            address.shown,
             f"throws keys away when memory is short (maxmemory-policy {policy})",
             hint="CONFIG SET maxmemory-policy noeviction",
+            place=address.shown,
             loses_keys=True,
         )
     if found.get("appendonly") != "yes" and address.is_durable:
         return FrontierUnfit(
-            address.shown,
             "does not keep its data (appendonly no)",
             hint="CONFIG SET appendonly yes, or add ?persistence=none to the frontier's URL",
+            place=address.shown,
         )
     return None
 
