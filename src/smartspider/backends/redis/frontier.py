@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,6 +38,8 @@ STALE_ROUNDS = 20
 RECLAIM_ROUNDS = 20
 ACT_S = 2.0
 """How long somebody who turns a knob waits for the frontier to hear of it; the keeper tells it otherwise."""
+
+log = logging.getLogger(__name__)
 
 
 class RedisFrontier:
@@ -222,16 +225,33 @@ class RedisFrontier:
             closed = [grant for grant in grants if grant.url_id not in found]
             if closed:
                 await self._pass_by(closed)
+            strays = [
+                grant
+                for grant in grants
+                if grant.url_id in found and found[grant.url_id].request.host != grant.host
+            ]
+            if strays:
+                await self._send_home(strays)
         except BaseException:
             await self._end("release", grants)  # others may have more luck
             raise
-        return [_lease(grant, found[grant.url_id]) for grant in grants if grant.url_id in found]
+        gone = {grant.token for grant in (*closed, *strays)}
+        return [_lease(grant, found[grant.url_id]) for grant in grants if grant.token not in gone]
 
     async def _pass_by(self, closed: Sequence[Grant]) -> None:
         """Offer what closed rows led to, which whoever closed them may not have done; then end them."""
         left = await self._rows.open_children([grant.url_id for grant in closed])
         await self._shards.answers(offer_calls(self._shards, left, self._cap))
         await self._end("unused", closed)
+
+    async def _send_home(self, strays: Sequence[Grant]) -> None:
+        """Queue requests at their own hosts: the store has given their ids a second time (ADR 29), and no
+        gate but its own lets a host be asked.
+        """
+        log.warning("leases.strayed: %d were queued at another host than theirs", len(strays))
+        await self._end("unused", strays)
+        places = await self._rows.places([grant.url_id for grant in strays])
+        await self._shards.answers(offer_calls(self._shards, places, self._cap))
 
     async def _end(self, name: str, grants: Sequence[Grant]) -> None:
         """End leases whose requests are not known; what fails runs out by itself."""

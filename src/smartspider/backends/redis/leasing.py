@@ -27,6 +27,8 @@ class Grant(msgspec.Struct, frozen=True, gc=False):
     token: Token
     shard: int
     url_id: int
+    host: str
+    """Whose gate it came through."""
     window: Window
     deadline_at: float
     is_alone: bool
@@ -271,8 +273,9 @@ def _read(
     if next_at:
         harvest.next_at = min(harvest.next_at or float(next_at), float(next_at))
     shares: dict[int, float] = {}
-    for start in range(0, len(groups), 8):
-        first, not_before, not_after, delay, deadline, is_alone, weight, packed = groups[start : start + 8]
+    for start in range(0, len(groups), 9):
+        first, not_before, not_after, delay, deadline, is_alone, *rest = groups[start : start + 9]
+        weight, host, packed = rest
         window = Window(
             arrived_at + float(not_before) - float(now),
             sent_at + float(not_after) - float(now),
@@ -280,7 +283,9 @@ def _read(
         )
         for number, url_id in enumerate(ids(packed)):
             token = Token(int(epoch), shards.counter(shard, int(first) + number))
-            harvest.grants.append(Grant(token, shard, url_id, window, float(deadline), bool(int(is_alone))))
+            harvest.grants.append(
+                Grant(token, shard, url_id, host.decode(), window, float(deadline), bool(int(is_alone)))
+            )
             run_id = run_of(url_id)
             shares[run_id] = shares.get(run_id, 0.0) + 1.0 / int(weight)
     return shares

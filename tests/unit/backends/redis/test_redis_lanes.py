@@ -83,6 +83,25 @@ async def test_a_run_that_is_gone_leaves_its_leases_at_the_gate(scene: Scene) ->
     assert [key for key in keys if f":r:{run}:" in key.decode() or f":r:{later}:" in key.decode()] == []
 
 
+async def test_a_request_comes_through_the_gate_of_its_own_host_or_not_at_all(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A store that lost commits gives ids a second time, and to other hosts."""
+    run = await scene.begin([url("first")])
+    (row,) = scene.rows.rows.values()
+    row.request = url("second", host="b.example")
+    worker = await scene.frontier.join(WorkerCard("w"))
+    await scene.frontier.hold_host("b.example", 60.0, "Retry-After")
+    assert await scene.take(worker, run) == []
+    assert "leases.strayed: 1" in caplog.text
+    assert await scene.take(worker, run) == [], "its own host is held"
+    await scene.frontier.resume_host("b.example")
+    (lease,) = await scene.take(worker, run)
+    assert lease.request.host == "b.example"
+    await scene.frontier.carry_out(Moves(ended=[lease]))
+    assert await scene.take(worker, run) == []
+
+
 async def test_a_run_that_comes_back_is_served_again(scene: Scene) -> None:
     """Rule 9: retry opens a run that was over; the keeper offers its open rows."""
     run = await scene.begin(urls(3))

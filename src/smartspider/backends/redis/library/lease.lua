@@ -26,7 +26,7 @@ function Lease.hand_out(x, hand, run, gate, members, is_alone)
   local deadline = math.max(x.now, window.not_before) + hand.lease_s
   local until_then = in_ms(deadline)
   push(hand.answer, hand.counter + 1, precise(window.not_before), precise(window.not_after), precise(window.delay),
-    precise(deadline), is_alone and 1 or 0, Runs.get(x, run).weight)
+    precise(deadline), is_alone and 1 or 0, Runs.get(x, run).weight, gate.host)
   local number = tonumber(run)
   local prefix = string.char(math.floor(number / 65536), math.floor(number / 256) % 256, number % 256)
   local record = {epoch = x.epoch, worker = hand.worker, is_alone = is_alone, host = gate.host, told_at = 0}
