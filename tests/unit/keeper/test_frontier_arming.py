@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from tests.unit.backends.redis.grounds import url, urls
@@ -357,10 +359,20 @@ async def test_slots_are_given_further_ahead_only_after_the_leader_said_so(
     assert duty._last_slot_at >= house.clock.store_now() + 1.0
 
 
-async def test_a_server_that_begins_to_throw_keys_away_is_refused_within_a_minute(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Gates may be among the keys: what it holds is forgotten, and loaded again when it is set up well."""
+class Served(NamedTuple):
+    """A server of one's own, whose settings may be changed; it serves a run with three requests."""
+
+    server: RedisServer
+    house: House
+    leader: Leader
+    run_id: int
+
+    def set(self, name: str, value: str) -> None:
+        self.server.command("CONFIG", "SET", name, value)
+
+
+@pytest.fixture
+async def served(tmp_path: Path) -> AsyncIterator[Served]:
     with RedisServer(tmp_path) as server:
         house = House(server.url)
         leader = Leader(house, "one")
@@ -368,69 +380,61 @@ async def test_a_server_that_begins_to_throw_keys_away_is_refused_within_a_minut
         await leader.lead()
         await leader.tend()
         await leader.pass_time(LAPSE_S + 1)
-        server.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
-        await leader.pass_time(CHECK_S)
-        with pytest.raises(NotArmed):
-            await house.take(run_id)
-        (line,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-        assert "maxmemory-policy allkeys-lru" in line
-        assert "CONFIG SET maxmemory-policy noeviction" in line
-        lost = f"{house.shards.tag(0)}:lost"
-        server.command("SET", lost, "1")
-        other = Leader(house, "two")  # knows nothing of that
-        server.command("CONFIG", "SET", "maxmemory-policy", "noeviction")
-        await other.lead()
-        await other.tend()
-        await other.pass_time(LAPSE_S + 1)
-        assert server.command("EXISTS", lost) == 0, "nothing of before is there"
-        assert len(await house.take(run_id)) == 3
+        yield Served(server, house, leader, run_id)
         await house.close()
+
+
+async def test_a_server_that_begins_to_throw_keys_away_is_refused_within_a_minute(
+    served: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Gates may be among the keys: what it holds is forgotten, and loaded again when it is set up well."""
+    served.set("maxmemory-policy", "allkeys-lru")
+    await served.leader.pass_time(CHECK_S)
+    with pytest.raises(NotArmed):
+        await served.house.take(served.run_id)
+    (line,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert "maxmemory-policy allkeys-lru" in line
+    assert "CONFIG SET maxmemory-policy noeviction" in line
+    lost = f"{served.house.shards.tag(0)}:lost"
+    served.server.command("SET", lost, "1")
+    other = Leader(served.house, "two")  # knows nothing of that
+    served.set("maxmemory-policy", "noeviction")
+    await other.lead()
+    await other.tend()
+    await other.pass_time(LAPSE_S + 1)
+    assert served.server.command("EXISTS", lost) == 0, "nothing of before is there"
+    assert len(await served.house.take(served.run_id)) == 3
 
 
 async def test_a_leader_that_began_with_a_server_that_throws_keys_away_believes_nothing_in_it(
-    tmp_path: Path,
+    served: Served,
 ) -> None:
-    with RedisServer(tmp_path) as server:
-        house = House(server.url)
-        run_id = house.rows.add_run(urls(3))
-        leader = Leader(house, "one")
-        await leader.lead()
-        await leader.tend()
-        await leader.pass_time(LAPSE_S + 1)
-        lost = f"{house.shards.tag(0)}:lost"
-        server.command("SET", lost, "1")
-        server.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
-        later = House(server.url)
-        later.rows, later.row, later.clock = house.rows, house.row, house.clock
-        other = Leader(later, "two")
-        await other.lead()
-        await other.pass_time(1)
-        server.command("CONFIG", "SET", "maxmemory-policy", "noeviction")
-        await other.pass_time(LAPSE_S + 1)
-        assert server.command("EXISTS", lost) == 0
-        assert len(await house.take(run_id)) == 3
-        await house.close()
-        await later.close()
+    house = served.house
+    lost = f"{house.shards.tag(0)}:lost"
+    served.server.command("SET", lost, "1")
+    served.set("maxmemory-policy", "allkeys-lru")
+    later = House(served.server.url)
+    later.rows, later.row, later.clock = house.rows, house.row, house.clock
+    other = Leader(later, "two")
+    await other.lead()
+    await other.pass_time(1)
+    served.set("maxmemory-policy", "noeviction")
+    await other.pass_time(LAPSE_S + 1)
+    assert served.server.command("EXISTS", lost) == 0
+    assert len(await house.take(served.run_id)) == 3
+    await later.close()
 
 
 async def test_a_server_that_no_longer_keeps_its_data_serves_and_that_is_told(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    served: Served, caplog: pytest.LogCaptureFixture
 ) -> None:
     """As after a failover to a replica that was set up otherwise: nothing is lost by that."""
-    with RedisServer(tmp_path) as server:
-        house = House(server.url)
-        leader = Leader(house, "one")
-        run_id = house.rows.add_run(urls(3))
-        await leader.lead()
-        await leader.tend()
-        await leader.pass_time(LAPSE_S + 1)
-        server.command("CONFIG", "SET", "appendonly", "no")
-        await leader.pass_time(2 * CHECK_S, 1.0)
-        assert len(await house.take(run_id)) == 3
-        (line,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-        assert "serves, but" in line
-        assert "CONFIG SET appendonly yes" in line
-        await house.close()
+    served.set("appendonly", "no")
+    await served.leader.pass_time(2 * CHECK_S, 1.0)
+    assert len(await served.house.take(served.run_id)) == 3
+    (line,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert "serves, but" in line
+    assert "CONFIG SET appendonly yes" in line
 
 
 @pytest.mark.parametrize("leads", ["the same", "another"])

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.unit.wiring.vouching import warned_of
 
 from smartspider.backends.redis import library
 from smartspider.backends.redis.connecting import read_url
 from smartspider.backends.redis.seen.opening import open_layers
 from smartspider.backends.redis.shards import Shards
 from smartspider.core.errors import FrontierTaken, FrontierUnavailable
-from smartspider.keeper.frontier.duties import arming_duties
 from smartspider.services.doctor import Check
 from smartspider.testing.servers import PostgresServer, RedisServer
 from smartspider.wiring import checking
@@ -54,15 +53,7 @@ async def test_two_installations_on_one_redis_are_noticed(
     async with open_cluster(second, tmp_path / "second") as premises:
         with pytest.raises(FrontierTaken, match="another installation"):
             await checking.rebuild(premises)
-        assert premises.apart is not None
-        term = await premises.apart.leadership.take("keeper", 60.0)
-        assert term is not None
-        (arming,) = arming_duties(premises.apart)
-        with caplog.at_level(logging.WARNING):
-            await arming.do(term)
-            await arming.do(term)
-        await premises.apart.leadership.resign("keeper")
-    (line,) = [record.getMessage() for record in caplog.records if "does not serve" in record.getMessage()]
+        line = await warned_of(premises, caplog)
     assert "?namespace=NAME" in line
     assert "?namespace=NAME" in (await frontier(second)).detail
     assert "namespace" not in (await frontier(first)).detail
@@ -99,14 +90,7 @@ async def test_a_keeper_that_never_reached_redis_says_so_once(
 ) -> None:
     settings = Settings(store_url=empty_database, frontier_url="redis://127.0.0.1:1")
     async with open_cluster(settings, tmp_path) as premises:
-        assert premises.apart is not None
-        term = await premises.apart.leadership.take("keeper", 60.0)
-        assert term is not None
-        (arming,) = arming_duties(premises.apart)
-        with caplog.at_level(logging.WARNING):
-            await arming.do(term)
-            await arming.do(term)
-    (line,) = [record.getMessage() for record in caplog.records if "does not serve" in record.getMessage()]
+        line = await warned_of(premises, caplog)
     assert "127.0.0.1:1 cannot be used: Connection refused" in line
     assert "SMARTSPIDER_FRONTIER_URL" in line
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.unit.wiring.vouching import warned_of
 
 from smartspider.cli.missing import note_missing
-from smartspider.keeper.frontier.duties import arming_duties
 from smartspider.services.readiness import Readiness
 from smartspider.services.trouble import troubles
 from smartspider.testing.servers import RedisServer
@@ -70,14 +69,7 @@ async def test_a_redis_that_is_refused_is_named_alike_by_everybody(
     setting, words = case
     redis.command("CONFIG", "SET", *setting.split())
     async with open_cluster(settings, Path("here")) as premises:
-        assert premises.apart is not None
-        term = await premises.apart.leadership.take("keeper", 60.0)
-        assert term is not None
-        (arming,) = arming_duties(premises.apart)
-        with caplog.at_level(logging.WARNING):
-            await arming.do(term)
-            await arming.do(term)
-        (line,) = [record.getMessage() for record in caplog.records]
+        line = await warned_of(premises, caplog)
         assert words in line
         ready = await readyz(premises)
         assert f"0 of 1 parts serve: its Redis {words}" in ready
