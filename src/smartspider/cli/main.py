@@ -62,7 +62,7 @@ def show_error(error: SmartSpiderError) -> None:
         sys.stderr.write(f"error: {what} is not valid ({count} problem{'s' if count > 1 else ''})\n")
         for problem in error.problems:
             place = f"{problem.path}: " if problem.path else ""
-            sys.stderr.write(f"  {place}{problem.message}{f' ({problem.hint})' if problem.hint else ''}\n")
+            sys.stderr.write(f"  {place}{problem.line}\n")
         return
     sys.stderr.write(f"error: {error.message}\n")
     if error.hint:

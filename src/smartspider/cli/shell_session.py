@@ -78,11 +78,11 @@ class Session:
                 self._obey(line)
             except RequestInvalid as error:
                 for problem in error.problems:
-                    say(f"  {problem.message}" + (f" ({problem.hint})" if problem.hint else ""))
+                    say(f"  {problem.line}")
                 if not error.problems:
                     say(f"  {error.message}")
             except SmartSpiderError as error:
-                say(f"  {error.message}" + (f" ({error.hint})" if error.hint else ""))
+                say(f"  {error.line}")
 
     def _obey(self, line: str) -> None:
         word, _, rest = line.partition(" ")

@@ -43,6 +43,11 @@ class SmartSpiderError(Exception):
         self.message = message
         self.hint = hint
 
+    @property
+    def line(self) -> str:
+        """What happened and what to try, in one line."""
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
 
 class RequestInvalid(SmartSpiderError):
     """What was asked does not mean anything; `problems` says where, as far as that is known."""
@@ -69,6 +74,11 @@ class Problem:
         self.path = path
         self.message = message
         self.hint = hint
+
+    @property
+    def line(self) -> str:
+        """What is wrong and what to try, in one line."""
+        return f"{self.message} ({self.hint})" if self.hint else self.message
 
     def __repr__(self) -> str:
         return f"Problem({self.path!r}, {self.message!r}, {self.hint!r})"

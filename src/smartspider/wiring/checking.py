@@ -58,7 +58,7 @@ async def check_servers(settings: Settings) -> tuple[list[Check], dict[str, int]
             checks.append(await _frontier(premises))
             checks += await _known(premises)
     except StoreUnavailable as error:
-        checks.append(Check("store", is_ok=False, detail=_words(error)))
+        checks.append(Check("store", is_ok=False, detail=error.line))
     return checks, sizes
 
 
@@ -74,7 +74,7 @@ async def _frontier(premises: Premises) -> Check:
     armed = sum(state is not None and state.is_armed for state in states)
     why = await premises.why_away()
     if why is not None:
-        return Check(FRONTIER, is_ok=False, detail=_words(why))
+        return Check(FRONTIER, is_ok=False, detail=why.line)
     if any(state is not None and state.is_taken for state in states):
         words = "another installation has its place in Redis: add ?namespace=NAME to SMARTSPIDER_FRONTIER_URL"
         return Check(FRONTIER, is_ok=False, detail=words)
@@ -91,7 +91,7 @@ async def _frontier(premises: Premises) -> Check:
 async def unusable(premises: Premises) -> list[str]:
     """Why the frontier of a cluster cannot be used, in words, with what to do; nothing where it can be."""
     why = await premises.why_away()
-    return [] if why is None else [_words(why)]
+    return [] if why is None else [why.line]
 
 
 async def missing(premises: Premises) -> list[str]:
@@ -101,10 +101,6 @@ async def missing(premises: Premises) -> list[str]:
     if words:
         found.append(f"{words}: nothing is handed out until one does; start one: `smartspider keeper`")
     return found + await unusable(premises)
-
-
-def _words(error: StoreUnavailable) -> str:
-    return f"{error.message} ({error.hint})" if error.hint else error.message
 
 
 async def _known(premises: Premises) -> list[Check]:

@@ -16,8 +16,8 @@ import psycopg
 
 from smartspider.backends.postgres import asking
 from smartspider.backends.postgres.address import Address
-from smartspider.backends.postgres.aside import aside
 from smartspider.backends.postgres.connection import PostgresConnection
+from smartspider.backends.postgres.detached import detached
 from smartspider.backends.postgres.times import StoreTime
 from smartspider.backends.sql.connection import Connection, Row
 from smartspider.core.errors import OutcomeUnknown, RequestInvalid
@@ -221,7 +221,7 @@ class PostgresDatabase:
                 self._free.append(connection)
 
     async def _opened(self) -> PostgresConnection:
-        return await aside(self._open, PostgresConnection.close)
+        return await detached(self._open, PostgresConnection.close)
 
     def _open(self) -> PostgresConnection:
         connection = PostgresConnection(self._url, self._known_hosts)

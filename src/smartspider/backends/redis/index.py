@@ -96,10 +96,7 @@ class RedisIndex:
             calls.append(Call(shard, "replay", [epoch, len(marks), *told, *args]))
         new = 0
         for some in batches(calls, AT_ONCE):
-            for answer in await self._shards.round(some):
-                if isinstance(answer, SmartSpiderError):
-                    raise answer
-                new += max(int(answer), 0)
+            new += sum(max(int(answer), 0) for answer in await self._shards.answers(some))
         return new
 
     async def short_lanes(self, shard: int, run_id: int) -> list[str]:

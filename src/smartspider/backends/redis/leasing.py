@@ -275,7 +275,8 @@ def _read(
     shares: dict[int, float] = {}
     for start in range(0, len(groups), 9):
         first, not_before, not_after, delay, deadline, is_alone, *rest = groups[start : start + 9]
-        weight, host, packed = rest
+        weight, name, packed = rest
+        host = name.decode()
         window = Window(
             arrived_at + float(not_before) - float(now),
             sent_at + float(not_after) - float(now),
@@ -284,7 +285,7 @@ def _read(
         for number, url_id in enumerate(ids(packed)):
             token = Token(int(epoch), shards.counter(shard, int(first) + number))
             harvest.grants.append(
-                Grant(token, shard, url_id, host.decode(), window, float(deadline), bool(int(is_alone)))
+                Grant(token, shard, url_id, host, window, float(deadline), bool(int(is_alone)))
             )
             run_id = run_of(url_id)
             shares[run_id] = shares.get(run_id, 0.0) + 1.0 / int(weight)

@@ -97,7 +97,7 @@ class ArmShard:
         except NotArmed as error:
             self._lost(error.message)
         except FrontierUnavailable as error:
-            self._lost(_words(error), is_news=True)
+            self._lost(error.line, is_news=True)
             self._loaded = ""
 
     def _follow_history(self) -> None:
@@ -144,7 +144,7 @@ class ArmShard:
             with contextlib.suppress(FrontierUnavailable):
                 await self._disbelieve(term)
             raise unfit
-        words = _words(unfit) if unfit is not None else ""
+        words = unfit.line if unfit is not None else ""
         if words not in ("", self._told_unfit):
             log.warning("shard %d of the frontier serves, but %s", self._shard, words)
         self._told_unfit = words
@@ -189,14 +189,14 @@ class ArmShard:
             await self._disbelieve(term)
             self._is_doubtful = False
             await self._arm_anew(term, state)
-        elif await self._goes_on(term, state):
+        elif self._goes_on(term, state):
             await self._arm(term, state.process, told)
             await self._tell_runs(term)
             self._serves(state.process)
         else:
             await self._arm_anew(term, state)
 
-    async def _goes_on(self, term: Term, state: ShardState) -> bool:
+    def _goes_on(self, term: Term, state: ShardState) -> bool:
         """Whether the process has all it needs, and no other can have served since it did."""
         if self._sent is not None:
             return state.process == self._sent[0] and state.epoch == term.epoch
@@ -251,9 +251,8 @@ class ArmShard:
         if self._sent is not None:
             last, told = self._sent
             return told if process == last else told + watch.lapse_s + MARGIN_S
-        if (
-            self._epoch == 1 or self._noting(process) == self._noted
-        ):  # nobody ever led before, or this one was armed last
+        is_ours = self._noting(process) == self._noted
+        if self._epoch == 1 or is_ours:  # nobody ever led before, or this one was armed last
             return watch.took_at
         return watch.took_at + watch.lapse_s + MARGIN_S
 
@@ -275,7 +274,3 @@ class ArmShard:
         if not self._is_away and (self._has_served or is_news):
             log.warning("shard %d of the frontier does not serve: %s", self._shard, why)
             self._is_away = True
-
-
-def _words(error: FrontierUnavailable) -> str:
-    return f"{error.message} ({error.hint})" if error.hint else error.message

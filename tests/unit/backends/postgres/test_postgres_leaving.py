@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from smartspider.backends.postgres.aside import aside
 from smartspider.backends.postgres.connection import CONNECT_S
 from smartspider.backends.postgres.database import PostgresDatabase
+from smartspider.backends.postgres.detached import detached
 from smartspider.engine.clock import SystemClock
 
 
@@ -49,7 +49,7 @@ async def test_what_comes_too_late_is_let_go_of() -> None:
         is_asked.wait(30)
         return "a connection"
 
-    late = aside(work, let_go)
+    late = detached(work, let_go)
     late.cancel()
     is_asked.set()
     await is_let_go.wait()
@@ -61,4 +61,4 @@ async def test_an_error_comes_to_who_waits() -> None:
         raise ConnectionRefusedError("nobody is there")
 
     with pytest.raises(ConnectionRefusedError, match="nobody is there"):
-        await aside(work, print)
+        await detached(work, print)
