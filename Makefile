@@ -80,4 +80,4 @@ format: setup-dev ## put all code into the one format
 clean: ## remove what make made; crawled data stays
 	@rm -rf .venv .venv-bench .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis \
 		.benchmarks dist build
-	@find src tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find src packages tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +

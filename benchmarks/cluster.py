@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from smartspider.testing.chaos.scene import READY_S, Scene
-from smartspider.testing.chaos.setup import Setup
-from smartspider.testing.chaos.staff import Member, tail_of, until
-from smartspider.testing.chaos.task import site_politeness
-from smartspider.testing.servers import figures
+from smartspider_testing.chaos.scene import READY_S, Scene
+from smartspider_testing.chaos.setup import Setup
+from smartspider_testing.chaos.staff import Member, tail_of, until
+from smartspider_testing.chaos.task import site_politeness
+from smartspider_testing.servers import figures
 
 SLOTS = 4
 LATENCY_S = 0.1

@@ -26,9 +26,9 @@ from smartspider.backends.sql.runs import SQL
 from smartspider.core.ids import first_id
 from smartspider.core.request import make_request
 from smartspider.engine.clock import SystemClock
-from smartspider.testing.contracts.acts import plan_of
-from smartspider.testing.servers import PostgresServer
-from smartspider.testing.servers.pgwire import PostgresConnection
+from smartspider_testing.contracts.acts import plan_of
+from smartspider_testing.servers import PostgresServer
+from smartspider_testing.servers.pgwire import PostgresConnection
 
 NAME = "completion"
 LATE = 0.02

@@ -21,8 +21,8 @@ from smartspider.backends.redis.seen.functions import SeenFunctions
 from smartspider.backends.redis.servers import open_servers
 from smartspider.core.bloom import GrowingBloom
 from smartspider.interfaces.seen import Seen, SeenKey
-from smartspider.testing.servers import RedisServer
-from smartspider.testing.servers.resp import RedisConnection
+from smartspider_testing.servers import RedisServer
+from smartspider_testing.servers.resp import RedisConnection
 
 SIZES = (1_000, 100_000, 1_000_000, 3_000_000)
 BATCH = 100

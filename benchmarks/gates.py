@@ -20,10 +20,10 @@ from statistics import median
 
 from cluster import PATIENCE_S, load, scene_of
 
-from smartspider.testing.chaos.scene import Scene
-from smartspider.testing.chaos.setup import Setup
-from smartspider.testing.chaos.staff import until
-from smartspider.testing.chaos.task import site_politeness
+from smartspider_testing.chaos.scene import Scene
+from smartspider_testing.chaos.setup import Setup
+from smartspider_testing.chaos.staff import until
+from smartspider_testing.chaos.task import site_politeness
 
 DELAY_S = 0.2
 SHORTEST_S = 0.18

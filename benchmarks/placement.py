@@ -16,11 +16,11 @@ from dataclasses import dataclass
 
 from cluster import PATIENCE_S, has_all_workers, load, scene_of
 
-from smartspider.testing.chaos.scene import READY_S
-from smartspider.testing.chaos.setup import Setup
-from smartspider.testing.chaos.site import Visit
-from smartspider.testing.chaos.staff import until
-from smartspider.testing.chaos.task import site_politeness
+from smartspider_testing.chaos.scene import READY_S
+from smartspider_testing.chaos.setup import Setup
+from smartspider_testing.chaos.site import Visit
+from smartspider_testing.chaos.staff import until
+from smartspider_testing.chaos.task import site_politeness
 
 DELAY_S = 1.0
 HEAD_S = 5.0

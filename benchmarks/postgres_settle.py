@@ -25,8 +25,8 @@ from smartspider.core.lease import Lease, Token, Window
 from smartspider.core.request import Request, make_request
 from smartspider.core.verdict import Close, Settlement
 from smartspider.engine.clock import SystemClock
-from smartspider.testing.contracts.acts import plan_of
-from smartspider.testing.servers import PostgresServer
+from smartspider_testing.contracts.acts import plan_of
+from smartspider_testing.servers import PostgresServer
 
 GROUP = 64
 LINKS = 35

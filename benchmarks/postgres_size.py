@@ -26,8 +26,8 @@ from smartspider.backends.postgres.migrations import prepare
 from smartspider.backends.postgres.store import PostgresStore
 from smartspider.core.verdict import Close
 from smartspider.engine.clock import SystemClock
-from smartspider.testing.contracts.acts import plan_of
-from smartspider.testing.servers import PostgresServer
+from smartspider_testing.contracts.acts import plan_of
+from smartspider_testing.servers import PostgresServer
 
 VACUUMED = 80
 """After so many groups."""

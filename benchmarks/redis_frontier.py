@@ -26,7 +26,7 @@ from smartspider.backends.redis.shards import Shards
 from smartspider.core.ids import first_id
 from smartspider.core.placing import Moves, OpenRequest, Place, RunControl
 from smartspider.core.request import Request, make_request
-from smartspider.testing.servers import RedisServer
+from smartspider_testing.servers import RedisServer
 
 RUN = 1
 CAP = 1_000_000

@@ -22,11 +22,12 @@ OLDEST = (3, 11)
 NEWER_NAMES = ("python3.13", "python3.12", "python3.11")
 STAMP = "smartspider-setup.json"
 
-Purpose = namedtuple("Purpose", "folder lock has_project includes")
+Purpose = namedtuple("Purpose", "folder lock projects includes")
+KIT = "packages/smartspider-testing"
 PURPOSES = {
-    "runtime": Purpose(".venv", "runtime.lock", has_project=True, includes=()),
-    "dev": Purpose(".venv", "dev.lock", has_project=True, includes=("runtime",)),
-    "bench": Purpose(".venv-bench", "bench.lock", has_project=False, includes=()),
+    "runtime": Purpose(".venv", "runtime.lock", projects=(".",), includes=()),
+    "dev": Purpose(".venv", "dev.lock", projects=(".", KIT), includes=("runtime",)),
+    "bench": Purpose(".venv-bench", "bench.lock", projects=(), includes=()),
 }
 
 
@@ -86,7 +87,8 @@ def set_up(name: str) -> None:
 def content_hash(purpose: Purpose) -> str:
     """Changes whenever the packages or the project's own definition do."""
     digest = hashlib.sha256()
-    for path in (ROOT / "requirements" / purpose.lock, ROOT / "pyproject.toml"):
+    definitions = [ROOT / project / "pyproject.toml" for project in (".", *purpose.projects[1:])]
+    for path in (ROOT / "requirements" / purpose.lock, *definitions):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -160,16 +162,16 @@ def install(venv: Path, purpose: Purpose) -> None:
     pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     uv = [str(venv / "bin" / "uv"), "pip", "install", "--quiet", "--compile-bytecode", "--python", python]
     locked = ["--require-hashes", "--requirement", lock]
-    project = ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
     try:
         run([*pip, "--require-hashes", "--requirement", str(ROOT / "requirements" / "installer.lock")])
         run([*uv, *locked], uv_environment(python))
     except SetupFailed as failure:
         print(f"uv did not work, pip takes over. {failure}", file=sys.stderr, flush=True)
         run([*pip, *locked])
-    if purpose.has_project:
-        # pip, in both cases: it is one package without dependencies, and nothing is left to be fast at.
-        run([*pip, *project])
+    if purpose.projects:
+        # pip, in both cases: these are packages without dependencies, and nothing is left to be fast at.
+        editable = [part for project in purpose.projects for part in ("--editable", str(ROOT / project))]
+        run([*pip, "--no-deps", "--no-build-isolation", *editable])
 
 
 def uv_environment(python: str) -> dict[str, str]:

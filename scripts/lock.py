@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 UV = Path(sys.executable).parent / "uv"
 OPTIONS = (
     "--quiet --system-certs --universal --python-version 3.11 --generate-hashes --no-header "
-    "--no-emit-index-url --no-emit-find-links --no-emit-package smartspider"
+    "--no-emit-index-url --no-emit-find-links --no-emit-package smartspider-crawler --no-emit-package smartspider-testing"
 ).split()
 
 
@@ -32,7 +32,7 @@ def main(options: list[str]) -> int:
     compile_lock(
         "dev",
         [
-            *(*project, "--extra", "all", "--extra", "testing", "--group", "dev"),
+            *(*project, "packages/smartspider-testing/pyproject.toml", "--extra", "all", "--group", "dev"),
             *("-c", "requirements/runtime.lock", *options),
         ],
         build,

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from smartspider.testing.servers.programs import PACKAGES, missing
+from smartspider_testing.servers.programs import PACKAGES, missing
 
 PACKAGE_STATE = Path("/var/lib/dpkg")
 POLICY = Path("/usr/sbin/policy-rc.d")

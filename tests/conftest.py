@@ -11,7 +11,7 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-from smartspider.testing.servers import PostgresServer, PristineDatabase, RedisServer
+from smartspider_testing.servers import PostgresServer, PristineDatabase, RedisServer
 
 SERVERS = {"postgres_server", "redis_server", "postgres_template"}
 

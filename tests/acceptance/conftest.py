@@ -7,7 +7,7 @@ import pytest
 from tests.acceptance.server import ENVIRONMENT
 from tests.acceptance.workshop import Workshop
 
-from smartspider.testing.servers import RedisServer
+from smartspider_testing.servers import RedisServer
 
 Figures = Callable[[str], None]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tests.acceptance.conftest import Figures
 
-from smartspider.testing.chaos.fault import Fault
-from smartspider.testing.chaos.faults import FAULTS
-from smartspider.testing.chaos.running import Size, chosen, run_fault
+from smartspider_testing.chaos.fault import Fault
+from smartspider_testing.chaos.faults import FAULTS
+from smartspider_testing.chaos.running import Size, chosen, run_fault
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.alone, pytest.mark.timeout(180)]
 

@@ -16,7 +16,7 @@ from tests.acceptance.workshop import Workshop
 
 from smartspider.cli.exit_codes import Exit
 from smartspider.demo.process import site_process
-from smartspider.testing.servers import RedisServer
+from smartspider_testing.servers import RedisServer
 
 pytestmark = pytest.mark.acceptance
 

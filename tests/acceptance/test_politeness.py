@@ -11,8 +11,8 @@ import pytest
 from tests.acceptance.conftest import Figures
 from tests.acceptance.workshop import Workshop, html, title_task, until, written_site
 
-from smartspider.testing.site import gaps_of, peak_of
-from smartspider.testing.wire import Arrival
+from smartspider_testing.site import gaps_of, peak_of
+from smartspider_testing.wire import Arrival
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.alone]
 

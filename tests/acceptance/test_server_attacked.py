@@ -22,7 +22,7 @@ from tests.acceptance.server import Reply, Server, served
 from tests.acceptance.workshop import Site, Workshop, graph_site, html, is_running, until, written_site
 
 from smartspider.engine.supervisor import SETTLED_S
-from smartspider.testing.graph import ChangingGraph, graph_task
+from smartspider_testing.graph import ChangingGraph, graph_task
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(120)]
 

@@ -9,7 +9,7 @@ from tests.acceptance.conftest import Figures
 from tests.acceptance.server import Server, served
 from tests.acceptance.workshop import Site, Workshop, graph_site, until
 
-from smartspider.testing.graph import ChangingGraph, graph_task
+from smartspider_testing.graph import ChangingGraph, graph_task
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.long, pytest.mark.timeout(280)]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from smartspider.backends.postgres.migrations import prepare
-from smartspider.testing.servers import PostgresServer, PristineDatabase
+from smartspider_testing.servers import PostgresServer, PristineDatabase
 
 
 @pytest.fixture(scope="session")

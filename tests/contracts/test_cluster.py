@@ -8,9 +8,9 @@ import pytest
 
 from smartspider.core.workers import Form, WorkerCard
 from smartspider.interfaces.worker_registry import Beat
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.cluster import ClusterGround
-from smartspider.testing.contracts import (
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.cluster import ClusterGround
+from smartspider_testing.contracts import (
     EventFeedContract,
     FrontierContract,
     InsightContract,
@@ -21,8 +21,8 @@ from smartspider.testing.contracts import (
     StoreContract,
     WorkerRegistryContract,
 )
-from smartspider.testing.contracts.ground import Ground
-from smartspider.testing.servers import PristineDatabase, RedisServer
+from smartspider_testing.contracts.ground import Ground
+from smartspider_testing.servers import PristineDatabase, RedisServer
 
 
 @pytest.fixture

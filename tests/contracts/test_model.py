@@ -25,10 +25,10 @@ from smartspider.core.runs import TRANSITIONS
 from smartspider.core.verdict import Close, Retry, Settlement
 from smartspider.core.workers import WorkerCard
 from smartspider.interfaces.store import Finding
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.contracts.acts import items, plan_of, url
-from smartspider.testing.model import Model, ModelRun
-from smartspider.testing.sqlite import SqliteGround
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.contracts.acts import items, plan_of, url
+from smartspider_testing.model import Model, ModelRun
+from smartspider_testing.sqlite import SqliteGround
 
 T = TypeVar("T")
 

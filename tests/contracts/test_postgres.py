@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.contracts import (
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.contracts import (
     AnswerStoreContract,
     AuditLogContract,
     LeadershipContract,
@@ -17,7 +17,7 @@ from smartspider.testing.contracts import (
     TaskStoreContract,
     UserStoreContract,
 )
-from smartspider.testing.postgres import PostgresGround
+from smartspider_testing.postgres import PostgresGround
 
 
 @pytest.fixture

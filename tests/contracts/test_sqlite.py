@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.contracts import (
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.contracts import (
     AnswerStoreContract,
     AuditLogContract,
     EventFeedContract,
@@ -27,7 +27,7 @@ from smartspider.testing.contracts import (
     UserStoreContract,
     WorkerRegistryContract,
 )
-from smartspider.testing.sqlite import SqliteGround
+from smartspider_testing.sqlite import SqliteGround
 
 
 @pytest.fixture

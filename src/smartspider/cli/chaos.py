@@ -42,9 +42,9 @@ def chaos(
 
     from smartspider.cli.exit_codes import code_of_findings
     from smartspider.cli.output import print_json, say, tell
-    from smartspider.testing.chaos.faults import FAULTS
-    from smartspider.testing.chaos.outcome import Outcome, table_of
-    from smartspider.testing.chaos.running import Size, chosen, run_faults
+    from smartspider_testing.chaos.faults import FAULTS
+    from smartspider_testing.chaos.outcome import Outcome, table_of
+    from smartspider_testing.chaos.running import Size, chosen, run_faults
 
     known = [fault.name for fault in FAULTS]
     unknown = sorted(set(names) - set(known))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-PRODUCT = "smartspider"
+PRODUCT = "smartspider-crawler"
 NOT_INSTALLED = "not installed: run `make setup`"
 MIN_FREE = 500_000_000
 MIN_FILES = 1024

@@ -23,8 +23,8 @@ from smartspider.interfaces.user_store import NewToken
 from smartspider.services.access_tokens import ALGORITHM, AccessTokens
 from smartspider.services.keys import Keys
 from smartspider.services.secret_texts import hash_of, make_secret
-from smartspider.testing.clock import ManualClock
 from smartspider.wiring.house import House
+from smartspider_testing.clock import ManualClock
 
 TASK = {"name": "of-admin", "entry_urls": ["http://shop.example/"]}
 AT_ONCE = 16

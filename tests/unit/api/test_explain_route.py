@@ -8,8 +8,8 @@ from tests.unit.api.asking import Caller
 from tests.unit.api.test_runs_route import ENTRY, begin, create, start
 
 from smartspider.interfaces.robots_cache import RobotsAnswer
-from smartspider.testing.contracts.acts import done
 from smartspider.wiring.house import House
+from smartspider_testing.contracts.acts import done
 
 
 async def explain(api: Caller, url: str, run_id: str = "") -> dict[str, object]:

@@ -16,11 +16,11 @@ from tests.unit.api.asking import ADMIN_TOKEN, Caller, serving
 from smartspider.core.errors import PrivateAddress
 from smartspider.core.politeness import Politeness
 from smartspider.services.preview import Failure, preview_of, require_public
-from smartspider.testing.answers import page
-from smartspider.testing.site import ScriptableSite
 from smartspider.wiring import previews
 from smartspider.wiring.house import House, open_house
 from smartspider.wiring.settings import Settings
+from smartspider_testing.answers import page
+from smartspider_testing.site import ScriptableSite
 
 LIST = (
     "<h1>Shop</h1><div class=p><h2>Tea</h2><i>3</i></div><div class=p><h2>Milk</h2></div>"

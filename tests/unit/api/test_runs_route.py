@@ -8,8 +8,8 @@ import pytest
 from tests.unit.api.asking import Answer, Caller
 
 from smartspider.core.workers import WorkerCard
-from smartspider.testing.contracts.acts import closed, done, failed
 from smartspider.wiring.house import House
+from smartspider_testing.contracts.acts import closed, done, failed
 
 ENTRY = "http://127.0.0.1:1/list"
 TASK: dict[str, Any] = {

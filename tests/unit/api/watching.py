@@ -12,8 +12,8 @@ import msgspec
 from tests.unit.api.asking import Caller
 
 from smartspider.core.runs import Run
-from smartspider.testing.contracts.acts import plan_of
 from smartspider.wiring.house import House
+from smartspider_testing.contracts.acts import plan_of
 
 PATIENCE_S = 10.0
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.sqlite import SqliteGround
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.sqlite import SqliteGround
 
 
 @pytest.fixture

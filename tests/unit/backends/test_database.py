@@ -11,8 +11,8 @@ from smartspider.backends.sqlite.database import FILE, LOCKED_PATIENCE_S
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.runs import Run
 from smartspider.core.workers import WorkerCard
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.contracts.acts import (
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.contracts.acts import (
     begin,
     done,
     failed,
@@ -25,7 +25,7 @@ from smartspider.testing.contracts.acts import (
     url,
     urls,
 )
-from smartspider.testing.sqlite import SqliteGround
+from smartspider_testing.sqlite import SqliteGround
 
 
 async def test_a_locked_database_is_waited_for_and_then_told(ground: SqliteGround) -> None:

@@ -10,8 +10,8 @@ import pytest
 from smartspider.backends.sql import scaling, workers
 from smartspider.backends.sql.connection import rows
 from smartspider.backends.sqlite import demand, queue
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.sqlite import SqliteGround
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.sqlite import SqliteGround
 
 GROWING = ("run", "lane", "later", "queue", "url", "host")
 STATEMENTS = {

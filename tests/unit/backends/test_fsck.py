@@ -11,9 +11,9 @@ from smartspider.core.dedup import ItemDedup
 from smartspider.core.extraction import Rejected
 from smartspider.core.runs import Run
 from smartspider.core.workers import WorkerCard
-from smartspider.testing.contracts.acts import begin, done, failed, record, settle, take, take_one, url, urls
-from smartspider.testing.contracts.dedup import gave
-from smartspider.testing.sqlite import SqliteGround
+from smartspider_testing.contracts.acts import begin, done, failed, record, settle, take, take_one, url, urls
+from smartspider_testing.contracts.dedup import gave
+from smartspider_testing.sqlite import SqliteGround
 
 ORPHAN = "INSERT INTO item SELECT (id << 40) + 900, (id << 40) + 900, '{}' FROM run"
 

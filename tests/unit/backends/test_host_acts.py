@@ -8,8 +8,8 @@ import pytest
 
 from smartspider.backends.sql import audit
 from smartspider.core.errors import StoreUnavailable
-from smartspider.testing.contracts.acts import HOST, begin
-from smartspider.testing.sqlite import SqliteGround
+from smartspider_testing.contracts.acts import HOST, begin
+from smartspider_testing.sqlite import SqliteGround
 
 
 def full(*_: object, **__: object) -> NoReturn:

@@ -13,8 +13,8 @@ from smartspider.backends.sql.log_marks import marks_asked, question, words
 from smartspider.backends.sql.logs import SqlLogStore
 from smartspider.core.logs import LEVELS, LogLine
 from smartspider.interfaces.log_store import LogFilter
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.sqlite import SqliteGround
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.sqlite import SqliteGround
 
 FILTERS = [
     LogFilter(),

@@ -13,10 +13,10 @@ from smartspider.backends.sqlite.migrations import APPLICATION_ID, MIGRATIONS, p
 from smartspider.core.dedup import ItemDedup
 from smartspider.core.workers import WorkerCard
 from smartspider.interfaces.audit_log import AuditFilter
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.contracts.acts import items, numbers, settle, take, url
-from smartspider.testing.contracts.dedup import gave, pages
-from smartspider.testing.sqlite import SqliteGround
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.contracts.acts import items, numbers, settle, take, url
+from smartspider_testing.contracts.dedup import gave, pages
+from smartspider_testing.sqlite import SqliteGround
 
 RUN = 3
 ROW = RUN << 40

@@ -11,9 +11,9 @@ from smartspider.backends.sql import recrawl
 from smartspider.backends.sql.connection import rows
 from smartspider.core.recrawl import Recrawl
 from smartspider.core.runs import Run
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.contracts.acts import settle, take_one, url
-from smartspider.testing.contracts.revisit_acts import (
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.contracts.acts import settle, take_one, url
+from smartspider_testing.contracts.revisit_acts import (
     DAY,
     ROWS,
     V1,
@@ -25,7 +25,7 @@ from smartspider.testing.contracts.revisit_acts import (
     unchanged,
     versions,
 )
-from smartspider.testing.sqlite import SqliteGround
+from smartspider_testing.sqlite import SqliteGround
 
 CONDITIONAL = Recrawl(conditional=True)
 

@@ -12,8 +12,8 @@ from smartspider.backends.sql.looking import SQL
 from smartspider.backends.sql.results import SqlResultStore
 from smartspider.core.conditions import Condition
 from smartspider.interfaces.result_store import RowQuery
-from smartspider.testing.contracts.results import growing
-from smartspider.testing.sqlite import SqliteGround
+from smartspider_testing.contracts.results import growing
+from smartspider_testing.sqlite import SqliteGround
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from smartspider.core.limits import Limits
 from smartspider.core.runs import Run
 from smartspider.core.tuning import LimitTuning, Tuning
 from smartspider.core.workers import WorkerCard
-from smartspider.testing.contracts.acts import begin, closed, done, settle, take, take_one, urls
-from smartspider.testing.sqlite import SqliteGround
+from smartspider_testing.contracts.acts import begin, closed, done, settle, take, take_one, urls
+from smartspider_testing.sqlite import SqliteGround
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import pytest
 from smartspider.backends.sql import events, runs
 from smartspider.backends.sql.connection import Connection, rows
 from smartspider.backends.sqlite import queue
-from smartspider.testing.sqlite import SqliteGround
+from smartspider_testing.sqlite import SqliteGround
 
 FILES = {"store": runs.SQL, "events": events.SQL, "frontier": queue.SQL}
 

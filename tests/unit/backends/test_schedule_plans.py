@@ -10,8 +10,8 @@ import pytest
 from smartspider.backends.sql import notices, schedules, tasks
 from smartspider.backends.sql.connection import rows
 from smartspider.backends.sqlite import replay
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.sqlite import SqliteGround
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.sqlite import SqliteGround
 
 TASKS = ("delete_firings", "delete_schedules", "delete_notices", "delete_targets")
 

@@ -16,9 +16,9 @@ from smartspider.backends.sqlite.seen import FOLDER, FolderBloom
 from smartspider.core.bloom import FIRST_CAPACITY
 from smartspider.core.errors import StoreUnavailable
 from smartspider.interfaces.seen import ExactSeen, Seen
-from smartspider.testing.contracts import ExactSeenContract, SeenContract
-from smartspider.testing.contracts.seen import AMPLE, RUN, Make, fingerprints
-from smartspider.testing.memory_seen import MemorySeen
+from smartspider_testing.contracts import ExactSeenContract, SeenContract
+from smartspider_testing.contracts.seen import AMPLE, RUN, Make, fingerprints
+from smartspider_testing.memory_seen import MemorySeen
 
 
 class TestMemorySeen(ExactSeenContract):
@@ -60,7 +60,7 @@ async def test_another_process_knows_what_was_added_and_a_kill_loses_nothing(
 import asyncio, os, signal, sys
 from pathlib import Path
 from smartspider.backends.sqlite.seen import FolderBloom
-from smartspider.testing.contracts.seen import RUN, fingerprints
+from smartspider_testing.contracts.seen import RUN, fingerprints
 asyncio.run(FolderBloom(Path(sys.argv[1])).add(RUN, fingerprints(0, 20_000)))
 os.kill(os.getpid(), signal.SIGKILL)
 """

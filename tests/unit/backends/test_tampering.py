@@ -17,8 +17,8 @@ from smartspider.backends.sqlite.database import FILE
 from smartspider.core.audit import Break
 from smartspider.interfaces.audit_log import AuditCheck, AuditFilter
 from smartspider.services.audit import told
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.sqlite import SqliteGround
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.sqlite import SqliteGround
 
 ENTRIES = 7
 TEXTS = ("actor", "action", "subject", "detail", "previous", "hash")

@@ -9,9 +9,9 @@ import pytest
 
 from smartspider.backends.redis import wording
 from smartspider.cli.main import main
-from smartspider.testing.servers import RedisServer
 from smartspider.wiring.cluster import open_cluster
 from smartspider.wiring.settings import Settings, read_settings
+from smartspider_testing.servers import RedisServer
 
 TASK = '{"name": "shop", "entry_urls": ["http://127.0.0.1:9/"], "selectors": {"fields": {"title": "title"}}}'
 

@@ -12,9 +12,9 @@ from smartspider.cli.main import main
 from smartspider.cli.missing import note_missing
 from smartspider.cli.spans import SpanType
 from smartspider.core.errors import SettingInvalid
-from smartspider.testing.servers import RedisServer
 from smartspider.wiring.cluster import open_cluster
 from smartspider.wiring.settings import read_settings
+from smartspider_testing.servers import RedisServer
 
 Captured = pytest.CaptureFixture[str]
 

@@ -23,9 +23,9 @@ from smartspider.cli.receipt import receipt_lines
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.runs import Counters, Run, RunState
 from smartspider.interfaces.store import Failure, HostReceipt, HostStatus, Store
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.contracts.acts import plan_of
 from smartspider.wiring.folder import DataFolder
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.contracts.acts import plan_of
 
 
 def run_with(in_flight: int = 0, state: RunState = "running", reason: str = "", **counters: int) -> Run:

@@ -13,9 +13,9 @@ from smartspider.cli.main import main
 from smartspider.core.extraction import Change, Rejected, StepCount
 from smartspider.core.verdict import Close, Settlement
 from smartspider.core.workers import WorkerCard
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.contracts.acts import begin, settle, take_one
-from smartspider.testing.sqlite import SqliteGround
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.contracts.acts import begin, settle, take_one
+from smartspider_testing.sqlite import SqliteGround
 
 REJECTED = [
     Rejected(f"is not a price ({number})", {"price": "free"}, "pipeline[0] number", "price", ["free"])

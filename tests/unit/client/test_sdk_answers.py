@@ -22,10 +22,10 @@ from smartspider.client.connection import Connection
 from smartspider.core.extraction import Change, Rejected
 from smartspider.core.logs import LogLine
 from smartspider.core.workers import WorkerCard
-from smartspider.testing.answers import page
-from smartspider.testing.site import ScriptableSite
 from smartspider.views.listed import Listed
 from smartspider.wiring.house import House
+from smartspider_testing.answers import page
+from smartspider_testing.site import ScriptableSite
 
 RULES = {"items": ".p", "fields": {"title": "h2::text"}}
 PASSWORD = "four random words"

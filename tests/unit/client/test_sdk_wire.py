@@ -26,9 +26,9 @@ from smartspider.client.errors import error_of
 from smartspider.core import errors
 from smartspider.core.logs import LogLine
 from smartspider.core.runs import RunState
-from smartspider.testing.answers import page, reply
-from smartspider.testing.site import ScriptableSite
 from smartspider.wiring.house import House
+from smartspider_testing.answers import page, reply
+from smartspider_testing.site import ScriptableSite
 
 SPEC = {"name": "shop", "entry_urls": ["http://a.example/"]}
 

@@ -14,7 +14,7 @@ from smartspider.core.bloom import (
     capacity_of,
     size_of,
 )
-from smartspider.testing.contracts.seen import fingerprints
+from smartspider_testing.contracts.seen import fingerprints
 
 FINGERPRINT = st.binary(min_size=16, max_size=16)
 

@@ -13,7 +13,7 @@ from smartspider.core.lease import Later, Window
 from smartspider.core.verdict import Send
 from smartspider.engine.permits import GatePermit
 from smartspider.interfaces.frontier import Frontier
-from smartspider.testing.clock import ManualClock
+from smartspider_testing.clock import ManualClock
 
 HOST = "h.example"
 FREE = Window(0.0, 0.0, 0.0)

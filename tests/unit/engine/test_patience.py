@@ -33,8 +33,8 @@ from smartspider.engine.processor import Processor
 from smartspider.engine.reader import PageReader
 from smartspider.engine.worker import Worker
 from smartspider.interfaces.worker_registry import Beat, Orders
-from smartspider.testing.clock import ManualClock
 from smartspider.wiring.folder import DataFolder, open_folder
+from smartspider_testing.clock import ManualClock
 
 T = TypeVar("T")
 PAGES = {"/": [f"/{number}" for number in range(6)]}

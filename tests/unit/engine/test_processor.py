@@ -24,7 +24,7 @@ from smartspider.engine.processor import Processed, Processor
 from smartspider.engine.reader import PageReader
 from smartspider.interfaces.fetcher import Permit
 from smartspider.interfaces.frontier import Frontier
-from smartspider.testing.clock import ManualClock
+from smartspider_testing.clock import ManualClock
 
 URL = "http://h.example/a"
 PAGE = Page(URL, 200, {}, b"12345", "utf-8", 0.0)

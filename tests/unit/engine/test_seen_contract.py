@@ -16,10 +16,10 @@ from smartspider.engine.seen import SeenLedger
 from smartspider.engine.sieve import SiftedRun
 from smartspider.interfaces.ledger import SettleReport
 from smartspider.interfaces.seen import Layers
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.contracts import LedgerContract
-from smartspider.testing.memory_seen import MemorySeen
-from smartspider.testing.sqlite import SqliteGround
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.contracts import LedgerContract
+from smartspider_testing.memory_seen import MemorySeen
+from smartspider_testing.sqlite import SqliteGround
 
 pytestmark = pytest.mark.thorough
 

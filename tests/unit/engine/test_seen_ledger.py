@@ -27,8 +27,8 @@ from smartspider.engine.sieve import SiftedRun
 from smartspider.interfaces.ledger import SettleReport
 from smartspider.interfaces.seen import Added, Layers, SeenKey, SeenSize
 from smartspider.telemetry.lines import sentence
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.memory_seen import MemorySeen
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.memory_seen import MemorySeen
 
 HOST = "http://h.example"
 RUN = SeenKey("run", 7, "one")

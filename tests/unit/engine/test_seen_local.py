@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smartspider.engine.known import FINGERPRINT_BYTES, LocalSeen
-from smartspider.testing.contracts.seen import fingerprints
+from smartspider_testing.contracts.seen import fingerprints
 
 
 def test_runs_are_apart_and_the_same_run_is_found_again() -> None:

@@ -12,7 +12,7 @@ import pytest
 from smartspider.core.errors import SmartSpiderError, StoreUnavailable
 from smartspider.engine import supervisor as supervision
 from smartspider.engine.supervisor import EARLY_S, MAX_EARLY_DEATHS, STORE_UNAVAILABLE, Supervisor
-from smartspider.testing.clock import ManualClock
+from smartspider_testing.clock import ManualClock
 
 
 class Stable:

@@ -18,7 +18,7 @@ from smartspider.fetch.stack import build_fetcher, build_robots
 from smartspider.fetch.transport import AiohttpTransport
 from smartspider.interfaces.fetcher import Fetcher
 from smartspider.interfaces.robots_cache import RobotsAnswer
-from smartspider.testing.permits import FreePermit
+from smartspider_testing.permits import FreePermit
 
 
 class HandClock:

@@ -13,7 +13,7 @@ from smartspider.core.robots_meta import header_forbids_follow
 from smartspider.fetch.robots_file import MAX_BYTES, RobotsFile
 from smartspider.fetch.robots_rules import KEEP_S, KEEP_UNAVAILABLE_S
 from smartspider.interfaces.robots_cache import RobotsAnswer
-from smartspider.testing.permits import FreePermit
+from smartspider_testing.permits import FreePermit
 
 RULES = b"User-agent: *\nDisallow: /secret\nAllow: /secret/open\nCrawl-delay: 2\n"
 

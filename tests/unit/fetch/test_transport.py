@@ -19,7 +19,7 @@ from smartspider.core.errors import (
     TooLarge,
 )
 from smartspider.core.plan import FetchPlan
-from smartspider.testing.permits import FreePermit
+from smartspider_testing.permits import FreePermit
 
 SHORT = FetchPlan(timeout_s=0.3)
 

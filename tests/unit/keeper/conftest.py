@@ -22,9 +22,9 @@ from smartspider.taskfile.load import parse_task
 from smartspider.taskfile.reading_rules import read_rule
 from smartspider.taskfile.spec import spec_of
 from smartspider.taskfile.timing import next_time
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.servers import RedisServer
-from smartspider.testing.sqlite import SqliteGround
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.servers import RedisServer
+from smartspider_testing.sqlite import SqliteGround
 
 ENTRIES = ["http://a.example/", "http://a.example/2"]
 POLITE = {"delay_s": 0}

@@ -16,7 +16,7 @@ from smartspider.core.lease import Lease
 from smartspider.interfaces.index import LAPSE_S
 from smartspider.keeper.frontier.arming import CHECK_S
 from smartspider.keeper.frontier.rebuilding import rebuild
-from smartspider.testing.servers import RedisServer
+from smartspider_testing.servers import RedisServer
 
 
 async def test_a_shard_is_armed_when_no_other_process_can_serve_and_has_all_it_needs(house: House) -> None:

@@ -10,7 +10,7 @@ from smartspider.core.placing import HostRow, Moves
 from smartspider.keeper.frontier import hosts
 from smartspider.keeper.frontier.hosts import TellChanged
 from smartspider.keeper.frontier.resting import SELDOM_S, LetHostsGo
-from smartspider.testing.contracts.acts import HOST, url, urls
+from smartspider_testing.contracts.acts import HOST, url, urls
 
 
 async def robots_of(house: House, host: str = HOST) -> float:

@@ -14,11 +14,11 @@ from smartspider.core.workers import Form, WorkerCard
 from smartspider.interfaces.leadership import Term
 from smartspider.interfaces.worker_registry import Beat
 from smartspider.keeper.scaling import AGAIN_S, DecideWorkers, Scalable
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.cluster import ClusterGround
-from smartspider.testing.contracts.acts import begin, urls
-from smartspider.testing.contracts.ground import Ground
-from smartspider.testing.servers import PristineDatabase, RedisServer
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.cluster import ClusterGround
+from smartspider_testing.contracts.acts import begin, urls
+from smartspider_testing.contracts.ground import Ground
+from smartspider_testing.servers import PristineDatabase, RedisServer
 
 
 class Away:

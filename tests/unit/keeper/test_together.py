@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from smartspider.keeper.together import Together
-from smartspider.testing.clock import ManualClock
+from smartspider_testing.clock import ManualClock
 
 
 async def test_those_who_wait_for_the_same_moment_sleep_as_one_and_wake_together() -> None:

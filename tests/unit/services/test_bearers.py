@@ -17,8 +17,8 @@ from smartspider.services.access_tokens import LEEWAY_S, LIFE_S
 from smartspider.services.bearers import MOST_REMEMBERED, REMEMBERED_S
 from smartspider.services.keys import Keys
 from smartspider.services.secret_texts import hash_of
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.sqlite import SqliteGround
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.sqlite import SqliteGround
 
 
 class Ground(SqliteGround):

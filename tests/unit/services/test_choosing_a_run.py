@@ -16,9 +16,9 @@ from smartspider.core.workers import WorkerCard
 from smartspider.interfaces.audit_log import AuditFilter
 from smartspider.services.crawl import Summary, choose_run, summarise
 from smartspider.services.newest import find_run
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.contracts.acts import done, plan_of, settle, take
-from smartspider.testing.sqlite import SqliteGround
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.contracts.acts import done, plan_of, settle, take
+from smartspider_testing.sqlite import SqliteGround
 
 
 @pytest.fixture

@@ -29,9 +29,9 @@ from smartspider.services.difference import (
     previous_run,
     rows_of,
 )
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.sqlite import SqliteGround
 from smartspider.views.results import ChangeCounts, RowChange
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.sqlite import SqliteGround
 
 FIELDS: dict[str, FieldRule] = {name: Rule("css", "p") for name in ("sku", "price", "note")}
 Pages = dict[str, Sequence[Item] | str]

@@ -19,10 +19,10 @@ from smartspider.core.urls import CanonicalRules
 from smartspider.core.verdict import Close, Settlement
 from smartspider.core.workers import WorkerCard
 from smartspider.services.explain import dropped_params, explain
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.contracts.acts import HOST, closed, done, failed, landed, plan_of, settle, take, url
-from smartspider.testing.sqlite import SqliteGround
 from smartspider.views.explain import DroppedParam, RobotsView
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.contracts.acts import HOST, closed, done, failed, landed, plan_of, settle, take, url
+from smartspider_testing.sqlite import SqliteGround
 
 
 @pytest.fixture

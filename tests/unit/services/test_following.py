@@ -12,9 +12,9 @@ import pytest
 
 from smartspider.core.runs import Run
 from smartspider.services.following import BEAT, END, Ground, Told, Wanted, follow_run
-from smartspider.testing.contracts.acts import plan_of
 from smartspider.wiring.folder import DataFolder, open_folder
 from smartspider.wiring.hub import Hub
+from smartspider_testing.contracts.acts import plan_of
 
 
 class Before:

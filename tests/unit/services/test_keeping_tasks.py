@@ -18,8 +18,8 @@ from smartspider.services.checking import check_task
 from smartspider.services.tasks import Applied, change, create, history, revision
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.sqlite import SqliteGround
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.sqlite import SqliteGround
 
 ANN = Principal("ann", "operator")
 TASK = {"name": "shop", "entry_urls": ["https://a.example/"]}

@@ -12,11 +12,11 @@ from smartspider.core.errors import StoreUnavailable
 from smartspider.interfaces.seen import Layers, SeenKey, SeenSize
 from smartspider.services import known_urls
 from smartspider.services.known_urls import Distinct, check_layer, distinct, sizes
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.contracts.acts import begin
-from smartspider.testing.contracts.seen import fingerprints
-from smartspider.testing.memory_seen import MemorySeen
-from smartspider.testing.sqlite import SqliteGround
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.contracts.acts import begin
+from smartspider_testing.contracts.seen import fingerprints
+from smartspider_testing.memory_seen import MemorySeen
+from smartspider_testing.sqlite import SqliteGround
 
 
 @pytest.fixture

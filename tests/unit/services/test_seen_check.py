@@ -16,13 +16,13 @@ from smartspider.core.request import make_request
 from smartspider.core.scope import Scope
 from smartspider.interfaces.seen import SeenKey
 from smartspider.services.seen import check_seen, drop_finished
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.contracts.ground import Ground
-from smartspider.testing.contracts.seen import fingerprints
-from smartspider.testing.memory_seen import MemorySeen
-from smartspider.testing.postgres import PostgresGround
-from smartspider.testing.servers import PostgresServer
-from smartspider.testing.sqlite import SqliteGround
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.contracts.ground import Ground
+from smartspider_testing.contracts.seen import fingerprints
+from smartspider_testing.memory_seen import MemorySeen
+from smartspider_testing.postgres import PostgresGround
+from smartspider_testing.servers import PostgresServer
+from smartspider_testing.sqlite import SqliteGround
 
 ENTRIES = tuple(make_request(f"http://h.example/{number}", is_entry=True) for number in range(50))
 STORED = [entry.fingerprint for entry in ENTRIES]

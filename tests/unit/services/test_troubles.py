@@ -14,7 +14,7 @@ from smartspider.services import readiness
 from smartspider.services.readiness import Readiness, frontier_serves, keeper_leads, store_writable
 from smartspider.services.stall import Scene, judge
 from smartspider.services.trouble import TAKES_NO_WRITES, Cluster, Footing, nobody_leads, troubles
-from smartspider.testing.clock import ManualClock
+from smartspider_testing.clock import ManualClock
 
 
 class Leading:

@@ -25,8 +25,8 @@ from smartspider.telemetry.buffer import LogBuffer
 from smartspider.telemetry.lines import line_of
 from smartspider.telemetry.process_log import ProcessPlaces, process_log
 from smartspider.telemetry.subscribers import Places, worker_subscribers
-from smartspider.testing.contracts.acts import plan_of
 from smartspider.wiring.folder import DataFolder, open_folder
+from smartspider_testing.contracts.acts import plan_of
 
 CANARY = "c4nary-V4lue"
 URL = f"http://u:{CANARY}@h.example/p?token={CANARY}&page=2"

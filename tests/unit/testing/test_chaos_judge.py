@@ -11,13 +11,13 @@ import pytest
 
 from smartspider.cli.main import main
 from smartspider.taskfile.load import parse_task
-from smartspider.testing.chaos import judge
-from smartspider.testing.chaos.faults import FAULTS
-from smartspider.testing.chaos.judge import StoredRow
-from smartspider.testing.chaos.outcome import Outcome, table_of
-from smartspider.testing.chaos.running import chosen
-from smartspider.testing.chaos.site import ChaosSite, Layout, Visit
-from smartspider.testing.chaos.task import site_task
+from smartspider_testing.chaos import judge
+from smartspider_testing.chaos.faults import FAULTS
+from smartspider_testing.chaos.judge import StoredRow
+from smartspider_testing.chaos.outcome import Outcome, table_of
+from smartspider_testing.chaos.running import chosen
+from smartspider_testing.chaos.site import ChaosSite, Layout, Visit
+from smartspider_testing.chaos.task import site_task
 
 LAYOUT = Layout(pages=40, hosts=3, has_twins=True, with_nul=("5",))
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from smartspider.interfaces.clock import Clock
-from smartspider.testing.clock import ManualClock
+from smartspider_testing.clock import ManualClock
 
 
 def _as_clock(clock: ManualClock) -> Clock:

@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from smartspider.testing.servers import (
+from smartspider_testing.servers import (
     NotPossibleHere,
     PostgresServer,
     PristineDatabase,
@@ -21,9 +21,9 @@ from smartspider.testing.servers import (
     SmallDisk,
     figures,
 )
-from smartspider.testing.servers.lent import LentFolder, clear_away
-from smartspider.testing.servers.pgwire import PostgresRefused
-from smartspider.testing.servers.process import until_gone
+from smartspider_testing.servers.lent import LentFolder, clear_away
+from smartspider_testing.servers.pgwire import PostgresRefused
+from smartspider_testing.servers.process import until_gone
 
 
 def run(url: str, *statements: str) -> list[tuple[object, ...]]:
@@ -105,7 +105,7 @@ def test_what_a_killed_process_left_is_cleared_away_and_what_is_in_use_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    dies = "import os; from smartspider.testing.servers.lent import *; place = LentFolder(); os._exit(0)"
+    dies = "import os; from smartspider_testing.servers.lent import *; place = LentFolder(); os._exit(0)"
     subprocess.run([sys.executable, "-c", dies], env={**os.environ, "TMPDIR": str(tmp_path)}, check=True)
     assert len(list(tmp_path.iterdir())) == 1
     mine = LentFolder()

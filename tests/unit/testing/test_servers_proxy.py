@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from smartspider.testing.servers import RedisServer, ServerFailed, TcpProxy
-from smartspider.testing.servers.resp import RedisConnection
+from smartspider_testing.servers import RedisServer, ServerFailed, TcpProxy
+from smartspider_testing.servers.resp import RedisConnection
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from smartspider.testing.servers import RedisCluster, RedisServer, SentinelGroup, ServerFailed, figures
-from smartspider.testing.servers.ports import free_port
-from smartspider.testing.servers.process import until_gone
-from smartspider.testing.servers.resp import RedisConnection, RedisRefused
+from smartspider_testing.servers import RedisCluster, RedisServer, SentinelGroup, ServerFailed, figures
+from smartspider_testing.servers.ports import free_port
+from smartspider_testing.servers.process import until_gone
+from smartspider_testing.servers.resp import RedisConnection, RedisRefused
 
 
 def clock_of(server: RedisServer) -> float:
@@ -143,7 +143,7 @@ def test_what_does_not_happen_in_time_is_said(redis_server: RedisServer) -> None
 def test_a_server_dies_with_the_process_that_started_it(tmp_path: Path) -> None:
     program = (
         "import sys, threading, pathlib\n"
-        "from smartspider.testing.servers import RedisServer\n"
+        "from smartspider_testing.servers import RedisServer\n"
         "server = RedisServer(pathlib.Path(sys.argv[1]))\n"
         "starter = threading.Thread(target=server.start)\n"
         "starter.start(); starter.join()\n"  # the end of that thread is not the end of the process

@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from smartspider.testing.servers import NotInstalled, programs
+from smartspider_testing.servers import NotInstalled, programs
 
 SCRIPT = Path(__file__).parents[3] / "scripts" / "servers.py"
 

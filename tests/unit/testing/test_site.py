@@ -10,9 +10,9 @@ import pytest
 import uvloop
 
 from smartspider.demo.process import site_process
-from smartspider.testing.answers import gzipped, json_page, page, redirect, reply, too_many, too_many_until
-from smartspider.testing.site import ScriptableSite, gaps_of, peak_of
-from smartspider.testing.wire import Arrival
+from smartspider_testing.answers import gzipped, json_page, page, redirect, reply, too_many, too_many_until
+from smartspider_testing.site import ScriptableSite, gaps_of, peak_of
+from smartspider_testing.wire import Arrival
 
 
 def _arrival(arrived_at: float, answered_at: float | None = None) -> Arrival:
@@ -138,7 +138,7 @@ async def test_a_written_site_runs_as_a_process_and_tells_its_log(tmp_path: Path
     }
     written = tmp_path / "site.json"
     written.write_text(json.dumps(spec))
-    with site_process("smartspider.testing.site", str(written)) as url:
+    with site_process("smartspider_testing.site", str(written)) as url:
         async with aiohttp.ClientSession(url) as client:
             for path, status, expected in (
                 ("/", 503, ""),

@@ -14,10 +14,10 @@ from smartspider.backends.redis.seen.opening import open_layers
 from smartspider.backends.redis.shards import Shards
 from smartspider.core.errors import FrontierTaken, FrontierUnavailable
 from smartspider.services.doctor import Check
-from smartspider.testing.servers import PostgresServer, RedisServer
 from smartspider.wiring import checking
 from smartspider.wiring.cluster import open_cluster
 from smartspider.wiring.settings import Settings
+from smartspider_testing.servers import PostgresServer, RedisServer
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from smartspider.core.errors import NotAllowed, NotFound, StoreUnavailable
 from smartspider.core.runs import RunState
 from smartspider.core.workers import WorkerCard
 from smartspider.telemetry.logs import FOLDER as LOGS
-from smartspider.testing.contracts.acts import plan_of
 from smartspider.wiring.deleting import delete_run
 from smartspider.wiring.folder import DataFolder, open_folder, owing_mark, run_lock
+from smartspider_testing.contracts.acts import plan_of
 
 
 @pytest.fixture

@@ -16,13 +16,13 @@ from smartspider.core.runs import Run
 from smartspider.core.tuning import Tuning
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
-from smartspider.testing.site import ScriptableSite
 from smartspider.wiring.folder import DataFolder, open_folder, run_lock
 from smartspider.wiring.plans import plan_of
 from smartspider.wiring.previewing import preview_task
 from smartspider.wiring.settings import Settings
 from smartspider.wiring.worker import Workplace, bus_of, fleet_worker
 from smartspider.wiring.worker_process import fleet_command
+from smartspider_testing.site import ScriptableSite
 
 GRAPH: dict[str, Iterable[str]] = {"/": ["/a", "/b"], "/a": ["/c"], "/b": [], "/c": []}
 

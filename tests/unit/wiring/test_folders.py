@@ -12,8 +12,6 @@ import pytest
 
 from smartspider.core import failpoints
 from smartspider.core.errors import NotAllowed, NotFound, RequestInvalid
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.contracts.acts import plan_of
 from smartspider.wiring import faults
 from smartspider.wiring.fetch_one import SpacedPermit, fetch_one
 from smartspider.wiring.folder import (
@@ -27,6 +25,8 @@ from smartspider.wiring.folder import (
     task_lock,
 )
 from smartspider.wiring.loop import run_loop
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.contracts.acts import plan_of
 
 
 @pytest.fixture

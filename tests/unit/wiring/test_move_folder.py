@@ -19,13 +19,13 @@ from smartspider.core import failpoints
 from smartspider.core.errors import NotAllowed, StoreUnavailable
 from smartspider.core.logs import LogLine
 from smartspider.interfaces.log_store import LogFilter
-from smartspider.testing.servers import PostgresServer, RedisServer
 from smartspider.wiring import moving
 from smartspider.wiring.cluster import open_cluster
 from smartspider.wiring.folder import open_folder
 from smartspider.wiring.left_folder import refuse_left
 from smartspider.wiring.move_checks import Order
 from smartspider.wiring.settings import Settings
+from smartspider_testing.servers import PostgresServer, RedisServer
 
 ROWS = 12
 MANY = {"url": 5_200}

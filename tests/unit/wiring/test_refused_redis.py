@@ -12,7 +12,6 @@ from tests.unit.wiring.vouching import warned_of
 from smartspider.cli.missing import note_missing
 from smartspider.services.readiness import Readiness
 from smartspider.services.trouble import troubles
-from smartspider.testing.servers import RedisServer
 from smartspider.views.runs import Cause
 from smartspider.wiring import checking
 from smartspider.wiring.cluster import open_cluster
@@ -20,6 +19,7 @@ from smartspider.wiring.desk import footing_of
 from smartspider.wiring.house import readiness_of
 from smartspider.wiring.premises import Premises
 from smartspider.wiring.settings import Settings, read_settings
+from smartspider_testing.servers import RedisServer
 
 EVICTS = "throws keys away when memory is short (maxmemory-policy allkeys-lru)"
 FORGETS = "does not keep its data (appendonly no)"

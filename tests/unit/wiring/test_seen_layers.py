@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from smartspider.core.errors import SettingInvalid
-from smartspider.testing.contracts.seen import RUN, fingerprints
-from smartspider.testing.servers import RedisServer
 from smartspider.wiring.seen import MODES, SeenPlace, mode_of, open_layers
+from smartspider_testing.contracts.seen import RUN, fingerprints
+from smartspider_testing.servers import RedisServer
 
 
 async def test_a_data_folder_has_the_lossy_filter_only(tmp_path: Path) -> None:

@@ -30,10 +30,6 @@ from smartspider.services import runs
 from smartspider.services.metrics import gather
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
-from smartspider.testing.contracts.seen import fingerprints
-from smartspider.testing.memory_seen import MemorySeen
-from smartspider.testing.servers import RedisServer
-from smartspider.testing.site import ScriptableSite
 from smartspider.wiring import checking
 from smartspider.wiring.crawl import crawl_run
 from smartspider.wiring.deleting import forget_run
@@ -47,6 +43,10 @@ from smartspider.wiring.premises import Premises
 from smartspider.wiring.seen import memory_of, open_layers
 from smartspider.wiring.settings import Settings, read_settings
 from smartspider.wiring.worker import Workplace, bus_of, fleet_worker
+from smartspider_testing.contracts.seen import fingerprints
+from smartspider_testing.memory_seen import MemorySeen
+from smartspider_testing.servers import RedisServer
+from smartspider_testing.site import ScriptableSite
 
 PAGES = [f"/{number}" for number in range(8)]
 TERM = Term("tests", 1, 1e12)

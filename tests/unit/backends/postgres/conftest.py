@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.postgres import PostgresGround
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.postgres import PostgresGround
 
 
 @pytest.fixture

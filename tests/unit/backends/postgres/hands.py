@@ -9,8 +9,8 @@ from smartspider.backends.postgres.rows import PostgresOpenRows
 from smartspider.core.lease import Lease, Token, Window
 from smartspider.core.plan import Plan
 from smartspider.core.runs import Run
-from smartspider.testing.contracts.acts import plan_of
-from smartspider.testing.postgres import PostgresGround
+from smartspider_testing.contracts.acts import plan_of
+from smartspider_testing.postgres import PostgresGround
 
 _counters = count(1)
 

@@ -13,7 +13,7 @@ from smartspider.backends.postgres import connection as own
 from smartspider.backends.postgres import dialect
 from smartspider.backends.sql import statements
 from smartspider.backends.sql.connection import Row
-from smartspider.testing.servers import PristineDatabase
+from smartspider_testing.servers import PristineDatabase
 
 SHARED = ("gate", "ledger", "insight", "recrawl", "results", "store", "workers")
 SMALL = {"installation", "leader", "lease", "load", "run", "worker", "visit", "lane"}

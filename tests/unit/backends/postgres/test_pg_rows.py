@@ -17,8 +17,8 @@ from smartspider.core.placing import HostRow, Place, Returned, RunControl, RunLo
 from smartspider.core.workers import WorkerCard
 from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider.interfaces.worker_registry import Beat, Orders
-from smartspider.testing.contracts.acts import HOST, done, failed, plan_of, url, urls
-from smartspider.testing.postgres import PostgresGround
+from smartspider_testing.contracts.acts import HOST, done, failed, plan_of, url, urls
+from smartspider_testing.postgres import PostgresGround
 
 
 @pytest.fixture

@@ -21,9 +21,9 @@ from smartspider.core.dedup import ItemDedup
 from smartspider.core.lease import Lease
 from smartspider.core.limits import Limits
 from smartspider.core.verdict import Close, Settlement
-from smartspider.testing.contracts.acts import closed, done, failed, plan_of, url, urls
-from smartspider.testing.postgres import PostgresGround
-from smartspider.testing.servers import PostgresServer, TcpProxy
+from smartspider_testing.contracts.acts import closed, done, failed, plan_of, url, urls
+from smartspider_testing.postgres import PostgresGround
+from smartspider_testing.servers import PostgresServer, TcpProxy
 
 
 class Traffic:

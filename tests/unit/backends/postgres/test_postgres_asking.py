@@ -14,7 +14,7 @@ from smartspider.backends.postgres.connection import PostgresConnection
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.sql.connection import Connection, Row
 from smartspider.core.errors import StoreUnavailable
-from smartspider.testing.postgres import PostgresGround
+from smartspider_testing.postgres import PostgresGround
 
 NUMBERS = "SELECT number FROM generate_series(1, ?) AS number"
 OWN = "SELECT pg_backend_pid()"

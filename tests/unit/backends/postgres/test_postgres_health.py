@@ -15,9 +15,9 @@ from smartspider.backends.postgres import health
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.health import PostgresHealth
 from smartspider.core.errors import StoreUnavailable
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.postgres import PostgresGround
-from smartspider.testing.servers import TcpProxy
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.postgres import PostgresGround
+from smartspider_testing.servers import TcpProxy
 
 
 @contextmanager

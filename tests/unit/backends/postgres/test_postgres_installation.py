@@ -5,8 +5,8 @@ from __future__ import annotations
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.migrations import prepare
 from smartspider.backends.postgres.rows import PostgresOpenRows
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.servers import PostgresServer
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.servers import PostgresServer
 
 
 async def installation(url: str) -> str:

@@ -12,7 +12,7 @@ from smartspider.backends.postgres import migrations
 from smartspider.backends.postgres.migrations import VERSION, prepare
 from smartspider.backends.sql.connection import Row
 from smartspider.core.errors import StoreUnavailable
-from smartspider.testing.servers import PostgresServer
+from smartspider_testing.servers import PostgresServer
 
 
 def _ask(url: str, sql: str) -> object:

@@ -16,9 +16,9 @@ from smartspider.core.errors import TermOver
 from smartspider.core.logs import LogLine
 from smartspider.interfaces.log_store import LogFilter
 from smartspider.interfaces.metric_store import Key
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.contracts.acts import begin
-from smartspider.testing.postgres import PostgresGround
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.contracts.acts import begin
+from smartspider_testing.postgres import PostgresGround
 
 WAITING = (
     "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"

@@ -15,7 +15,7 @@ from smartspider.backends.sql.connection import Row
 from smartspider.backends.sql.log_marks import marks_asked, question
 from smartspider.interfaces.audit_log import AuditFilter
 from smartspider.interfaces.log_store import LogFilter
-from smartspider.testing.servers import PristineDatabase
+from smartspider_testing.servers import PristineDatabase
 
 FILES = (
     *("answers", "audit", "events", "leadership", "logs", "metrics", "notices", "schedules", "sessions"),

@@ -12,9 +12,9 @@ from smartspider.backends.postgres.ledger import PostgresLedger
 from smartspider.backends.postgres.migrations import prepare
 from smartspider.backends.postgres.rows import PostgresOpenRows
 from smartspider.core.errors import StoreUnavailable
-from smartspider.testing.clock import ManualClock
-from smartspider.testing.contracts.acts import HOST, done
-from smartspider.testing.postgres import PostgresGround
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.contracts.acts import HOST, done
+from smartspider_testing.postgres import PostgresGround
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from smartspider.core.errors import NotFound, RequestInvalid
 from smartspider.core.logs import LogLine
 from smartspider.interfaces.log_store import LogFilter
-from smartspider.testing.postgres import PostgresGround
+from smartspider_testing.postgres import PostgresGround
 
 
 async def test_nothing_is_found_by_a_text_with_a_zero_byte(ground: PostgresGround) -> None:

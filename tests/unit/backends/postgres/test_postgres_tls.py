@@ -12,8 +12,8 @@ from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.migrations import prepare
 from smartspider.core.errors import StoreUnavailable
 from smartspider.engine.clock import SystemClock
-from smartspider.testing.servers import PostgresServer
-from smartspider.testing.servers.certificates import Authority
+from smartspider_testing.servers import PostgresServer
+from smartspider_testing.servers.certificates import Authority
 
 pytestmark = pytest.mark.servers
 

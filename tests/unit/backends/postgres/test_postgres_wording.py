@@ -8,7 +8,7 @@ import pytest
 from smartspider.backends.postgres.address import USUAL, Address
 from smartspider.backends.postgres.migrations import prepare
 from smartspider.core.errors import StoreUnavailable
-from smartspider.testing.servers import PostgresServer
+from smartspider_testing.servers import PostgresServer
 
 PLACE = 'connection failed: connection to server at "10.0.0.5", port 5432 failed: '
 

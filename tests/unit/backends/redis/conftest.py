@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 from tests.unit.backends.redis.grounds import Scene
 
-from smartspider.testing.servers import RedisServer
+from smartspider_testing.servers import RedisServer
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from smartspider.backends.redis.shards import Call, Shards
 from smartspider.core.lease import Lease
 from smartspider.core.placing import Place, RunControl
 from smartspider.core.request import Request, make_request
-from smartspider.testing.clock import ManualClock
+from smartspider_testing.clock import ManualClock
 
 LONG_AGO_S = 86_400.0
 

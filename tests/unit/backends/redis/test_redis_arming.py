@@ -13,7 +13,7 @@ from smartspider.core.lease import Lease, Window
 from smartspider.core.placing import HostRow, Moves
 from smartspider.core.workers import WorkerCard
 from smartspider.interfaces.index import LAPSE_S
-from smartspider.testing.servers import RedisServer
+from smartspider_testing.servers import RedisServer
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from smartspider.backends.redis.connecting import read_url
 from smartspider.backends.redis.seen.functions import SeenFunctions
 from smartspider.backends.redis.servers import open_servers
 from smartspider.backends.redis.shards import Call, Shards
-from smartspider.testing.servers import RedisServer
+from smartspider_testing.servers import RedisServer
 
 TIMES = 300
 STEPS = 12

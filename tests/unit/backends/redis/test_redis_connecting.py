@@ -15,7 +15,7 @@ from smartspider.backends.redis.fitness import check
 from smartspider.backends.redis.servers import Server, open_servers
 from smartspider.backends.redis.shards import Shards
 from smartspider.core.errors import FrontierUnavailable, NotArmed, SettingInvalid
-from smartspider.testing.servers import RedisServer
+from smartspider_testing.servers import RedisServer
 
 URLS = {
     "redis://h": Address("single", (("h", 6379),)),

@@ -12,7 +12,7 @@ from tests.unit.keeper.leading import House, Leader
 from smartspider.core.placing import HostRow, Moves
 from smartspider.core.workers import WorkerCard
 from smartspider.keeper.frontier.rebuilding import rebuild
-from smartspider.testing.servers import RedisServer
+from smartspider_testing.servers import RedisServer
 
 HOST = "a.example"
 

@@ -15,7 +15,7 @@ from smartspider.backends.redis.shards import Call, Shards
 from smartspider.core.errors import FrontierUnavailable
 from smartspider.core.placing import Moves
 from smartspider.core.workers import WorkerCard
-from smartspider.testing.servers import RedisCluster, SentinelGroup
+from smartspider_testing.servers import RedisCluster, SentinelGroup
 
 
 def test_a_domain_is_in_one_shard_for_ever() -> None:

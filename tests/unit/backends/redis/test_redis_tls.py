@@ -15,9 +15,9 @@ from smartspider.backends.redis.connecting import read_url
 from smartspider.backends.redis.servers import open_servers
 from smartspider.backends.redis.shards import Shards
 from smartspider.core.errors import FrontierUnavailable, SettingInvalid
-from smartspider.testing.servers import RedisCluster, RedisServer, SentinelGroup
-from smartspider.testing.servers.certificates import Authority, Certificate
-from smartspider.testing.servers.guard import Encryption, Guard
+from smartspider_testing.servers import RedisCluster, RedisServer, SentinelGroup
+from smartspider_testing.servers.certificates import Authority, Certificate
+from smartspider_testing.servers.guard import Encryption, Guard
 
 pytestmark = pytest.mark.servers
 

@@ -18,9 +18,9 @@ from smartspider.backends.redis.servers import Servers, open_servers
 from smartspider.core.bloom import GrowingBloom
 from smartspider.core.errors import FrontierUnavailable
 from smartspider.interfaces.seen import ExactSeen, Seen, SeenKey
-from smartspider.testing.contracts import ExactSeenContract, SeenContract
-from smartspider.testing.contracts.seen import RUN, TASK, Make, fingerprints
-from smartspider.testing.servers import RedisServer
+from smartspider_testing.contracts import ExactSeenContract, SeenContract
+from smartspider_testing.contracts.seen import RUN, TASK, Make, fingerprints
+from smartspider_testing.servers import RedisServer
 
 
 @pytest.fixture

@@ -1,0 +1,183 @@
+"""The site that a faulty cluster crawls: a known graph on several hosts that changes at every fetch.
+
+As a process: `python -m smartspider_testing.chaos.site '{"pages": 300, "hosts": 4}'`. It stamps every request
+on arrival; `GET /_visits` gives all of them, `GET /_count` how many there are, `POST /_manner` changes how it
+answers from then on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import os
+import re
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+
+from smartspider.demo.serving import serve_until_told
+from smartspider_testing.graph import ChangingGraph
+from smartspider_testing.wire import Arrival, Exchange, listening
+
+VISITS, COUNT, MANNER = "/_visits", "/_count", "/_manner"
+HTML = ("Content-Type", "text/html; charset=utf-8")
+_LINK = re.compile(r'<li><a class="child" href="/p/([^"]+)">')
+_MOVED = re.compile(r"/to/[12]/(.+)")
+TWIN_EVERY = 7
+"""Of so many pages one is also linked by two addresses that redirect to it, where the site has those."""
+
+
+class Layout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the site consists of."""
+
+    pages: int = 300
+    seed: int = 1
+    hosts: int = 4
+    leafy: float = 0.2
+    has_twins: bool = False
+    """Whether some pages are linked by redirects as well."""
+    is_wide: bool = False
+    """Whether the first page links to all others, so that very much is open at once."""
+    with_nul: tuple[str, ...] = ()
+    """Pages whose text has zero bytes and halves of characters."""
+
+    @property
+    def graph(self) -> ChangingGraph:
+        """The pages and their links."""
+        return ChangingGraph(self.pages, self.seed, leafy=self.leafy)
+
+    @property
+    def names(self) -> list[str]:
+        """The hosts, all on this machine."""
+        return [f"127.0.0.{number + 1}" for number in range(self.hosts)]
+
+    def host_of(self, page: str) -> str:
+        """Where a page is; leaves are where the page that shows them is."""
+        return self.names[int(page.partition("-")[0]) % self.hosts]
+
+    def is_twin(self, page: str) -> bool:
+        """Whether a page has two further addresses."""
+        return self.has_twins and page.isdecimal() and int(page) % TWIN_EVERY == TWIN_EVERY - 1
+
+
+class Manner(msgspec.Struct, forbid_unknown_fields=True):
+    """How the site answers now."""
+
+    latency_s: float = 0.0
+    failing: tuple[str, ...] = ()
+    """Pages that answer 500."""
+    holding: str = ""
+    """A host that answers its next request with 429 and `retry_after`, once."""
+    retry_after: int = 0
+
+
+class Visit(msgspec.Struct, frozen=True, array_like=True):
+    """A request that arrived, at a moment of the machine's monotonic clock."""
+
+    at: float
+    host: str
+    path: str
+    page: str
+    """Empty for a redirect or an answer that is no page."""
+    fetch: int
+    status: int
+    peer: str = ""
+    """The other end of its connection."""
+    agent: str = ""
+    """Who it said to be."""
+
+
+class ChaosSite:
+    """The answers, and everything that was asked for."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.manner = Manner()
+        self.visits: list[Visit] = []
+        self._graph = layout.graph
+        self._fetches: Counter[str] = Counter()
+        self._port = 0
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[str]:
+        """Serve inside this event loop and give the address of the first host."""
+        async with listening(self._answer, self.layout.names) as self._port:
+            yield f"http://127.0.0.1:{self._port}/"
+
+    async def _answer(self, exchange: Exchange) -> None:
+        if exchange.arrival.path.startswith("/_"):
+            await self._tell(exchange)
+            return
+        status, headers, body = self._reply(exchange.arrival)
+        if self.manner.latency_s > 0:
+            await asyncio.sleep(self.manner.latency_s)
+        await exchange.reply(status, headers, body)
+
+    def _reply(self, arrival: Arrival) -> tuple[int, list[tuple[str, str]], bytes]:
+        host, path = arrival.host, arrival.path
+        moved, page = _MOVED.fullmatch(path), path.removeprefix("/p/")
+        status, fetch = 200, 0
+        headers, body = [HTML], b""
+        if self.manner.holding == host:
+            self.manner.holding, status = "", 429
+            headers = [("Retry-After", str(self.manner.retry_after))]
+        elif moved:
+            status, headers = 302, [("Location", f"/p/{moved[1]}")]
+        elif page == path or not self._graph.has(page) or self.layout.host_of(page) != host:
+            status = 404
+        elif page in self.manner.failing:
+            status = 500
+        else:
+            self._fetches[page] += 1
+            fetch = self._fetches[page]
+            body = self._html(page, fetch)
+        by = (arrival.peer, arrival.headers.get("user-agent", ""))
+        seen = page if status == 200 else ""
+        self.visits.append(Visit(arrival.arrived_at, host, path, seen, fetch, status, *by))
+        return status, headers, body
+
+    def _html(self, page: str, fetch: int) -> bytes:
+        html = _LINK.sub(lambda found: self._anchors(found[1]), self._graph.html(page, fetch))
+        if self.layout.is_wide and page == "0":
+            html += "".join(map(self._anchors, map(str, range(1, self.layout.pages))))
+        text = "nul\0 &#0; &#xD800;" if page in self.layout.with_nul else "plain"
+        return html.replace("</li>\n", f'<i class="text">{text}</i></li>\n').encode()
+
+    def _anchors(self, page: str) -> str:
+        base = f"http://{self.layout.host_of(page)}:{self._port}"
+        paths = [f"/p/{page}"]
+        if self.layout.is_twin(page):
+            paths += [f"/to/1/{page}", f"/to/2/{page}"]
+        return "<li>" + "".join(f'<a class="child" href="{base}{path}">' for path in paths)
+
+    async def _tell(self, exchange: Exchange) -> None:
+        answer: Any = None
+        match exchange.arrival.path:
+            case "/_visits":
+                answer = self.visits
+            case "/_count":
+                answer = len(self.visits)
+            case "/_manner":
+                known = msgspec.to_builtins(self.manner)
+                self.manner = msgspec.convert(
+                    {**known, **msgspec.json.decode(exchange.arrival.body)}, Manner, strict=False
+                )
+        await exchange.reply(200, [("Content-Type", "application/json")], msgspec.json.encode(answer))
+
+
+def main() -> None:
+    """Serve until stdin closes or a signal comes."""
+    parser = argparse.ArgumentParser(prog="python -m smartspider_testing.chaos.site", description=__doc__)
+    parser.add_argument("layout", type=lambda text: msgspec.json.decode(text, type=Layout))
+    with contextlib.suppress(OSError):
+        # Gaps are measured here: whatever else this machine does, a stamp should not be late.
+        os.setpriority(os.PRIO_PROCESS, 0, -10)
+    asyncio.run(serve_until_told(ChaosSite(parser.parse_args().layout).serving()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""The site as a fault sees it: a process that is asked and told over HTTP."""
+
+from __future__ import annotations
+
+import http.client
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from smartspider.demo.process import site_process
+from smartspider_testing.chaos.site import COUNT, MANNER, VISITS, Layout, Visit
+
+
+class SiteClient:
+    """Asks the site what it saw, and tells it how to behave."""
+
+    def __init__(self, url: str) -> None:
+        self.port = urlsplit(url).port or 0
+
+    def visits(self) -> list[Visit]:
+        """Every request that arrived, in order."""
+        return msgspec.json.decode(self._ask("GET", VISITS), type=list[Visit])
+
+    def count(self) -> int:
+        """How many there were."""
+        return msgspec.json.decode(self._ask("GET", COUNT), type=int)
+
+    def behave(self, **manner: Any) -> None:
+        """Change how it answers; what is not named stays."""
+        self._ask("POST", MANNER, msgspec.json.encode(manner))
+
+    def _ask(self, method: str, path: str, body: bytes = b"") -> bytes:
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)) as connection:
+            connection.request(method, path, body)
+            return connection.getresponse().read()
+
+
+@contextmanager
+def site_running(layout: Layout) -> Iterator[SiteClient]:
+    """The site, until the block is left."""
+    with site_process("smartspider_testing.chaos.site", msgspec.json.encode(layout).decode()) as url:
+        yield SiteClient(url)

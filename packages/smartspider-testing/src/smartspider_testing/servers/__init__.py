@@ -1,0 +1,29 @@
+"""Real servers for tests, fault runs and benchmarks: started on free ports, ended by their ids.
+
+Only the standard library is needed, and the servers' own programs; `programs.PACKAGES` names what brings
+them. Every server ends with the process that started it, also when that is killed.
+"""
+
+from __future__ import annotations
+
+from smartspider_testing.servers.cluster import RedisCluster
+from smartspider_testing.servers.disk import SmallDisk
+from smartspider_testing.servers.errors import NotInstalled, NotPossibleHere, ServerFailed
+from smartspider_testing.servers.postgres import PostgresServer
+from smartspider_testing.servers.pristine import PristineDatabase
+from smartspider_testing.servers.proxy import TcpProxy
+from smartspider_testing.servers.redis import RedisServer
+from smartspider_testing.servers.sentinel import SentinelGroup
+
+__all__ = [
+    "NotInstalled",
+    "NotPossibleHere",
+    "PostgresServer",
+    "PristineDatabase",
+    "RedisCluster",
+    "RedisServer",
+    "SentinelGroup",
+    "ServerFailed",
+    "SmallDisk",
+    "TcpProxy",
+]

@@ -1,0 +1,74 @@
+"""A disk that is soon full."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Self
+
+from smartspider_testing.servers.errors import NotPossibleHere, ServerFailed
+
+GUARD = 'read -r _; umount -l "$1"'
+"""Runs beside us and cleans up: its input ends when we say so, and also when we are killed."""
+
+
+class SmallDisk:
+    """A folder with room for so many bytes, in memory; `NotPossibleHere` for all but root."""
+
+    def __init__(self, folder: Path, size_bytes: int) -> None:
+        self.folder = folder
+        self._size_bytes = size_bytes
+        self._guard: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> Self:
+        """Mount it, empty."""
+        if self._guard is not None:
+            raise ServerFailed(f"{self.folder} is mounted already")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if os.geteuid() != 0 or shutil.which("mount") is None:
+            raise NotPossibleHere("only root can mount a disk of limited size")
+        self._mount("tmpfs", f"size={self._size_bytes},mode=0755")
+        self._guard = subprocess.Popen(
+            ["/bin/sh", "-c", GUARD, "sh", str(self.folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        return self
+
+    def _mount(self, source: str, options: str) -> None:
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", options, source, str(self.folder)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise NotPossibleHere(f"a disk of limited size cannot be mounted here: {done.stderr.strip()}")
+
+    @property
+    def free_bytes(self) -> int:
+        """The room that is left."""
+        return shutil.disk_usage(self.folder).free
+
+    def resize(self, size_bytes: int) -> None:
+        """Give it more room, or less as long as what is there fits."""
+        self._mount("tmpfs", f"remount,size={size_bytes}")
+
+    def stop(self) -> None:
+        """Unmount it and lose what is on it; nothing when it is not mounted."""
+        if self._guard is None:
+            return
+        guard, self._guard = self._guard, None
+        guard.communicate()
+        if guard.returncode != 0:
+            raise ServerFailed(f"{self.folder} could not be unmounted")
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_error: object) -> None:
+        self.stop()

@@ -1,0 +1,172 @@
+"""One server process: begun, watched and ended by its id."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+
+from smartspider_testing.servers import figures, programs
+from smartspider_testing.servers.errors import ServerFailed
+
+PATIENCE_S = 20.0
+TAIL_LINES = 15
+
+
+class ServerProcess:
+    """A process that ends with ours, whatever ends ours, and writes into a log of its own."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        folder: Path,
+        *,
+        user: str | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.name = Path(command[0]).name
+        self.log = folder / f"{self.name}.log"
+        self._command = list(command)
+        self._folder = folder
+        self._user = user
+        self._environment = dict(environment or {})
+        self._process: subprocess.Popen[bytes] | None = None
+        self._ended_cpu_s = 0.0
+
+    @property
+    def pid(self) -> int:
+        """The process id; an error when it does not run."""
+        if self._process is None:
+            raise ServerFailed(f"{self.name} in {self._folder} is not running")
+        return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it was started and has not ended by itself since; a frozen one runs."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        """Begin the process; whether it is of use is for the caller to find out."""
+        if self.is_running:
+            raise ServerFailed(f"{self.name} in {self._folder} is running already")
+        self._forget()
+        self._process = _starter(os.getpid()).submit(self._spawn).result()
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        command = [*as_user(self._user), "--pdeathsig", "KILL", "--", *self._command]
+        with self.log.open("ab") as log:
+            return subprocess.Popen(
+                command,
+                cwd=self._folder,
+                env={**os.environ, "LC_ALL": "C", **self._environment},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,  # an interrupt at the terminal is for us, who then stop it in order
+            )
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal, unless the process has ended."""
+        if self.is_running:
+            os.kill(self.pid, number)
+
+    def freeze(self) -> None:
+        """Stop the process in its tracks; it stays connected and answers nothing."""
+        self.send(signal.SIGSTOP)
+        self.wait_until("be frozen", lambda: figures.is_stopped(self.pid))
+
+    def thaw(self) -> None:
+        """Let a frozen process go on."""
+        self.send(signal.SIGCONT)
+
+    def end(self, number: signal.Signals, within_s: float = PATIENCE_S) -> None:
+        """Send the signal and wait for the end; nothing when it has ended already."""
+        if self._process is None:
+            return
+        self._ended_cpu_s += figures.family_cpu_s(self.pid)
+        self.send(number)
+        self.thaw()  # a frozen process hears no signal but KILL
+        try:
+            self._process.wait(within_s)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+            self._forget()
+            raise self.failure(f"did not end within {within_s:g} s of {number.name}") from None
+        self._forget()
+
+    def _forget(self) -> None:
+        if self._process is not None:
+            self._process.wait()
+            self._process = None
+
+    def cpu_s(self) -> float:
+        """Seconds of CPU of this process and its children, with those of earlier starts."""
+        return self._ended_cpu_s + (figures.family_cpu_s(self.pid) if self.is_running else 0.0)
+
+    @property
+    def ended_cpu_s(self) -> float:
+        """Seconds of CPU of earlier starts."""
+        return self._ended_cpu_s
+
+    def wait_until(self, what: str, is_so: Callable[[], bool], within_s: float = PATIENCE_S) -> None:
+        """Return when it is so; an error that says what did not happen when it takes too long."""
+        for _ in _looks(within_s):
+            if is_so():
+                return
+            if not self.is_running:
+                raise self.failure(f"did not {what}, it has ended")
+        raise self.failure(f"did not {what} within {within_s:g} s")
+
+    def failure(self, what: str) -> ServerFailed:
+        """The error to raise, with the end of the log."""
+        return ServerFailed(f"{self.name} in {self._folder} {what}{_log_tail(self.log)}")
+
+
+def as_user(user: str | None) -> list[str]:
+    """The words before a command that run it as another user; it stays the same process."""
+    words = [programs.setpriv()]
+    if user is not None:
+        entry = pwd.getpwnam(user)
+        words += [f"--reuid={entry.pw_uid}", f"--regid={entry.pw_gid}", "--clear-groups"]
+    return words
+
+
+def until_gone(pids: Sequence[int]) -> None:
+    """Return when none of the processes runs any more."""
+    for _ in _looks(PATIENCE_S):
+        if not any(map(figures.is_alive, pids)):
+            return
+    raise ServerFailed(f"of the processes {list(pids)} some live on after {PATIENCE_S:g} s")
+
+
+def _looks(within_s: float) -> Iterator[None]:
+    """Moments to look again, first at once and then less and less often, until the time is over."""
+    deadline = time.monotonic() + within_s
+    pause_s = 0.002
+    yield
+    while time.monotonic() < deadline:
+        time.sleep(pause_s)
+        pause_s = min(pause_s * 1.5, 0.05)
+        yield
+
+
+def _log_tail(log: Path) -> str:
+    """The last lines of a log, to be put behind a message."""
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL_LINES:]
+    except OSError:
+        lines = []
+    return "".join(f"\n  | {line}" for line in lines) or " (its log is empty)"
+
+
+@cache
+def _starter(pid: int) -> ThreadPoolExecutor:  # noqa: ARG001 - a fork has no threads and needs another one
+    """The thread that begins all servers: the kernel ends them with it, so it must live as long as we do."""
+    return ThreadPoolExecutor(1, thread_name_prefix="servers")

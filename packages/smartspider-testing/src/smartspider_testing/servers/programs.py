@@ -1,0 +1,116 @@
+"""Where the servers' programs are on this machine, and which packages bring them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from smartspider_testing.servers.errors import NotInstalled
+
+OLDEST_REDIS = (7, 0)
+OLDEST_POSTGRES = 15
+
+PACKAGES = {
+    "redis": ("redis-server", "redis-sentinel"),
+    "postgres": ("postgresql",),
+    "faketime": ("faketime",),
+}
+"""The packages of Debian and Ubuntu by what they are wanted for."""
+
+
+def redis_server() -> str:
+    """The path of a Redis server that is new enough to have functions."""
+    path = _on_path("redis-server", "redis")
+    said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
+    version = re.search(r"v=(\d+)\.(\d+)", said)
+    if version is None or (int(version[1]), int(version[2])) < OLDEST_REDIS:
+        wanted = ".".join(map(str, OLDEST_REDIS))
+        raise NotInstalled(f"{path} is too old: Redis {wanted} or newer is needed, not {said.strip() or '?'}")
+    return path
+
+
+def openssl() -> str:
+    """The path of the program that makes certificates."""
+    path = shutil.which("openssl")
+    if path is None:
+        raise NotInstalled("openssl is not installed; on Debian or Ubuntu: apt-get install openssl")
+    return path
+
+
+def redis_sentinel() -> str:
+    """The path of Redis Sentinel."""
+    return _on_path("redis-sentinel", "redis")
+
+
+def postgres_folder() -> Path:
+    """The folder with `postgres` and `initdb`, the newest if there are several."""
+    found = {int(path.parent.parent.name): path.parent for path in _debian_postgres()}
+    if found:
+        version, folder = max(found.items())
+    elif path := shutil.which("postgres"):
+        folder = Path(path).resolve().parent
+        said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
+        numbers = re.search(r"\d+", said)
+        version = int(numbers[0]) if numbers else 0
+    else:
+        raise NotInstalled(_advice("PostgreSQL", "postgres"))
+    if version < OLDEST_POSTGRES:
+        raise NotInstalled(
+            f"PostgreSQL in {folder} is too old: {OLDEST_POSTGRES} or newer is needed, not {version}"
+        )
+    return folder
+
+
+def libfaketime() -> Path:
+    """The library that gives one process a clock of its own."""
+    for folder in (Path("/usr/lib"), Path("/usr/local/lib")):
+        for pattern in ("*/faketime/libfaketimeMT.so.1", "faketime/libfaketimeMT.so.1"):
+            if found := sorted(folder.glob(pattern)):
+                return found[0]
+    raise NotInstalled(_advice("libfaketime", "faketime"))
+
+
+def setpriv() -> str:
+    """The path of the program that ties a server's life to ours and gives it another user."""
+    path = shutil.which("setpriv")
+    if path is None:
+        raise NotInstalled("setpriv is not on PATH; it is part of util-linux")
+    return path
+
+
+def missing(names: Iterable[str]) -> dict[str, str]:
+    """Which of the `PACKAGES` are not here or too old, each with the reason."""
+    reasons: dict[str, str] = {}
+    for name in names:
+        try:
+            for find in _FINDS[name]:
+                find()
+        except NotInstalled as reason:
+            reasons[name] = str(reason)
+    return reasons
+
+
+def _debian_postgres() -> list[Path]:
+    found = Path("/usr/lib/postgresql").glob("*/bin/postgres")
+    return [path for path in found if path.parent.parent.name.isdecimal()]
+
+
+def _on_path(program: str, name: str) -> str:
+    path = shutil.which(program)
+    if path is None:
+        raise NotInstalled(_advice(program, name))
+    return path
+
+
+def _advice(program: str, name: str) -> str:
+    return f"{program} is not installed; on Debian or Ubuntu: apt-get install {' '.join(PACKAGES[name])}"
+
+
+_FINDS: dict[str, tuple[Callable[[], object], ...]] = {
+    "redis": (redis_server, redis_sentinel),
+    "postgres": (postgres_folder,),
+    "faketime": (libfaketime,),
+}
