@@ -8,14 +8,14 @@ from collections.abc import Iterable
 import msgspec
 
 
-class Head(msgspec.Struct, frozen=True):
+class AuditHead(msgspec.Struct, frozen=True):
     """The newest entry of a chain, by its number and hash."""
 
     id: int
     hash: str
 
 
-START = Head(0, "0" * 64)
+CHAIN_START = AuditHead(0, "0" * 64)
 """What the first entry follows."""
 
 
@@ -34,7 +34,7 @@ class AuditEntry(msgspec.Struct, frozen=True):
     hash: str
 
 
-class Break(msgspec.Struct, frozen=True):
+class ChainBreak(msgspec.Struct, frozen=True):
     """Where a chain stops being what was written: the entry, and what is wrong with it."""
 
     entry_id: int
@@ -57,32 +57,32 @@ def entry_hash(entry: AuditEntry) -> str:
     return digest.hexdigest()
 
 
-def sealed(entry: AuditEntry, head: Head) -> AuditEntry:
+def sealed(entry: AuditEntry, head: AuditHead) -> AuditEntry:
     """The entry, as the one that follows `head`."""
     bound = msgspec.structs.replace(entry, id=head.id + 1, previous=head.hash)
     return msgspec.structs.replace(bound, hash=entry_hash(bound))
 
 
-def first_break(entries: Iterable[AuditEntry], head: Head = START) -> Break | None:
+def first_break(entries: Iterable[AuditEntry], head: AuditHead = CHAIN_START) -> ChainBreak | None:
     """The first of these entries that does not follow the one before it, or is not what was written.
 
     `head` is what the first of them must follow, so that a long chain can be looked at piece by piece.
     """
     for entry in entries:
         if entry.id != head.id + 1:
-            return Break(head.id + 1, "is missing")
+            return ChainBreak(head.id + 1, "is missing")
         if entry_hash(entry) != entry.hash:
-            return Break(entry.id, "is not what was written")
+            return ChainBreak(entry.id, "is not what was written")
         if entry.previous != head.hash:
-            return Break(entry.id, "does not follow the entry before it")
-        head = Head(entry.id, entry.hash)
+            return ChainBreak(entry.id, "does not follow the entry before it")
+        head = AuditHead(entry.id, entry.hash)
     return None
 
 
-def missing_end(last: Head, head: Head) -> Break | None:
+def missing_end(last: AuditHead, head: AuditHead) -> ChainBreak | None:
     """What is wrong when a chain ends with `last` and should end with `head`."""
     if last == head:
         return None
     if last.id < head.id:
-        return Break(last.id + 1, "is missing")
-    return Break(last.id, "is not the newest entry that was written")
+        return ChainBreak(last.id + 1, "is missing")
+    return ChainBreak(last.id, "is not the newest entry that was written")

@@ -210,3 +210,19 @@ class KnownUrlsFull(Event, frozen=True):
     bytes_used: int
     bytes_max: int
     is_full: bool
+
+
+PROGRESS = "run.progress"
+PROGRESS_EVERY_S = 0.25
+"""Progress is told at most this often; state changes and trouble at once."""
+
+
+class RunEvent(msgspec.Struct, frozen=True):
+    """An event of a run. `id` counts over all runs, `number` within this one: 1, 2, 3, ... `data` is JSON."""
+
+    id: int
+    run_id: int
+    number: int
+    at: float
+    name: str
+    data: bytes

@@ -34,7 +34,7 @@ class ScheduleRule(msgspec.Struct, frozen=True, omit_defaults=True):
     retry_delay_s: float = 300.0
 
 
-class Schedule(msgspec.Struct, frozen=True):
+class ScheduleRecord(msgspec.Struct, frozen=True):
     """A schedule that is kept."""
 
     id: int

@@ -7,7 +7,7 @@ from typing import Any
 
 from smartspider.core.errors import NotBuilt, Problem
 from smartspider.taskfile.checks import page_prefix
-from smartspider.taskfile.forms import Part
+from smartspider.taskfile.forms import Section
 from smartspider.taskfile.model import Task
 
 Finder = Callable[[Task], Iterable[str]]
@@ -40,7 +40,7 @@ def _given(path: str) -> Finder:
         *above, last = path.split(".")
         for name in above:
             part = getattr(part, name)
-        if isinstance(part, Part) and getattr(part, last) != type(part).model_fields[last].default:
+        if isinstance(part, Section) and getattr(part, last) != type(part).model_fields[last].default:
             yield path
 
     return find

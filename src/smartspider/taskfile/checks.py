@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smartspider.core.errors import Problem
-from smartspider.core.request import DEFAULT_PAGE
-from smartspider.core.rules import OWN_PAGE
-from smartspider.core.templating import names_in
+from smartspider.core.pages.rules import OWN_PAGE
+from smartspider.core.requests.request import DEFAULT_PAGE
+from smartspider.core.requests.templates import names_in
 from smartspider.taskfile.entries import entry_problems
 from smartspider.taskfile.keys import did_you_mean, nearest
 from smartspider.taskfile.model import Task

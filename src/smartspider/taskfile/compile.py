@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smartspider.core.dedup import ItemDedup, unique_keys
-from smartspider.core.limits import Guards, Limits
-from smartspider.core.plan import FetchPlan, Plan
-from smartspider.core.politeness import Politeness
-from smartspider.core.recrawl import Recrawl
-from smartspider.core.retry import RetryPolicy
-from smartspider.core.scope import Scope
-from smartspider.core.traps import TrapGuards
-from smartspider.core.urls import CanonicalRules
+from smartspider.core.items.dedup import ItemDedup, unique_keys
+from smartspider.core.requests.politeness import PolitenessPolicy
+from smartspider.core.requests.recrawl import RecrawlPolicy
+from smartspider.core.requests.retry import RetryPolicy
+from smartspider.core.requests.scope import TrapGuards, UrlScope
+from smartspider.core.requests.urls import CanonicalRules
+from smartspider.core.runs.plan import FetchPlan, Guards, Plan, RunLimits
 from smartspider.taskfile.capabilities import require_built
 from smartspider.taskfile.compile_pages import page_plans, steps_of
 from smartspider.taskfile.compile_sitemaps import sitemap_plans, sitemap_requests
@@ -59,8 +57,8 @@ def compile_task(task: Task) -> Plan:
     )
 
 
-def _scope(task: Task, entry_hosts: frozenset[str]) -> Scope:
-    return Scope(
+def _scope(task: Task, entry_hosts: frozenset[str]) -> UrlScope:
+    return UrlScope(
         hosts=entry_hosts,
         domains=frozenset(host for domain in task.scope.domains if (host := host_in_punycode(domain))),
         allow=tuple(task.scope.allow),
@@ -79,9 +77,9 @@ def _fetch(task: Task) -> FetchPlan:
     )
 
 
-def _politeness(task: Task) -> Politeness:
+def _politeness(task: Task) -> PolitenessPolicy:
     asked = task.politeness
-    return Politeness(
+    return PolitenessPolicy(
         obey_robots=asked.robots == "obey",
         delay_s=asked.delay_s,
         rate_per_s=asked.rate_per_s,
@@ -91,9 +89,9 @@ def _politeness(task: Task) -> Politeness:
     )
 
 
-def _limits(task: Task) -> Limits:
+def _limits(task: Task) -> RunLimits:
     depths = [depth for depth in (task.limits.max_depth, task.scope.max_depth) if depth is not None]
-    return Limits(
+    return RunLimits(
         max_pages=task.limits.max_pages,
         max_items=task.limits.max_items,
         max_depth=min(depths, default=None),
@@ -126,10 +124,10 @@ def _item_dedup(task: Task) -> ItemDedup:
     return ItemDedup(tuple(keys), asked.scope, asked.keep, tuple(asked.update))
 
 
-def _recrawl(task: Task) -> Recrawl:
+def _recrawl(task: Task) -> RecrawlPolicy:
     asked = task.recrawl.adaptive
     bounds = asked if isinstance(asked, Adaptive) else Adaptive() if asked else None
-    return Recrawl(
+    return RecrawlPolicy(
         window_s=duration_s(task.dedup.window) if task.dedup.window else None,
         conditional=task.recrawl.conditional,
         min_s=duration_s(bounds.min) if bounds else None,

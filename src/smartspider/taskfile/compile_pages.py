@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, assert_never
 
-from smartspider.core import rules as core
+from smartspider.core.pages import rules as core
 from smartspider.taskfile.model import Task
 from smartspider.taskfile.pages import (
     Cursor,
@@ -48,14 +48,14 @@ def _field(rule: FieldRule) -> core.FieldRule:
     if isinstance(rule, list):
         return core.FirstOf(tuple(_field(inner) for inner in rule))
     if isinstance(rule, dict):
-        return core.Nested({name: _field(inner) for name, inner in rule.items()})
+        return core.NestedRule({name: _field(inner) for name, inner in rule.items()})
     return _rule(rule)
 
 
-def _rule(rule: str | Rule) -> core.Rule:
+def _rule(rule: str | Rule) -> core.ValueRule:
     if isinstance(rule, str):
-        return core.Rule("css", rule)
-    return core.Rule(
+        return core.ValueRule("css", rule)
+    return core.ValueRule(
         type=rule.type,
         expr=rule.expr,
         many=rule.many or rule.join is not None,
@@ -77,9 +77,9 @@ def steps_of(steps: Iterable[str | Step]) -> tuple[dict[str, Any], ...]:
     )
 
 
-def _follow(follow: Follow, page: str, task: Task) -> core.Follow:
-    return core.Follow(
-        rule=core.Rule(follow.type, follow.selector, many=True),
+def _follow(follow: Follow, page: str, task: Task) -> core.FollowRule:
+    return core.FollowRule(
+        rule=core.ValueRule(follow.type, follow.selector, many=True),
         to=follow.to or page,
         allow=tuple(follow.allow),
         deny=tuple(follow.deny),
@@ -90,8 +90,8 @@ def _follow(follow: Follow, page: str, task: Task) -> core.Follow:
     )
 
 
-def _template(request: RequestTemplate, task: Task) -> core.RequestTemplate:
-    return core.RequestTemplate(
+def _template(request: RequestTemplate, task: Task) -> core.FollowRequest:
+    return core.FollowRequest(
         url=request.url,
         method=request.method or ("GET" if request.body is None else "POST"),
         headers=tuple(request.headers.items()),
@@ -103,30 +103,30 @@ def _template(request: RequestTemplate, task: Task) -> core.RequestTemplate:
 def _pagination(pagination: Pagination | None) -> core.Pagination | None:
     match pagination:
         case NextLink(selector=selector, language=language):
-            return core.NextLink(core.Rule(language, selector))
+            return core.NextLinkPagination(core.ValueRule(language, selector))
         case PageParam(param=param, start=start, step=step, stop=stop):
-            return core.PageParam(param, start, step, stop)
+            return core.PageParamPagination(param, start, step, stop)
         case Offset(param=param, size=size, limit_param=limit_param, stop=stop):
-            return core.Offset(param, size, limit_param, stop)
+            return core.OffsetPagination(param, size, limit_param, stop)
         case Cursor(expr=expr, param=param, into=into):
-            return core.Cursor(expr, param, into)
+            return core.CursorPagination(expr, param, into)
         case HeaderLink():
-            return core.HeaderLink()
+            return core.HeaderLinkPagination()
         case Scroll() | None:
             return None  # scrolling needs a browser: `capabilities` refuses it
         case _:
             assert_never(pagination)
 
 
-def _stop_when(pagination: Pagination | None) -> core.StopWhen:
+def _stop_when(pagination: Pagination | None) -> core.StopConditions:
     if pagination is None:
-        return core.StopWhen()
+        return core.StopConditions()
     asked = pagination.stop_when
-    return core.StopWhen(
+    return core.StopConditions(
         asked.empty, asked.seen, None if asked.older_than is None else _older(asked.older_than)
     )
 
 
-def _older(asked: OlderThan) -> core.OlderThan:
+def _older(asked: OlderThan) -> core.DateCutoff:
     age_s, moment = age_or_moment(asked.than)
-    return core.OlderThan(asked.field, age_s, moment)
+    return core.DateCutoff(asked.field, age_s, moment)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from smartspider.core.request import DEFAULT_PAGE, Request, make_request
-from smartspider.core.rules import ROBOTS_PAGE, SITEMAP_PAGE, PagePlan, SitemapPlan
-from smartspider.core.urls import CanonicalRules, normal_url, origin_of
+from smartspider.core.pages.rules import ROBOTS_PAGE, SITEMAP_PAGE, PagePlan, SitemapPlan
+from smartspider.core.requests.request import DEFAULT_PAGE, Request, make_request
+from smartspider.core.requests.urls import CanonicalRules, normal_url, origin_of
 from smartspider.taskfile.model import Sitemap, Task
 from smartspider.taskfile.values import age_or_moment
 

@@ -7,11 +7,18 @@ from itertools import islice, product
 from math import prod
 from typing import Any
 
-from smartspider.core.bodies import FORM, JSON, json_body, media_type_of, said_to_be
 from smartspider.core.errors import Problem
-from smartspider.core.request import Extras, Request, make_request
-from smartspider.core.templating import fill_form, fill_header, fill_json, fill_text, fill_url, names_in
-from smartspider.core.urls import CanonicalRules, authority_of, normal_url
+from smartspider.core.requests.bodies import FORM, JSON, json_body, media_type_of, said_to_be
+from smartspider.core.requests.request import Extras, Request, make_request
+from smartspider.core.requests.templates import (
+    fill_form,
+    fill_header,
+    fill_json,
+    fill_text,
+    fill_url,
+    names_in,
+)
+from smartspider.core.requests.urls import CanonicalRules, authority_of, normal_url
 from smartspider.taskfile.keys import did_you_mean, nearest
 from smartspider.taskfile.model import EachForm, Entry, Range, Task
 from smartspider.taskfile.problems import shown, task_invalid

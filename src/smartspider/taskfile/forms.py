@@ -21,7 +21,7 @@ WRONG_FORM = "wrong_form"
 WRONG_KIND = "wrong_kind"
 
 
-class Part(BaseModel):
+class Section(BaseModel):
     """A part of the task file: unknown keys and near-miss types are errors, values never change."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import Tag
 
-from smartspider.taskfile.forms import MARK, Part
+from smartspider.taskfile.forms import MARK, Section
 from smartspider.taskfile.model import Task
 from smartspider.taskfile.pages import Selectors
 from smartspider.taskfile.rules import FieldRule, Step
@@ -20,7 +20,7 @@ _LIKELY = 0.6
 _MAX_DEPTH = 4
 
 
-def part_at(location: tuple[int | str, ...]) -> type[Part] | None:
+def part_at(location: tuple[int | str, ...]) -> type[Section] | None:
     """The part of the task that an error location lies in, its last key left out."""
     place: Any = Task
     for step in location[:-1]:
@@ -29,12 +29,12 @@ def part_at(location: tuple[int | str, ...]) -> type[Part] | None:
     return place if _is_part(place) else None
 
 
-def known_keys(part: type[Part]) -> list[str]:
+def known_keys(part: type[Section]) -> list[str]:
     """The keys of a part as a user writes them."""
     return [field.alias or name for name, field in part.model_fields.items()]
 
 
-def description(part: type[Part], key: str) -> str:
+def description(part: type[Section], key: str) -> str:
     """What a key of a part is for."""
     texts = {field.alias or name: field.description for name, field in part.model_fields.items()}
     return texts.get(key) or ""
@@ -51,7 +51,7 @@ def did_you_mean(word: object) -> str:
     return f"did you mean {word!r}?"
 
 
-def suggestion(key: str, part: type[Part], path: str) -> str:
+def suggestion(key: str, part: type[Section], path: str) -> str:
     """What to try instead of an unknown key in a part: the near key, or the place where the key belongs."""
     here = known_keys(part)
     if near := nearest(key, here, at_least=_SURE):
@@ -88,13 +88,13 @@ def _all_keys() -> dict[str, str]:
     return {last_key(place): place for _, place in sorted(_all_places(Task), reverse=True)}
 
 
-def _places(part: type[Part], key: str) -> list[str]:
+def _places(part: type[Section], key: str) -> list[str]:
     found = [(depth, place) for depth, place in _all_places(part) if last_key(place) == key]
     shallowest = min((depth for depth, _ in found), default=0)
     return [place for depth, place in found if depth == shallowest]
 
 
-def _all_places(part: type[Part], prefix: str = "", depth: int = 1) -> Iterator[tuple[int, str]]:
+def _all_places(part: type[Section], prefix: str = "", depth: int = 1) -> Iterator[tuple[int, str]]:
     for name, field in part.model_fields.items():
         key = prefix + (field.alias or name)
         for suffix, child in _parts_in(field.annotation, frozenset()):
@@ -106,7 +106,7 @@ def _all_places(part: type[Part], prefix: str = "", depth: int = 1) -> Iterator[
                 yield from _all_places(child, f"{key}{suffix}.", depth + 1)
 
 
-def _parts_in(place: Any, seen: frozenset[str], suffix: str = "") -> Iterator[tuple[str, type[Part]]]:
+def _parts_in(place: Any, seen: frozenset[str], suffix: str = "") -> Iterator[tuple[str, type[Section]]]:
     place = _plain(place)
     if place is FieldRule:
         if "FieldRule" in seen:
@@ -156,7 +156,7 @@ def _plain(place: Any) -> Any:
 
 
 def _is_part(place: Any) -> bool:
-    return isinstance(place, type) and issubclass(place, Part)
+    return isinstance(place, type) and issubclass(place, Section)
 
 
 def _is_union(place: Any) -> bool:

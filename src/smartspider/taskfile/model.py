@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, JsonValue, Tag, field_validator
 
-from smartspider.core.request import DEFAULT_PAGE
-from smartspider.taskfile.forms import LIST, MARK, NUMBER, OBJECT, SWITCH, TEXT, Part, by_form
+from smartspider.core.requests.request import DEFAULT_PAGE
+from smartspider.taskfile.forms import LIST, MARK, NUMBER, OBJECT, SWITCH, TEXT, Section, by_form
 from smartspider.taskfile.pages import Body, Follow, PageType, Pagination, Selectors
 from smartspider.taskfile.rules import StepForm
 from smartspider.taskfile.scheduling import Schedule
@@ -21,7 +21,7 @@ from smartspider.taskfile.sections import (
     Recrawl,
     Retry,
     Scope,
-    Sink,
+    SinkSection,
     Traps,
 )
 from smartspider.taskfile.values import (
@@ -43,7 +43,7 @@ RANGE = MARK + "range"
 SITEMAP = MARK + "sitemap"
 
 
-class GraphQl(Part):
+class GraphQl(Section):
     """A GraphQL request."""
 
     query: Text = Field(description="The query or mutation.")
@@ -51,7 +51,7 @@ class GraphQl(Part):
     operation: Text | None = Field(default=None, description="Which operation of the query is meant.")
 
 
-class Range(Part):
+class Range(Section):
     """Whole numbers from one to another, both included."""
 
     start: int = Field(alias="from", description="First number.")
@@ -70,7 +70,7 @@ EachForm = Annotated[
 ]
 
 
-class Entry(Part):
+class Entry(Section):
     """A request the crawl starts with. `{name}` in it stands for a value of `each` or of `variables`."""
 
     url: TemplateUrl = Field(description="The URL.", examples=["https://example.com/"])
@@ -96,7 +96,7 @@ EntryForm = Annotated[
 ]
 
 
-class Sitemap(Part):
+class Sitemap(Section):
     """A sitemap or sitemap index, and which of its pages are wanted."""
 
     url: HttpUrl = Field(description="Where it is.", examples=["https://example.com/sitemap.xml"])
@@ -135,7 +135,7 @@ ScheduleForm = Annotated[
 ]
 
 
-class Task(Part):
+class Task(Section):
     """A SmartSpider task: where to start, what to take, and how to behave."""
 
     model_config = ConfigDict(title="SmartSpider task")
@@ -173,7 +173,7 @@ class Task(Part):
     recrawl: Recrawl = Field(default=Recrawl(), description="How pages of earlier runs are treated.")
     pipeline: list[StepForm] = Field(default=[], description="Steps every item goes through, in order.")
     cleaning_log: bool = Field(default=False, description="Keep what each step made of each value.")
-    sinks: list[Sink] = Field(default=[], description="Where items go besides the result store.")
+    sinks: list[SinkSection] = Field(default=[], description="Where items go besides the result store.")
     alerts: Alerts | None = Field(default=None, description="When a run that goes wrong is stopped.")
     archive: Archive = Field(default=Archive(), description="What is kept of the pages themselves.")
     concurrency: int = Field(default=16, ge=1, le=10_000, description="Requests in flight at most.")

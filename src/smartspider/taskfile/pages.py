@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, Tag, ValidationInfo, field_validator
 
-from smartspider.taskfile.forms import LIST, MARK, OBJECT, TEXT, Part, by_form, by_kind
+from smartspider.taskfile.forms import LIST, MARK, OBJECT, TEXT, Section, by_form, by_kind
 from smartspider.taskfile.rules import FieldRule, ItemsRule
 from smartspider.taskfile.values import (
     Depth,
@@ -29,7 +29,7 @@ Body = Annotated[
 ]
 
 
-class Selectors(Part):
+class Selectors(Section):
     """What to take from a page."""
 
     items: ItemsRule | None = Field(
@@ -45,7 +45,7 @@ class Selectors(Part):
     )
 
 
-class RequestTemplate(Part):
+class RequestTemplate(Section):
     """The request that a found value leads to. `{value}` stands for the value, `{name}` for a field of the
     item it was found in, or a variable of the task. Other braces stay as they are.
     """
@@ -62,7 +62,7 @@ class RequestTemplate(Part):
     )
 
 
-class Follow(Part):
+class Follow(Section):
     """Links to go on with."""
 
     selector: Selector = Field(
@@ -90,7 +90,7 @@ class Follow(Part):
     )
 
 
-class OlderThan(Part):
+class OlderThan(Section):
     """The dates of a field are all older than this."""
 
     field: Text = Field(
@@ -104,7 +104,7 @@ class OlderThan(Part):
         return checked_moment(value)
 
 
-class StopWhen(Part):
+class StopWhen(Section):
     """When pagination ends although there would be a next page."""
 
     empty: bool = Field(default=False, description="The page has no item.")
@@ -114,7 +114,7 @@ class StopWhen(Part):
     older_than: OlderThan | None = Field(default=None, description="All its items are older.")
 
 
-class _Pages(Part):
+class _Pages(Section):
     """What every pagination has."""
 
     stop_when: StopWhen = Field(default=StopWhen(), description="When to end before the pages do.")
@@ -213,7 +213,7 @@ Pagination = Annotated[
 ]
 
 
-class PageType(Part):
+class PageType(Section):
     """A named kind of page with rules of its own."""
 
     selectors: Selectors = Field(default=Selectors(), description="What to take from a page of this type.")

@@ -26,8 +26,8 @@ from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypeAliasType
 
-from smartspider.core.rules import EXPRESSIONS, RuleType
-from smartspider.taskfile.forms import LIST, MARK, OBJECT, TEXT, WRONG_FORM, Part, by_form, form_of
+from smartspider.core.pages.rules import EXPRESSIONS, RuleType
+from smartspider.taskfile.forms import LIST, MARK, OBJECT, TEXT, WRONG_FORM, Section, by_form, form_of
 from smartspider.taskfile.values import MAX_EXPRESSION, Selector, Text, checked_pattern, wrong
 
 RULE_TYPES: tuple[str, ...] = get_args(RuleType)
@@ -53,7 +53,7 @@ _EXPR_FITS_TYPE: JsonDict = {
 }
 
 
-class Step(Part):
+class Step(Section):
     """One treatment of a value or an item; every further key is an option of the step."""
 
     model_config = ConfigDict(extra="allow")
@@ -72,7 +72,7 @@ StepForm = Annotated[
 ]
 
 
-class Rule(Part):
+class Rule(Section):
     """One value: where it is and how it is read."""
 
     model_config = ConfigDict(json_schema_extra=_EXPR_FITS_TYPE)

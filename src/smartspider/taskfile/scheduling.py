@@ -9,7 +9,7 @@ from pydantic import Field, Tag
 
 from smartspider.core.errors import Problem
 from smartspider.core.schedules import Overlap, ScheduleRule
-from smartspider.taskfile.forms import MARK, SWITCH, TEXT, Part, by_form
+from smartspider.taskfile.forms import MARK, SWITCH, TEXT, Section, by_form
 from smartspider.taskfile.timing import moment_of
 from smartspider.taskfile.values import Cron, Text, Timezone
 
@@ -21,7 +21,7 @@ WHEN = ("cron", "every_s", "at")
 WORD = MARK + "word"
 
 
-class Schedule(Part):
+class Schedule(Section):
     """When runs start by themselves: by `cron`, every so many seconds, or once."""
 
     cron: Cron | None = Field(

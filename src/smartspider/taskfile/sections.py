@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, JsonValue, Tag
 
-from smartspider.core.retry import DEFAULT_ON_STATUS
-from smartspider.taskfile.forms import LIST, MARK, NUMBER, OBJECT, SWITCH, TEXT, Part, by_form
+from smartspider.core.requests.retry import DEFAULT_ON_STATUS
+from smartspider.taskfile.forms import LIST, MARK, NUMBER, OBJECT, SWITCH, TEXT, Section, by_form
 from smartspider.taskfile.values import (
     Count,
     Depth,
@@ -27,7 +27,7 @@ _STATUS = Annotated[int, Field(ge=100, le=599)]
 _Options = Annotated[dict[str, JsonValue], Field(min_length=1)]
 
 
-class Scope(Part):
+class Scope(Section):
     """Which links belong to the crawl. Default: the host names of the entry URLs."""
 
     domains: list[Domain] = Field(
@@ -45,7 +45,7 @@ class Scope(Part):
     same_host: bool = Field(default=False, description="A link must stay on the host of its page.")
 
 
-class Fetch(Part):
+class Fetch(Section):
     """How pages are fetched."""
 
     mode: Literal["http", "browser", "impersonate"] = Field(default="http", description="What fetches.")
@@ -63,7 +63,7 @@ class Fetch(Part):
     actions: list[_Options] = Field(default=[], description="Browser: what to do on the page, in order.")
 
 
-class Politeness(Part):
+class Politeness(Section):
     """How gently each host is treated. The strictest of all runs wins."""
 
     robots: Literal["obey", "ignore"] = Field(default="obey", description="robots.txt.")
@@ -80,7 +80,7 @@ class Politeness(Part):
     adaptive: bool = Field(default=True, description="Slow down when a host is in trouble.")
 
 
-class Limits(Part):
+class Limits(Section):
     """When the run ends before its pages do; null means no limit."""
 
     max_pages: Count | None = Field(default=None, description="Pages stored.")
@@ -92,7 +92,7 @@ class Limits(Part):
     max_errors: Count | None = Field(default=None, description="Requests given up.")
 
 
-class Traps(Part):
+class Traps(Section):
     """Bounds that an honest site does not reach."""
 
     max_url_length: int = Field(default=2048, ge=16, le=100_000, description="Characters of a URL.")
@@ -106,7 +106,7 @@ class Traps(Part):
     )
 
 
-class Retry(Part):
+class Retry(Section):
     """How often and when a failed request is tried again."""
 
     max_attempts: int = Field(default=4, ge=1, le=100, description="Fetches of one request in all.")
@@ -117,7 +117,7 @@ class Retry(Part):
     )
 
 
-class Dedup(Part):
+class Dedup(Section):
     """What counts as the same request and the same item."""
 
     urls: Literal["exact", "bloom"] = Field(default="exact", description="How known URLs are remembered.")
@@ -147,14 +147,14 @@ class Dedup(Part):
     )
 
 
-class Adaptive(Part):
+class Adaptive(Section):
     """Bounds of the interval that each page finds for itself."""
 
     min: Duration = Field(default="1h", description="A page that keeps changing is looked at this often.")
     max: Duration = Field(default="30d", description="A page that never changes is looked at this often.")
 
 
-class Recrawl(Part):
+class Recrawl(Section):
     """How a later run treats pages that an earlier run of the task has fetched."""
 
     conditional: bool = Field(
@@ -167,7 +167,7 @@ class Recrawl(Part):
     ] = Field(default=False, description="Visit a page as often as it was seen to change.")
 
 
-class Sink(Part):
+class SinkSection(Section):
     """Where items go besides the built-in result store; every further key is an option of the sink."""
 
     model_config = ConfigDict(extra="allow")
@@ -176,7 +176,7 @@ class Sink(Part):
     use: Text = Field(description="Name of the sink.", examples=["webhook"])
 
 
-class Alerts(Part):
+class Alerts(Section):
     """When a run that goes wrong is paused or reported."""
 
     consecutive_failures: Count | None = Field(default=5, description="Failures in a row; null turns it off.")
@@ -191,7 +191,7 @@ class Alerts(Part):
     action: Literal["pause", "notify"] = Field(default="pause", description="What happens then.")
 
 
-class Archive(Part):
+class Archive(Section):
     """What is kept of the pages themselves."""
 
     warc: bool = Field(default=False, description="Write the answers to WARC files.")

@@ -6,12 +6,12 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from smartspider.core.tuning import LimitTuning, Tuning
-from smartspider.taskfile.forms import Part
+from smartspider.core.runs.tuning import LimitTuning, Tuning
+from smartspider.taskfile.forms import Section
 from smartspider.taskfile.sections import Limits
 
 
-class Knobs(Part):
+class Knobs(Section):
     """Knobs to turn while a run works; what is left out stays as it is."""
 
     # Which keys were given is asked of pydantic, so that null can mean "none"; the defaults are never read.
@@ -39,5 +39,5 @@ class Knobs(Part):
         return Tuning(**own, limits=LimitTuning(**_given(self.limits)))
 
 
-def _given(part: Part) -> dict[str, Any]:
+def _given(part: Section) -> dict[str, Any]:
     return {name: getattr(part, name) for name in part.model_fields_set}

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from smartspider.core.moments import iso_moment
-from smartspider.core.urls import host_of, normal_url
+from smartspider.core.datetimes import iso_moment
+from smartspider.core.requests.urls import host_of, normal_url
 from smartspider.taskfile.timing import cron_trouble, zone_trouble
 
 WRONG_VALUE = "wrong_value"

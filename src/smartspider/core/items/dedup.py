@@ -1,0 +1,50 @@
+"""When two items are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from smartspider.core.pages.extraction import Item
+from smartspider.core.requests.fingerprint import content_fingerprint
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+
+
+class ItemDedup(msgspec.Struct, frozen=True):
+    """`dedup` of a task, as far as items go. An item with any key of another one is its duplicate."""
+
+    keys: tuple[tuple[str, ...], ...] = ()
+    """Each a tuple of field names; an empty one means all of the content. No keys: nothing is compared."""
+    scope: Literal["run", "task"] = "run"
+    keep: Literal["first", "last"] = "first"
+    update: tuple[str, ...] = ()
+    """Fields of the kept item that a later duplicate overwrites, such as counters that grow."""
+
+    def keys_of(self, item: Item) -> tuple[bytes, ...]:
+        """What an item is recognised by. Fields that are all null or missing recognise nothing."""
+        found = []
+        for number, fields in enumerate(self.keys):
+            values = [item.get(field) for field in fields] if fields else item
+            if not fields or any(value is not None for value in values):
+                found.append(content_fingerprint(b"%d:" % number + _encode(values)))
+        return tuple(found)
+
+
+def unique_keys(steps: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, ...], ...]:
+    """The keys that the `unique` steps of a pipeline compare items by, under the names fields have at its
+    end; an empty key means all of the content.
+    """
+    keys: list[tuple[str, ...]] = []
+    for step in steps:
+        if step.get("enabled") is False:
+            continue
+        if step["use"] == "unique":
+            keys.append(tuple(step.get("fields") or ()))
+        elif step["use"] == "rename":
+            to, fields = step.get("to"), step.get("fields") or ()
+            names = to if isinstance(to, dict) else dict.fromkeys(fields, to)
+            keys = [tuple(str(names.get(name, name)) for name in key) for key in keys]
+    return tuple(dict.fromkeys(keys))

@@ -1,0 +1,44 @@
+"""Notices: telling somebody outside what became of a run, or of the store under all of them."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import msgspec
+
+NotificationEvent = Literal[
+    "run.finished", "run.failed", "run.paused", "run.few_rows", "store.full", "store.returned"
+]
+NOTIFICATION_EVENTS: tuple[NotificationEvent, ...] = get_args(NotificationEvent)
+ChannelKind = Literal["webhook", "email"]
+
+SET_MAIL = "set SMARTSPIDER_SMTP_URL and SMARTSPIDER_MAIL_FROM where the server is started"
+"""What to do where email is asked for and no mail server is known."""
+
+
+class NotificationTarget(msgspec.Struct, frozen=True):
+    """Where notices go. `task_id` None: those of all tasks."""
+
+    id: int
+    kind: ChannelKind
+    address: str
+    events: tuple[NotificationEvent, ...]
+    task_id: int | None
+    is_enabled: bool
+    created_by: str
+    created_at: float
+
+
+class Notification(msgspec.Struct, frozen=True):
+    """A notice on its way. `due_at` None: delivered, or given up with an error."""
+
+    id: int
+    target_id: int
+    name: NotificationEvent
+    run_id: int
+    data: bytes
+    created_at: float
+    tries: int
+    due_at: float | None
+    ended_at: float | None
+    error: str

@@ -1,0 +1,70 @@
+"""Where an answer redirects to."""
+
+from __future__ import annotations
+
+from email.utils import parsedate_to_datetime
+from math import isfinite
+
+from smartspider.core.datetimes import zoned
+from smartspider.core.errors import BadRedirect
+from smartspider.core.pages.page import Page
+from smartspider.core.requests.urls import normal_url
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+def redirect_target(page: Page) -> str | None:
+    """The normal URL a page redirects to; None when it is no redirect.
+
+    Raises `BadRedirect` for a redirect without a Location, or to something that is not an http(s) URL.
+    """
+    if page.status not in REDIRECTS:
+        return None
+    location = page.headers.get("location")
+    if location is None:
+        raise BadRedirect(f"{page.url} answers {page.status} without a Location")
+    target = normal_url(location.strip(), page.url)
+    if target is None:
+        raise BadRedirect(f"{page.url} redirects to {location[:200]!r}, which is not an http(s) URL")
+    return target
+
+
+ROBOTS_TOKEN = "SmartSpider"  # noqa: S105 - a product token, no secret
+"""The name robots.txt and X-Robots-Tag know us by."""
+
+_FORBIDS = frozenset({"nofollow", "none"})
+_TAKES_VALUE = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
+
+
+def header_forbids_follow(headers: dict[str, str]) -> bool:
+    """Whether the links of a page must not be followed, by `nofollow` or `none` for everybody or for us."""
+    value = headers.get("x-robots-tag")
+    if value is None:
+        return False
+    is_ours = True
+    for part in value.split(","):
+        directive = part.strip().lower()
+        name, colon, rest = directive.partition(":")
+        name = name.strip()
+        if colon and " " not in name and name not in _TAKES_VALUE:
+            # "otherbot: noindex, nofollow": the name holds until the next one; a part of a date is no name.
+            is_ours = name == ROBOTS_TOKEN.lower()
+            directive = rest.strip()
+        if is_ours and directive in _FORBIDS:
+            return True
+    return False
+
+
+def retry_after_s(value: str | None, now: float) -> float | None:
+    """How long the server asks to be left alone, or None when it does not say."""
+    if not value:
+        return None
+    text = value.strip()
+    if text.isascii() and text.replace(".", "", 1).isdigit():
+        seconds = float(text)
+        return seconds if isfinite(seconds) else None
+    try:
+        moment = zoned(parsedate_to_datetime(text))
+    except (ValueError, OverflowError):
+        return None
+    return max(0.0, moment.timestamp() - now)

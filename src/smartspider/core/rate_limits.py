@@ -1,0 +1,53 @@
+"""Token buckets: how often somebody may come, as a pure rule with the moment given."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+
+class RateLimit(msgspec.Struct, frozen=True):
+    """So many a second on average, and so many at once. A rate of 0 is no limit."""
+
+    per_s: float
+    burst: float
+
+
+class TokenBuckets:
+    """A bucket for each key. At most `size` keys are remembered; those that came least lately go first."""
+
+    def __init__(self, rate: RateLimit, size: int = 10_000) -> None:
+        self._rate, self._size = rate, size
+        self._left: dict[object, tuple[float, float]] = {}
+
+    def take(self, key: object, now: float) -> float:
+        """0 when one more may come; else the seconds after which it may, and nothing is taken."""
+        if self._rate.per_s <= 0:
+            return 0.0
+        left, at = self._left.pop(key, (self._rate.burst, now))
+        left = min(self._rate.burst, left + max(0.0, now - at) * self._rate.per_s)
+        wait_s = 0.0 if left >= 1.0 else (1.0 - left) / self._rate.per_s
+        self._left[key] = (left if wait_s else left - 1.0, now)
+        if len(self._left) > self._size:
+            del self._left[next(iter(self._left))]
+        return wait_s
+
+    def give_back(self, key: object) -> None:
+        """What was taken last was not meant to count."""
+        if key in self._left:
+            left, at = self._left[key]
+            self._left[key] = (min(self._rate.burst, left + 1.0), at)
+
+
+def parse_rate(text: str) -> RateLimit:
+    """`RATE` or `RATE/BURST`, as `500/1000`; without a burst it is twice the rate. Raises `ValueError`."""
+    rate, _, burst = text.partition("/")
+    try:
+        per_s = float(rate)
+        at_once = float(burst) if burst.strip() else max(1.0, 2 * per_s)
+    except ValueError:
+        per_s = at_once = math.nan
+    if not (math.isfinite(per_s) and math.isfinite(at_once) and per_s >= 0 and at_once >= 1):
+        raise ValueError(f"{text!r} is not a rate")
+    return RateLimit(per_s, at_once)

@@ -1,0 +1,268 @@
+"""How many workers are wanted: from what is to be fetched, what gates let through, and how fast work goes."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from smartspider.core.runs.run import RunState
+from smartspider.core.workers.worker import WorkerRecord
+
+LIVE: frozenset[RunState] = frozenset({"queued", "running"})
+"""States of a run that workers are wanted for."""
+FULL = 0.8
+"""Of its core a worker uses no more than this when there are enough of them."""
+ON_ITS_WAY = "what is left is being fetched, or waits for its time"
+FEW_PAGES = 10
+"""So many pages tell how much CPU time one takes."""
+
+
+class ScalingOptions(msgspec.Struct, frozen=True):
+    """What an installation wants of its figure."""
+
+    horizon_s: float = 60.0
+    """In this time the backlog should be fetched."""
+    calm_s: float = 60.0
+    """A figure is lowered when a lower one was enough for so long."""
+    most: int = 256
+
+
+class LaneDemand(msgspec.Struct, frozen=True):
+    """A host that a run has work queued for, and what its gate lets through."""
+
+    host: str
+    domain: str
+    queued: int
+    """As far as it was counted."""
+    flying: int
+    """Requests in flight to the host, of all runs."""
+    delay_s: float
+    per_host: int
+    per_domain: int | None = None
+    is_held: bool = False
+    """Nothing is sent there for a while."""
+
+
+class RunDemand(msgspec.Struct, frozen=True):
+    """What is to be fetched of a run, with some of its lanes."""
+
+    run_id: int
+    state: RunState
+    open: int
+    concurrency: int
+    lanes: int = 0
+    """How many there are."""
+    looked: tuple[LaneDemand, ...] = ()
+    """Those that were looked at; the others are taken to be alike."""
+
+    @property
+    def weight(self) -> float:
+        """How many lanes each of those looked at stands for."""
+        return max(self.lanes, len(self.looked)) / len(self.looked) if self.looked else 0.0
+
+
+class WorkerThroughput(msgspec.Struct, frozen=True):
+    """How workers do; what is not known yet is guessed."""
+
+    request_s: float = 0.5
+    """How long a request is in a worker's hands."""
+    page_cpu_s: float = 0.01
+    """CPU time a page takes. A worker is one process, which uses one core at most."""
+    slots: int = 32
+    """Of one worker."""
+
+    @property
+    def rate(self) -> float:
+        """Pages a second of a worker that has as much to do as it can."""
+        return min(self.slots / self.request_s, FULL / self.page_cpu_s)
+
+
+class RunEstimate(msgspec.Struct, frozen=True):
+    """What a run adds to the figure."""
+
+    run_id: int
+    open: int
+    hosts: int
+    """That it has work queued for."""
+    in_flight: float
+    """Requests that its gates and its concurrency let be in flight at once."""
+    wanted: float
+    """Those of them that fetch the backlog in time."""
+    reason: str
+
+
+class ScalingDecision(msgspec.Struct, frozen=True):
+    """How many workers are wanted, and why."""
+
+    desired: int
+    reason: str
+    at: float = 0.0
+    runs: tuple[RunEstimate, ...] = ()
+    pace: WorkerThroughput = WorkerThroughput()
+
+
+def desired(
+    runs: Sequence[RunDemand], pace: WorkerThroughput, aims: ScalingOptions = ScalingOptions()
+) -> ScalingDecision:
+    """Enough workers to fetch the backlog in the horizon, and never more than the gates can use.
+
+    One where anything is to be fetched at all; none where nothing is.
+    """
+    live = [run for run in runs if run.state in LIVE and run.open > 0]
+    if not live:
+        return ScalingDecision(0, "nothing is to be fetched", pace=pace)
+    lines = tuple(_line(run, pace, aims) for run in live)
+    gates = min(_of_hosts(live, pace), sum(line.in_flight for line in lines))
+    backlog = sum(line.wanted for line in lines)
+    flight = min(gates, backlog)
+    by_slots, by_cpu = flight / pace.slots, flight / pace.request_s * pace.page_cpu_s / FULL
+    usable = max(1, math.ceil(gates - 1e-9))
+    wanted = max(1, math.ceil(max(by_slots, by_cpu) - 1e-9))
+    figure = min(wanted, usable, aims.most)
+    reason = _bound(live, lines, gates, pace) if flight >= gates else _backlog(live, pace, aims)
+    if by_cpu > by_slots and wanted > 1:
+        pages = f"{flight / pace.request_s:,.0f} pages a second"
+        reason += f"; {pages} take {by_cpu * FULL:.1f} CPU cores, and a worker uses one"
+    if figure < min(wanted, usable):
+        reason += f"; SMARTSPIDER_SCALE_MAX allows {aims.most}"
+    return ScalingDecision(figure, reason, runs=lines, pace=pace)
+
+
+def room(lane: LaneDemand, request_s: float) -> float:
+    """Requests to a host that are in flight at once, on average, when only its gate holds them back."""
+    if lane.is_held:
+        return 0.0
+    most = float(min(lane.per_host, lane.queued + lane.flying))
+    return min(most, request_s / lane.delay_s) if lane.delay_s > 0.0 else most
+
+
+def _line(run: RunDemand, pace: WorkerThroughput, aims: ScalingOptions) -> RunEstimate:
+    through = sum(room(lane, pace.request_s) for lane in run.looked) * run.weight
+    in_flight = min(float(run.concurrency), through)
+    backlog = run.open * pace.request_s / aims.horizon_s
+    wanted = min(in_flight, backlog)
+    if backlog < in_flight:
+        enough = f"{_requests(backlog)} at a time {'is' if backlog <= 1.0 else 'are'} enough"
+        reason = f"{enough} to fetch {_pages(run.open)} within {aims.horizon_s:g} s"
+    elif through >= run.concurrency:
+        reason = f"its concurrency allows {_requests(run.concurrency)} at a time"
+    elif not run.lanes:
+        reason = ON_ITS_WAY
+    else:
+        reason = _polite(run.lanes, through)
+    return RunEstimate(run.run_id, run.open, run.lanes, round(in_flight, 3), round(wanted, 3), reason)
+
+
+def _of_hosts(runs: Sequence[RunDemand], pace: WorkerThroughput) -> float:
+    """What all hosts together let be in flight: one that several runs have work for counts once."""
+    hosts: dict[str, tuple[LaneDemand, float]] = {}
+    for run in runs:
+        for lane in run.looked:
+            known, weight = hosts.get(lane.host, (None, 0.0))
+            merged = lane if known is None else _both(known, lane)
+            hosts[lane.host] = merged, max(weight, run.weight)
+    domains: dict[str, float] = {}
+    caps: dict[str, float] = {}
+    for lane, weight in hosts.values():
+        through = room(lane, pace.request_s) * weight
+        domains[lane.domain] = domains.get(lane.domain, 0.0) + through
+        if lane.per_domain is not None:
+            caps[lane.domain] = max(lane.per_domain * weight, caps.get(lane.domain, 0.0))
+    return sum(min(through, caps.get(domain, through)) for domain, through in domains.items())
+
+
+def _both(one: LaneDemand, other: LaneDemand) -> LaneDemand:
+    """Two runs at one host: the gate is the same, and each has work of its own."""
+    return msgspec.structs.replace(
+        one,
+        queued=one.queued + other.queued,
+        delay_s=max(one.delay_s, other.delay_s),
+        per_host=min(one.per_host, other.per_host),
+    )
+
+
+def _bound(
+    runs: Sequence[RunDemand], lines: Sequence[RunEstimate], gates: float, pace: WorkerThroughput
+) -> str:
+    slots = f"one worker makes up to {pace.slots}"
+    limited = sum(line.in_flight >= run.concurrency for run, line in zip(runs, lines, strict=True))
+    if limited == len(runs) and gates >= sum(line.in_flight for line in lines):
+        many = "a run" if limited == 1 else f"{limited} runs"
+        return f"the concurrency of {many} allows {_requests(gates)} at a time; {slots}"
+    known = {lane.host for run in runs for lane in run.looked}
+    hosts = max(len(known), *(run.lanes for run in runs))
+    if not hosts:
+        return ON_ITS_WAY
+    return f"{_polite(hosts, gates)}; {slots}"
+
+
+def _backlog(runs: Sequence[RunDemand], pace: WorkerThroughput, aims: ScalingOptions) -> str:
+    pages = _pages(sum(run.open for run in runs))
+    return f"{pages} to fetch within {aims.horizon_s:g} s; one worker fetches about {pace.rate:,.0f} a second"
+
+
+def _polite(hosts: int, through: float) -> str:
+    if through <= 0.0:
+        return f"nothing may be sent to {_hosts(hosts)} for now: held back"
+    return f"politeness allows {_requests(through)} at a time at {_hosts(hosts)}"
+
+
+def _pages(count: int) -> str:
+    return "1 page" if count == 1 else f"{count:,} pages"
+
+
+def _hosts(count: int) -> str:
+    return "1 host" if count == 1 else f"{count:,} hosts"
+
+
+def _requests(count: float) -> str:
+    whole = max(0, math.ceil(count - 1e-9))
+    return "1 request" if whole == 1 else f"{whole:,} requests"
+
+
+class StabilizationWindow:
+    """Lets a figure rise at once, and fall when it was lower for some time, so that nothing flaps."""
+
+    def __init__(self, calm_s: float) -> None:
+        self._calm_s = calm_s
+        self._seen: deque[tuple[float, int]] = deque()
+
+    def take(self, figure: ScalingDecision) -> ScalingDecision:
+        """The largest of the last time, this one included."""
+        now = figure.at
+        while self._seen and self._seen[0][0] <= now - self._calm_s:
+            self._seen.popleft()
+        while self._seen and self._seen[-1][1] <= figure.desired:
+            self._seen.pop()
+        self._seen.append((now, figure.desired))
+        highest = self._seen[0][1]
+        if highest == figure.desired:
+            return figure
+        past = f"{highest} {'was' if highest == 1 else 'were'} wanted within the last {self._calm_s:g} s"
+        reason = f"{past}; now {figure.desired}: {figure.reason}"
+        return msgspec.structs.replace(figure, desired=highest, reason=reason)
+
+
+def measured(
+    pace: WorkerThroughput, before: Mapping[int, WorkerRecord], workers: Sequence[WorkerRecord]
+) -> WorkerThroughput:
+    """How workers do now, given how they did and what they said before; what they do not tell stays."""
+    told = [one for one in workers if one.is_alive]
+    slots = [one.slots for one in told if one.slots > 0 and not one.is_draining]
+    times = [one.form.request_s for one in told if one.form.request_s > 0.0]
+    pages, cpu_s, page_cpu_s = 0, 0.0, pace.page_cpu_s
+    for one in told:
+        past = before.get(one.id)
+        if past is not None:
+            pages += max(0, one.form.pages - past.form.pages)
+            cpu_s += max(0.0, one.cpu_s - past.cpu_s)
+    if pages >= FEW_PAGES:
+        page_cpu_s = (page_cpu_s + max(cpu_s / pages, 1e-5)) / 2
+    return WorkerThroughput(
+        request_s=max(sum(times) / len(times), 0.001) if times else pace.request_s,
+        page_cpu_s=page_cpu_s,
+        slots=max(1, round(sum(slots) / len(slots))) if slots else pace.slots,
+    )
