@@ -181,15 +181,11 @@ def test_an_option_of_outputs_that_means_nothing_is_a_usage_error(
 def test_a_missing_package_is_told_before_anything_is_fetched(workshop: Workshop) -> None:
     hidden = workshop.folder / "hidden"
     hidden.mkdir()
-    (hidden / "sitecustomize.py").write_text(
-        "import importlib.util\n"
-        "find = importlib.util.find_spec\n"
-        "importlib.util.find_spec = lambda name, *rest: None if name == 'pyarrow' else find(name, *rest)\n"
-    )
+    (hidden / "sitecustomize.py").write_text("import sys\nsys.modules['pyarrow'] = None\n")
     with written_site(workshop.folder, routes=linked({"/": []})) as site:
         workshop.write(title_task(site.url("/")))
         refused = workshop.crawl("-o", "rows.parquet", env={"PYTHONPATH": str(hidden)}).expect(2)
-        assert "pip install 'smartspider[parquet]'" in refused.err
+        assert 'pip install "smartspider-crawler[parquet]"' in refused.err
         assert site.paths() == []
 
 

@@ -36,6 +36,9 @@ def bootstrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def put_checkout(root: Path) -> None:
     (root / "requirements").mkdir(parents=True)
     (root / "pyproject.toml").write_text("[project]")
+    kit = root / "packages" / "smartspider-testing"
+    kit.mkdir(parents=True)
+    (kit / "pyproject.toml").write_text("[project]")
     for lock in ("installer", "runtime", "dev", "bench"):
         (root / "requirements" / f"{lock}.lock").write_text(f"{lock}==1")
 
@@ -79,6 +82,13 @@ def test_the_first_time_everything_is_made(bootstrap: ModuleType, machine: Machi
     assert packages.startswith("uv pip install")
     assert "--require-hashes --requirement runtime.lock" in packages
     assert "--no-deps --no-build-isolation --editable" in project
+
+
+def test_the_test_kit_is_installed_for_development_only(bootstrap: ModuleType, machine: Machine) -> None:
+    bootstrap.main(["runtime"])
+    assert not machine.heard("smartspider-testing")
+    bootstrap.main(["dev"])
+    assert machine.said[-1].endswith("--editable smartspider-testing")
 
 
 def test_the_second_time_nothing_runs_and_nothing_is_said(

@@ -11,20 +11,21 @@ from typing import Any, get_args
 
 import pytest
 
-from smartspider.backends.sql import notes
-from smartspider.core.columns import Column
-from smartspider.core.extraction import Extraction, Item
-from smartspider.core.page import Page
-from smartspider.core.rules import RuleType
+from smartspider.core.items.columns import TableColumn
+from smartspider.core.pages.extraction import Extraction, Item
+from smartspider.core.pages.page import Page
+from smartspider.core.pages.rules import RuleType
 from smartspider.demo import catalogue, journal, pages
 from smartspider.extract import follows, json_reading
+from smartspider.outputs import sqlite, xlsx
+from smartspider.outputs.compression import COMPRESSIONS
 from smartspider.pipeline.compile import StepCompiler
 from smartspider.pipeline.options import parameters
-from smartspider.plugins.registry import BUILT_IN, resolve
+from smartspider.plugins.kinds import OUTPUT, STEP
+from smartspider.plugins.registry import resolve
 from smartspider.services.columns import find_step
 from smartspider.services.trying import task_from, try_rules
-from smartspider.sinks import sqlite, xlsx
-from smartspider.sinks.compression import COMPRESSIONS
+from smartspider.store.settle import step_log
 from smartspider.taskfile import entries
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -52,9 +53,9 @@ STEP_SECTIONS = sections(STEPS.partition("\n## All steps\n")[2].partition("\n## 
 
 
 def test_every_step_has_a_section_and_every_option_a_line_in_it() -> None:
-    assert sorted(STEP_SECTIONS) == sorted(BUILT_IN["step"])
+    assert sorted(STEP_SECTIONS) == sorted(STEP.built_in)
     for name, section in STEP_SECTIONS.items():
-        options = [option for option in parameters(resolve("step", name)) if option != "fields"]
+        options = [option for option in parameters(resolve(STEP, name)) if option != "fields"]
         listed = re.findall(
             r"^\| `(\w+)` \|", section.partition("| option |")[2].partition("\n\n")[0], re.MULTILINE
         )
@@ -66,7 +67,7 @@ def test_every_step_has_a_section_and_every_option_a_line_in_it() -> None:
 def test_the_defaults_of_options_shown_are_the_defaults() -> None:
     shown = 0
     for name, section in STEP_SECTIONS.items():
-        taken = parameters(resolve("step", name))
+        taken = parameters(resolve(STEP, name))
         for option, default in re.findall(
             r"^\| `(\w+)` \| ([^|]+) \|", section.partition("| option |")[2], re.MULTILINE
         ):
@@ -107,7 +108,7 @@ def test_a_step_makes_of_a_value_what_is_shown(step: Any, kind: str, given: Any,
 
 
 def _treated(step: dict[str, Any], item: Item) -> Item | None:
-    pipeline = StepCompiler(find_step).pipeline((step,), tuple(Column(name, "json") for name in item))
+    pipeline = StepCompiler(find_step).pipeline((step,), tuple(TableColumn(name, "json") for name in item))
     assert pipeline is not None
     page = Page(LIST_URL, 200, {}, b"", "utf-8", FETCHED_AT)
     treated = pipeline.treat(Extraction([item], [], LIST_URL), page)
@@ -116,7 +117,7 @@ def _treated(step: dict[str, Any], item: Item) -> Item | None:
 
 def test_every_step_that_changes_something_is_shown_at_work() -> None:
     shown = {step if isinstance(step, str) else step["use"] for step, *_ in examples()}
-    assert set(BUILT_IN["step"]) - shown == {"unique"}
+    assert set(STEP.built_in) - shown == {"unique"}
 
 
 def test_the_step_of_ones_own_works_as_it_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,10 +173,10 @@ def test_what_a_page_says_of_itself_has_the_keys_that_are_listed(kind: str) -> N
 def test_every_format_and_compression_is_explained() -> None:
     table = OUTPUTS.partition("\n## Formats\n")[2].partition("\n## ")[0]
     rows = "\n".join(line for line in table.splitlines() if line.startswith("| `."))
-    assert set(re.findall(r"`\.(\w+)`", rows)) == set(BUILT_IN["output"])
+    assert set(re.findall(r"`\.(\w+)`", rows)) == set(OUTPUT.built_in)
     for line in rows.splitlines():
         for suffix in re.findall(r"`\.(\w+)`", line.split(" | ")[0]):
-            is_compressible = getattr(resolve("output", suffix), "is_compressible", False)
+            is_compressible = getattr(resolve(OUTPUT, suffix), "is_compressible", False)
             assert line.endswith("| yes |") is is_compressible, suffix
     assert [name for name in COMPRESSIONS if f"`.{name}`" not in table] == []
 
@@ -197,8 +198,8 @@ def test_the_numbers_shown_are_the_numbers() -> None:
             f"{xlsx.SHEET_ROWS - 1:,} rows in a sheet",
             f"{xlsx.CELL_UNITS:,} characters in a cell",
             f"ends in `{xlsx.CUT}`",
-            f"| `.xlsx` | {xlsx.XlsxSink.max_columns:,} columns",
-            f"| `.sqlite` | {sqlite.SqliteSink.max_columns:,} columns",
+            f"| `.xlsx` | {xlsx.XlsxOutput.max_columns:,} columns",
+            f"| `.sqlite` | {sqlite.SqliteOutput.max_columns:,} columns",
         ],
     }
     for name, wanted in sentences.items():
