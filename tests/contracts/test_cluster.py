@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from smartspider.core.workers import Form, WorkerCard
+from smartspider.core.workers.worker import WorkerHealth, WorkerRegistration
 from smartspider.interfaces.worker_registry import Beat
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.cluster import ClusterGround
@@ -63,10 +63,10 @@ class TestClusterMetricStore(MetricStoreContract):
 class TestClusterWorkerRegistry(WorkerRegistryContract):
     async def test_workers_of_a_cluster_hear_of_each_other(self, ground: Ground) -> None:
         """Worker registry 3: machines differ, so it matters who takes what."""
-        one, two = [await ground.frontier.join(WorkerCard(name)) for name in ("one", "two")]
-        await ground.workers.beat(two, Beat(16, 1.0, 0, form=Form(pages=7)))
-        heard = await ground.workers.beat(one, Beat(16, 1.0, 0, form=Form(pages=9)))
-        assert heard.peers == {one: Form(pages=9), two: Form(pages=7)}
+        one, two = [await ground.frontier.join(WorkerRegistration(name)) for name in ("one", "two")]
+        await ground.workers.beat(two, Beat(16, 1.0, 0, form=WorkerHealth(pages=7)))
+        heard = await ground.workers.beat(one, Beat(16, 1.0, 0, form=WorkerHealth(pages=9)))
+        assert heard.peers == {one: WorkerHealth(pages=9), two: WorkerHealth(pages=7)}
 
 
 class TestClusterScaling(ScalingContract):

@@ -15,15 +15,15 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from smartspider.core.dedup import ItemDedup
 from smartspider.core.errors import NotAllowed
 from smartspider.core.events import LeasesReturned
-from smartspider.core.extraction import Item
-from smartspider.core.lease import Lease
-from smartspider.core.request import Request
-from smartspider.core.runs import TRANSITIONS
-from smartspider.core.verdict import Close, Retry, Settlement
-from smartspider.core.workers import WorkerCard
+from smartspider.core.frontier.lease import Lease
+from smartspider.core.frontier.verdict import Close, RetryLater, Settlement
+from smartspider.core.items.dedup import ItemDedup
+from smartspider.core.pages.extraction import Item
+from smartspider.core.requests.request import Request
+from smartspider.core.runs.run import TRANSITIONS
+from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.interfaces.store import Finding
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.contracts.acts import items, plan_of, url
@@ -117,7 +117,7 @@ class LedgerMachine(RuleBasedStateMachine):
     @precondition(lambda self: len(self.workers) < 3)
     @rule()
     def join(self) -> None:
-        self.workers.append(self.wait(self.ground.frontier.join(WorkerCard("w"))))
+        self.workers.append(self.wait(self.ground.frontier.join(WorkerRegistration("w"))))
 
     @rule(which=pick, want=st.integers(1, 4))
     def lease(self, which: int, want: int) -> None:
@@ -333,7 +333,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.held = [(worker, held) for worker, held in self.held if held.token != lease.token]
         self.old.append(lease)
 
-    def _verdict(self, end: str, found: dict[str, Any]) -> Close | Retry:
+    def _verdict(self, end: str, found: dict[str, Any]) -> Close | RetryLater:
         rows: list[Item] = [{"n": n, "a": a, "b": b} for a, b, n in found["values"]]
         self.items += 1
         if self.items % 2 or not self.dedup.keys:
@@ -347,9 +347,9 @@ class LedgerMachine(RuleBasedStateMachine):
         )
         match end:
             case "retry":
-                return Retry(5.0, "test")
+                return RetryLater(5.0, "test")
             case "soft":
-                return Retry(0.0, "test", counts=False)
+                return RetryLater(0.0, "test", counts=False)
             case "landed":
                 return msgspec.structs.replace(page, state="redirect", landed=found["landing"])
             case "done":

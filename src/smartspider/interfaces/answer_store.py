@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from smartspider.core.claims import Claim
+from smartspider.core.idempotency import IdempotencyClaim
 
 KEPT_S = 86_400.0
 WORKED_ON_S = 5.0
@@ -39,16 +39,16 @@ class AnswerStore(Protocol):
     5. Whoever lost a claim, because another has it or its answer is kept, can make nothing under it any more.
     """
 
-    async def claim(self, actor: str, key: str, asked: bytes) -> KeptAnswer | Made | Claim:
+    async def claim(self, actor: str, key: str, asked: bytes) -> KeptAnswer | Made | IdempotencyClaim:
         """The answer that was given, what was made without an answer, or the claim: it is ours to work on."""
 
-    async def renew(self, claim: Claim) -> None:
+    async def renew(self, claim: IdempotencyClaim) -> None:
         """It is still worked on."""
 
-    async def keep(self, claim: Claim, answer: KeptAnswer) -> None:
+    async def keep(self, claim: IdempotencyClaim, answer: KeptAnswer) -> None:
         """Keep the answer to what was claimed."""
 
-    async def give_up(self, claim: Claim) -> None:
+    async def give_up(self, claim: IdempotencyClaim) -> None:
         """No answer will come; somebody may try again, and gets what was made, if anything was."""
 
     async def sweep(self) -> int:

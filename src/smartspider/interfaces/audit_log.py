@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from smartspider.core.audit import AuditEntry, Break, Head
+from smartspider.core.audit import AuditEntry, AuditHead, ChainBreak
 
 
 class AuditFilter(msgspec.Struct, frozen=True):
@@ -21,8 +21,8 @@ class AuditFilter(msgspec.Struct, frozen=True):
 class AuditCheck(msgspec.Struct, frozen=True):
     """What came of checking the chain: how far it is sound, and the first break if there is one."""
 
-    head: Head
-    broken: Break | None
+    head: AuditHead
+    broken: ChainBreak | None
 
 
 class AuditLog(Protocol):

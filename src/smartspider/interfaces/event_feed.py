@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from smartspider.core.live import RunEvent
+from smartspider.core.events import RunEvent
 
 
 class EventFeed(Protocol):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from smartspider.core.extraction import Extraction
-from smartspider.core.page import Page
-from smartspider.core.request import Request
+from smartspider.core.pages.extraction import Extraction
+from smartspider.core.pages.page import Page
+from smartspider.core.requests.request import Request
 
 
 class Extractor(Protocol):

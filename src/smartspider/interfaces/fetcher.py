@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from smartspider.core.page import Page
-from smartspider.core.request import Request
+from smartspider.core.pages.page import Page
+from smartspider.core.requests.request import Request
 
 
 class Permit(Protocol):

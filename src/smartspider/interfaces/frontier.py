@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from smartspider.core.events import LeasesReturned
-from smartspider.core.lease import Later, Lease, LeaseBatch, Window
-from smartspider.core.workers import WorkerCard
+from smartspider.core.frontier.lease import GateClosed, Lease, LeaseBatch, SendWindow
+from smartspider.core.workers.worker import WorkerRegistration
 
 
 class Frontier(Protocol):
@@ -31,7 +31,7 @@ class Frontier(Protocol):
         use the others get.
     """
 
-    async def join(self, worker: WorkerCard) -> int:
+    async def join(self, worker: WorkerRegistration) -> int:
         """Register a worker; its id. It counts as alive as long as its process lives."""
 
     async def leave(self, worker_id: int) -> None:
@@ -43,7 +43,7 @@ class Frontier(Protocol):
     async def lease(self, worker_id: int, want: int, runs: Sequence[int], own: bytes = b"") -> LeaseBatch:
         """Up to `want` requests of `runs` that may leave now.
 
-        `own` names the hosts that this worker had better take before others (see `core/placement.py`). It is
+        `own` names the hosts that this worker had better take before others (see `core/workers/host_assignment.py`). It is
         a hint: nothing is left lying for want of the right worker.
         """
 
@@ -56,7 +56,7 @@ class Frontier(Protocol):
     async def reclaim(self) -> list[LeasesReturned]:
         """Take back what dead or silent workers hold; how many of each run from whom."""
 
-    async def permit(self, host: str) -> Window | Later:
+    async def permit(self, host: str) -> SendWindow | GateClosed:
         """Reserve one more slot of a host, for a hop, robots.txt or a window that was missed.
 
         A slot can only be had shortly before it begins: until then the host may be held or slowed down.

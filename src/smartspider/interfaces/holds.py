@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from smartspider.core.placing import HostRow
+from smartspider.core.frontier.updates import HostRow
 
 
 class Holds(Protocol):

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from smartspider.core.placing import HostRow, Place, RunControl
+from smartspider.core.frontier.updates import HostRow, QueuePosition, RunControl
 
 LAPSE_S = 3.0
 """How long a shard serves after the moment its last arming tells. Whoever arms another process in its place
@@ -117,7 +117,7 @@ class Index(Protocol):
         shard: int,
         epoch: int,
         run_id: int,
-        places: Sequence[Place],
+        places: Sequence[QueuePosition],
         *,
         tails: Mapping[str, bool] = {},
     ) -> int:

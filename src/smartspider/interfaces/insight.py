@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from smartspider.core.runs import Run
+from smartspider.core.runs.run import Run
 from smartspider.interfaces.store import StoredItem, UrlRecord
 
 
@@ -26,7 +26,7 @@ class HostQueue(msgspec.Struct, frozen=True):
     opens_at: float
 
 
-class Standing(msgspec.Struct, frozen=True):
+class RunProgress(msgspec.Struct, frozen=True):
     """A run, how it went lately, and what stands in its way."""
 
     run: Run
@@ -93,10 +93,10 @@ class Failing(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Situation(msgspec.Struct, frozen=True):
+class RunActivity(msgspec.Struct, frozen=True):
     """Everything that decides whether a run moves."""
 
-    standing: Standing
+    standing: RunProgress
     gates: list[GateStatus]
     waiting: int
     """Requests that come back later; no more than a thousand are counted."""
@@ -116,7 +116,7 @@ class SendMark(msgspec.Struct, frozen=True):
     delay_s: float
 
 
-class UrlStory(msgspec.Struct, frozen=True):
+class RequestDetails(msgspec.Struct, frozen=True):
     """A request with all that is known around it."""
 
     record: UrlRecord
@@ -144,13 +144,15 @@ class Insight(Protocol):
        their URL as well.
     """
 
-    async def standing(self, run_id: int) -> Standing:
+    async def progress(self, run_id: int) -> RunProgress:
         """How a run stands; cheap enough to be asked all the time."""
 
-    async def situation(self, run_id: int, limit: int = 20) -> Situation:
+    async def activity(self, run_id: int, limit: int = 20) -> RunActivity:
         """What keeps a run moving or not, with so many gates."""
 
-    async def stories(self, run_id: int, fingerprint: bytes, url: str, limit: int = 10) -> list[UrlStory]:
+    async def requests(
+        self, run_id: int, fingerprint: bytes, url: str, limit: int = 10
+    ) -> list[RequestDetails]:
         """The requests of a run with a fingerprint or for a normal URL, the newest visit of each first."""
 
     async def has_visited(self, run_id: int, host: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from smartspider.core.events import Event
-from smartspider.core.verdict import Settlement
+from smartspider.core.frontier.verdict import Settlement
 
 
 class SettleReport(msgspec.Struct, frozen=True):

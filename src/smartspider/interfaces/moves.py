@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from smartspider.core.lease import Lease, Token
-from smartspider.core.placing import Moves
+from smartspider.core.frontier.lease import FencingToken, Lease
+from smartspider.core.frontier.updates import FrontierUpdate
 
 
 class MoveTaker(Protocol):
@@ -16,8 +16,8 @@ class MoveTaker(Protocol):
        offers open rows, and leases run out.
     """
 
-    async def carry_out(self, moves: Moves) -> None:
+    async def carry_out(self, moves: FrontierUpdate) -> None:
         """Tell the frontier what was committed."""
 
-    async def held(self, leases: Sequence[Lease]) -> set[Token]:
+    async def held(self, leases: Sequence[Lease]) -> set[FencingToken]:
         """Those of the leases that are still held."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from smartspider.core.notices import Notice, NoticeKind, NoticeName, NoticeTarget
+from smartspider.core.notifications import ChannelKind, Notification, NotificationEvent, NotificationTarget
 
 MOST_TARGETS = 1000
 
@@ -20,14 +20,20 @@ class NoticeStore(Protocol):
     """
 
     async def add_target(
-        self, kind: NoticeKind, address: str, events: Sequence[NoticeName], *, task_id: int | None, actor: str
-    ) -> NoticeTarget:
+        self,
+        kind: ChannelKind,
+        address: str,
+        events: Sequence[NotificationEvent],
+        *,
+        task_id: int | None,
+        actor: str,
+    ) -> NotificationTarget:
         """A new target."""
 
-    async def get_target(self, target_id: int) -> NoticeTarget:
+    async def get_target(self, target_id: int) -> NotificationTarget:
         """A target."""
 
-    async def find_targets(self, *, after: int = 0, limit: int = 100) -> list[NoticeTarget]:
+    async def find_targets(self, *, after: int = 0, limit: int = 100) -> list[NotificationTarget]:
         """Targets in the order they were added."""
 
     async def delete_target(self, target_id: int, *, actor: str) -> None:
@@ -37,11 +43,11 @@ class NoticeStore(Protocol):
         """The id of the last event that notices were made of."""
 
     async def put(
-        self, notices: Sequence[tuple[int, int, NoticeName, int, bytes]], *, up_to: int, epoch: int
+        self, notices: Sequence[tuple[int, int, NotificationEvent, int, bytes]], *, up_to: int, epoch: int
     ) -> int:
         """Put notices (target, event, name, run, data) into the outbox; how many are new."""
 
-    async def due(self, *, limit: int = 100) -> list[Notice]:
+    async def due(self, *, limit: int = 100) -> list[Notification]:
         """Notices to be delivered now."""
 
     async def delivered(self, notice_id: int, *, epoch: int) -> None:
@@ -52,7 +58,7 @@ class NoticeStore(Protocol):
 
     async def find(
         self, *, target_id: int | None = None, before: int | None = None, limit: int = 100
-    ) -> list[Notice]:
+    ) -> list[Notification]:
         """Notices, newest first."""
 
     async def sweep(self, before: float) -> int:

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from smartspider.core.events import LeasesReturned
-from smartspider.core.placing import HostRow, OpenRequest, Place, Returned, RunControl, RunLoad
+from smartspider.core.frontier.updates import (
+    HostRow,
+    OpenRequest,
+    QueuePosition,
+    ReturnedLease,
+    RunControl,
+    RunLoad,
+)
 
 
 class OpenRows(Protocol):
@@ -20,19 +27,19 @@ class OpenRows(Protocol):
     async def requests(self, url_ids: Sequence[int]) -> dict[int, OpenRequest]:
         """Those of the rows that are open, ready to be handed out."""
 
-    async def places(self, url_ids: Sequence[int]) -> list[Place]:
+    async def places(self, url_ids: Sequence[int]) -> list[QueuePosition]:
         """Where those of the rows that are open belong."""
 
-    async def open_children(self, url_ids: Sequence[int]) -> list[Place]:
+    async def open_children(self, url_ids: Sequence[int]) -> list[QueuePosition]:
         """Places of the open rows that those of the rows led to that are closed, also by a redirect.
 
         Who finds a row closed offers them: whoever closed it may have died before he did (rule 2).
         """
 
-    async def places_after(self, run_id: int, *, after: int = 0, limit: int = 500) -> list[Place]:
+    async def places_after(self, run_id: int, *, after: int = 0, limit: int = 500) -> list[QueuePosition]:
         """Places of open rows of a run, those with a greater id than `after`, by id."""
 
-    async def heads(self, run_id: int, hosts: Sequence[str], limit: int) -> list[Place]:
+    async def heads(self, run_id: int, hosts: Sequence[str], limit: int) -> list[QueuePosition]:
         """The best open rows of a run for each of some hosts, and as many of those that come back later."""
 
     async def lanes(self, run_id: int, *, after: str = "", limit: int = 1000) -> list[str]:
@@ -47,7 +54,9 @@ class OpenRows(Protocol):
     async def hosts_changed(self, *, after: float = 0.0, limit: int = 1000) -> list[HostRow]:
         """Gates that changed within the last minute, later than `after` by `HostRow.changed_at`, in order."""
 
-    async def count_returns(self, returned: Sequence[Returned]) -> tuple[list[Place], list[LeasesReturned]]:
+    async def count_returns(
+        self, returned: Sequence[ReturnedLease]
+    ) -> tuple[list[QueuePosition], list[LeasesReturned]]:
         """Count leases that were taken back; what of them is to be queued again, and what is told of it."""
 
     async def lost_workers(self) -> list[int]:

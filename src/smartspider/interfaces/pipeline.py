@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from smartspider.core.extraction import Extraction
-from smartspider.core.page import Page
+from smartspider.core.pages.extraction import Extraction
+from smartspider.core.pages.page import Page
 
 
 class Pipeline(Protocol):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from smartspider.core.workers import WorkerCard
+from smartspider.core.workers.worker import WorkerRegistration
 
 
 class Presence(Protocol):
     """1. An id is never given twice. 2. Who has left is not among the lost."""
 
-    async def join(self, card: WorkerCard) -> int:
+    async def join(self, card: WorkerRegistration) -> int:
         """Register a worker; its id."""
 
     async def leave(self, worker_id: int) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from smartspider.core.conditions import Condition
+from smartspider.core.items.filters import Condition
 from smartspider.interfaces.store import StoredItem
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from smartspider.core.scaling import Figure, LaneDemand, RunDemand
+from smartspider.core.workers.scaling import LaneDemand, RunDemand, ScalingDecision
 
 
 class ScalingStore(Protocol):
@@ -17,10 +17,10 @@ class ScalingStore(Protocol):
     async def runs(self) -> list[RunDemand]:
         """Runs that workers are wanted for, without their lanes."""
 
-    async def keep(self, epoch: int, figure: Figure) -> None:
+    async def keep(self, epoch: int, figure: ScalingDecision) -> None:
         """This is wanted now."""
 
-    async def figure(self) -> Figure | None:
+    async def figure(self) -> ScalingDecision | None:
         """What was wanted last; None: nobody has said yet."""
 
 

@@ -7,9 +7,9 @@ from typing import Protocol
 
 import msgspec
 
-from smartspider.core.plan import Plan
-from smartspider.core.runs import RunState
-from smartspider.core.schedules import Firing, Outcome, Schedule, ScheduleRule
+from smartspider.core.runs.plan import Plan
+from smartspider.core.runs.run import RunState
+from smartspider.core.schedules import Firing, Outcome, ScheduleRecord, ScheduleRule
 
 ACTIVE: tuple[RunState, ...] = ("created", "queued", "running", "paused", "stopping")
 """States of a run that another one would overlap with; a stopped one is waited for by nobody."""
@@ -58,7 +58,7 @@ class ScheduleStore(Protocol):
         next_fire_at: float | None,
         is_enabled: bool = True,
         is_of_task: bool = False,
-    ) -> Schedule:
+    ) -> ScheduleRecord:
         """A new schedule."""
 
     async def change(
@@ -69,22 +69,24 @@ class ScheduleStore(Protocol):
         actor: str,
         is_enabled: bool,
         next_fire_at: float | None,
-    ) -> Schedule:
+    ) -> ScheduleRecord:
         """Another rule, or switched on or off."""
 
-    async def get(self, schedule_id: int) -> Schedule:
+    async def get(self, schedule_id: int) -> ScheduleRecord:
         """A schedule."""
 
-    async def of_task(self, task_id: int) -> Schedule | None:
+    async def of_task(self, task_id: int) -> ScheduleRecord | None:
         """The schedule that stands in the task itself."""
 
-    async def find(self, *, task_id: int | None = None, after: int = 0, limit: int = 100) -> list[Schedule]:
+    async def find(
+        self, *, task_id: int | None = None, after: int = 0, limit: int = 100
+    ) -> list[ScheduleRecord]:
         """Schedules in the order they were made."""
 
     async def delete(self, schedule_id: int, *, actor: str) -> None:
         """Forget a schedule and its history."""
 
-    async def due(self, *, limit: int = 100) -> list[Schedule]:
+    async def due(self, *, limit: int = 100) -> list[ScheduleRecord]:
         """Enabled schedules whose `run_at` has come, the longest due first."""
 
     async def fire(self, due: Due, *, epoch: int) -> Firing | None:

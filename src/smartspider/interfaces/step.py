@@ -6,8 +6,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
-from smartspider.core.columns import Column, Kind
-from smartspider.core.extraction import Item
+from smartspider.core.items.columns import ColumnKind, TableColumn
+from smartspider.core.pages.extraction import Item
 
 
 class Around(msgspec.Struct, frozen=True):
@@ -34,7 +34,7 @@ class ValueStep(Protocol):
     4. Lists are treated value by value, unless `takes_lists`.
     """
 
-    kind: Kind | None
+    kind: ColumnKind | None
     """The kind of column it makes; None: the kind stays."""
     takes_null: bool
     takes_lists: bool
@@ -52,7 +52,7 @@ class ItemStep(Protocol):
     def treat_item(self, item: Item, around: Around) -> Item:
         """The item as it should be."""
 
-    def columns(self, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    def columns(self, columns: tuple[TableColumn, ...]) -> tuple[TableColumn, ...]:
         """The columns after this step."""
 
 
@@ -69,7 +69,7 @@ class Refused(Exception):
 class Treatment(Protocol):
     """The steps of one rule, put together."""
 
-    kind: Kind | None
+    kind: ColumnKind | None
     """The kind of column they make; None: the kind stays."""
 
     def treat(self, value: Any, around: Around, item: int) -> Any:

@@ -7,12 +7,12 @@ from typing import Protocol
 
 import msgspec
 
-from smartspider.core.extraction import StepCount
-from smartspider.core.plan import Plan
-from smartspider.core.runs import Run, RunState
+from smartspider.core.frontier.verdict import UrlState
+from smartspider.core.pages.extraction import StepCount
+from smartspider.core.runs.plan import Plan
+from smartspider.core.runs.run import Run, RunState
+from smartspider.core.runs.tuning import Tuning
 from smartspider.core.tasks import SYSTEM
-from smartspider.core.tuning import Tuning
-from smartspider.core.verdict import UrlState
 
 
 class StoredItem(msgspec.Struct, frozen=True):

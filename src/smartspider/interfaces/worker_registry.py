@@ -6,8 +6,8 @@ from typing import Protocol
 
 import msgspec
 
-from smartspider.core.lease import Lease
-from smartspider.core.workers import Form, WorkerRecord
+from smartspider.core.frontier.lease import Lease
+from smartspider.core.workers.worker import WorkerHealth, WorkerRecord
 
 
 class Beat(msgspec.Struct, frozen=True):
@@ -19,7 +19,7 @@ class Beat(msgspec.Struct, frozen=True):
     memory: int
     held: list[Lease] = []
     """What is in its hands, for those who look at a frontier apart from the store."""
-    form: Form = Form()
+    form: WorkerHealth = WorkerHealth()
 
 
 class Orders(msgspec.Struct, frozen=True):
@@ -31,7 +31,7 @@ class Orders(msgspec.Struct, frozen=True):
     """It should finish what it holds and leave."""
     is_unknown: bool = False
     """It was taken for dead and is not listed any more: it leaves, or joins once more."""
-    peers: dict[int, Form] = {}
+    peers: dict[int, WorkerHealth] = {}
     """All workers that are alive and stay, this one among them, by id; none where it does not matter who
     takes what, because all are processes of one machine.
     """

@@ -6,11 +6,11 @@ from pathlib import Path
 import apsw
 import pytest
 
-from smartspider.backends.sql.connection import Connection, one
 from smartspider.backends.sqlite.database import FILE, LOCKED_PATIENCE_S
 from smartspider.core.errors import StoreUnavailable
-from smartspider.core.runs import Run
-from smartspider.core.workers import WorkerCard
+from smartspider.core.runs.run import Run
+from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.store.database import Connection, one
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.contracts.acts import (
     begin,
@@ -56,7 +56,7 @@ async def test_a_lock_that_is_let_go_in_time_is_not_noticed(ground: SqliteGround
 async def test_a_full_disk_loses_nothing(ground: SqliteGround) -> None:
     """The page is settled again when there is room, with everything it had."""
     run = await begin(ground, *urls(5))
-    worker = await ground.frontier.join(WorkerCard("w"))
+    worker = await ground.frontier.join(WorkerRegistration("w"))
     first, second = await take(ground, worker, run, want=2)
     await settle(ground, done(first, items=[{"n": 1}]))
     connection = ground.database._connection
@@ -80,7 +80,7 @@ async def _work_again(ground: SqliteGround, worker: int, run: Run) -> None:
 
 async def test_a_corrupt_file_is_told_and_not_worked_on(ground: SqliteGround) -> None:
     run = await begin(ground, *urls(3000))
-    worker = await ground.frontier.join(WorkerCard("w"))
+    worker = await ground.frontier.join(WorkerRegistration("w"))
     ground.frontier.lose_all()
     ground.database.close()
     path = ground.folder / FILE
@@ -122,11 +122,11 @@ async def test_store_time_never_goes_back_while_the_process_lives(ground: Sqlite
 async def test_store_time_does_not_go_back_for_a_process_that_comes_later(ground: SqliteGround) -> None:
     """It sees the same moments, so it neither waits for gates of the future nor has its leases taken."""
     run = await begin(ground, *urls(3), delay_s=1.0)
-    worker = await ground.frontier.join(WorkerCard("old"))
+    worker = await ground.frontier.join(WorkerRegistration("old"))
     await take_one(ground, worker, run)
     ground.clock.wind(-7200.0)
     later = await ground.another()
-    newcomer = await later.frontier.join(WorkerCard("new"))
+    newcomer = await later.frontier.join(WorkerRegistration("new"))
     assert await take(later, newcomer, run) == []
     await ground.clock.advance(1.1)
     lease = await take_one(later, newcomer, run)
@@ -138,7 +138,7 @@ async def test_store_time_does_not_go_back_for_a_process_that_comes_later(ground
 async def test_a_wall_clock_set_forward_shortens_nothing(ground: SqliteGround) -> None:
     """Leases, slots, holds and retries keep the time they had left."""
     run = await begin(ground, *urls(4), url("x", host="b.example"), delay_s=10.0)
-    worker = await ground.frontier.join(WorkerCard("w"))
+    worker = await ground.frontier.join(WorkerRegistration("w"))
     leases = await take(ground, worker, run)
     await settle(ground, failed(leases[0], delay_s=100.0))
     await ground.frontier.hold_host("b.example", 50.0, "Retry-After")
@@ -156,11 +156,11 @@ async def test_after_a_restart_of_the_machine_store_time_is_wall_time(tmp_path: 
     """The monotonic clock begins anew; what was held is held until the moment it was, not longer."""
     before = SqliteGround(tmp_path, ManualClock(monotonic=500_000.0))
     run = await begin(before, "one")
-    await before.frontier.join(WorkerCard("w"))
+    await before.frontier.join(WorkerRegistration("w"))
     await before.frontier.hold_host("a.example", 3600.0, "Retry-After")
     await before.close()
     after = SqliteGround(tmp_path, ManualClock(now=before.clock.now() + 3000.0, monotonic=10.0))
-    worker = await after.frontier.join(WorkerCard("w"))
+    worker = await after.frontier.join(WorkerRegistration("w"))
     assert after.database.now() == after.clock.now()
     await after.clock.advance(599.0)
     assert await take(after, worker, run) == []
@@ -174,7 +174,7 @@ async def test_the_log_is_moved_into_the_file_while_work_goes_on(
 ) -> None:
     """A long crawl does not grow the log without end, and reading it back is complete."""
     run = await begin(ground, "seed")
-    worker = await ground.frontier.join(WorkerCard("w"))
+    worker = await ground.frontier.join(WorkerRegistration("w"))
     log = ground.folder / f"{FILE}-wal"
     sizes = []
     for number in range(12):

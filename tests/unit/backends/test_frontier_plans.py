@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from smartspider.backends.sql import scaling, workers
-from smartspider.backends.sql.connection import rows
 from smartspider.backends.sqlite import demand, queue
+from smartspider.store.database import rows
+from smartspider.store.nodes import scaling, workers
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.sqlite import SqliteGround
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from smartspider.backends.sql.connection import Connection
-from smartspider.core.dedup import ItemDedup
-from smartspider.core.extraction import Rejected
-from smartspider.core.runs import Run
-from smartspider.core.workers import WorkerCard
+from smartspider.core.items.dedup import ItemDedup
+from smartspider.core.pages.extraction import RejectedItem
+from smartspider.core.runs.run import Run
+from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.store.database import Connection
 from smartspider_testing.contracts.acts import begin, done, failed, record, settle, take, take_one, url, urls
 from smartspider_testing.contracts.dedup import gave
 from smartspider_testing.sqlite import SqliteGround
@@ -77,9 +77,9 @@ async def _half_done(ground: SqliteGround) -> tuple[Run, int]:
     """A run with one page done, one leased, one waiting and three queued."""
     dedup = ItemDedup(keys=(("n",),))
     run = await begin(ground, *urls(5), dedup=dedup)
-    worker = await ground.frontier.join(WorkerCard("w"))
+    worker = await ground.frontier.join(WorkerRegistration("w"))
     first, second, _ = await take(ground, worker, run, want=3)
-    page = gave(first, dedup, {"n": 1}, children=[url("child")], rejected=[Rejected("why", {})])
+    page = gave(first, dedup, {"n": 1}, children=[url("child")], rejected=[RejectedItem("why", {})])
     await settle(ground, page, failed(second, delay_s=5.0))
     return run, worker
 
@@ -96,7 +96,7 @@ async def _finish(ground: SqliteGround, run: Run) -> Run:
     """Everything is taken back and crawled to the end."""
     await ground.reopen()
     await ground.frontier.reclaim()
-    worker = await ground.frontier.join(WorkerCard("next"))
+    worker = await ground.frontier.join(WorkerRegistration("next"))
     for _ in range(20):
         await ground.clock.advance(100.0)
         await settle(ground, *(done(lease) for lease in await take(ground, worker, run)))
@@ -131,7 +131,7 @@ async def test_damage_is_found_and_mended(ground: SqliteGround, name: str) -> No
 
 async def test_a_finished_run_with_an_open_row_goes_back_to_paused(ground: SqliteGround) -> None:
     run = await begin(ground, "one")
-    worker = await ground.frontier.join(WorkerCard("w"))
+    worker = await ground.frontier.join(WorkerRegistration("w"))
     await settle(ground, done(await take_one(ground, worker, run)))
     await ground.store.finish(run.id)
     await _damage(ground, ["UPDATE url SET state = 'open'", "UPDATE run SET done = 0"])
@@ -143,7 +143,7 @@ async def test_a_finished_run_with_an_open_row_goes_back_to_paused(ground: Sqlit
 
 
 async def test_what_is_held_of_a_deleted_run_is_no_damage(ground: SqliteGround) -> None:
-    run, worker = await begin(ground, *urls(3)), await ground.frontier.join(WorkerCard("w"))
+    run, worker = await begin(ground, *urls(3)), await ground.frontier.join(WorkerRegistration("w"))
     await take_one(ground, worker, run)
     await ground.store.set_state(run.id, "cancelled")
     await ground.store.delete_run(run.id)
@@ -152,7 +152,7 @@ async def test_what_is_held_of_a_deleted_run_is_no_damage(ground: SqliteGround) 
 
 async def test_a_cancelled_run_with_open_rows_stays_cancelled(ground: SqliteGround) -> None:
     run = await begin(ground, *urls(3))
-    worker = await ground.frontier.join(WorkerCard("w"))
+    worker = await ground.frontier.join(WorkerRegistration("w"))
     await take_one(ground, worker, run)
     await _damage(ground, ["UPDATE run SET state = 'cancelled'"])
     assert [finding.code for finding in await ground.store.fsck(repair=True)] == ["ended"]
@@ -199,11 +199,11 @@ async def test_a_run_half_deleted_is_never_worked_on_and_can_be_deleted_again(
     ground: SqliteGround, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = await begin(ground, *urls(3))
-    worker = await ground.frontier.join(WorkerCard("w"))
+    worker = await ground.frontier.join(WorkerRegistration("w"))
     await settle(ground, done(await take_one(ground, worker, run), items=[{"n": 1}]))
     await ground.store.set_state(run.id, "paused")
     with monkeypatch.context() as patch:
-        patch.setattr("smartspider.backends.sql.runs.delete_step", lambda *_: _crash_after(0)(None))
+        patch.setattr("smartspider.store.runs.lifecycle.delete_step", lambda *_: _crash_after(0)(None))
         with pytest.raises(KeyboardInterrupt):
             await ground.store.delete_run(run.id)
     assert (await ground.store.get_run(run.id)).state == "cancelled"
@@ -217,7 +217,7 @@ async def test_a_cancel_that_was_interrupted_goes_on(
 ) -> None:
     run = await begin(ground, *urls(3))
     with monkeypatch.context() as patch:
-        patch.setattr("smartspider.backends.sql.runs.close_rest", lambda *_, **__: _crash_after(0)(None))
+        patch.setattr("smartspider.store.runs.lifecycle.close_rest", lambda *_, **__: _crash_after(0)(None))
         with pytest.raises(KeyboardInterrupt):
             await ground.store.set_state(run.id, "cancelled")
     assert (await ground.store.set_state(run.id, "cancelled")).counters.open == 0

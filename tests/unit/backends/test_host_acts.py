@@ -6,8 +6,8 @@ from typing import NoReturn
 
 import pytest
 
-from smartspider.backends.sql import audit
 from smartspider.core.errors import StoreUnavailable
+from smartspider.store import audit
 from smartspider_testing.contracts.acts import HOST, begin
 from smartspider_testing.sqlite import SqliteGround
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import apsw
 import pytest
 
-from smartspider.backends.sql import statements
 from smartspider.backends.sqlite.database import FILE, connect
 from smartspider.backends.sqlite.migrations import prepare
+from smartspider.store import statements
 
-SQL = vars(statements.load("insight.sql"))
+SQL = vars(statements.load("diagnostics.sql", "smartspider.store.diagnostics"))
 
 SMALL = {"worker"}
 """Tables that have a row for each process."""

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from smartspider.backends.sql import logs, metrics
-from smartspider.backends.sql.connection import rows
-from smartspider.backends.sql.log_marks import marks_asked, question, words
-from smartspider.backends.sql.logs import SqlLogStore
 from smartspider.core.logs import LEVELS, LogLine
 from smartspider.interfaces.log_store import LogFilter
+from smartspider.store import metrics
+from smartspider.store.database import rows
+from smartspider.store.logs import store as logs
+from smartspider.store.logs.marks import marks_asked, question, words
+from smartspider.store.logs.store import SqlLogStore
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.sqlite import SqliteGround
 

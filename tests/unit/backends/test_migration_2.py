@@ -10,8 +10,8 @@ import pytest
 
 from smartspider.backends.sqlite.database import FILE
 from smartspider.backends.sqlite.migrations import APPLICATION_ID, MIGRATIONS, prepare
-from smartspider.core.dedup import ItemDedup
-from smartspider.core.workers import WorkerCard
+from smartspider.core.items.dedup import ItemDedup
+from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.interfaces.audit_log import AuditFilter
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.contracts.acts import items, numbers, settle, take, url
@@ -84,7 +84,7 @@ async def test_an_old_run_goes_on_to_its_end(old: Path) -> None:
     run = await ground.store.get_run(RUN)
     assert (run.counters.items, run.counters.rejected, run.counters.updated) == (1, 7, 0)
     assert await ground.store.fsck() == []
-    (lease,) = await take(ground, await ground.frontier.join(WorkerCard("w")), run)
+    (lease,) = await take(ground, await ground.frontier.join(WorkerRegistration("w")), run)
     await settle(ground, gave(lease, ItemDedup(), {"id": 1}, then=(url("next"),)))
     assert [item["id"] for item in await items(ground, run)] == [1, 1]
     await ground.close()

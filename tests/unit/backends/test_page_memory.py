@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from smartspider.backends.sql import recrawl
-from smartspider.backends.sql.connection import rows
-from smartspider.core.recrawl import Recrawl
-from smartspider.core.runs import Run
+from smartspider.core.requests.recrawl import RecrawlPolicy
+from smartspider.core.runs.run import Run
+from smartspider.store.database import rows
+from smartspider.store.settle import recrawl
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.contracts.acts import settle, take_one, url
 from smartspider_testing.contracts.revisit_acts import (
@@ -27,7 +27,7 @@ from smartspider_testing.contracts.revisit_acts import (
 )
 from smartspider_testing.sqlite import SqliteGround
 
-CONDITIONAL = Recrawl(conditional=True)
+CONDITIONAL = RecrawlPolicy(conditional=True)
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ async def ground(tmp_path: Path) -> AsyncIterator[SqliteGround]:
     await ground.close()
 
 
-async def entry_run(ground: SqliteGround, recrawl_: Recrawl = CONDITIONAL) -> Run:
+async def entry_run(ground: SqliteGround, recrawl_: RecrawlPolicy = CONDITIONAL) -> Run:
     run, worker = await start(ground, recrawl_, "e")
     await settle(ground, read(await take_one(ground, worker, run), rows=ROWS, version=V2))
     return await finish(ground, run)
@@ -50,12 +50,12 @@ async def kept(ground: SqliteGround, columns: str) -> list[tuple[object, ...]]:
 
 
 async def test_a_run_that_does_not_look_back_keeps_nothing(ground: SqliteGround) -> None:
-    await first_run(ground, Recrawl(), url("p"))
+    await first_run(ground, RecrawlPolicy(), url("p"))
     assert await kept(ground, "*") == []
 
 
 async def test_a_window_needs_neither_rows_nor_links(ground: SqliteGround) -> None:
-    await entry_run(ground, Recrawl(window_s=DAY))
+    await entry_run(ground, RecrawlPolicy(window_s=DAY))
     assert await kept(ground, "etag, last_modified, page, interval_s") == [("", "", None, None)]
 
 

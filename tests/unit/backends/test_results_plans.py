@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from smartspider.backends.sql import looking, sorted_rows
-from smartspider.backends.sql.connection import rows
-from smartspider.backends.sql.looking import SQL
-from smartspider.backends.sql.results import SqlResultStore
-from smartspider.core.conditions import Condition
+from smartspider.core.items.filters import Condition
 from smartspider.interfaces.result_store import RowQuery
+from smartspider.store.database import rows
+from smartspider.store.results import scanning, sorting
+from smartspider.store.results.scanning import SQL
+from smartspider.store.results.store import SqlResultStore
 from smartspider_testing.contracts.results import growing
 from smartspider_testing.sqlite import SqliteGround
 
@@ -40,14 +40,14 @@ class Looks:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.rows = 0
-        read = looking.read_piece
+        read = scanning.read_piece
 
-        def counted(*asked: Any, **more: Any) -> looking.Piece:
+        def counted(*asked: Any, **more: Any) -> scanning.Piece:
             piece = read(*asked, **more)
             self.rows += len(piece.rows)
             return piece
 
-        monkeypatch.setattr(looking, "read_piece", counted)
+        monkeypatch.setattr(scanning, "read_piece", counted)
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ async def test_a_filter_stops_looking_when_the_page_is_full(ground: SqliteGround
     await run.add(*({"n": number} for number in range(5000)))
     query = RowQuery(run.id, (Condition("n", "lt", 20),))
     page = await ground.results.rows(query, limit=10)
-    assert (len(page.rows), looks.rows) == (10, looking.PIECE_ROWS)
+    assert (len(page.rows), looks.rows) == (10, scanning.PIECE_ROWS)
 
 
 async def test_sorted_pages_that_follow_each_other_look_once(ground: SqliteGround, looks: Looks) -> None:
@@ -93,7 +93,7 @@ async def test_sorted_pages_that_follow_each_other_look_once(ground: SqliteGroun
 async def test_a_window_goes_on_where_it_ended(
     ground: SqliteGround, looks: Looks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sorted_rows, "WINDOW", 25)
+    monkeypatch.setattr(sorting, "WINDOW", 25)
     run = await growing(ground)
     await run.add(*({"n": number % 7, "id": number} for number in range(100)))
     for is_descending in (False, True):
@@ -118,4 +118,4 @@ async def test_only_a_few_orders_are_kept(ground: SqliteGround) -> None:
         await ground.results.rows(RowQuery(run.id, (Condition("n", "ne", number),), sort="n"))
     store = ground.results
     assert isinstance(store, SqlResultStore)
-    assert len(store._sorted._windows) == sorted_rows.MAX_WINDOWS
+    assert len(store._sorted._windows) == sorting.MAX_WINDOWS

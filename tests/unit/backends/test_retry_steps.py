@@ -7,25 +7,25 @@ from typing import Any
 import msgspec
 import pytest
 
-from smartspider.backends.sql import retrying
-from smartspider.backends.sql.connection import Connection
 from smartspider.core.errors import NotAllowed
-from smartspider.core.limits import Limits
-from smartspider.core.runs import Run
-from smartspider.core.tuning import LimitTuning, Tuning
-from smartspider.core.workers import WorkerCard
+from smartspider.core.runs.plan import RunLimits
+from smartspider.core.runs.run import Run
+from smartspider.core.runs.tuning import LimitTuning, Tuning
+from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.store.database import Connection
+from smartspider.store.runs import retry
 from smartspider_testing.contracts.acts import begin, closed, done, settle, take, take_one, urls
 from smartspider_testing.sqlite import SqliteGround
 
 
 @pytest.fixture(autouse=True)
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retrying, "AT_ONCE", 3)
+    monkeypatch.setattr(retry, "AT_ONCE", 3)
 
 
 async def _failed(ground: SqliteGround, count: int) -> tuple[Run, int]:
     run = await begin(ground, *urls(count))
-    worker = await ground.frontier.join(WorkerCard("w"))
+    worker = await ground.frontier.join(WorkerRegistration("w"))
     for number, lease in enumerate(await take(ground, worker, run)):
         await settle(ground, closed(lease, "broken" if number % 3 == 0 else "dead"))
     return await ground.store.finish(run.id), worker
@@ -44,7 +44,7 @@ async def test_a_retry_that_was_interrupted_leaves_a_run_that_goes_on(
     ground: SqliteGround, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
     run, _ = await _failed(ground, 20)
-    left, opens = [times], retrying._open
+    left, opens = [times], retry._open
 
     def die(*values: Any) -> None:
         opens(*values)
@@ -53,7 +53,7 @@ async def test_a_retry_that_was_interrupted_leaves_a_run_that_goes_on(
             raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(retrying, "_open", die)
+        patch.setattr(retry, "_open", die)
         with pytest.raises(Killed):
             await ground.store.retry(run.id, actor="ann")
     await ground.reopen()
@@ -62,16 +62,16 @@ async def test_a_retry_that_was_interrupted_leaves_a_run_that_goes_on(
     assert (found.state, found.counters.open) == ("queued" if times > 1 else "failed", 3 * (times - 1))
     assert await ground.store.retry(run.id) == 20 - found.counters.open
     await ground.store.set_state(run.id, "running")
-    worker = await ground.frontier.join(WorkerCard("w"))
+    worker = await ground.frontier.join(WorkerRegistration("w"))
     assert len(await take(ground, worker, run)) == 20
 
 
 async def test_a_run_that_ends_while_it_is_retried_is_queued_again(ground: SqliteGround) -> None:
     run, worker = await _failed(ground, 9)
-    sweep = retrying.Sweep(run.id, "ann")
+    sweep = retry.Sweep(run.id, "ann")
 
     def step(connection: Connection) -> bool:
-        return retrying.step(connection, sweep, ground.database.now())
+        return retry.step(connection, sweep, ground.database.now())
 
     while await ground.database.write(step):
         if (await ground.store.get_run(run.id)).state == "queued":
@@ -85,10 +85,10 @@ async def test_a_run_that_ends_while_it_is_retried_is_queued_again(ground: Sqlit
 
 async def test_a_run_that_is_cancelled_while_it_is_retried_stays_so(ground: SqliteGround) -> None:
     run, _ = await _failed(ground, 9)
-    sweep = retrying.Sweep(run.id, "ann")
+    sweep = retry.Sweep(run.id, "ann")
 
     def step(connection: Connection) -> bool:
-        return retrying.step(connection, sweep, ground.database.now())
+        return retry.step(connection, sweep, ground.database.now())
 
     await ground.database.write(step)
     await ground.store.set_state(run.id, "cancelled")
@@ -99,7 +99,7 @@ async def test_a_run_that_is_cancelled_while_it_is_retried_stays_so(ground: Sqli
 
 async def test_an_end_that_was_interrupted_comes_first(ground: SqliteGround) -> None:
     run = await begin(ground, *urls(3))
-    worker = await ground.frontier.join(WorkerCard("w"))
+    worker = await ground.frontier.join(WorkerRegistration("w"))
     await settle(ground, closed(await take_one(ground, worker, run), "dead"))
     await _write(ground, "UPDATE run SET state = 'completed'")
     assert await ground.store.retry(run.id) == 1
@@ -120,7 +120,7 @@ async def test_what_lost_workers_is_retried_alone(ground: SqliteGround) -> None:
 
 
 async def test_a_run_from_before_knobs_were_kept_is_tuned_by_what_it_has(ground: SqliteGround) -> None:
-    run = await begin(ground, *urls(3), delay_s=2.0, concurrency=5, limits=Limits(max_items=9))
+    run = await begin(ground, *urls(3), delay_s=2.0, concurrency=5, limits=RunLimits(max_items=9))
     await _write(ground, "UPDATE run SET knobs = NULL")
     await ground.store.tune(run.id, Tuning(delay_s=1.0, concurrency=6, limits=LimitTuning(max_items=8)))
     (event,) = [one for one in await ground.events.of_run(run.id) if one.name == "run.tuned"]

@@ -6,12 +6,13 @@ import re
 
 import pytest
 
-from smartspider.backends.sql import events, runs
-from smartspider.backends.sql.connection import Connection, rows
 from smartspider.backends.sqlite import queue
+from smartspider.store import events
+from smartspider.store.database import Connection, rows
+from smartspider.store.runs import lifecycle
 from smartspider_testing.sqlite import SqliteGround
 
-FILES = {"store": runs.SQL, "events": events.SQL, "frontier": queue.SQL}
+FILES = {"store": lifecycle.SQL, "events": events.SQL, "frontier": queue.SQL}
 
 FOUND_BY_KEY = [
     "frontier.leased",

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from smartspider.backends.sql import notices, schedules, tasks
-from smartspider.backends.sql.connection import rows
 from smartspider.backends.sqlite import replay
+from smartspider.store import notifications, schedules, tasks
+from smartspider.store.database import rows
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.sqlite import SqliteGround
 
@@ -18,7 +18,7 @@ TASKS = ("delete_firings", "delete_schedules", "delete_notices", "delete_targets
 
 def statements() -> list[tuple[str, str]]:
     found = []
-    for loaded in (schedules.SQL, notices.SQL, replay.SQL):
+    for loaded in (schedules.SQL, notifications.SQL, replay.SQL):
         found += list(vars(loaded).items())
     return [*found, *((name, getattr(tasks.SQL, name)) for name in TASKS)]
 

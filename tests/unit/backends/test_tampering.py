@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smartspider.backends.sql import answers, audit, tasks
 from smartspider.backends.sqlite.database import FILE
-from smartspider.core.audit import Break
+from smartspider.core.audit import ChainBreak
 from smartspider.interfaces.audit_log import AuditCheck, AuditFilter
 from smartspider.services.audit import told
+from smartspider.store import audit, idempotency, tasks
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.sqlite import SqliteGround
 
@@ -68,7 +68,7 @@ def test_any_stored_byte_that_changes_is_found(shared: Tampered, data: Any) -> N
         assert len([told(entry) for entry in entries]) == ENTRIES
     finally:
         shared.raw.execute(change, (old, number))
-    assert broken == Break(number, "is not what was written")
+    assert broken == ChainBreak(number, "is not what was written")
     assert shared.verify().broken is None
 
 
@@ -104,7 +104,7 @@ def test_what_is_written_after_a_loss_does_not_hide_it(tmp_path: Path) -> None:
     tampered.raw.execute("DELETE FROM audit WHERE id = 7")
     entry = asyncio.run(tampered.ground.audit.append("eve", "thing.done", "thing:8", {}))
     assert entry.id == 8
-    assert tampered.verify().broken == Break(7, "is missing")
+    assert tampered.verify().broken == ChainBreak(7, "is missing")
     tampered.close()
 
 
@@ -120,7 +120,7 @@ def test_a_break_far_from_the_beginning_is_found(tmp_path: Path) -> None:
     for number in (audit.PIECE, audit.PIECE + 1, 2 * audit.PIECE + 3):
         tampered.raw.execute("UPDATE audit SET actor = actor || '!' WHERE id = ?", (number,))
         check = tampered.verify()
-        assert check.broken == Break(number, "is not what was written")
+        assert check.broken == ChainBreak(number, "is not what was written")
         assert check.head.id == number - 1
         tampered.raw.execute("UPDATE audit SET actor = 'ann' WHERE id = ?", (number,))
     tampered.close()
@@ -131,7 +131,7 @@ STATEMENTS = {
         "by_id": (1,), "by_name": ("x",), "after": (0, 10), "version": (1, 1), "versions": (1, 9, 10),
         "named": ("a", "b", 10), "unfinished": (1,), "changed": (1, 1.0, 1), "deleted": (1.0, 1),
     }.items()},
-    **{f"answers {name}": (getattr(answers.SQL, name), values) for name, values in {
+    **{f"answers {name}": (getattr(idempotency.SQL, name), values) for name, values in {
         "find": ("x", "x"), "old": (1.0, 10), "give_up": ("x", "x", "x"), "keep": (1, "", b"", "x", "x", "x"),
         "renew": (1.0, "x", "x", "x"), "mark": (b"", "x", "x", "x"), "lapse": (1.0, "x", "x", "x"),
     }.items()},

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from smartspider.backends.sql import sessions, tokens, users
 from smartspider.backends.sqlite.database import FILE, connect
 from smartspider.backends.sqlite.migrations import prepare
+from smartspider.store.access import sessions, tokens, users
 
 STATEMENTS = {
     **{f"users {name}": (getattr(users.SQL, name), values) for name, values in {

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from smartspider.core.errors import FrontierUnavailable
 from smartspider.core.failpoints import reach
-from smartspider.core.lease import Token
-from smartspider.core.verdict import Close, Settlement
+from smartspider.core.frontier.lease import FencingToken
+from smartspider.core.frontier.verdict import Close, Settlement
 from smartspider.interfaces.ledger import SettleReport
 from smartspider.interfaces.moves import MoveTaker
 from smartspider.interfaces.store_ledger import StoreLedger
@@ -35,7 +35,7 @@ class ClusterLedger:
         reach("ledger.acked")
         return report
 
-    async def _held(self, settlements: Sequence[Settlement]) -> set[Token] | None:
+    async def _held(self, settlements: Sequence[Settlement]) -> set[FencingToken] | None:
         """Leases that may fail their rows; None when nobody knows, and then all may.
 
         A page that came is welcome from everybody, so only who brings something else is asked for.

@@ -21,7 +21,7 @@ from psycopg.pq.abc import PGconn, PGresult
 
 from smartspider.backends.postgres.connection import PostgresConnection, askable
 from smartspider.backends.postgres.dialect import wording
-from smartspider.backends.sql.connection import Row
+from smartspider.store.database import Row
 
 PREPARED = 256
 """Statements that a connection keeps; others are read anew by the server each time."""

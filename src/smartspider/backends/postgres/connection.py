@@ -12,9 +12,8 @@ from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
 
 from smartspider.backends.postgres.dialect import wording
 from smartspider.backends.postgres.moves import CollectedMoves
-from smartspider.backends.sql.connection import Row
-from smartspider.backends.sql.known_hosts import KnownHosts
 from smartspider.core.errors import OutcomeUnknown
+from smartspider.store.database import KnownHosts, Row
 
 T = TypeVar("T")
 

@@ -19,10 +19,10 @@ from smartspider.backends.postgres.address import Address
 from smartspider.backends.postgres.connection import PostgresConnection
 from smartspider.backends.postgres.detached import detached
 from smartspider.backends.postgres.times import StoreTime
-from smartspider.backends.sql.connection import Connection, Row
 from smartspider.core.errors import OutcomeUnknown, RequestInvalid
-from smartspider.core.placing import Moves
+from smartspider.core.frontier.updates import FrontierUpdate
 from smartspider.interfaces.clock import Clock
+from smartspider.store.database import Connection, Row
 
 T = TypeVar("T")
 
@@ -109,10 +109,10 @@ class PostgresDatabase:
         with refused():
             return await self._patiently(("BEGIN",), work, is_writing=True)
 
-    async def write_moves(self, work: Callable[[PostgresConnection], T]) -> tuple[T, Moves]:
+    async def write_moves(self, work: Callable[[PostgresConnection], T]) -> tuple[T, FrontierUpdate]:
         """Like `write_beside`, and what it means for the frontier."""
 
-        def moving(connection: PostgresConnection) -> tuple[T, Moves]:
+        def moving(connection: PostgresConnection) -> tuple[T, FrontierUpdate]:
             return work(connection), connection.moves.collected()
 
         return await self._patiently(("BEGIN",), moving, is_writing=True)

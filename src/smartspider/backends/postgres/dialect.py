@@ -9,16 +9,18 @@ added to a statement, as conditions are, is added to its words here.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 from itertools import count
 
 import msgspec
 
-from smartspider.backends.sql import statements
+from smartspider.store import statements
 
 _MARK = re.compile(r"'(?:[^']|'')*'|--[^\n]*|[?](\d+)?")
-_SHARED = "smartspider.backends.sql"
+_SHARED = "smartspider.store"
 
 
 class Wording(msgspec.Struct, frozen=True):
@@ -87,13 +89,22 @@ def numbered(sql: str) -> str:
 def _overrides() -> dict[str, dict[str, str]]:
     """Our own words for statements, by these and by what for."""
     found: dict[str, dict[str, str]] = {}
-    shared = resources.files(_SHARED) / "sql"
+    shared = {file.name: file for file in _files(resources.files(_SHARED))}
     for file in (resources.files(__package__) / "sql").iterdir():
         ours = statements.blocks(file.read_text(encoding="utf-8"))
-        has_shared = (shared / file.name).is_file()
-        theirs = statements.blocks((shared / file.name).read_text(encoding="utf-8")) if has_shared else ours
+        origin = shared.get(file.name)
+        theirs = ours if origin is None else statements.blocks(origin.read_text(encoding="utf-8"))
         for name, body in ours.items():
             word, _, purpose = name.partition("__")
-            if has_shared or purpose:
+            if origin is not None or purpose:
                 found.setdefault(theirs[word], {})[purpose] = body
     return found
+
+
+def _files(folder: Traversable) -> Iterator[Traversable]:
+    """Yield the SQL files of a package and of the packages in it."""
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _files(entry)
+        elif entry.name.endswith(".sql"):
+            yield entry

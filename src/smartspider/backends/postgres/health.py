@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable
 
 from smartspider.backends.postgres.database import PostgresDatabase
-from smartspider.backends.sql.connection import Connection
 from smartspider.core.errors import StoreUnavailable
+from smartspider.store.database import Connection
 
 PATIENCE_S = 2.0
 FRESH_S = 1.0

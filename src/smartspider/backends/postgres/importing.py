@@ -12,11 +12,11 @@ from psycopg import sql
 
 from smartspider.backends.postgres import migrations
 from smartspider.backends.postgres.address import Address, translated
-from smartspider.backends.sql import statements
-from smartspider.backends.sql.connection import Row
 from smartspider.core.errors import StoreUnavailable
+from smartspider.store import statements
+from smartspider.store.database import Row
 
-SQL = statements.load("importing.sql", __package__)
+SQL = statements.load("sql/importing.sql", __package__)
 
 CONNECT_S = 5
 OPTIONS = (

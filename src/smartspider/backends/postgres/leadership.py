@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from smartspider.backends.postgres.database import PostgresDatabase
-from smartspider.backends.sql.leadership import SqlLeadership
-from smartspider.backends.sql.statements import load
 from smartspider.interfaces.leadership import Term
+from smartspider.store.nodes.leadership import SqlLeadership
+from smartspider.store.statements import load
 
-SQL = load("terms.sql", __package__)
+SQL = load("sql/terms.sql", __package__)
 
 
 class PostgresLeadership(SqlLeadership):

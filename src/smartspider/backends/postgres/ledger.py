@@ -11,21 +11,21 @@ import psycopg
 from smartspider.backends.postgres.connection import PostgresConnection
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.rows import PostgresOpenRows
-from smartspider.backends.sql.ledger import DATA_ERRORS, by_run, halving, together
-from smartspider.backends.sql.settling import settle_run
 from smartspider.core.errors import OutcomeUnknown
 from smartspider.core.failpoints import reach
-from smartspider.core.lease import Token
-from smartspider.core.placing import Moves
-from smartspider.core.verdict import Settlement
+from smartspider.core.frontier.lease import FencingToken
+from smartspider.core.frontier.updates import FrontierUpdate
+from smartspider.core.frontier.verdict import Settlement
 from smartspider.interfaces.ledger import SettleReport
+from smartspider.store.settle.batches import DATA_ERRORS, by_run, halving, together
+from smartspider.store.settle.settle import settle_run
 
 REFUSED = (*DATA_ERRORS, psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProgramLimitExceeded)
 """What a row can be refused for: text with NUL, numbers out of range, values too long for an index."""
 TRIES = 5
 PAUSE_S = 0.2
 
-Settled = tuple[SettleReport, Moves]
+Settled = tuple[SettleReport, FrontierUpdate]
 
 
 class PostgresLedger:
@@ -35,10 +35,10 @@ class PostgresLedger:
         self._db = database
         self._rows = PostgresOpenRows(database)
 
-    async def settle(self, settlements: Sequence[Settlement], held: set[Token] | None) -> Settled:
+    async def settle(self, settlements: Sequence[Settlement], held: set[FencingToken] | None) -> Settled:
         """Carry out verdicts, run by run."""
         known = None if held is None else frozenset(held)
-        report, moves = SettleReport(), Moves()
+        report, moves = SettleReport(), FrontierUpdate()
         for group in by_run(settlements).values():
             settled, moved = await halving(group, partial(self._until_known, held=known), REFUSED, _both)
             if settled.late:
@@ -47,7 +47,9 @@ class PostgresLedger:
         reach("settle.committed")
         return report, moves
 
-    async def _until_known(self, group: Sequence[Settlement], held: frozenset[Token] | None) -> Settled:
+    async def _until_known(
+        self, group: Sequence[Settlement], held: frozenset[FencingToken] | None
+    ) -> Settled:
         """Settle again when nobody knows whether it was kept: the first commit of a page wins.
 
         What was kept is late then, and what it led to is offered as for any page that was closed before.
@@ -59,7 +61,7 @@ class PostgresLedger:
                 await asyncio.sleep(PAUSE_S)
         return await self._once(group, held)
 
-    async def _once(self, group: Sequence[Settlement], held: frozenset[Token] | None) -> Settled:
+    async def _once(self, group: Sequence[Settlement], held: frozenset[FencingToken] | None) -> Settled:
         def work(connection: PostgresConnection) -> SettleReport:
             connection.moves.held = held
             now, shift = self._db.now(), self._db.clock_shift()
@@ -73,7 +75,7 @@ class PostgresLedger:
 def _both(one: Settled, other: Settled) -> Settled:
     """What both did, in their order."""
     (report, moves), (more, after) = one, other
-    return together(report, more), Moves(
+    return together(report, more), FrontierUpdate(
         moves.hosts + after.hosts,
         moves.offered + after.offered,
         moves.postponed + after.postponed,

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 import psycopg
 
 from smartspider.backends.postgres.address import Address, translated
-from smartspider.backends.sql import statements
-from smartspider.backends.sql.connection import Row
 from smartspider.core.errors import StoreUnavailable
+from smartspider.store import statements
+from smartspider.store.database import Row
 
 VERSION = 1
 OLDEST_SERVER = 13
@@ -130,5 +130,5 @@ def _create(connection: psycopg.Connection[Row]) -> None:
     is_there = connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = 'smartspider'").fetchone()
     if is_there is None:  # who made it beforehand may not want us to make schemas
         connection.execute("CREATE SCHEMA smartspider")
-    connection.execute(statements.text("schema.sql", __package__).encode())
+    connection.execute(statements.text("sql/schema.sql", __package__).encode())
     connection.execute("INSERT INTO format VALUES (%s)", (VERSION,))

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smartspider.backends.sql import statements
-from smartspider.backends.sql.connection import Connection, row, rows
-from smartspider.backends.sql.moves import Spot
-from smartspider.core.lease import Lease, Token
-from smartspider.core.placing import HostRow, Moves, Place
+from smartspider.core.frontier.lease import FencingToken, Lease
+from smartspider.core.frontier.updates import FrontierUpdate, HostRow, QueuePosition
+from smartspider.store import statements
+from smartspider.store.database import Connection, row, rows
+from smartspider.store.frontier_updates import Spot
 
-SQL = statements.load("frontier.sql", __package__)
+SQL = statements.load("sql/frontier.sql", __package__)
 
 
 class CollectedMoves:
-    """See `backends/sql/moves.py`. Closed rows need no word: a lease looks its row up before it is used."""
+    """See `store/frontier_updates.py`. Closed rows need no word: a lease looks its row up before it is used."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self.held: frozenset[Token] | None = None
+        self.held: frozenset[FencingToken] | None = None
         """Leases that are known to be held; None: nobody asked."""
         self.clear()
 
@@ -113,19 +113,21 @@ class CollectedMoves:
             SQL.postpone, [(due_at, url_id) for url_id, (_, due_at) in sorted(self._postponed.items())]
         )
 
-    def collected(self) -> Moves:
+    def collected(self) -> FrontierUpdate:
         """What the transaction means, with gates and names as they stand in it."""
         asked = self._gates | {spot.host_id for spot, _ in self._offered if not spot.host}
         found = rows(self._connection, SQL.hosts, (sorted(asked),)) if asked else []
         hosts = {host_id: HostRow(*gate) for host_id, *gate in found}
-        return Moves(
+        return FrontierUpdate(
             hosts=[hosts[host_id] for host_id in sorted(self._gates)],
             offered=[
-                Place(spot.url_id, spot.host or hosts[spot.host_id].name, spot.rank, is_alone=is_alone)
+                QueuePosition(
+                    spot.url_id, spot.host or hosts[spot.host_id].name, spot.rank, is_alone=is_alone
+                )
                 for spot, is_alone in self._offered
             ],
             postponed=[
-                (lease, Place(lease.url_id, lease.request.host, -lease.request.priority, due_at))
+                (lease, QueuePosition(lease.url_id, lease.request.host, -lease.request.priority, due_at))
                 for lease, due_at in self._postponed.values()
             ],
             released=self._released,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.moves import SQL
-from smartspider.backends.sql.connection import Connection, rows
-from smartspider.backends.sql.workers import joining
-from smartspider.core.workers import WorkerCard
+from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.store.database import Connection, rows
+from smartspider.store.nodes.workers import joining
 
 LOST_S = 10.0
 """Five beats that did not come."""
@@ -20,7 +20,7 @@ class PostgresPresence:
     def __init__(self, database: PostgresDatabase) -> None:
         self._db = database
 
-    async def join(self, card: WorkerCard) -> int:
+    async def join(self, card: WorkerRegistration) -> int:
         """Register a worker; it is alive as long as it beats."""
         values = joining(card, self._db.now())
 

@@ -9,14 +9,23 @@ from typing import Any
 from smartspider.backends.postgres import presence
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.moves import SQL
-from smartspider.backends.sql import events, host_acts, leadership
-from smartspider.backends.sql.connection import Connection, Row, rows
-from smartspider.backends.sql.host_acts import Doer
-from smartspider.backends.sql.moves import BURY_AFTER, CRASHED, SUSPECT_AFTER
-from smartspider.backends.sql.requests import request_of
 from smartspider.core.events import LeasesReturned
-from smartspider.core.ids import run_of
-from smartspider.core.placing import HostRow, OpenRequest, Place, Returned, RunControl, RunLoad
+from smartspider.core.frontier.updates import (
+    HostRow,
+    OpenRequest,
+    QueuePosition,
+    ReturnedLease,
+    RunControl,
+    RunLoad,
+)
+from smartspider.core.runs.row_ids import run_of
+from smartspider.store import events
+from smartspider.store.database import Connection, Row, rows
+from smartspider.store.frontier_updates import BURY_AFTER, CRASHED, SUSPECT_AFTER
+from smartspider.store.hosts import actions
+from smartspider.store.hosts.actions import Doer
+from smartspider.store.nodes import leadership
+from smartspider.store.requests import request_of
 
 
 class PostgresOpenRows:
@@ -33,19 +42,19 @@ class PostgresOpenRows:
             for url_id, attempts, returns, visit, *request in found
         }
 
-    async def places(self, url_ids: Sequence[int]) -> list[Place]:
+    async def places(self, url_ids: Sequence[int]) -> list[QueuePosition]:
         """Where those of the rows that are open belong."""
         return _places(await self._ask(SQL.places, list(url_ids)))
 
-    async def open_children(self, url_ids: Sequence[int]) -> list[Place]:
+    async def open_children(self, url_ids: Sequence[int]) -> list[QueuePosition]:
         """Places of the open rows that closed ones led to."""
         return _places(await self._ask(SQL.open_children, list(url_ids)))
 
-    async def places_after(self, run_id: int, *, after: int = 0, limit: int = 500) -> list[Place]:
+    async def places_after(self, run_id: int, *, after: int = 0, limit: int = 500) -> list[QueuePosition]:
         """Places of open rows of a run, by id."""
         return _places(await self._ask(SQL.places_after, run_id, after, limit))
 
-    async def heads(self, run_id: int, hosts: Sequence[str], limit: int) -> list[Place]:
+    async def heads(self, run_id: int, hosts: Sequence[str], limit: int) -> list[QueuePosition]:
         """The best open rows of a run for hosts, then as many of those that come back later."""
         return _places(await self._ask(SQL.heads, run_id, list(hosts), self._db.now(), limit))
 
@@ -65,7 +74,9 @@ class PostgresOpenRows:
         """Gates that changed in the last minute and after a moment, in that order."""
         return [HostRow(*found) for found in await self._ask(SQL.changed_hosts, after, limit)]
 
-    async def count_returns(self, returned: Sequence[Returned]) -> tuple[list[Place], list[LeasesReturned]]:
+    async def count_returns(
+        self, returned: Sequence[ReturnedLease]
+    ) -> tuple[list[QueuePosition], list[LeasesReturned]]:
         """Count leases that were taken back; what is queued again, and what is told."""
         if not returned:
             return [], []
@@ -116,16 +127,16 @@ class PostgresOpenRows:
     async def hold_host(self, host: str, seconds: float, reason: str, *, actor: str | None = None) -> HostRow:
         """Send nothing to a host for so long; the host as it stands now."""
         return await self._act(
-            actor, lambda connection, by: host_acts.hold(connection, host, seconds, reason, by)
+            actor, lambda connection, by: actions.hold(connection, host, seconds, reason, by)
         )
 
     async def resume_host(self, host: str, *, actor: str | None = None) -> HostRow:
         """Lift a hold, and forget what made the host slow; the host as it stands now."""
-        return await self._act(actor, lambda connection, by: host_acts.resume(connection, host, by))
+        return await self._act(actor, lambda connection, by: actions.resume(connection, host, by))
 
     async def slow_host(self, host: str, delay_s: float, *, actor: str | None = None) -> HostRow:
         """Have the slots of a host at least so far apart; the host as it stands now."""
-        return await self._act(actor, lambda connection, by: host_acts.slow(connection, host, delay_s, by))
+        return await self._act(actor, lambda connection, by: actions.slow(connection, host, delay_s, by))
 
     async def _act(self, actor: str | None, act: Callable[[Connection, Doer], int]) -> HostRow:
         def work(connection: Connection) -> HostRow:
@@ -139,16 +150,16 @@ class PostgresOpenRows:
         return await self._db.ask(sql, values)
 
 
-def _places(found: Sequence[Row]) -> list[Place]:
+def _places(found: Sequence[Row]) -> list[QueuePosition]:
     return [
-        Place(url_id, host, rank, due_at, returns >= SUSPECT_AFTER)
+        QueuePosition(url_id, host, rank, due_at, returns >= SUSPECT_AFTER)
         for url_id, host, rank, due_at, returns in found
     ]
 
 
 def _count_returns(
-    connection: Connection, returned: Sequence[Returned], now: float
-) -> tuple[list[Place], list[LeasesReturned]]:
+    connection: Connection, returned: Sequence[ReturnedLease], now: float
+) -> tuple[list[QueuePosition], list[LeasesReturned]]:
     """Lock the runs, count what says something about its request, bury what cost too many workers."""
     runs = sorted({run_of(one.url_id) for one in returned})
     locked = connection.execute(SQL.lock_runs, (runs,))
@@ -182,7 +193,9 @@ def _names(connection: Connection, workers: list[int]) -> list[Row]:
     return rows(connection, SQL.names, (workers,))
 
 
-def _told(returned: Sequence[Returned], living: set[int], names: Mapping[int, str]) -> list[LeasesReturned]:
+def _told(
+    returned: Sequence[ReturnedLease], living: set[int], names: Mapping[int, str]
+) -> list[LeasesReturned]:
     """What is told: how many leases of each run came back from whom."""
     counts = Counter(
         (run_of(one.url_id), names.get(one.worker_id, f"worker {one.worker_id}"))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from smartspider.backends.postgres.database import PostgresDatabase
-from smartspider.backends.sql import fsck, robots
-from smartspider.backends.sql.connection import Connection, rows
-from smartspider.backends.sql.statements import load
-from smartspider.backends.sql.store import SqlStore
 from smartspider.interfaces.moves import MoveTaker
 from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider.interfaces.store import Finding
+from smartspider.store.database import Connection, rows
+from smartspider.store.hosts import robots
+from smartspider.store.runs import fsck
+from smartspider.store.runs.store import SqlStore
+from smartspider.store.statements import load
 
-SQL = load("sizes.sql", __package__)
+SQL = load("sql/sizes.sql", __package__)
 
 PURPOSES = {
     "url": "requests",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import psycopg
 
-from smartspider.backends.sql.connection import Row
 from smartspider.interfaces.clock import Clock
+from smartspider.store.database import Row
 
 TRIES = 3
 

@@ -7,10 +7,10 @@ import msgspec
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.moves import SQL as MIRROR
 from smartspider.backends.postgres.presence import LOST_S
-from smartspider.backends.sql.connection import Connection, Row, rows
-from smartspider.backends.sql.workers import SQL, SqlWorkerRegistry, written
-from smartspider.core.workers import Form
+from smartspider.core.workers.worker import WorkerHealth
 from smartspider.interfaces.worker_registry import Beat, Orders
+from smartspider.store.database import Connection, Row, rows
+from smartspider.store.nodes.workers import SQL, SqlWorkerRegistry, written
 
 
 class PostgresWorkerRegistry(SqlWorkerRegistry):
@@ -52,14 +52,14 @@ class PostgresWorkerRegistry(SqlWorkerRegistry):
         return orders
 
 
-def _orders(found: list[Row], worker_id: int, form: Form) -> Orders:
+def _orders(found: list[Row], worker_id: int, form: WorkerHealth) -> Orders:
     if not found:
         return Orders(is_unknown=True)
     ((slots, is_draining, peers),) = found
     return Orders(slots, bool(is_draining), peers=_peers(peers, worker_id, form))
 
 
-def _peers(told: str | None, worker_id: int, form: Form) -> dict[int, Form]:
+def _peers(told: str | None, worker_id: int, form: WorkerHealth) -> dict[int, WorkerHealth]:
     """Those who stay, with what they said last; of itself a worker knows better."""
-    peers = msgspec.json.decode(told or "{}", type=dict[int, Form])
+    peers = msgspec.json.decode(told or "{}", type=dict[int, WorkerHealth])
     return peers | {worker_id: form} if worker_id in peers else peers

@@ -10,9 +10,9 @@ import msgspec
 
 from smartspider.backends.domains import registrable_domain
 from smartspider.backends.redis.shards import Call, Shards
-from smartspider.core.ids import run_of
-from smartspider.core.lease import Lease
-from smartspider.core.placing import HostRow, Place, RunControl
+from smartspider.core.frontier.lease import Lease
+from smartspider.core.frontier.updates import HostRow, QueuePosition, RunControl
+from smartspider.core.runs.row_ids import run_of
 
 BATCH = 500
 """URLs in one call."""
@@ -34,7 +34,7 @@ def ids(packed: bytes) -> list[int]:
     return [number for (number,) in _ID.iter_unpack(packed)]
 
 
-def due(place: Place) -> str:
+def due(place: QueuePosition) -> str:
     """When a request comes back: '' at once, 'a' before the moment of one to be tried alone."""
     if place.is_alone:
         return f"a{place.due_at!r}"
@@ -62,7 +62,7 @@ def host_args(host: HostRow) -> list[Any]:
     return [host.name, host.domain, *told, host.openings, repr(float(host.changed_at))]
 
 
-def place_args(run_id: int, places: Iterable[Place], cap: int) -> list[Any]:
+def place_args(run_id: int, places: Iterable[QueuePosition], cap: int) -> list[Any]:
     """Requests of one run and shard, host by host."""
     by_host: dict[str, list[Any]] = {}
     for place in places:
@@ -74,9 +74,9 @@ def place_args(run_id: int, places: Iterable[Place], cap: int) -> list[Any]:
     return args
 
 
-def offer_calls(shards: Shards, places: Iterable[Place], cap: int) -> list[Call]:
+def offer_calls(shards: Shards, places: Iterable[QueuePosition], cap: int) -> list[Call]:
     """Offers, by run and shard, hosts together."""
-    groups: dict[tuple[int, int], list[Place]] = {}
+    groups: dict[tuple[int, int], list[QueuePosition]] = {}
     for place in places:
         groups.setdefault((run_of(place.url_id), shards.of(place.host)), []).append(place)
     calls = []

@@ -9,7 +9,7 @@ from smartspider.backends.redis.calls import LANE_CAP, due, host_calls, lease_ca
 from smartspider.backends.redis.shards import Call, Shards
 from smartspider.core.errors import SmartSpiderError
 from smartspider.core.failpoints import reach
-from smartspider.core.placing import Moves
+from smartspider.core.frontier.updates import FrontierUpdate
 from smartspider.interfaces.clock import Clock
 
 PATIENCE_S = 60.0
@@ -34,7 +34,7 @@ class Carrier:
         self._cap = cap
         self._given_up: set[int] = set()
 
-    async def carry_out(self, moves: Moves) -> None:
+    async def carry_out(self, moves: FrontierUpdate) -> None:
         """Gates and offers first; leases end when these were heard by all shards that are there."""
         before = host_calls(self._shards, moves.hosts)
         before += offer_calls(self._shards, moves.offered, self._cap)

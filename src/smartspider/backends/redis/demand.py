@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from smartspider.backends.redis.shards import Call, Shards
-from smartspider.core.scaling import LaneDemand
+from smartspider.core.workers.scaling import LaneDemand
 
 SOON_S = 10.0
 """A host that is held no longer than this counts as open: a worker needs some time to come."""

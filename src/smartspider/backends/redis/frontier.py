@@ -22,11 +22,11 @@ from smartspider.backends.redis.leasing import Asking, Grant, Leasing
 from smartspider.backends.redis.shards import Call, Shards
 from smartspider.core.errors import FrontierUnavailable, SmartSpiderError, StoreUnavailable
 from smartspider.core.events import LeasesReturned
-from smartspider.core.ids import run_of
-from smartspider.core.lease import Later, Lease, LeaseBatch, Token, Window
-from smartspider.core.placing import Moves, OpenRequest, Place, Returned
-from smartspider.core.politeness import PERMIT_AHEAD_S
-from smartspider.core.workers import WorkerCard
+from smartspider.core.frontier.lease import FencingToken, GateClosed, Lease, LeaseBatch, SendWindow
+from smartspider.core.frontier.updates import FrontierUpdate, OpenRequest, QueuePosition, ReturnedLease
+from smartspider.core.requests.politeness import PERMIT_AHEAD_S
+from smartspider.core.runs.row_ids import run_of
+from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.holds import Holds
 from smartspider.interfaces.open_rows import OpenRows
@@ -66,7 +66,7 @@ class RedisFrontier:
         self._leasing = Leasing(shards, clock)
         self._carrier = Carrier(shards, clock, cap=cap)
 
-    async def join(self, worker: WorkerCard) -> int:
+    async def join(self, worker: WorkerRegistration) -> int:
         """Register a worker in the store."""
         return await self._presence.join(worker)
 
@@ -103,7 +103,7 @@ class RedisFrontier:
         kept -= await self._outdated([lease for lease in leases if lease.token in kept])
         return [lease for lease in leases if lease.token not in kept]
 
-    async def _outdated(self, leases: Sequence[Lease]) -> set[Token]:
+    async def _outdated(self, leases: Sequence[Lease]) -> set[FencingToken]:
         """Leases of rows that were given up and opened again since; they keep their place at the gate."""
         if not leases:
             return set()
@@ -117,7 +117,7 @@ class RedisFrontier:
             if (row := found.get(lease.url_id)) is not None and row.visit > lease.visit
         }
 
-    async def held(self, leases: Sequence[Lease]) -> set[Token]:
+    async def held(self, leases: Sequence[Lease]) -> set[FencingToken]:
         """Those of the leases that are still held."""
         return await self._marked("held", leases)
 
@@ -125,7 +125,7 @@ class RedisFrontier:
         """Queue unused leases again."""
         await self._shards.answers(lease_calls(self._shards, "release", [(lease, ()) for lease in leases]))
 
-    async def carry_out(self, moves: Moves) -> None:
+    async def carry_out(self, moves: FrontierUpdate) -> None:
         """Tell the frontier what was committed."""
         await self._carrier.carry_out(moves)
 
@@ -148,7 +148,7 @@ class RedisFrontier:
                 break
         return told
 
-    async def permit(self, host: str, delay_s: float = 0.0) -> Window | Later:
+    async def permit(self, host: str, delay_s: float = 0.0) -> SendWindow | GateClosed:
         """Reserve one more slot of a host, at least so far from the one before, if that is near."""
         pace = self._leasing.pace
         sent_at = self._clock.monotonic()
@@ -158,9 +158,9 @@ class RedisFrontier:
         pace.called(arrived_at - sent_at)
         now, *told = (float(one) for one in answer)
         if len(told) == 1:
-            return Later(arrived_at + told[0] - now - PERMIT_AHEAD_S)
+            return GateClosed(arrived_at + told[0] - now - PERMIT_AHEAD_S)
         not_before, not_after, spacing_s = told
-        return Window(arrived_at + not_before - now, sent_at + not_after - now, spacing_s)
+        return SendWindow(arrived_at + not_before - now, sent_at + not_after - now, spacing_s)
 
     async def hold_host(self, host: str, seconds: float, reason: str, *, actor: str | None = None) -> None:
         """Send nothing to a host for so long: in the store first."""
@@ -197,7 +197,9 @@ class RedisFrontier:
             if cursor == b"0":
                 return found
 
-    async def _marked(self, name: str, leases: Sequence[Lease], first: Sequence[float] = ()) -> set[Token]:
+    async def _marked(
+        self, name: str, leases: Sequence[Lease], first: Sequence[float] = ()
+    ) -> set[FencingToken]:
         """Tokens of leases that a function says yes to."""
         calls = lease_calls(self._shards, name, [(lease, ()) for lease in leases], first=first)
         kept: set[tuple[bytes, int]] = set()
@@ -262,12 +264,14 @@ class RedisFrontier:
             groups.setdefault(grant.shard, []).extend(key)
         await self._shards.round([Call(shard, name, args) for shard, args in groups.items()])
 
-    def _requeue_calls(self, returned: Sequence[Returned], places: Sequence[Place]) -> list[Call]:
+    def _requeue_calls(
+        self, returned: Sequence[ReturnedLease], places: Sequence[QueuePosition]
+    ) -> list[Call]:
         """What is counted is no longer returned, and what of it is open is queued."""
         lost: dict[tuple[int, int], list[int]] = {}
         for one in returned:
             lost.setdefault((self._shards.of(one.host), run_of(one.url_id)), []).append(one.url_id)
-        again: dict[tuple[int, int], list[Place]] = {}
+        again: dict[tuple[int, int], list[QueuePosition]] = {}
         for place in places:
             again.setdefault((self._shards.of(place.host), run_of(place.url_id)), []).append(place)
         calls = []
@@ -293,8 +297,8 @@ def _lease(grant: Grant, row: OpenRequest) -> Lease:
     )
 
 
-def _returned(answer: list[Any]) -> list[Returned]:
+def _returned(answer: list[Any]) -> list[ReturnedLease]:
     return [
-        Returned(ids(url_id)[0], host.decode(), int(worker), bool(int(is_alone)), bool(int(counts)))
+        ReturnedLease(ids(url_id)[0], host.decode(), int(worker), bool(int(is_alone)), bool(int(counts)))
         for url_id, host, worker, is_alone, counts in zip(*(iter(answer),) * 5, strict=True)
     ]

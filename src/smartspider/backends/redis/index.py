@@ -8,7 +8,7 @@ from typing import Any
 from smartspider.backends.redis.calls import BATCH, LANE_CAP, batches, control_args, host_args, place_args
 from smartspider.backends.redis.shards import Call, Shards
 from smartspider.core.errors import SmartSpiderError
-from smartspider.core.placing import HostRow, Place, RunControl
+from smartspider.core.frontier.updates import HostRow, QueuePosition, RunControl
 from smartspider.interfaces.index import IndexCounts, Lead, Refusals, ShardState
 
 FORGET = 2
@@ -82,7 +82,7 @@ class RedisIndex:
         shard: int,
         epoch: int,
         run_id: int,
-        places: Sequence[Place],
+        places: Sequence[QueuePosition],
         *,
         tails: Mapping[str, bool] = {},
     ) -> int:

@@ -10,8 +10,8 @@ import msgspec
 from smartspider.backends.redis.calls import ids
 from smartspider.backends.redis.shards import Call, Shards
 from smartspider.core.errors import SmartSpiderError
-from smartspider.core.ids import run_of
-from smartspider.core.lease import Token, Window
+from smartspider.core.frontier.lease import FencingToken, SendWindow
+from smartspider.core.runs.row_ids import run_of
 from smartspider.interfaces.clock import Clock
 
 ROUNDS = 3
@@ -24,12 +24,12 @@ FADES = 0.8
 class Grant(msgspec.Struct, frozen=True, gc=False):
     """A request that was handed out; what it is about is in the store."""
 
-    token: Token
+    token: FencingToken
     shard: int
     url_id: int
     host: str
     """Whose gate it came through."""
-    window: Window
+    window: SendWindow
     deadline_at: float
     is_alone: bool
 
@@ -277,13 +277,13 @@ def _read(
         first, not_before, not_after, delay, deadline, is_alone, *rest = groups[start : start + 9]
         weight, name, packed = rest
         host = name.decode()
-        window = Window(
+        window = SendWindow(
             arrived_at + float(not_before) - float(now),
             sent_at + float(not_after) - float(now),
             float(delay),
         )
         for number, url_id in enumerate(ids(packed)):
-            token = Token(int(epoch), shards.counter(shard, int(first) + number))
+            token = FencingToken(int(epoch), shards.counter(shard, int(first) + number))
             harvest.grants.append(
                 Grant(token, shard, url_id, host, window, float(deadline), bool(int(is_alone)))
             )

@@ -8,7 +8,7 @@ from importlib import resources
 from typing import Any
 
 from smartspider.backends.redis.servers import LOST, Server, Servers
-from smartspider.core.cancelling import cancellable
+from smartspider.core.cancellation import cancellable
 
 
 def put_together(package: str, name: str, constants: Mapping[str, float], parts: Iterable[str]) -> str:

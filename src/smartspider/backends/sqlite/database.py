@@ -11,12 +11,11 @@ from typing import Any, TypeVar
 
 import apsw
 
-from smartspider.backends.sql.connection import Connection, Row, rows
-from smartspider.backends.sql.known_hosts import KnownHosts
 from smartspider.backends.sqlite import moved, times
 from smartspider.backends.sqlite.moves import SqliteMoves
 from smartspider.core.errors import StoreFull, StoreUnavailable
 from smartspider.interfaces.clock import Clock
+from smartspider.store.database import Connection, KnownHosts, Row, rows
 
 FILE = "smartspider.db"
 BUSY_WAIT_MS = 2

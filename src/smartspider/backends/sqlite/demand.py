@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smartspider.backends.sql import statements
-from smartspider.backends.sql.connection import Connection, rows
 from smartspider.backends.sqlite.database import Database
-from smartspider.core.scaling import LaneDemand
+from smartspider.core.workers.scaling import LaneDemand
+from smartspider.store import statements
+from smartspider.store.database import Connection, rows
 
-SQL = statements.load("demand.sql", __package__)
+SQL = statements.load("sql/demand.sql", __package__)
 
 COUNTED = 5_000
 """Lanes are counted so far."""

@@ -6,20 +6,22 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from smartspider.backends.sql import events, host_acts, hosts
-from smartspider.backends.sql.connection import Connection, row, rows
-from smartspider.backends.sql.host_acts import Doer
-from smartspider.backends.sql.moves import BURY_AFTER, CRASHED, SUSPECT_AFTER, Spot
-from smartspider.backends.sql.workers import joining
 from smartspider.backends.sqlite import gate as gates
 from smartspider.backends.sqlite import queue
 from smartspider.backends.sqlite.database import Database
 from smartspider.backends.sqlite.presence import FileLock, is_alive, worker_lock
 from smartspider.backends.sqlite.sharing import Claim, Turns, share_out
 from smartspider.core.events import LeasesReturned
-from smartspider.core.lease import Later, Lease, LeaseBatch, Window
-from smartspider.core.runs import LEASES_IN
-from smartspider.core.workers import WorkerCard
+from smartspider.core.frontier.lease import GateClosed, Lease, LeaseBatch, SendWindow
+from smartspider.core.runs.run import LEASES_IN
+from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.store import events
+from smartspider.store.database import Connection, row, rows
+from smartspider.store.frontier_updates import BURY_AFTER, CRASHED, SUSPECT_AFTER, Spot
+from smartspider.store.hosts import actions
+from smartspider.store.hosts import gates as hosts
+from smartspider.store.hosts.actions import Doer
+from smartspider.store.nodes.workers import joining
 
 SQL = queue.SQL
 
@@ -32,7 +34,7 @@ class SqliteFrontier:
         self._locks: dict[int, FileLock] = {}
         self._turns = Turns()
 
-    async def join(self, worker: WorkerCard) -> int:
+    async def join(self, worker: WorkerRegistration) -> int:
         """Register a worker and take the lock that says it lives."""
 
         def work(connection: Connection) -> int:
@@ -156,10 +158,10 @@ class SqliteFrontier:
         else:
             queue.enqueue(connection, run_id, [Spot(url_id, host_id, -priority)])
 
-    async def permit(self, host: str) -> Window | Later:
+    async def permit(self, host: str) -> SendWindow | GateClosed:
         """Reserve one more slot of a host, if that is near."""
 
-        def work(connection: Connection) -> Window | Later:
+        def work(connection: Connection) -> SendWindow | GateClosed:
             gate = hosts.read_gate(connection, hosts.find_host(connection, host))
             return gates.permit(connection, gate, self._db.now()).shifted(self._db.clock_shift())
 
@@ -167,15 +169,15 @@ class SqliteFrontier:
 
     async def hold_host(self, host: str, seconds: float, reason: str, *, actor: str | None = None) -> None:
         """Send nothing to a host for so long."""
-        await self._act(actor, lambda connection, by: host_acts.hold(connection, host, seconds, reason, by))
+        await self._act(actor, lambda connection, by: actions.hold(connection, host, seconds, reason, by))
 
     async def resume_host(self, host: str, *, actor: str | None = None) -> None:
         """Lift a hold at once."""
-        await self._act(actor, lambda connection, by: host_acts.resume(connection, host, by))
+        await self._act(actor, lambda connection, by: actions.resume(connection, host, by))
 
     async def slow_host(self, host: str, delay_s: float, *, actor: str | None = None) -> None:
         """Have the slots of a host at least so far apart."""
-        await self._act(actor, lambda connection, by: host_acts.slow(connection, host, delay_s, by))
+        await self._act(actor, lambda connection, by: actions.slow(connection, host, delay_s, by))
 
     async def _act(self, actor: str | None, act: Callable[[Connection, Doer], int]) -> None:
         def work(connection: Connection) -> None:

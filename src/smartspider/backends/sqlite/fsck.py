@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import apsw
 
-from smartspider.backends.sql import statements
-from smartspider.backends.sql.connection import Connection, rows
 from smartspider.backends.sqlite import queue
 from smartspider.interfaces.store import Finding
+from smartspider.store import statements
+from smartspider.store.database import Connection, rows
 
-SQL = statements.load("fsck.sql", __package__)
+SQL = statements.load("sql/fsck.sql", __package__)
 
 
 def damage(connection: Connection) -> list[Finding]:

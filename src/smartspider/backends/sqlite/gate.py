@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from smartspider.backends.sql.connection import Connection, row
-from smartspider.backends.sql.hosts import SQL, Gate, read_gate
-from smartspider.core.lease import Later, Window
-from smartspider.core.politeness import PERMIT_AHEAD_S, WINDOW_MIN_S, window_s
+from smartspider.core.frontier.lease import GateClosed, SendWindow
+from smartspider.core.requests.politeness import PERMIT_AHEAD_S, WINDOW_MIN_S, window_s
+from smartspider.store.database import Connection, row
+from smartspider.store.hosts.gates import SQL, Gate, read_gate
 
 FULL_S = 60.0
 """A host that is full opens when a lease ends; this is only how long it is trusted to be full."""
@@ -22,22 +22,22 @@ def room(connection: Connection, gate: Gate, now: float) -> int:
     return min(left, 1) if gate.delay_s > 0.0 else left
 
 
-def reserve(connection: Connection, gate: Gate, now: float) -> Window:
+def reserve(connection: Connection, gate: Gate, now: float) -> SendWindow:
     """Take the next slot of a host; the one after it starts a window and a delay later."""
     start = max(now, gate.opens_at)
     if gate.delay_s > 0.0 or start > now:
         # A slot after a hold is waited for also where there is no delay: only a spaced window is.
-        window = Window(start, start + window_s(gate.delay_s), gate.delay_s or WINDOW_MIN_S)
+        window = SendWindow(start, start + window_s(gate.delay_s), gate.delay_s or WINDOW_MIN_S)
     else:
-        window = Window(now, now, 0.0)
+        window = SendWindow(now, now, 0.0)
     connection.execute(SQL.reserve, (window.not_after, gate.host_id))
     return window
 
 
-def permit(connection: Connection, gate: Gate, now: float) -> Window | Later:
+def permit(connection: Connection, gate: Gate, now: float) -> SendWindow | GateClosed:
     """Take the next slot of a host if it is near: nobody is promised what a hold may take away again."""
     if gate.opens_at > now + PERMIT_AHEAD_S:
-        return Later(gate.opens_at - PERMIT_AHEAD_S)
+        return GateClosed(gate.opens_at - PERMIT_AHEAD_S)
     window = reserve(connection, gate, now)
     if not window.is_free:
         reopen_lanes(connection, gate.host_id, now)

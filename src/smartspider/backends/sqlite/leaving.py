@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 import apsw
 import msgspec
 
-from smartspider.backends.sql import statements
-from smartspider.backends.sql.audit import SqlAuditLog
-from smartspider.backends.sql.log_marks import marks_of
 from smartspider.backends.sqlite import times
 from smartspider.backends.sqlite.database import FILE, SqliteConnection, translated
 from smartspider.backends.sqlite.moved import Mark, give_up, read_given_up, read_mark, write_mark
@@ -20,13 +17,16 @@ from smartspider.core.errors import NotAllowed
 from smartspider.core.logs import LogLine
 from smartspider.interfaces.audit_log import AuditCheck
 from smartspider.interfaces.clock import Clock
+from smartspider.store import statements
+from smartspider.store.audit import SqlAuditLog
+from smartspider.store.logs.marks import marks_of
 
 if TYPE_CHECKING:
-    from smartspider.backends.sql.connection import Database
+    from smartspider.store.database import Database
 
 T = TypeVar("T")
 
-SQL = statements.load("leaving.sql", __package__)
+SQL = statements.load("sql/leaving.sql", __package__)
 
 Values = tuple[Any, ...]
 

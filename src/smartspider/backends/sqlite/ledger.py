@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import apsw
 
-from smartspider.backends.sql.connection import Connection
-from smartspider.backends.sql.ledger import DATA_ERRORS, by_run, halving, together
-from smartspider.backends.sql.settling import settle_run
 from smartspider.backends.sqlite.database import Database
 from smartspider.core.failpoints import reach
-from smartspider.core.verdict import Settlement
+from smartspider.core.frontier.verdict import Settlement
 from smartspider.interfaces.ledger import SettleReport
+from smartspider.store.database import Connection
+from smartspider.store.settle.batches import DATA_ERRORS, by_run, halving, together
+from smartspider.store.settle.settle import settle_run
 
 REFUSED = (*DATA_ERRORS, apsw.TooBigError, apsw.ConstraintError, apsw.MismatchError)
 

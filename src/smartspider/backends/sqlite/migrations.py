@@ -8,10 +8,10 @@ from pathlib import Path
 
 import apsw
 
-from smartspider.backends.sql import audit, statements
 from smartspider.backends.sqlite.database import FILE, SqliteConnection, connect, translated
 from smartspider.backends.sqlite.presence import FileLock
 from smartspider.core.errors import StoreUnavailable
+from smartspider.store import audit, statements
 
 APPLICATION_ID = 0x53535044
 VERSION = 4
@@ -20,16 +20,16 @@ Migration = Callable[[apsw.Connection], None]
 
 
 def _to_2(connection: apsw.Connection) -> None:
-    connection.execute(statements.text("to_2.sql", __package__))
+    connection.execute(statements.text("sql/to_2.sql", __package__))
     audit.adopt(SqliteConnection(connection))
 
 
 def _to_3(connection: apsw.Connection) -> None:
-    connection.execute(statements.text("to_3.sql", __package__))
+    connection.execute(statements.text("sql/to_3.sql", __package__))
 
 
 def _to_4(connection: apsw.Connection) -> None:
-    connection.execute(statements.text("to_4.sql", __package__))
+    connection.execute(statements.text("sql/to_4.sql", __package__))
 
 
 MIGRATIONS: dict[int, Migration] = {1: _to_2, 2: _to_3, 3: _to_4}
@@ -97,7 +97,7 @@ def _create(connection: apsw.Connection, folder: Path, version: int) -> None:
     try:
         if connection.pragma("user_version") == 0:
             _refuse_foreign(connection, folder)
-            connection.execute(statements.text("schema.sql", __package__))
+            connection.execute(statements.text("sql/schema.sql", __package__))
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {version}")
         connection.execute("COMMIT")

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smartspider.backends.sql import statements
-from smartspider.backends.sql.connection import Connection, row, rows
-from smartspider.backends.sql.moves import Spot
 from smartspider.backends.sqlite import gate as gates
 from smartspider.backends.sqlite import queue
-from smartspider.core.lease import Lease
+from smartspider.core.frontier.lease import Lease
+from smartspider.store import statements
+from smartspider.store.database import Connection, row, rows
+from smartspider.store.frontier_updates import Spot
 
-SQL = statements.load("frontier.sql", __package__)
+SQL = statements.load("sql/frontier.sql", __package__)
 
 
 class SqliteMoves:
-    """See `backends/sql/moves.py`."""
+    """See `store/frontier_updates.py`."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

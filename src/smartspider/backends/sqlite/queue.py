@@ -7,15 +7,16 @@ from typing import Any
 
 import msgspec
 
-from smartspider.backends.sql import hosts, statements
-from smartspider.backends.sql.connection import Connection, row, rows
-from smartspider.backends.sql.moves import Spot
-from smartspider.backends.sql.requests import request_of
 from smartspider.backends.sqlite import gate as gates
-from smartspider.core.ids import run_of
-from smartspider.core.lease import Lease, Token, Window
+from smartspider.core.frontier.lease import FencingToken, Lease, SendWindow
+from smartspider.core.runs.row_ids import run_of
+from smartspider.store import statements
+from smartspider.store.database import Connection, row, rows
+from smartspider.store.frontier_updates import Spot
+from smartspider.store.hosts import gates as hosts
+from smartspider.store.requests import request_of
 
-SQL = statements.load("frontier.sql", __package__)
+SQL = statements.load("sql/frontier.sql", __package__)
 
 LEASE_S = 60.0
 ASKING_S = 0.3
@@ -149,7 +150,7 @@ def _hand_out(
     hand: Hand,
     run_id: int,
     heads: Sequence[tuple[Any, ...]],
-    windows: Sequence[Window],
+    windows: Sequence[SendWindow],
     *,
     is_alone: bool = False,
 ) -> None:
@@ -166,7 +167,7 @@ def _hand_out(
         records.append((url_id, counter, run_id, host_id, hand.worker_id, ends_at, is_alone))
         hand.leases.append(
             Lease(
-                token=Token(epoch[0], counter),
+                token=FencingToken(epoch[0], counter),
                 url_id=url_id,
                 run_id=run_id,
                 request=request_of(*request),

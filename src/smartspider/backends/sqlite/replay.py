@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from smartspider.backends.sql import statements
-from smartspider.backends.sql.connection import Connection, Database, row, rows
+from smartspider.store import statements
+from smartspider.store.database import Connection, Database, row, rows
 
-SQL = statements.load("replay.sql", __package__)
+SQL = statements.load("sql/replay.sql", __package__)
 
 
 class SqliteReplay:

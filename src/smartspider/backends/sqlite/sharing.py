@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from smartspider.backends.sql.connection import Connection, rows
 from smartspider.backends.sqlite import queue
+from smartspider.store.database import Connection, rows
 
 SQL = queue.SQL
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from smartspider.backends.sql import fsck
-from smartspider.backends.sql.connection import Connection, rows
-from smartspider.backends.sql.store import SqlStore
 from smartspider.backends.sqlite import fsck as own
 from smartspider.backends.sqlite.database import FILE, Database
 from smartspider.core.errors import StoreUnavailable
 from smartspider.interfaces.store import Finding
+from smartspider.store.database import Connection, rows
+from smartspider.store.runs import fsck
+from smartspider.store.runs.store import SqlStore
 
 PURPOSES = {
     "url": "requests",

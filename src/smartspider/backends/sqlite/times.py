@@ -5,10 +5,10 @@ It never goes back and is the same for every process, whatever happens to the wa
 
 from __future__ import annotations
 
-from smartspider.backends.sql import statements
-from smartspider.backends.sql.connection import Connection, one
+from smartspider.store import statements
+from smartspider.store.database import Connection, one
 
-SQL = statements.load("times.sql", __package__)
+SQL = statements.load("sql/times.sql", __package__)
 
 JUMP_S = 1.0
 """How far the wall clock may be ahead of store time before store time follows."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from smartspider.backends.sql.workers import SqlWorkerRegistry
 from smartspider.backends.sqlite.database import Database
 from smartspider.backends.sqlite.presence import is_alive, worker_lock
+from smartspider.store.nodes.workers import SqlWorkerRegistry
 
 
 def sqlite_workers(database: Database) -> SqlWorkerRegistry:

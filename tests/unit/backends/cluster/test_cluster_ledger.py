@@ -9,10 +9,10 @@ import pytest
 from smartspider.backends.cluster.ledger import ClusterLedger
 from smartspider.core import failpoints
 from smartspider.core.errors import FrontierUnavailable, NotArmed, StoreUnavailable
-from smartspider.core.lease import Lease, Token, Window
-from smartspider.core.placing import Moves, Place
-from smartspider.core.request import make_request
-from smartspider.core.verdict import Close, Retry, Settlement, Verdict
+from smartspider.core.frontier.lease import FencingToken, Lease, SendWindow
+from smartspider.core.frontier.updates import FrontierUpdate, QueuePosition
+from smartspider.core.frontier.verdict import Close, RetryLater, Settlement, Verdict
+from smartspider.core.requests.request import make_request
 from smartspider.interfaces.ledger import SettleReport
 
 
@@ -21,18 +21,20 @@ class Store:
 
     def __init__(self, log: list[str]) -> None:
         self.log = log
-        self.held: set[Token] | None = set()
+        self.held: set[FencingToken] | None = set()
         self.is_down = False
 
     async def settle(
-        self, settlements: Sequence[Settlement], held: set[Token] | None
-    ) -> tuple[SettleReport, Moves]:
+        self, settlements: Sequence[Settlement], held: set[FencingToken] | None
+    ) -> tuple[SettleReport, FrontierUpdate]:
         if self.is_down:
             raise StoreUnavailable("it is down")
         self.log.append("commit")
         self.held = held
         ended = [one.lease for one in settlements]
-        return SettleReport(closed=len(ended)), Moves(offered=[Place(9, "a.example", 0)], ended=ended)
+        return SettleReport(closed=len(ended)), FrontierUpdate(
+            offered=[QueuePosition(9, "a.example", 0)], ended=ended
+        )
 
 
 class Frontier:
@@ -40,13 +42,13 @@ class Frontier:
 
     def __init__(self, log: list[str], *held: int) -> None:
         self.log = log
-        self.tokens = {Token(1, counter) for counter in held}
+        self.tokens = {FencingToken(1, counter) for counter in held}
         self.error: FrontierUnavailable | None = None
 
-    async def carry_out(self, moves: Moves) -> None:
+    async def carry_out(self, moves: FrontierUpdate) -> None:
         self.log.append(f"carry out {len(moves.offered)} {len(moves.ended)}")
 
-    async def held(self, leases: Sequence[Lease]) -> set[Token]:
+    async def held(self, leases: Sequence[Lease]) -> set[FencingToken]:
         self.log.append(f"ask for {len(leases)}")
         if self.error is not None:
             raise self.error
@@ -55,7 +57,7 @@ class Frontier:
 
 def lease(counter: int) -> Lease:
     request = make_request(f"http://a.example/{counter}")
-    return Lease(Token(1, counter), counter, 1, request, Window(0.0, 0.0, 0.0), 60.0)
+    return Lease(FencingToken(1, counter), counter, 1, request, SendWindow(0.0, 0.0, 0.0), 60.0)
 
 
 def settlement(counter: int, verdict: Verdict) -> Settlement:
@@ -74,7 +76,7 @@ async def test_pages_are_committed_without_asking_who_holds_them() -> None:
 
 
 @pytest.mark.parametrize(
-    "verdict", [Retry(1.0, "timeout"), Close("dead"), Close("broken"), Close("done", is_unchanged=True)]
+    "verdict", [RetryLater(1.0, "timeout"), Close("dead"), Close("broken"), Close("done", is_unchanged=True)]
 )
 async def test_failures_count_only_of_who_holds_the_lease(verdict: Verdict) -> None:
     log: list[str] = []
@@ -84,7 +86,7 @@ async def test_failures_count_only_of_who_holds_the_lease(verdict: Verdict) -> N
         [settlement(1, verdict), settlement(2, verdict), settlement(3, Close("done"))]
     )
     assert log == ["ask for 2", "commit", "carry out 1 3"]
-    assert store.held == {Token(1, 2), Token(1, 3)}
+    assert store.held == {FencingToken(1, 2), FencingToken(1, 3)}
 
 
 @pytest.mark.parametrize("error", [FrontierUnavailable("it is away"), NotArmed("it waits")])
@@ -92,7 +94,7 @@ async def test_failures_count_when_the_frontier_does_not_say(error: FrontierUnav
     log: list[str] = []
     store, frontier = Store(log), Frontier(log)
     frontier.error = error
-    await ClusterLedger(store, frontier).settle([settlement(1, Retry(1.0, "timeout"))])
+    await ClusterLedger(store, frontier).settle([settlement(1, RetryLater(1.0, "timeout"))])
     assert store.held is None
 
 

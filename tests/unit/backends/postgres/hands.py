@@ -6,9 +6,9 @@ from itertools import count
 
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.rows import PostgresOpenRows
-from smartspider.core.lease import Lease, Token, Window
-from smartspider.core.plan import Plan
-from smartspider.core.runs import Run
+from smartspider.core.frontier.lease import FencingToken, Lease, SendWindow
+from smartspider.core.runs.plan import Plan
+from smartspider.core.runs.run import Run
 from smartspider_testing.contracts.acts import plan_of
 from smartspider_testing.postgres import PostgresGround
 
@@ -28,11 +28,11 @@ async def leases(database: PostgresDatabase, run: Run) -> list[Lease]:
     found = await rows.requests([place.url_id for place in places])
     return [
         Lease(
-            Token(1, next(_counters)),
+            FencingToken(1, next(_counters)),
             url_id,
             run.id,
             row.request,
-            Window(0.0, 0.0, 0.0),
+            SendWindow(0.0, 0.0, 0.0),
             database.now() + 60.0,
             row.attempts,
             row.returns,

@@ -11,11 +11,15 @@ import pytest
 
 from smartspider.backends.postgres import connection as own
 from smartspider.backends.postgres import dialect
-from smartspider.backends.sql import statements
-from smartspider.backends.sql.connection import Row
+from smartspider.store import statements
+from smartspider.store.database import Row
+from smartspider.store.runs import lifecycle
 from smartspider_testing.servers import PristineDatabase
 
-SHARED = ("gate", "ledger", "insight", "recrawl", "results", "store", "workers")
+SHARED = (
+    *("diagnostics/diagnostics", "hosts/gates", "nodes/workers", "results/results", "runs/runs"),
+    *("settle/recrawl", "settle/settle"),
+)
 SMALL = {"installation", "leader", "lease", "load", "run", "worker", "visit", "lane"}
 """They hold a row for each of what is bounded, or are looked at for one run."""
 ONLY_IN_A_FILE = re.compile(
@@ -115,7 +119,7 @@ def test_what_is_asked_often_has_its_index(
 
 def test_whether_a_run_is_complete_is_one_look_at_an_index(connection: psycopg.Connection[Row]) -> None:
     """Rule 4: a few pages are read, however many requests there are."""
-    asked = dialect.wording(statements.load("store.sql").has_open).one.replace("%(p1)s", "3")
+    asked = dialect.wording(lifecycle.SQL.has_open).one.replace("%(p1)s", "3")
     found = connection.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {asked}".encode()).fetchone()
     assert found is not None
     top = found[0][0]["Plan"]

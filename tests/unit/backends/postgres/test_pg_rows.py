@@ -10,13 +10,13 @@ from smartspider.backends.postgres.ledger import PostgresLedger
 from smartspider.backends.postgres.presence import KEPT_S, LOST_S, PostgresPresence
 from smartspider.backends.postgres.rows import PostgresOpenRows
 from smartspider.backends.postgres.workers import PostgresWorkerRegistry
-from smartspider.backends.sql.moves import BURY_AFTER, SUSPECT_AFTER
 from smartspider.core.errors import TermOver
 from smartspider.core.events import LeasesReturned
-from smartspider.core.placing import HostRow, Place, Returned, RunControl, RunLoad
-from smartspider.core.workers import WorkerCard
+from smartspider.core.frontier.updates import HostRow, QueuePosition, ReturnedLease, RunControl, RunLoad
+from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider.interfaces.worker_registry import Beat, Orders
+from smartspider.store.frontier_updates import BURY_AFTER, SUSPECT_AFTER
 from smartspider_testing.contracts.acts import HOST, done, failed, plan_of, url, urls
 from smartspider_testing.postgres import PostgresGround
 
@@ -59,8 +59,8 @@ async def test_the_head_of_a_lane_is_its_best_rows(ground: PostgresGround, rows:
     await PostgresLedger(ground.database).settle([failed(first, delay_s=30.0)], None)
     due_at = ground.database.now() + 30.0
     assert await rows.heads(run.id, [HOST], 2) == [
-        *(Place(low, HOST, 0), Place(also, HOST, 0)),
-        Place(high, HOST, -5, due_at),
+        *(QueuePosition(low, HOST, 0), QueuePosition(also, HOST, 0)),
+        QueuePosition(high, HOST, -5, due_at),
     ]
     await ground.clock.advance(31.0)
     assert [place.url_id for place in await rows.heads(run.id, [HOST], 2)] == [high, low]
@@ -122,8 +122,8 @@ async def test_gates_that_changed_are_told_in_that_order(
     assert [host.name for host in await rows.hosts_changed()] == ["slow.example", HOST]
 
 
-def back(url_id: int, worker_id: int, *, is_alone: bool = False, counts: bool = True) -> Returned:
-    return Returned(url_id, HOST, worker_id, is_alone, counts)
+def back(url_id: int, worker_id: int, *, is_alone: bool = False, counts: bool = True) -> ReturnedLease:
+    return ReturnedLease(url_id, HOST, worker_id, is_alone, counts)
 
 
 async def test_a_request_that_keeps_losing_workers_is_set_apart_then_buried(
@@ -131,11 +131,11 @@ async def test_a_request_that_keeps_losing_workers_is_set_apart_then_buried(
 ) -> None:
     """Open rows 4, rule 7."""
     run = await started(ground)
-    worker = await presence.join(WorkerCard("w1"))
+    worker = await presence.join(WorkerRegistration("w1"))
     (lease,) = await leases(ground.database, run)
     for number in range(1, SUSPECT_AFTER + 1):
         places, told = await rows.count_returns([back(lease.url_id, worker)])
-        assert places == [Place(lease.url_id, HOST, 0, is_alone=number >= SUSPECT_AFTER)]
+        assert places == [QueuePosition(lease.url_id, HOST, 0, is_alone=number >= SUSPECT_AFTER)]
         assert told == [LeasesReturned(run.id, 1, "w1")]
     for _ in range(BURY_AFTER):
         places, _ = await rows.count_returns([back(lease.url_id, worker, is_alone=True)])
@@ -152,13 +152,13 @@ async def test_what_says_nothing_about_a_request_is_not_counted_on_it(
 ) -> None:
     """Rule 7: after an epoch change, and of a worker that left in good order."""
     run = await started(ground)
-    left = await presence.join(WorkerCard("w1"))
+    left = await presence.join(WorkerRegistration("w1"))
     await presence.leave(left)
     (lease,) = await leases(ground.database, run)
     for _ in range(4):
         await rows.count_returns([back(lease.url_id, 99, counts=False)])
         places, _ = await rows.count_returns([back(lease.url_id, left)])
-    assert places == [Place(lease.url_id, HOST, 0)]
+    assert places == [QueuePosition(lease.url_id, HOST, 0)]
     assert (await rows.requests([lease.url_id]))[lease.url_id].returns == 0
 
 
@@ -183,7 +183,7 @@ async def test_a_silent_worker_is_lost(
 ) -> None:
     """Open rows: told for a while, then forgotten; its next beat hears that nobody knows it."""
     registry = PostgresWorkerRegistry(ground.database)
-    silent, loud = [await presence.join(WorkerCard(name, slots=4)) for name in ("silent", "loud")]
+    silent, loud = [await presence.join(WorkerRegistration(name, slots=4)) for name in ("silent", "loud")]
     beat = Beat(None, 1.0, 1)
     await ground.clock.advance(LOST_S - 1.0)
     orders = await registry.beat(loud, beat)
@@ -207,7 +207,7 @@ async def test_what_a_worker_holds_is_shown_from_its_last_beat(
 ) -> None:
     """Worker registry 1: with its hosts, its runs, and in the story of a request."""
     registry = PostgresWorkerRegistry(ground.database)
-    worker, other = [await presence.join(WorkerCard(name)) for name in ("w", "other")]
+    worker, other = [await presence.join(WorkerRegistration(name)) for name in ("w", "other")]
     run = await started(ground, plan_of(*urls(3)))
     held = await leases(ground.database, run)
     await registry.beat(worker, Beat(4, 0.0, 0, held[:2]))

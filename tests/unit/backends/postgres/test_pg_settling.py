@@ -15,12 +15,12 @@ from tests.unit.backends.postgres.hands import leases, started
 from smartspider.backends.postgres.connection import PostgresConnection, PostgresCursor
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.ledger import PostgresLedger
-from smartspider.backends.sql.connection import Connection, rows
 from smartspider.core import failpoints
-from smartspider.core.dedup import ItemDedup
-from smartspider.core.lease import Lease
-from smartspider.core.limits import Limits
-from smartspider.core.verdict import Close, Settlement
+from smartspider.core.frontier.lease import Lease
+from smartspider.core.frontier.verdict import Close, Settlement
+from smartspider.core.items.dedup import ItemDedup
+from smartspider.core.runs.plan import RunLimits
+from smartspider.store.database import Connection, rows
 from smartspider_testing.contracts.acts import closed, done, failed, plan_of, url, urls
 from smartspider_testing.postgres import PostgresGround
 from smartspider_testing.servers import PostgresServer, TcpProxy
@@ -147,7 +147,7 @@ async def test_a_limit_is_exact_when_two_workers_settle_at_once(
     ground: PostgresGround, another: PostgresDatabase
 ) -> None:
     """Ledger 6: the run's row is locked."""
-    run = await started(ground, plan_of(*urls(24), limits=Limits(max_pages=7)))
+    run = await started(ground, plan_of(*urls(24), limits=RunLimits(max_pages=7)))
     held = await leases(ground.database, run)
     ledgers = PostgresLedger(ground.database), PostgresLedger(another)
     groups = [

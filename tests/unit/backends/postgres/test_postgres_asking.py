@@ -12,8 +12,8 @@ import pytest
 from smartspider.backends.postgres import asking, database
 from smartspider.backends.postgres.connection import PostgresConnection
 from smartspider.backends.postgres.database import PostgresDatabase
-from smartspider.backends.sql.connection import Connection, Row
 from smartspider.core.errors import StoreUnavailable
+from smartspider.store.database import Connection, Row
 from smartspider_testing.postgres import PostgresGround
 
 NUMBERS = "SELECT number FROM generate_series(1, ?) AS number"

@@ -13,7 +13,7 @@ import pytest
 from smartspider.backends.postgres.connection import CONNECT_S
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.detached import detached
-from smartspider.engine.clock import SystemClock
+from smartspider.engine.runtime import SystemClock
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 
 from smartspider.backends.postgres import migrations
 from smartspider.backends.postgres.migrations import VERSION, prepare
-from smartspider.backends.sql.connection import Row
 from smartspider.core.errors import StoreUnavailable
+from smartspider.store.database import Row
 from smartspider_testing.servers import PostgresServer
 
 

@@ -10,12 +10,15 @@ from itertools import pairwise
 
 import pytest
 
-from smartspider.backends.sql import audit, events, leadership, logs, metrics, runs
-from smartspider.backends.sql.connection import Connection, rows
 from smartspider.core.errors import TermOver
 from smartspider.core.logs import LogLine
 from smartspider.interfaces.log_store import LogFilter
 from smartspider.interfaces.metric_store import Key
+from smartspider.store import audit, events, metrics
+from smartspider.store.database import Connection, rows
+from smartspider.store.logs import store
+from smartspider.store.nodes import leadership
+from smartspider.store.runs import lifecycle
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.contracts.acts import begin
 from smartspider_testing.postgres import PostgresGround
@@ -108,7 +111,7 @@ async def test_a_tail_of_the_log_skips_no_line(ground: PostgresGround) -> None:
 
 async def test_a_number_of_the_log_counts_when_it_can_be_read(ground: PostgresGround) -> None:
     early = (ground.clock.now(), 20, "a.b", None, None, "", None, None, None, "early", "{}", "early")
-    async with halfway(ground, lambda db: db.executemany(logs.SQL.add, [early]).close()):
+    async with halfway(ground, lambda db: db.executemany(store.SQL.add, [early]).close()):
         assert await ground.logs.last_id() == 0
         second = asyncio.create_task(ground.logs.add([LogLine(ground.clock.now(), 20, "a.b", "late")]))
         await until_waiting(ground)
@@ -192,11 +195,11 @@ async def test_lines_that_come_while_their_run_is_deleted_are_gone_with_it(groun
     line = LogLine(ground.clock.now(), 20, "a.b", "late", run_id=run.id)
 
     async def delete_some() -> bool:
-        return await ground.database.write(lambda db: runs.delete_step(db, run.id))
+        return await ground.database.write(lambda db: lifecycle.delete_step(db, run.id))
 
     while await ground.database.read(lambda db: rows(db, "SELECT 1 FROM url UNION ALL SELECT 1 FROM event")):
         await delete_some()
-    async with halfway(ground, lambda db: logs.write(db, [line], ground.clock.now())):
+    async with halfway(ground, lambda db: store.write(db, [line], ground.clock.now())):
         deleting = asyncio.create_task(delete_some())  # there is nothing else left of the run
         await until_waiting(ground)
     assert not await deleting

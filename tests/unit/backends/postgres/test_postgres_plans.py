@@ -10,11 +10,12 @@ import psycopg
 import pytest
 
 from smartspider.backends.postgres import dialect
-from smartspider.backends.sql import audit, logs, statements
-from smartspider.backends.sql.connection import Row
-from smartspider.backends.sql.log_marks import marks_asked, question
 from smartspider.interfaces.audit_log import AuditFilter
 from smartspider.interfaces.log_store import LogFilter
+from smartspider.store import audit, statements
+from smartspider.store.database import Row
+from smartspider.store.logs import store
+from smartspider.store.logs.marks import marks_asked, question
 from smartspider_testing.servers import PristineDatabase
 
 FILES = (
@@ -140,7 +141,7 @@ def crowded(store_database: PristineDatabase) -> Iterator[psycopg.Connection[Row
 )
 def test_few_lines_are_looked_at(crowded: psycopg.Connection[Row], only: LogFilter, order: str) -> None:
     """By their marks where these are rare, in their order where they are not."""
-    sql, values = logs.search_sql(only, order)
+    sql, values = store.search_sql(only, order)
     marks = marks_asked(only)
     given = (0, LINES + 1, question(marks), *values) if marks else (0, LINES + 1, *values)
     words = dialect.wording(sql).one

@@ -11,7 +11,7 @@ from smartspider.backends.postgres.address import Address
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.migrations import prepare
 from smartspider.core.errors import StoreUnavailable
-from smartspider.engine.clock import SystemClock
+from smartspider.engine.runtime import SystemClock
 from smartspider_testing.servers import PostgresServer
 from smartspider_testing.servers.certificates import Authority
 

@@ -14,9 +14,9 @@ from smartspider.backends.redis.frontier import RedisFrontier
 from smartspider.backends.redis.index import RedisIndex
 from smartspider.backends.redis.servers import Servers, open_servers
 from smartspider.backends.redis.shards import Call, Shards
-from smartspider.core.lease import Lease
-from smartspider.core.placing import Place, RunControl
-from smartspider.core.request import Request, make_request
+from smartspider.core.frontier.lease import Lease
+from smartspider.core.frontier.updates import QueuePosition, RunControl
+from smartspider.core.requests.request import Request, make_request
 from smartspider_testing.clock import ManualClock
 
 LONG_AGO_S = 86_400.0
@@ -181,9 +181,9 @@ def urls(count: int, *, host: str = "a.example") -> list[Request]:
     return [url(f"p{number}", host=host) for number in range(count)]
 
 
-def place_of(lease: Lease, due_at: float = 0.0) -> Place:
+def place_of(lease: Lease, due_at: float = 0.0) -> QueuePosition:
     """Where a lease's request goes back to."""
-    return Place(lease.url_id, lease.request.host, -lease.request.priority, due_at, lease.is_alone)
+    return QueuePosition(lease.url_id, lease.request.host, -lease.request.priority, due_at, lease.is_alone)
 
 
 def later(lease: Lease, seconds: float) -> Lease:

@@ -9,13 +9,20 @@ import msgspec
 
 from smartspider.backends.domains import registrable_domain
 from smartspider.core.events import LeasesReturned
-from smartspider.core.ids import first_id, run_of
-from smartspider.core.placing import HostRow, OpenRequest, Place, Returned, RunControl, RunLoad
-from smartspider.core.politeness import slowed
-from smartspider.core.request import Request
-from smartspider.core.runs import OVER, RunState
-from smartspider.core.verdict import UrlState
-from smartspider.core.workers import WorkerCard
+from smartspider.core.frontier.updates import (
+    HostRow,
+    OpenRequest,
+    QueuePosition,
+    ReturnedLease,
+    RunControl,
+    RunLoad,
+)
+from smartspider.core.frontier.verdict import UrlState
+from smartspider.core.requests.politeness import slowed
+from smartspider.core.requests.request import Request
+from smartspider.core.runs.row_ids import first_id, run_of
+from smartspider.core.runs.run import OVER, RunState
+from smartspider.core.workers.worker import WorkerRegistration
 
 SUSPECT_AFTER = BURY_AFTER = 3
 
@@ -33,10 +40,10 @@ class Row(msgspec.Struct):
     due_at: float = 0.0
 
     @property
-    def place(self) -> Place:
+    def place(self) -> QueuePosition:
         """Where it belongs."""
         is_alone = self.returns >= SUSPECT_AFTER
-        return Place(self.id, self.request.host, -self.request.priority, self.due_at, is_alone)
+        return QueuePosition(self.id, self.request.host, -self.request.priority, self.due_at, is_alone)
 
 
 class MemoryRows:
@@ -93,21 +100,21 @@ class MemoryRows:
             if (row := self.rows.get(url_id)) and self._is_open(row)
         }
 
-    async def places(self, url_ids: Sequence[int]) -> list[Place]:
+    async def places(self, url_ids: Sequence[int]) -> list[QueuePosition]:
         """Where open rows belong."""
         return [self.rows[one].place for one in url_ids if one in self.rows and self._is_open(self.rows[one])]
 
-    async def open_children(self, url_ids: Sequence[int]) -> list[Place]:
+    async def open_children(self, url_ids: Sequence[int]) -> list[QueuePosition]:
         """Open rows that closed ones led to."""
         closed = {url_id for url_id in url_ids if self.rows[url_id].state != "open"}
         children = [child for child, parent in self.parents.items() if parent in closed]
         return await self.places(children)
 
-    async def places_after(self, run_id: int, *, after: int = 0, limit: int = 500) -> list[Place]:
+    async def places_after(self, run_id: int, *, after: int = 0, limit: int = 500) -> list[QueuePosition]:
         """Open rows by id."""
         return [row.place for row in self.open_rows(run_id) if row.id > after][:limit]
 
-    async def heads(self, run_id: int, hosts: Sequence[str], limit: int) -> list[Place]:
+    async def heads(self, run_id: int, hosts: Sequence[str], limit: int) -> list[QueuePosition]:
         """The best of lanes."""
         found = []
         for host in hosts:
@@ -133,7 +140,9 @@ class MemoryRows:
         found = sorted(self.gates.values(), key=lambda gate: gate.changed_at)
         return [gate for gate in found if gate.changed_at > after][:limit]
 
-    async def count_returns(self, returned: Sequence[Returned]) -> tuple[list[Place], list[LeasesReturned]]:
+    async def count_returns(
+        self, returned: Sequence[ReturnedLease]
+    ) -> tuple[list[QueuePosition], list[LeasesReturned]]:
         """Count what came back."""
         places = []
         counts: Counter[tuple[int, str]] = Counter()
@@ -166,7 +175,7 @@ class MemoryRows:
         """Who died."""
         return sorted(self.dead)
 
-    async def join(self, card: WorkerCard) -> int:
+    async def join(self, card: WorkerRegistration) -> int:
         """The next id."""
         self.workers[len(self.workers) + 1] = card.name
         return len(self.workers)

@@ -9,9 +9,9 @@ import pytest
 from tests.unit.backends.redis.grounds import Scene, urls
 
 from smartspider.core.errors import NotArmed, TermOver
-from smartspider.core.lease import Lease, Window
-from smartspider.core.placing import HostRow, Moves
-from smartspider.core.workers import WorkerCard
+from smartspider.core.frontier.lease import Lease, SendWindow
+from smartspider.core.frontier.updates import FrontierUpdate, HostRow
+from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.interfaces.index import LAPSE_S
 from smartspider_testing.servers import RedisServer
 
@@ -26,7 +26,7 @@ def own_server(tmp_path: Path) -> Iterator[RedisServer]:
 async def by_hand(scene: Scene) -> tuple[int, int]:
     """A run and a worker; from now on nothing is renewed unless the test does it."""
     run = await scene.begin(urls(20), delay_s=10.0)
-    worker = await scene.frontier.join(WorkerCard("w"))
+    worker = await scene.frontier.join(WorkerRegistration("w"))
     await scene.keeper.keep()
     scene.keeper.is_on = False
     return run, worker
@@ -43,7 +43,7 @@ async def test_a_server_nobody_armed_refuses_everything(empty_redis: RedisServer
     scene = Scene(empty_redis.url)
     scene.keeper.is_on = False
     run = scene.rows.add_run(urls(1))
-    worker = await scene.frontier.join(WorkerCard("w"))
+    worker = await scene.frontier.join(WorkerRegistration("w"))
     with pytest.raises(NotArmed, match="begin first"):
         await scene.index.arm(0, 1, scene.clock.store_now())
     for _ in range(2):
@@ -150,7 +150,7 @@ async def test_a_clock_that_jumps_never_shortens_a_gap(scene: Scene, jump_s: flo
     run, worker = await by_hand(scene)
     (first,) = await scene.take(worker, run)
     scene.close(first)
-    await scene.frontier.carry_out(Moves(ended=[first]))
+    await scene.frontier.carry_out(FrontierUpdate(ended=[first]))
     await scene.clock.advance(1.0)
     await scene.keeper.turn(scene.clock.store_now() + jump_s)
     with pytest.raises(NotArmed):
@@ -174,7 +174,7 @@ async def test_a_renewal_that_was_late_moves_no_slot(scene: Scene) -> None:
         await scene.index.arm(0, 1, scene.clock.store_now() - late_s)
         scene.close(last)
         if (await scene.index.look_at(0)).is_armed:  # type: ignore[union-attr] # it answers
-            await scene.frontier.carry_out(Moves(ended=[last]))
+            await scene.frontier.carry_out(FrontierUpdate(ended=[last]))
             for lease in await scene.take(worker, run):
                 gaps.append(lease.window.not_before - last.window.not_after)
                 last = lease
@@ -194,7 +194,7 @@ async def test_time_that_has_to_leap_makes_hosts_wait(scene: Scene) -> None:
     await scene.index.arm(0, 1, scene.clock.store_now() - LAPSE_S + 1.0)
     (first,) = await scene.take(worker, run)
     scene.close(first)
-    await scene.frontier.carry_out(Moves(ended=[first]))
+    await scene.frontier.carry_out(FrontierUpdate(ended=[first]))
     second: list[Lease] = []
     while not second:
         await scene.clock.advance(0.3)
@@ -258,5 +258,5 @@ async def test_time_is_kept_for_a_server_that_takes_over(scene: Scene) -> None:
     last = float(await scene.raw("HGET", f"{scene.shards.tag(0)}:term", "now"))
     await scene.index.begin(0, 1)
     await scene.index.arm(0, 1, scene.clock.store_now() - 3.0)
-    assert isinstance(await scene.frontier.permit("new.example"), Window)
+    assert isinstance(await scene.frontier.permit("new.example"), SendWindow)
     assert float(await scene.raw("HGET", f"{scene.shards.tag(0)}:h:new.example", "sent")) >= last

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from smartspider.backends.redis.connecting import read_url
-from smartspider.backends.redis.seen.functions import SeenFunctions
+from smartspider.backends.redis.dedup.functions import FilterFunctions
 from smartspider.backends.redis.servers import open_servers
 from smartspider.backends.redis.shards import Call, Shards
 from smartspider_testing.servers import RedisServer
@@ -26,7 +26,7 @@ async def test_nobody_goes_on_calling_the_frontier_who_was_cancelled(empty_redis
 
 async def test_nobody_goes_on_asking_what_is_known_who_was_cancelled(empty_redis: RedisServer) -> None:
     servers = open_servers(read_url(empty_redis.url))
-    functions = SeenFunctions(servers)
+    functions = FilterFunctions(servers)
     try:
         await _cancelled_at_every_step(lambda: functions.round([functions.command(0, "EXISTS", "nothing")]))
     finally:

@@ -9,8 +9,8 @@ import pytest
 from tests.unit.backends.redis.grounds import Scene, urls
 from tests.unit.keeper.leading import House, Leader
 
-from smartspider.core.placing import HostRow, Moves
-from smartspider.core.workers import WorkerCard
+from smartspider.core.frontier.updates import FrontierUpdate, HostRow
+from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.keeper.frontier.rebuilding import rebuild
 from smartspider_testing.servers import RedisServer
 
@@ -19,13 +19,13 @@ HOST = "a.example"
 
 async def test_a_run_that_leases_is_heeded_although_nobody_stands_at_the_host(scene: Scene) -> None:
     run = await scene.begin(urls(20), delay_s=0.2)
-    worker = await scene.frontier.join(WorkerCard("w"))
+    worker = await scene.frontier.join(WorkerRegistration("w"))
     got = []
     for _ in range(12):  # 1.2 s
         leases = await scene.take(worker, run)
         got += leases
         scene.close(*leases)
-        await scene.frontier.carry_out(Moves(ended=leases))
+        await scene.frontier.carry_out(FrontierUpdate(ended=leases))
         await scene.raw("DEL", f"{scene.shards.tag(0)}:s:{HOST}")
         await scene.clock.advance(0.1)
     windows = [lease.window for lease in got]
@@ -37,7 +37,7 @@ async def test_a_run_that_leases_is_heeded_although_nobody_stands_at_the_host(sc
 @pytest.mark.parametrize("text", ["banana", "nan", "inf", ""])
 async def test_what_is_no_moment_counts_as_that_of_the_arming(scene: Scene, text: str) -> None:
     run = await scene.begin(urls(3), delay_s=1.0)
-    worker = await scene.frontier.join(WorkerCard("w"))
+    worker = await scene.frontier.join(WorkerRegistration("w"))
     await scene.raw("HSET", f"{scene.shards.tag(0)}:h:{HOST}", "sent", text)
     assert len(await scene.take(worker, run)) == 1
     assert await scene.take(worker, run) == []
@@ -46,7 +46,7 @@ async def test_what_is_no_moment_counts_as_that_of_the_arming(scene: Scene, text
 @pytest.mark.parametrize("field", ["robots", "adaptive", "operator", "held", "openings", "turn"])
 async def test_what_is_no_number_opens_no_gate_and_stops_no_call(scene: Scene, field: str) -> None:
     run = await scene.begin(urls(3), delay_s=1.0)
-    worker = await scene.frontier.join(WorkerCard("w"))
+    worker = await scene.frontier.join(WorkerRegistration("w"))
     await scene.raw("HSET", f"{scene.shards.tag(0)}:h:{HOST}", field, "banana")
     assert len(await scene.take(worker, run)) <= 1
     rows = [HostRow(HOST, HOST, robots_s=0.0, adaptive_s=0.0, operator_s=0.0, held_until=0.0, openings=0)]

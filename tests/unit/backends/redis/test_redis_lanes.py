@@ -7,8 +7,8 @@ from tests.unit.backends.redis.grounds import Scene, place_of, url, urls
 
 from smartspider.backends.redis.frontier import RedisFrontier
 from smartspider.backends.redis.index import RedisIndex
-from smartspider.core.placing import Moves
-from smartspider.core.workers import WorkerCard
+from smartspider.core.frontier.updates import FrontierUpdate
+from smartspider.core.workers.worker import WorkerRegistration
 
 HOST = "a.example"
 CAP = 20
@@ -29,13 +29,13 @@ async def test_only_the_head_of_a_lane_is_kept(scene: Scene, small: tuple[RedisF
     await frontier.offer(run, list(scene.rows.rows))
     assert (await index.counts(0, [run]))[run].queued == CAP
     assert await index.short_lanes(0, run) == []
-    worker = await frontier.join(WorkerCard("w"))
+    worker = await frontier.join(WorkerRegistration("w"))
     order = []
     while scene.rows.open_rows(run):
         leases = (await frontier.lease(worker, 64, [run])).leases
         order += [lease.request.priority for lease in leases]
         scene.close(*leases)
-        await frontier.carry_out(Moves(ended=leases))
+        await frontier.carry_out(FrontierUpdate(ended=leases))
         for host in await index.short_lanes(0, run):
             head = await scene.rows.heads(run, [host], CAP)
             await index.replay(0, 1, run, head, tails={host: len(head) == CAP})
@@ -56,7 +56,7 @@ async def test_a_mark_is_not_taken_back_right_after_a_cut(
         scene.rows.add(run, request)
     await frontier.offer(run, list(scene.rows.rows))
     await index.replay(0, 1, run, [], tails={HOST: False})
-    worker = await frontier.join(WorkerCard("w"))
+    worker = await frontier.join(WorkerRegistration("w"))
     assert len((await frontier.lease(worker, 64, [run])).leases) == CAP
     assert await index.short_lanes(0, run) == [HOST]
 
@@ -65,18 +65,18 @@ async def test_a_run_that_is_gone_leaves_its_leases_at_the_gate(scene: Scene) ->
     """Index 5, rule 17: the host is not stuck, and nothing of the run is left when they end."""
     run = await scene.begin(urls(5), per_host=1)
     later = await scene.begin(urls(1, host="b.example"))
-    worker = await scene.frontier.join(WorkerCard("w"))
+    worker = await scene.frontier.join(WorkerRegistration("w"))
     (lease,) = await scene.take(worker, run)
     (failed,) = await scene.take(worker, later)
     await scene.frontier.carry_out(
-        Moves(postponed=[(failed, place_of(failed, scene.clock.store_now() + 99.0))])
+        FrontierUpdate(postponed=[(failed, place_of(failed, scene.clock.store_now() + 99.0))])
     )
     for one in (run, later):
         scene.rows.change(one, state="cancelled")
     other = await scene.begin(urls(2), per_host=1)
     assert await scene.take(worker, other) == []
     assert await scene.frontier.renew([lease]) == []
-    await scene.frontier.carry_out(Moves(ended=[lease]))
+    await scene.frontier.carry_out(FrontierUpdate(ended=[lease]))
     assert len(await scene.take(worker, other)) == 1
     assert await scene.raw("ZSCORE", f"{scene.shards.tag(0)}:s:{HOST}", run) is None
     keys = await scene.raw("KEYS", "*")
@@ -90,7 +90,7 @@ async def test_a_request_comes_through_the_gate_of_its_own_host_or_not_at_all(
     run = await scene.begin([url("first")])
     (row,) = scene.rows.rows.values()
     row.request = url("second", host="b.example")
-    worker = await scene.frontier.join(WorkerCard("w"))
+    worker = await scene.frontier.join(WorkerRegistration("w"))
     await scene.frontier.hold_host("b.example", 60.0, "Retry-After")
     assert await scene.take(worker, run) == []
     assert "leases.strayed: 1" in caplog.text
@@ -98,7 +98,7 @@ async def test_a_request_comes_through_the_gate_of_its_own_host_or_not_at_all(
     await scene.frontier.resume_host("b.example")
     (lease,) = await scene.take(worker, run)
     assert lease.request.host == "b.example"
-    await scene.frontier.carry_out(Moves(ended=[lease]))
+    await scene.frontier.carry_out(FrontierUpdate(ended=[lease]))
     assert await scene.take(worker, run) == []
 
 
@@ -109,7 +109,7 @@ async def test_a_run_that_comes_back_is_served_again(scene: Scene) -> None:
     await scene.keeper.keep()
     scene.rows.change(run, state="running")
     await scene.keeper.keep()
-    assert len(await scene.take(await scene.frontier.join(WorkerCard("w")), run)) == 3
+    assert len(await scene.take(await scene.frontier.join(WorkerRegistration("w")), run)) == 3
 
 
 async def test_many_hosts_of_a_run_are_dropped_a_part_at_a_time(scene: Scene) -> None:
@@ -117,7 +117,7 @@ async def test_many_hosts_of_a_run_are_dropped_a_part_at_a_time(scene: Scene) ->
     hosts = [f"h{number}.example" for number in range(1100)]
     strict = await scene.begin([url("x", host=host) for host in hosts], delay_s=500.0)
     easy = await scene.begin([url("x", host=host) for host in hosts], concurrency=2000)
-    worker = await scene.frontier.join(WorkerCard("w"))
+    worker = await scene.frontier.join(WorkerRegistration("w"))
     assert len(await scene.take(worker, strict, want=10)) == 10
     assert await scene.take(worker, easy, want=500) != []
     scene.rows.change(strict, state="cancelled")
@@ -147,15 +147,15 @@ BROKEN = {
 async def test_what_does_not_agree_is_found_and_mended(scene: Scene, what: str) -> None:
     """Every index is checked against the others."""
     run = await scene.begin(urls(9))
-    worker = await scene.frontier.join(WorkerCard("w"))
+    worker = await scene.frontier.join(WorkerRegistration("w"))
     lease, failed = await scene.take(worker, run, want=2)
     due_at = scene.clock.store_now() + 50.0
-    await scene.frontier.carry_out(Moves(postponed=[(failed, place_of(failed, due_at))]))
+    await scene.frontier.carry_out(FrontierUpdate(postponed=[(failed, place_of(failed, due_at))]))
     assert await scene.frontier.check([run]) == []
     command, key, *args = BROKEN[what]
     await scene.raw(command, f"{scene.shards.tag(0)}:{key}", *args)
     assert await scene.frontier.check([run]) != []
     await scene.frontier.check([run], repair=True)
     assert await scene.frontier.check([run]) == []
-    await scene.frontier.carry_out(Moves(ended=[lease]))
+    await scene.frontier.carry_out(FrontierUpdate(ended=[lease]))
     assert len(await scene.take(worker, run)) == 7

@@ -9,15 +9,15 @@ import pytest
 from tests.unit.backends.redis.grounds import Scene, place_of, url, urls
 
 from smartspider.core.errors import FrontierUnavailable
-from smartspider.core.lease import Window
-from smartspider.core.placing import HostRow, Moves, Place
-from smartspider.core.workers import WorkerCard
+from smartspider.core.frontier.lease import SendWindow
+from smartspider.core.frontier.updates import FrontierUpdate, HostRow, QueuePosition
+from smartspider.core.workers.worker import WorkerRegistration
 
 HOST = "a.example"
 
 
 async def begun(scene: Scene, count: int = 5, **knobs: float) -> tuple[int, int]:
-    return await scene.begin(urls(count), **knobs), await scene.frontier.join(WorkerCard("w"))
+    return await scene.begin(urls(count), **knobs), await scene.frontier.join(WorkerRegistration("w"))
 
 
 async def stale(scene: Scene) -> int:
@@ -43,7 +43,7 @@ async def test_who_meets_a_closed_row_offers_what_it_led_to(scene: Scene) -> Non
     scene.rows.parents[child] = lease.url_id
     scene.rows.rows[lease.url_id].state = "done"
     await scene.frontier.release([lease])
-    worker = await scene.frontier.join(WorkerCard("w2"))
+    worker = await scene.frontier.join(WorkerRegistration("w2"))
     (found,) = await scene.take(worker, run)
     assert found.url_id == child
 
@@ -71,13 +71,15 @@ async def test_what_cannot_be_looked_up_is_given_back(scene: Scene) -> None:
 async def test_stale_acks_are_refused_and_counted(scene: Scene) -> None:
     """Rule 6: the new holder keeps its lease."""
     run, slow = await begun(scene, 1)
-    fast = await scene.frontier.join(WorkerCard("fast"))
+    fast = await scene.frontier.join(WorkerRegistration("fast"))
     (old,) = await scene.take(slow, run)
     scene.rows.dead.add(slow)
     await scene.frontier.reclaim()
     (new,) = await scene.take(fast, run)
     before = await stale(scene)
-    await scene.frontier.carry_out(Moves(ended=[old], released=[old], postponed=[(old, place_of(old))]))
+    await scene.frontier.carry_out(
+        FrontierUpdate(ended=[old], released=[old], postponed=[(old, place_of(old))])
+    )
     assert await stale(scene) == before + 3
     assert await scene.frontier.held([old, new]) == {new.token}
 
@@ -91,7 +93,7 @@ async def test_an_ack_never_overtakes_an_offer(scene: Scene) -> None:
     scene.close(lease)
     await scene.raw("CONFIG", "SET", "maxmemory", "1")
     try:
-        moves = Moves(offered=[Place(child, HOST, 0)], ended=[lease])
+        moves = FrontierUpdate(offered=[QueuePosition(child, HOST, 0)], ended=[lease])
         carrying = asyncio.create_task(scene.frontier.carry_out(moves))
         await scene.clock.until_asleep()
         assert await scene.frontier.held([lease]) == {lease.token}
@@ -111,7 +113,7 @@ async def test_nothing_is_acked_when_its_offers_were_given_up(scene: Scene) -> N
     assert child is not None
     await scene.raw("CONFIG", "SET", "maxmemory", "1")
     try:
-        moves = Moves(offered=[Place(child, HOST, 0)], ended=[lease])
+        moves = FrontierUpdate(offered=[QueuePosition(child, HOST, 0)], ended=[lease])
         carrying = asyncio.create_task(scene.frontier.carry_out(moves))
         while not carrying.done():
             await scene.clock.advance(scene.clock.next_wake_s or 0.0)
@@ -133,7 +135,7 @@ async def test_what_ends_or_is_taken_away_works_when_memory_is_full(scene: Scene
         with pytest.raises(FrontierUnavailable):
             await scene.frontier.offer(run, list(scene.rows.rows))
         await scene.frontier.carry_out(
-            Moves(
+            FrontierUpdate(
                 hosts=[HostRow(HOST, HOST)],
                 ended=[acked],
                 released=[released],
@@ -144,7 +146,7 @@ async def test_what_ends_or_is_taken_away_works_when_memory_is_full(scene: Scene
         scene.rows.change(gone, state="cancelled")
         scene.rows.dead.add(worker)
         assert [event.count for event in await scene.frontier.reclaim()] == [2]
-        assert isinstance(await scene.frontier.permit("new.example"), Window)
+        assert isinstance(await scene.frontier.permit("new.example"), SendWindow)
     finally:
         await scene.raw("CONFIG", "SET", "maxmemory", "0")
     scene.close(acked)
@@ -162,7 +164,7 @@ async def test_moves_wait_for_the_keeper(scene: Scene) -> None:
     scene.close(lease)
     scene.keeper.is_on = False
     await scene.index.begin(0, 1)
-    carrying = asyncio.create_task(scene.frontier.carry_out(Moves(ended=[lease])))
+    carrying = asyncio.create_task(scene.frontier.carry_out(FrontierUpdate(ended=[lease])))
     await scene.clock.until_asleep()
     scene.keeper.is_on = True
     await scene.keeper.start(ago_s=0.0)
@@ -179,16 +181,16 @@ async def test_moves_are_given_up_after_a_lease_time(scene: Scene, caplog: pytes
     await scene.index.begin(0, 1)
     began_at = scene.clock.monotonic()
     with caplog.at_level(logging.WARNING):
-        carrying = asyncio.create_task(scene.frontier.carry_out(Moves(ended=[lease])))
+        carrying = asyncio.create_task(scene.frontier.carry_out(FrontierUpdate(ended=[lease])))
         while not carrying.done():
             await scene.clock.advance(scene.clock.next_wake_s or 0.0)
             await asyncio.sleep(0.001)
     assert 55.0 <= scene.clock.monotonic() - began_at <= 60.0
     assert "was not told" in caplog.text
-    await scene.frontier.carry_out(Moves(ended=[lease]))
+    await scene.frontier.carry_out(FrontierUpdate(ended=[lease]))
     scene.keeper.is_on = True
     await scene.keeper.start(ago_s=0.0)
-    await scene.frontier.carry_out(Moves(ended=[lease]))
+    await scene.frontier.carry_out(FrontierUpdate(ended=[lease]))
     assert await scene.frontier.held([lease]) == set()
 
 
@@ -211,7 +213,7 @@ async def test_who_turns_a_knob_does_not_wait_for_a_frontier_that_is_away(
 
 async def test_an_offer_for_a_run_that_is_gone_is_no_error(scene: Scene) -> None:
     """Rule 9: and leaves nothing behind."""
-    await scene.frontier.carry_out(Moves(offered=[Place(99 << 40 | 1, HOST, 0)]))
+    await scene.frontier.carry_out(FrontierUpdate(offered=[QueuePosition(99 << 40 | 1, HOST, 0)]))
     assert await scene.raw("EXISTS", f"{scene.shards.tag(0)}:r:99:q:{HOST}") == 0
 
 
@@ -219,9 +221,9 @@ async def test_a_row_of_a_host_never_shortens_a_hold(scene: Scene) -> None:
     """Frontier 9: rows come in any order; only resuming lifts a hold."""
     run, worker = await begun(scene)
     until = scene.clock.store_now() + 60.0
-    await scene.frontier.carry_out(Moves(hosts=[HostRow(HOST, HOST, held_until=until)]))
+    await scene.frontier.carry_out(FrontierUpdate(hosts=[HostRow(HOST, HOST, held_until=until)]))
     await scene.frontier.carry_out(
-        Moves(hosts=[HostRow(HOST, HOST), HostRow(HOST, HOST, held_until=until - 9)])
+        FrontierUpdate(hosts=[HostRow(HOST, HOST), HostRow(HOST, HOST, held_until=until - 9)])
     )
     await scene.index.set_hosts(0, 1, [HostRow(HOST, HOST)])
     assert await scene.take(worker, run) == []
@@ -242,7 +244,7 @@ async def test_what_was_taken_back_is_told_until_it_is_queued_and_counted_once(s
     await scene.clock.advance(31.0)
     assert [event.count for event in await scene.frontier.reclaim()] == [1]
     assert scene.rows.rows[lease.url_id].returns == 0
-    assert len(await scene.take(await scene.frontier.join(WorkerCard("next")), run)) == 1
+    assert len(await scene.take(await scene.frontier.join(WorkerRegistration("next")), run)) == 1
 
 
 async def test_a_suspect_is_tried_by_one_who_holds_nothing(scene: Scene) -> None:
@@ -251,8 +253,8 @@ async def test_a_suspect_is_tried_by_one_who_holds_nothing(scene: Scene) -> None
     (busy,) = await scene.take(worker, run)
     lone = scene.rows.add(run, url("lone"))
     assert lone is not None
-    await scene.frontier.carry_out(Moves(offered=[Place(lone, HOST, 0, is_alone=True)]))
+    await scene.frontier.carry_out(FrontierUpdate(offered=[QueuePosition(lone, HOST, 0, is_alone=True)]))
     assert await scene.take(worker, run) == []
-    await scene.frontier.carry_out(Moves(ended=[busy]))
+    await scene.frontier.carry_out(FrontierUpdate(ended=[busy]))
     (lease,) = await scene.take(worker, run)
     assert (lease.url_id, lease.is_alone) == (lone, True)

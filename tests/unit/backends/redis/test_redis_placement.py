@@ -7,10 +7,10 @@ from itertools import pairwise
 
 from tests.unit.backends.redis.grounds import Scene, url, urls
 
-from smartspider.core.lease import LeaseBatch
-from smartspider.core.placement import PARTS, own_parts, part_of
-from smartspider.core.placing import Moves
-from smartspider.core.workers import WorkerCard
+from smartspider.core.frontier.lease import LeaseBatch
+from smartspider.core.frontier.updates import FrontierUpdate
+from smartspider.core.workers.host_assignment import PARTS, own_parts, part_of
+from smartspider.core.workers.worker import WorkerRegistration
 
 HOSTS = [f"h{number}.example{number}.com" for number in range(60)]
 GRACE_S = 0.1
@@ -34,7 +34,9 @@ def others(host: str) -> bytes:
 
 
 async def two_workers(scene: Scene) -> tuple[int, int]:
-    return await scene.frontier.join(WorkerCard("one")), await scene.frontier.join(WorkerCard("two"))
+    return await scene.frontier.join(WorkerRegistration("one")), await scene.frontier.join(
+        WorkerRegistration("two")
+    )
 
 
 def hosts_of(batch: LeaseBatch) -> set[str]:
@@ -44,7 +46,7 @@ def hosts_of(batch: LeaseBatch) -> set[str]:
 async def end(scene: Scene, batch: LeaseBatch) -> None:
     """What was leased is stored."""
     scene.close(*batch.leases)
-    await scene.frontier.carry_out(Moves(ended=batch.leases))
+    await scene.frontier.carry_out(FrontierUpdate(ended=batch.leases))
 
 
 async def test_python_and_lua_agree_on_what_is_a_workers_own(scene: Scene) -> None:

@@ -9,9 +9,9 @@ import pytest
 from tests.unit.backends.redis.grounds import Scene, url
 
 from smartspider.backends.domains import registrable_domain
-from smartspider.core.lease import Lease, Window
-from smartspider.core.placing import Moves
-from smartspider.core.workers import WorkerCard
+from smartspider.core.frontier.lease import Lease, SendWindow
+from smartspider.core.frontier.updates import FrontierUpdate
+from smartspider.core.workers.worker import WorkerRegistration
 
 HOSTS = ("a.shop.co.uk", "b.shop.co.uk", "c.example", "d.example", "e.example")
 
@@ -32,7 +32,7 @@ class Politeness:
         found = [getattr(run, knob) for run in runs if run.state in ("running", "paused")]
         return [value for value in found if value is not None]
 
-    def slot(self, host: str, window: Window, least_s: float = 0.0) -> None:
+    def slot(self, host: str, window: SendWindow, least_s: float = 0.0) -> None:
         gate = self.scene.rows.gate(host)
         delay_s = max([*self.says(host, "delay_s"), gate.operator_s, least_s])
         if delay_s and host in self.last:
@@ -65,10 +65,10 @@ class Politeness:
         if self.dice.random() < 0.3 and lease.run_id in self.running:
             row = self.scene.rows.rows[lease.url_id]
             row.due_at = self.scene.clock.store_now() + self.dice.choice((1.0, 200.0, 600.0))
-            await self.scene.frontier.carry_out(Moves(postponed=[(lease, row.place)]))
+            await self.scene.frontier.carry_out(FrontierUpdate(postponed=[(lease, row.place)]))
             return
         self.scene.close(lease)
-        await self.scene.frontier.carry_out(Moves(ended=[lease]))
+        await self.scene.frontier.carry_out(FrontierUpdate(ended=[lease]))
 
     @property
     def running(self) -> list[int]:
@@ -103,7 +103,7 @@ class Politeness:
         elif act == 10:
             host, least_s = dice.choice(HOSTS), dice.choice((0.0, 3.0, 400.0))
             window = await scene.frontier.permit(host, least_s)
-            if isinstance(window, Window):
+            if isinstance(window, SendWindow):
                 self.slot(host, window, least_s)
         else:
             await scene.clock.advance(dice.choice((0.2, 3.0, 50.0, 130.0, 400.0)))
@@ -124,7 +124,7 @@ class Politeness:
 async def test_no_gap_is_shorter_and_nothing_is_lost_because_hosts_go(scene: Scene, seed: int) -> None:
     """Rules 16 to 19, whatever is done in whatever order, with hosts let go after every step."""
     crowd = Politeness(scene, seed)
-    worker = await scene.frontier.join(WorkerCard("w"))
+    worker = await scene.frontier.join(WorkerRegistration("w"))
     gone = 0
     for _ in range(500):
         await crowd.step(worker)
@@ -139,7 +139,7 @@ async def test_no_gap_is_shorter_and_nothing_is_lost_because_hosts_go(scene: Sce
         for lease in list(crowd.held):
             crowd.held.remove(lease)
             scene.close(lease)
-            await scene.frontier.carry_out(Moves(ended=[lease]))
+            await scene.frontier.carry_out(FrontierUpdate(ended=[lease]))
         if not any(scene.rows.open_rows(run) for run in crowd.running):
             break
         await scene.clock.advance(260.0)

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 from tests.unit.backends.redis.grounds import Scene, url, urls
 
-from smartspider.core.lease import Lease, Window
-from smartspider.core.placing import Moves
-from smartspider.core.workers import WorkerCard
+from smartspider.core.frontier.lease import Lease, SendWindow
+from smartspider.core.frontier.updates import FrontierUpdate
+from smartspider.core.workers.worker import WorkerRegistration
 
 HOST = "a.example"
 LONG_S = 130.0
@@ -19,7 +19,7 @@ async def crawl(scene: Scene, worker: int, *runs: int) -> list[Lease]:
     """Fetch all that may leave now."""
     leases = await scene.take(worker, *runs)
     scene.close(*leases)
-    await scene.frontier.carry_out(Moves(ended=leases))
+    await scene.frontier.carry_out(FrontierUpdate(ended=leases))
     return leases
 
 
@@ -32,7 +32,7 @@ async def offer(scene: Scene, run: int, path: str, host: str = HOST, *, priority
 
 @pytest.fixture
 async def worker(scene: Scene) -> int:
-    return await scene.frontier.join(WorkerCard("w"))
+    return await scene.frontier.join(WorkerRegistration("w"))
 
 
 async def test_hosts_that_nobody_asks_for_leave_nothing_behind(scene: Scene, worker: int) -> None:
@@ -60,14 +60,14 @@ async def test_what_a_run_left_and_what_only_passed_by_goes_as_well(scene: Scene
     run = await scene.begin(urls(1))
     (lease,) = await scene.take(worker, run)
     scene.rows.change(run, state="cancelled")
-    assert isinstance(await scene.frontier.permit("hop.example"), Window)
+    assert isinstance(await scene.frontier.permit("hop.example"), SendWindow)
     await scene.frontier.slow_host("once.example", 5.0)
     await scene.frontier.slow_host("once.example", 0.0)
     await scene.clock.advance(LONG_S)
     await scene.frontier.renew([lease])
     assert await scene.let_go() == 2
     assert await scene.kept() == {f"{kind}:{HOST}" for kind in ("h", "f", "fd")}
-    await scene.frontier.carry_out(Moves(ended=[lease]))
+    await scene.frontier.carry_out(FrontierUpdate(ended=[lease]))
     assert await scene.let_go() == 1
     assert await scene.kept() == set()
 
@@ -94,7 +94,7 @@ async def test_a_host_is_kept_with_whatever_would_be_lost(scene: Scene, worker: 
             "told just now": {"changed_at": now},
         }
         row = msgspec.structs.replace(scene.rows.set_gate(HOST), **values[what])
-        await scene.frontier.carry_out(Moves(hosts=[row]))
+        await scene.frontier.carry_out(FrontierUpdate(hosts=[row]))
     assert await scene.let_go() == 0
     assert f"h:{HOST}" in await scene.kept()
 
@@ -156,13 +156,13 @@ async def test_what_waits_finds_its_host_again(scene: Scene, worker: int, *, is_
         for lease in await scene.take(worker, run):
             row = scene.rows.rows[lease.url_id]
             row.returns, row.due_at = 3 * is_suspect, scene.clock.store_now() + 500.0
-            await scene.frontier.carry_out(Moves(postponed=[(lease, row.place)]))
+            await scene.frontier.carry_out(FrontierUpdate(postponed=[(lease, row.place)]))
         await scene.clock.advance(5.0)
     await scene.clock.advance(300.0)
     assert await scene.let_go() == 2
     await scene.clock.advance(300.0)
     assert len(await scene.take(worker, run)) == 1
     assert await scene.raw("SCARD", f"{scene.shards.tag(0)}:fd:shop.co.uk") == 1
-    other = await scene.frontier.join(WorkerCard("other"))
+    other = await scene.frontier.join(WorkerRegistration("other"))
     assert await scene.take(other, run) == []
     assert await scene.frontier.check([run]) == []

@@ -13,8 +13,8 @@ from smartspider.backends.redis.connecting import read_url
 from smartspider.backends.redis.leasing import divided
 from smartspider.backends.redis.shards import Call, Shards
 from smartspider.core.errors import FrontierUnavailable
-from smartspider.core.placing import Moves
-from smartspider.core.workers import WorkerCard
+from smartspider.core.frontier.updates import FrontierUpdate
+from smartspider.core.workers.worker import WorkerRegistration
 from smartspider_testing.servers import RedisCluster, SentinelGroup
 
 
@@ -44,7 +44,7 @@ async def crawl(scene: Scene, worker: int, run: int, *, want: int) -> Counter[in
         assert leases
         seen.update(lease.url_id for lease in leases)
         scene.close(*leases)
-        await scene.frontier.carry_out(Moves(ended=leases))
+        await scene.frontier.carry_out(FrontierUpdate(ended=leases))
     return seen
 
 
@@ -56,10 +56,10 @@ async def test_a_crawl_on_a_redis_cluster(tmp_path: Path) -> None:
         assert [state is not None and state.is_armed for state in await scene.index.look()] == [True] * 16
         hosts = [f"h{number}.com" for number in range(30)]
         run = await scene.begin([one for host in hosts for one in urls(8, host=host)], per_host=4)
-        worker = await scene.frontier.join(WorkerCard("w"))
+        worker = await scene.frontier.join(WorkerRegistration("w"))
         assert len(await scene.take(worker, run, want=50)) == 50
         await scene.frontier.leave(worker)
-        worker = await scene.frontier.join(WorkerCard("next"))
+        worker = await scene.frontier.join(WorkerRegistration("next"))
         seen = await crawl(scene, worker, run, want=50)
         assert set(seen.values()) == {1}
         assert len(seen) == 240
@@ -76,7 +76,7 @@ async def test_a_crawl_on_a_redis_cluster(tmp_path: Path) -> None:
         assert sum(event.count for event in await scene.frontier.reclaim()) == 7
         await scene.clock.advance(150.0)
         assert await scene.let_go() == 7
-        alone = await scene.frontier.join(WorkerCard("alone"))
+        alone = await scene.frontier.join(WorkerRegistration("alone"))
         (suspect,) = await scene.take(alone, capped)
         assert suspect.is_alone
         assert await scene.take(alone, capped) == []
@@ -110,7 +110,7 @@ async def test_a_new_master_is_found_and_waits_for_the_keeper(tmp_path: Path) ->
         scene = Scene(group.url)
         await scene.keeper.start()
         run = await scene.begin(urls(6))
-        worker = await scene.frontier.join(WorkerCard("w"))
+        worker = await scene.frontier.join(WorkerRegistration("w"))
         (before,) = await scene.index.look()
         leases = await scene.take(worker, run, want=2)
         old = group.master()
@@ -125,6 +125,6 @@ async def test_a_new_master_is_found_and_waits_for_the_keeper(tmp_path: Path) ->
         assert (after.process != before.process, after.is_armed) == (True, False)
         await scene.keeper.start(ago_s=0.0)
         scene.close(*leases)
-        await scene.frontier.carry_out(Moves(ended=leases))
+        await scene.frontier.carry_out(FrontierUpdate(ended=leases))
         assert len(await scene.take(worker, run)) == 4
         await scene.end()

@@ -12,8 +12,8 @@ from smartspider.backends.redis.connecting import read_url
 from smartspider.backends.redis.index import RedisIndex
 from smartspider.backends.redis.shards import Shards
 from smartspider.core.errors import FrontierTaken, NotArmed
-from smartspider.core.ids import first_id
-from smartspider.core.placing import Place, RunControl
+from smartspider.core.frontier.updates import QueuePosition, RunControl
+from smartspider.core.runs.row_ids import first_id
 from smartspider_testing.servers import RedisServer
 
 RUN = RunControl(run_id=1, state="running", weight=1, concurrency=8, delay_s=0.0, per_host=2, per_domain=None)
@@ -39,7 +39,7 @@ class Installation:
         await self.index.begin(0, self.epoch, self.clock.store_now())
         await self.index.set_controls(0, self.epoch, [RUN])
         await self.index.replay(
-            0, self.epoch, 1, [Place(first_id(1) + self.epoch, "a.example", 0, 0.0, False)]
+            0, self.epoch, 1, [QueuePosition(first_id(1) + self.epoch, "a.example", 0, 0.0, False)]
         )
         await self.index.arm(0, self.epoch, self.clock.store_now())
 

@@ -10,7 +10,7 @@ local Placement = {}
 local parts, parts_size = {}, 0
 local owns, owns_size = {}, 0
 
--- The first byte of a hash of its name, see core/placement.py.
+-- The first byte of a hash of its name, see core/workers/host_assignment.py.
 local function part_of(host)
   local part = parts[host]
   if not part then

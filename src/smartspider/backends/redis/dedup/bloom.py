@@ -1,0 +1,70 @@
+"""Bloom filters in Redis: four bytes a fingerprint and no guarantee that what they know was ever added."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+
+from smartspider.backends.redis.dedup.functions import FilterCall, FilterFunctions, chosen, packed, totals
+from smartspider.dedup.bloom import FIRST_CAPACITY
+from smartspider.dedup.url_filter import FilterAddition, FilterKey, FilterSize, parse_filter_key
+
+BUDGET = 256_000_000
+
+
+class RedisBloomFilter:
+    """A lossy layer, see `dedup/url_filter.py`; days are not kept. `capacity` is how many keys are expected:
+    more are taken, by further filters.
+    """
+
+    def __init__(
+        self, functions: FilterFunctions, *, max_bytes: int = BUDGET, capacity: int = FIRST_CAPACITY
+    ) -> None:
+        self._functions = functions
+        self._max_bytes = max_bytes
+        self._capacity = -(-capacity // functions.parts)
+
+    async def find_known(
+        self, key: FilterKey, fingerprints: Sequence[bytes], *, since_day: int = 0
+    ) -> set[bytes]:
+        """Those that were added, and a few others; whenever that was."""
+        del since_day
+        functions = self._functions
+        groups = functions.split(fingerprints)
+        calls = [functions.function(part, "bloom_known", str(key), packed(group)) for part, group in groups]
+        return chosen(groups, await functions.round(calls))
+
+    async def add(self, key: FilterKey, fingerprints: Sequence[bytes], *, day: int = 0) -> FilterAddition:
+        """Their rows are committed: from now on they are known."""
+        del day
+        functions = self._functions
+        fresh, most = secrets.token_hex(6), self._max_bytes // functions.parts
+        adding = [
+            functions.function(part, "bloom_add", str(key), fresh, self._capacity, most, packed(group))
+            for part, group in functions.split(fingerprints)
+        ]
+        answers = await functions.round([*adding, *self._sizes()])
+        return FilterAddition(*totals(answers[: len(adding)]), self._size(answers[len(adding) :]))
+
+    async def drop(self, key: FilterKey) -> None:
+        """Forget all of a key."""
+        functions = self._functions
+        await functions.round(
+            [functions.function(part, "bloom_drop", str(key)) for part in range(functions.parts)]
+        )
+
+    async def keys(self) -> list[FilterKey]:
+        """All there are."""
+        calls = [self._functions.command(part, "SMEMBERS", "blooms") for part in range(self._functions.parts)]
+        names = {name.decode() for answer in await self._functions.round(calls) for name in answer}
+        return sorted(key for key in map(parse_filter_key, names) if key is not None)
+
+    async def size(self) -> FilterSize:
+        """How large it is. Filters are taken whole, full or not."""
+        return self._size(await self._functions.round(self._sizes()))
+
+    def _sizes(self) -> list[FilterCall]:
+        return [self._functions.command(part, "GET", "bits") for part in range(self._functions.parts)]
+
+    def _size(self, answers: Sequence[bytes | None]) -> FilterSize:
+        return FilterSize(0, sum(int(answer or 0) for answer in answers), self._max_bytes)

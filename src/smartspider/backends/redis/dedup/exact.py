@@ -1,0 +1,97 @@
+"""The exact set in Redis: about 23 bytes a fingerprint, shared by all workers."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Sequence
+
+from smartspider.backends.redis.dedup.functions import (
+    SIZE,
+    FilterCall,
+    FilterFunctions,
+    chosen,
+    packed,
+    totals,
+)
+from smartspider.dedup.url_filter import FilterAddition, FilterKey, FilterSize, parse_filter_key
+
+ENTRY_BYTES = 25
+"""What an entry is counted as; measured are 21 to 24 from a thousand entries on."""
+BUDGET = 256_000_000
+LISTED = 20
+"""Buckets in one answer of a listing."""
+SWEPT = 500
+"""Buckets of a dropped set that one call frees."""
+
+
+class RedisUrlFilter:
+    """See `dedup/url_filter.py`. The budget holds for all keys of an installation."""
+
+    def __init__(self, functions: FilterFunctions, *, max_bytes: int = BUDGET) -> None:
+        self._functions = functions
+        self._max_bytes = max_bytes
+        self._most = max_bytes // ENTRY_BYTES // functions.parts
+
+    async def find_known(
+        self, key: FilterKey, fingerprints: Sequence[bytes], *, since_day: int = 0
+    ) -> set[bytes]:
+        """Those of them that are known."""
+        functions = self._functions
+        groups = functions.split(fingerprints)
+        return chosen(
+            groups,
+            await functions.round(
+                [
+                    functions.function(part, "known", str(key), since_day, packed(group))
+                    for part, group in groups
+                ]
+            ),
+        )
+
+    async def add(self, key: FilterKey, fingerprints: Sequence[bytes], *, day: int = 0) -> FilterAddition:
+        """Their rows are committed: from now on they are known."""
+        functions = self._functions
+        await functions.prepare()
+        fresh = secrets.token_hex(6)
+        adding = [
+            functions.function(part, "add", str(key), fresh, day, functions.fill, self._most, packed(group))
+            for part, group in functions.split(fingerprints)
+        ]
+        answers = await functions.round([*adding, *self._sizes()])
+        return FilterAddition(*totals(answers[: len(adding)]), self._size(answers[len(adding) :]))
+
+    async def drop(self, key: FilterKey) -> None:
+        """Forget all of a key; its memory is freed bit by bit."""
+        functions = self._functions
+        parts = range(functions.parts)
+        await functions.round([functions.function(part, "drop", str(key)) for part in parts])
+        while any(await functions.round([functions.function(part, "sweep", SWEPT) for part in parts])):
+            pass
+
+    async def keys(self) -> list[FilterKey]:
+        """All there are."""
+        calls = [self._functions.command(part, "SMEMBERS", "sets") for part in range(self._functions.parts)]
+        names = {name.decode() for answer in await self._functions.round(calls) for name in answer}
+        return sorted(key for key in map(parse_filter_key, names) if key is not None)
+
+    async def size(self) -> FilterSize:
+        """How large it is: entries are counted, bytes follow from them."""
+        return self._size(await self._functions.round(self._sizes()))
+
+    def _sizes(self) -> list[FilterCall]:
+        return [self._functions.command(part, "GET", "entries") for part in range(self._functions.parts)]
+
+    def _size(self, answers: Sequence[bytes | None]) -> FilterSize:
+        entries = sum(int(answer or 0) for answer in answers)
+        return FilterSize(entries, entries * ENTRY_BYTES, self._max_bytes)
+
+    async def entries(self, key: FilterKey) -> AsyncIterator[list[bytes]]:
+        """All that is known under a key, part after part."""
+        functions = self._functions
+        for part in range(functions.parts):
+            bucket = 0
+            while bucket >= 0:
+                call = functions.function(part, "list", str(key), bucket, LISTED)
+                ((bucket, found),) = await functions.round([call])
+                if found:
+                    yield [found[start : start + SIZE] for start in range(0, len(found), SIZE)]

@@ -1,0 +1,137 @@
+"""The library of the layers: put on the servers when it is missing, called in one round trip."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+from redis.exceptions import ResponseError
+
+from smartspider.backends.redis.loading import LoadedLibrary, is_missing, load, put_together
+from smartspider.backends.redis.servers import LOST, Server, Servers
+from smartspider.backends.redis.wording import told
+from smartspider.core.errors import FrontierUnavailable
+
+NAME = "smartspider_seen"
+VERSION = 1
+"""Raised with every change of the library."""
+PARTS = ("exact", "bloom", "register")
+BATCH = 500
+"""Fingerprints in one call: what a server does without looking up."""
+SIZE = 16
+FILL = 200
+"""Entries of a bucket on the average; twice as many and some are still a listpack by Redis's defaults."""
+
+
+class FilterCall(msgspec.Struct, frozen=True):
+    """One command about one part: a function of the library, or a word of Redis's own."""
+
+    part: int
+    words: Sequence[Any]
+
+
+@lru_cache(maxsize=1)
+def source() -> str:
+    """The whole library."""
+    return put_together(__package__, NAME, {"VERSION": VERSION}, PARTS)
+
+
+class FilterFunctions:
+    """The servers of a frontier, as the layers use them; `namespace` sets installations apart.
+
+    `parts` is 1 where all is on one server, and the same for all processes of an installation.
+    """
+
+    def __init__(self, servers: Servers, *, namespace: str = "main", parts: int = 1) -> None:
+        self._library = LoadedLibrary(servers, self._prepare)
+        self._namespace = namespace
+        self.parts = parts
+        self.fill = FILL
+
+    def tag(self, part: int) -> str:
+        """What all keys of a part begin with."""
+        return f"{{smartspider:seen:{part}}}:{self._namespace}"
+
+    def function(self, part: int, name: str, *args: Any) -> FilterCall:
+        """A call of a function of the library."""
+        return FilterCall(part, ("FCALL", f"{NAME}_{name}", 1, self.tag(part), *args))
+
+    def command(self, part: int, word: str, name: str, *args: Any) -> FilterCall:
+        """A command of Redis's own on one key."""
+        return FilterCall(part, (word, f"{self.tag(part)}:{name}", *args))
+
+    def split(self, fingerprints: Sequence[bytes]) -> list[tuple[int, Sequence[bytes]]]:
+        """Batches, each of one part."""
+        by_part: list[list[bytes]] = [[] for _ in range(self.parts)]
+        for one in fingerprints:
+            by_part[one[0] % self.parts].append(one)
+        return [
+            (part, group[start : start + BATCH])
+            for part, group in enumerate(by_part)
+            for start in range(0, len(group), BATCH)
+        ]
+
+    async def round(self, calls: Sequence[FilterCall]) -> list[Any]:
+        """Answers in the same order. Raises `FrontierUnavailable` when one is missing."""
+        if not calls:
+            return []
+        commands = [(self.tag(call.part), list(call.words)) for call in calls]
+        answers = await self._library.calls(commands)
+        if any(map(is_missing, answers)):  # the server was emptied, functions and all
+            answers = await self._library.calls(commands)
+        for one in answers:
+            if isinstance(one, Exception):
+                raise _unavailable(one) from one
+        return answers
+
+    async def prepare(self) -> None:
+        """See to it that the servers have the library."""
+        try:
+            await self._library.prepare()
+        except LOST as error:
+            raise _unavailable(error) from error
+
+    async def _prepare(self, server: Server) -> None:
+        """Put the library on a server; a newer one knows these calls."""
+        await load(server, NAME, VERSION, source())
+        self.fill = min(self.fill, await _room(server))
+
+
+async def _room(server: Server) -> int:
+    """How many entries a bucket may have on the average so that none becomes a large hash table."""
+    try:
+        found = await server.execute_command("CONFIG", "GET", "hash-max-listpack-entries")
+    except ResponseError:  # a server that does not show its settings
+        return FILL
+    values = list(found.values()) if isinstance(found, dict) else list(found)[1::2]
+    return max(int(values[0]) * 2 // 5, 1) if values else FILL
+
+
+def _unavailable(error: Exception) -> FrontierUnavailable:
+    why, hint = told(error)
+    return FrontierUnavailable(f"the shared memory of known URLs cannot be used: {why}", hint=hint)
+
+
+def packed(fingerprints: Sequence[bytes]) -> bytes:
+    """Fingerprints, one after the other."""
+    joined = b"".join(fingerprints)
+    if len(joined) != SIZE * len(fingerprints):
+        raise ValueError("fingerprints have sixteen bytes")
+    return joined
+
+
+def chosen(groups: Sequence[tuple[int, Sequence[bytes]]], answers: Sequence[Any]) -> set[bytes]:
+    """The fingerprints that the answers say yes to."""
+    known: set[bytes] = set()
+    for (_, group), answer in zip(groups, answers, strict=True):
+        if not isinstance(answer, bytes) or len(answer) != len(group):
+            raise FrontierUnavailable("the shared memory of known URLs answers another question")
+        known.update(one for one, flag in zip(group, answer, strict=True) if flag == ord("1"))
+    return known
+
+
+def totals(answers: Sequence[Sequence[int]]) -> tuple[int, int]:
+    """How many were new and how many refused, by all answers."""
+    return sum(answer[0] for answer in answers), sum(answer[1] for answer in answers)

@@ -1,0 +1,40 @@
+"""The layers of an installation on its Redis, put together."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from smartspider.backends.redis.connecting import Address
+from smartspider.backends.redis.dedup.bloom import RedisBloomFilter
+from smartspider.backends.redis.dedup.estimates import RedisDistinctEstimates
+from smartspider.backends.redis.dedup.exact import BUDGET, RedisUrlFilter
+from smartspider.backends.redis.dedup.front import RedisLocalFront
+from smartspider.backends.redis.dedup.functions import FilterFunctions
+from smartspider.backends.redis.servers import open_servers
+from smartspider.dedup.settings import Mode
+from smartspider.dedup.url_filter import FilterStack
+
+PARTS_ON_CLUSTER = 16
+
+
+@asynccontextmanager
+async def open_filters(
+    address: Address, mode: Mode = "off", *, max_bytes: int = BUDGET
+) -> AsyncIterator[FilterStack]:
+    """Layers at an address, closed at the end; nothing is sent before one is used. Each kind may take
+    `max_bytes`. The lossy one is always there, for tasks that name it.
+    """
+    servers = open_servers(address)
+    parts = PARTS_ON_CLUSTER if address.kind == "cluster" else 1
+    functions = FilterFunctions(servers, namespace=address.namespace, parts=parts)
+    bloom = RedisBloomFilter(functions, max_bytes=max_bytes)
+    try:
+        yield FilterStack(
+            exact=None if mode == "off" else RedisUrlFilter(functions, max_bytes=max_bytes),
+            front=RedisLocalFront(functions, bloom) if mode == "exact+bloom" else None,
+            lossy=bloom,
+            estimates=RedisDistinctEstimates(functions),
+        )
+    finally:
+        await servers.close()

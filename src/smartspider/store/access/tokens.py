@@ -1,0 +1,94 @@
+"""Tokens of programs in SQL. The functions run inside a transaction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from smartspider.core.access import AS_ITSELF, Role, is_within
+from smartspider.core.errors import Conflict, NotFound
+from smartspider.interfaces.user_store import NewToken, TokenRecord
+from smartspider.store import audit, statements
+from smartspider.store.database import Connection, row, rows
+
+SQL = statements.load("tokens.sql", __package__)
+
+USED_EVERY_S = 60.0
+
+
+def add(connection: Connection, now: float, token: NewToken, *, actor: str) -> TokenRecord:
+    """Keep a token; only its hash is."""
+    if row(connection, SQL.same_name, (token.name, now)) is not None:
+        raise Conflict(
+            f"there is a token {token.name!r} already", hint="choose another name, or revoke that one first"
+        )
+    scopes = msgspec.json.encode(token.scopes).decode()
+    values = (token.name, token.hash, token.actor, token.role, scopes, actor, now, token.expires_at)
+    added = row(connection, SQL.add, values)
+    if added is None:
+        raise Conflict("this token is kept already", hint="make another one")
+    (token_id,) = added
+    detail = {"name": token.name, "acts_for": token.actor, "role": token.role, "scopes": list(token.scopes)}
+    audit.write(
+        connection, now, actor, "token.created", f"token:{token_id}", **detail, expires_at=token.expires_at
+    )
+    return get(connection, token_id)
+
+
+def get(connection: Connection, token_id: int) -> TokenRecord:
+    """A token by id."""
+    found = row(connection, SQL.by_id, (token_id,))
+    if found is None:
+        raise NotFound(f"there is no token {token_id}", hint="`smartspider token list` shows the tokens")
+    return _token(found)
+
+
+def find(connection: Connection, hash_: bytes) -> TokenRecord | None:
+    """A token by its hash."""
+    found = row(connection, SQL.by_hash, (hash_,))
+    return None if found is None else _token(found)
+
+
+def after(connection: Connection, actor: str | None, after_: int, limit: int) -> list[TokenRecord]:
+    """Tokens in the order they were made."""
+    found = (
+        rows(connection, SQL.after, (after_, limit))
+        if actor is None
+        else rows(connection, SQL.after_of, (actor, after_, limit))
+    )
+    return [_token(one) for one in found]
+
+
+def revoke(connection: Connection, now: float, token_id: int, *, actor: str) -> TokenRecord:
+    """From now on it is good for nothing, nor are those that act for it."""
+    token = get(connection, token_id)
+    if token.revoked_at is None:
+        _revoke(connection, now, token_id, actor)
+        if token.actor == f"{AS_ITSELF}{token.name}":
+            revoke_of(connection, now, token.actor, actor=actor)
+    return get(connection, token_id)
+
+
+def revoke_of(
+    connection: Connection, now: float, acts_for: str, *, actor: str, beyond: Role | None = None
+) -> None:
+    """Revoke what acts for somebody: all, or what goes beyond a role."""
+    for token_id, role in rows(connection, SQL.good_of, (acts_for,)):
+        if beyond is None or not is_within(role, beyond):
+            _revoke(connection, now, token_id, actor)
+
+
+def is_good(token: TokenRecord, now: float) -> bool:
+    """Whether one may come with it."""
+    return token.revoked_at is None and (token.expires_at is None or token.expires_at > now)
+
+
+def _revoke(connection: Connection, now: float, token_id: int, actor: str) -> None:
+    connection.execute(SQL.revoke, (now, token_id))
+    audit.write(connection, now, actor, "token.revoked", f"token:{token_id}")
+
+
+def _token(found: tuple[Any, ...]) -> TokenRecord:
+    token_id, name, actor, role, scopes, *rest = found
+    return TokenRecord(token_id, name, actor, role, msgspec.json.decode(scopes, type=tuple[str, ...]), *rest)

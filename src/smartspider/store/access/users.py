@@ -1,0 +1,222 @@
+"""Users, their sessions, and the tokens of programs in SQL."""
+
+from __future__ import annotations
+
+import msgspec
+
+from smartspider.core.access import AS_ITSELF, Principal, Role, is_within
+from smartspider.core.errors import Conflict, NotAllowed, NotFound
+from smartspider.core.tasks import SYSTEM
+from smartspider.interfaces.user_store import NewToken, TokenRecord, UserRecord
+from smartspider.store import audit, statements
+from smartspider.store.access import sessions, tokens
+from smartspider.store.database import Connection, Database, row, rows
+
+SQL = statements.load("users.sql", __package__)
+
+
+class SqlUserStore:
+    """See `interfaces/user_store.py`."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def add_user(self, name: str, password: str, role: Role, *, actor: str) -> UserRecord:
+        """A new user."""
+        return await self._db.write(lambda db: _add(db, self._db.now(), name, password, role, actor=actor))
+
+    async def add_first_admin(
+        self, name: str, password: str, token: NewToken | None = None
+    ) -> UserRecord | None:
+        """The first admin and a token for them, when there is no user at all; None when there is."""
+
+        def work(connection: Connection) -> UserRecord | None:
+            if row(connection, SQL.any_user) is not None:
+                return None
+            user = _add(connection, self._db.now(), name, password, "admin", actor=SYSTEM)
+            if token is not None:
+                tokens.add(connection, self._db.now(), token, actor=SYSTEM)
+            return user
+
+        return await self._db.write(work)
+
+    async def get_user(self, user: int | str) -> UserRecord:
+        """A user by id or name."""
+        return await self._db.read(lambda connection: _get(connection, user))
+
+    async def find_users(self, *, after: int = 0, limit: int = 100) -> list[UserRecord]:
+        """Users in the order they were added."""
+        return await self._db.read(
+            lambda connection: [UserRecord(*found) for found in rows(connection, SQL.after, (after, limit))]
+        )
+
+    async def change_user(
+        self,
+        user_id: int,
+        *,
+        actor: str,
+        password: str | None = None,
+        role: Role | None = None,
+        is_enabled: bool | None = None,
+    ) -> UserRecord:
+        """Change what is given."""
+
+        def work(connection: Connection) -> UserRecord:
+            now = self._db.now()
+            before = _get(connection, user_id)
+            disabled_at = before.disabled_at
+            if is_enabled is not None:
+                disabled_at = None if is_enabled else (disabled_at or now)
+            after = msgspec.structs.replace(
+                before,
+                password=before.password if password is None else password,
+                role=role or before.role,
+                disabled_at=disabled_at,
+            )
+            _change(connection, now, before, after, actor)
+            return _get(connection, user_id)
+
+        return await self._db.write(work)
+
+    async def delete_user(self, user_id: int, *, actor: str) -> None:
+        """Forget a user."""
+
+        def work(connection: Connection) -> None:
+            now = self._db.now()
+            user = _get(connection, user_id)
+            _spare_last_admin(connection, user)
+            connection.execute(SQL.end_sessions, (user_id,))
+            tokens.revoke_of(connection, now, user.name, actor=actor)
+            connection.execute(SQL.delete, (user_id,))
+            audit.write(connection, now, actor, "user.deleted", f"user:{user_id}", name=user.name)
+
+        await self._db.write(work)
+
+    async def add_token(self, token: NewToken, *, actor: str) -> TokenRecord:
+        """Keep a token."""
+
+        def work(connection: Connection) -> TokenRecord:
+            if not token.actor.startswith(AS_ITSELF):
+                _check_user_of(connection, token)
+            return tokens.add(connection, self._db.now(), token, actor=actor)
+
+        return await self._db.write(work)
+
+    async def find_token(self, hash_: bytes) -> TokenRecord | None:
+        """The token with this hash, also one that is revoked or over."""
+        return await self._db.read(lambda connection: tokens.find(connection, hash_))
+
+    async def find_tokens(
+        self, *, actor: str | None = None, after: int = 0, limit: int = 100
+    ) -> list[TokenRecord]:
+        """Tokens in the order they were made; those that act for somebody."""
+        return await self._db.read(lambda connection: tokens.after(connection, actor, after, limit))
+
+    async def get_token(self, token_id: int) -> TokenRecord:
+        """A token by id."""
+        return await self._db.read(lambda connection: tokens.get(connection, token_id))
+
+    async def revoke_token(self, token_id: int, *, actor: str) -> TokenRecord:
+        """From now on it is good for nothing."""
+        return await self._db.write(lambda db: tokens.revoke(db, self._db.now(), token_id, actor=actor))
+
+    async def token_used(self, token_id: int) -> None:
+        """Somebody came with it."""
+        await self._db.write(
+            lambda db: db.execute(tokens.SQL.used, (self._db.now(), token_id, tokens.USED_EVERY_S))
+        )
+
+    async def add_refresh(self, hash_: bytes, user: UserRecord, family: str, expires_at: float) -> bool:
+        """Keep what a session can be prolonged with; not if the user's sessions were ended since."""
+        return await self._db.write(lambda db: sessions.add(db, hash_, user, family, expires_at))
+
+    async def use_refresh(
+        self, hash_: bytes, next_hash: bytes, expires_at: float
+    ) -> tuple[UserRecord, str] | None:
+        """The user and family of a refresh that is good; from then on the next one is, in its place."""
+        return await self._db.write(lambda db: sessions.use(db, self._db.now(), hash_, next_hash, expires_at))
+
+    async def find_session(self, user_id: int, session: int, family: str) -> UserRecord | None:
+        """The user of a session that nobody has ended."""
+        return await self._db.read(lambda connection: sessions.find(connection, user_id, session, family))
+
+    async def end_family(self, family: str) -> None:
+        """Sign out."""
+        await self._db.write(lambda connection: connection.execute(sessions.SQL.end_family, (family,)))
+
+    async def add_ticket(self, hash_: bytes, principal: Principal, expires_at: float) -> None:
+        """Keep a ticket."""
+        values = (hash_, msgspec.json.encode(principal).decode(), expires_at)
+        await self._db.write(lambda connection: connection.execute(sessions.SQL.add_ticket, values))
+
+    async def use_ticket(self, hash_: bytes) -> Principal | None:
+        """Whose ticket it is, if it is good; it then is no more."""
+        return await self._db.write(lambda db: sessions.use_ticket(db, self._db.now(), hash_))
+
+    async def sweep(self) -> int:
+        """Forget some refreshes and tickets whose time is over; how many, 0 when there are no more."""
+        over = await self._db.read(lambda connection: sessions.old(connection, self._db.now()))
+        if any(over):  # a write transaction for nothing would wake whoever watches the file
+            await self._db.write(lambda connection: sessions.forget(connection, *over))
+        return sum(len(one) for one in over)
+
+
+def _add(
+    connection: Connection, now: float, name: str, password: str, role: Role, *, actor: str
+) -> UserRecord:
+    if row(connection, SQL.by_name, (name,)) is not None:
+        raise Conflict(f"there is a user {name!r} already", hint="choose another name")
+    (user_id,) = row(connection, SQL.add, (name, password, role, now)) or (0,)
+    audit.write(connection, now, actor, "user.created", f"user:{user_id}", name=name, role=role)
+    return _get(connection, user_id)
+
+
+def _get(connection: Connection, user: int | str) -> UserRecord:
+    found = row(connection, SQL.by_name if isinstance(user, str) else SQL.by_id, (user,))
+    if found is None:
+        raise NotFound(f"there is no user {user!r}", hint="`smartspider user list` shows the users there are")
+    return UserRecord(*found)
+
+
+def _change(connection: Connection, now: float, before: UserRecord, after: UserRecord, actor: str) -> None:
+    """Write what is new, end what it ends, and tell of it."""
+    if before == after:
+        return
+    is_disabled = after.disabled_at is not None
+    if after.role != "admin" or is_disabled:
+        _spare_last_admin(connection, before)
+    values = (after.password, after.role, after.disabled_at)
+    connection.execute(SQL.change, (*values, 1, before.id))
+    connection.execute(SQL.end_sessions, (before.id,))
+    if is_disabled:
+        tokens.revoke_of(connection, now, before.name, actor=actor)
+    elif after.role != before.role:
+        tokens.revoke_of(connection, now, before.name, actor=actor, beyond=after.role)
+    told: dict[str, object] = {"name": before.name}
+    if after.password != before.password:
+        told["has_new_password"] = True
+    if after.role != before.role:
+        told["role"] = {"from": before.role, "to": after.role}
+    if after.disabled_at != before.disabled_at:
+        told["enabled"] = not is_disabled
+    audit.write(connection, now, actor, "user.changed", f"user:{before.id}", **told)
+
+
+def _spare_last_admin(connection: Connection, user: UserRecord) -> None:
+    """Somebody must be left who can let others in."""
+    is_admin = user.role == "admin" and user.disabled_at is None
+    if is_admin and row(connection, SQL.other_admin, (user.id,)) is None:
+        raise NotAllowed(
+            f"{user.name} is the last admin who can act", hint="make somebody else an admin first"
+        )
+
+
+def _check_user_of(connection: Connection, token: NewToken) -> None:
+    user = _get(connection, token.actor)
+    if user.disabled_at is not None:
+        raise NotAllowed(f"the user {user.name} is disabled", hint="enable them first")
+    if not is_within(token.role, user.role):
+        raise NotAllowed(
+            f"{user.name} is {user.role}, and a token of theirs cannot be {token.role}",
+            hint="choose a role that goes not beyond theirs",
+        )

@@ -1,0 +1,123 @@
+"""Requests and gates with all that is known around them. Everything here runs inside a transaction."""
+
+from __future__ import annotations
+
+import msgspec
+
+from smartspider.core.requests.request import NO_EXTRAS, Extras
+from smartspider.core.runs.row_ids import end_id, first_id
+from smartspider.interfaces.insight import GateStatus, HeldRequest, RequestDetails, SendMark
+from smartspider.interfaces.store import StoredItem, UrlRecord
+from smartspider.store import statements
+from smartspider.store.database import Connection, row, rows
+from smartspider.store.hosts import gates
+
+SQL = statements.load("diagnostics.sql", __package__)
+
+SENDS = 5
+"""Shown before and after a moment, each."""
+ITEMS = 3
+
+_extras = msgspec.json.Decoder(Extras)
+
+
+def tell(connection: Connection, record: UrlRecord, now: float) -> RequestDetails:
+    """A request of a run, with its gate, its lease and some of its items."""
+    found = row(connection, SQL.details, (record.id,))
+    assert found is not None  # noqa: S101 - read in the transaction that found the record
+    fingerprint, visit, is_entry, host_id, extras = found
+    details = _extras.decode(extras) if extras else NO_EXTRAS
+    lease = row(connection, SQL.lease, (record.id,))
+    due = row(connection, SQL.due, (record.id, now))
+    return RequestDetails(
+        record=record,
+        now=now,
+        fingerprint=fingerprint,
+        visit=visit,
+        is_entry=bool(is_entry),
+        method=details.method,
+        body_bytes=len(details.body or b""),
+        due_at=due[0] if due else None,
+        lease=held_request(connection, *lease) if lease else None,
+        gate=gate_status(
+            connection, host_id, (_queued(connection, host_id, record.run_id, now), int(bool(lease)))
+        ),
+        sends=_sends(connection, host_id, record.closed_at or now),
+        items=_items(connection, record) if record.items else [],
+    )
+
+
+def _queued(connection: Connection, host_id: int, run_id: int, now: float) -> int:
+    found = row(connection, SQL.lane_queued, (host_id, run_id))
+    elsewhere: dict[int, int] = dict(rows(connection, SQL.not_queued, (run_id, now)))
+    return max(int(found[0]) - elsewhere.get(host_id, 0), 0) if found else 0
+
+
+def _sends(connection: Connection, host_id: int, moment: float) -> list[SendMark]:
+    """What left for a host around a moment, in order of time."""
+    before = rows(connection, SQL.sends_before, (host_id, moment, SENDS))
+    after = rows(connection, SQL.sends_after, (host_id, moment, SENDS))
+    return [SendMark(*send) for send in (*reversed(before), *after)]
+
+
+def _items(connection: Connection, record: UrlRecord) -> list[StoredItem]:
+    """Some items of a page, found by halving: they are in the order in which their pages were closed.
+
+    A later page may have taken over what is stored of an equal item; where that hides some, fewer are found.
+    """
+    low, end = first_id(record.run_id), end_id(record.run_id)
+    found = row(connection, SQL.last_item, (low, end))
+    high = (found[0] if found and found[0] is not None else low) + 1
+    closed_at = record.closed_at or 0.0
+    while low < high:
+        middle = (low + high) // 2
+        probe = row(connection, SQL.item_closed_at, (middle, end))
+        if probe is not None and probe[1] < closed_at:
+            low = probe[0] + 1
+        else:
+            high = middle
+    return [
+        StoredItem(item_id, record.run_id, record.url, data.encode(), closed_at)
+        for item_id, data in rows(connection, SQL.items_from, (low, end, record.id, ITEMS))
+    ]
+
+
+def held_request(  # noqa: PLR0917 - the columns of a row, in the order of the statements
+    connection: Connection, url_id: int, host_id: int, worker_id: int, deadline_at: float, token: int
+) -> HeldRequest:
+    """A lease, in words."""
+    url = row(connection, SQL.url_of, (url_id,))
+    host = row(connection, SQL.host, (host_id,))
+    worker = row(connection, SQL.worker, (worker_id,))
+    sent = row(connection, SQL.sent, (host_id, token))
+    return HeldRequest(
+        url=url[0] if url else "",
+        host=host[0] if host else "",
+        worker=worker[0] if worker else f"worker {worker_id}, which is gone",
+        deadline_at=deadline_at,
+        sent_at=sent[0] if sent else None,
+    )
+
+
+def gate_status(connection: Connection, host_id: int, of_run: tuple[int, int]) -> GateStatus:
+    """A gate, with what a run has queued and in flight there."""
+    gate = gates.read_gate(connection, host_id)
+    name, held_until, reason = row(connection, SQL.host, (host_id,)) or ("", 0.0, "")
+    in_flight = row(connection, gates.SQL.in_flight, (host_id,))
+    of_domain = row(connection, gates.SQL.in_flight_domain, (gate.domain,)) if gate.per_domain else None
+    return GateStatus(
+        host=name,
+        queued=of_run[0],
+        in_flight=in_flight[0] if in_flight else 0,
+        held=of_run[1],
+        delay_s=gate.delay_s,
+        set_by=gate.set_by,
+        opens_at=gate.opens_at,
+        held_until=held_until,
+        hold_reason=reason,
+        per_host=gate.per_host,
+        per_domain=gate.per_domain,
+        domain=gate.domain,
+        in_flight_domain=of_domain[0] if of_domain else 0,
+        is_on_trial=gate.is_on_trial,
+    )

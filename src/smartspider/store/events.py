@@ -1,0 +1,119 @@
+"""What watchers of runs are told, in SQL. What writes runs inside the transaction of what it tells of."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+
+from smartspider.core.events import (
+    PROGRESS,
+    PROGRESS_EVERY_S,
+    Event,
+    GuardTripped,
+    HostAbandoned,
+    HostHeld,
+    RunEvent,
+)
+from smartspider.core.runs.run import OVER, Counters, RunState
+from smartspider.store import statements
+from smartspider.store.database import Connection, Database, row, rows
+from smartspider.views.runs import counted
+
+SQL = statements.load("events.sql", __package__)
+
+TOLD = (HostHeld, HostAbandoned, GuardTripped)
+"""What happens in a settle that watchers are told at once."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+def write(connection: Connection, run_id: int, name: str, data: dict[str, Any], now: float) -> None:
+    """Add an event to those of a run; a run that is gone has none."""
+    found = row(connection, SQL.next_number, (run_id,))
+    if found is not None:
+        connection.execute(SQL.add, (run_id, found[0], now, name, _encode(data).decode()))
+
+
+def tell(connection: Connection, happened: list[Event], now: float) -> None:
+    """Add those of the events that watchers are told."""
+    for event in happened:
+        if isinstance(event, TOLD):
+            data = msgspec.to_builtins(event)
+            del data["run_id"]
+            write(connection, event.run_id, event.name, data, now)
+
+
+def tell_state(
+    connection: Connection, run_id: int, change: tuple[RunState, RunState, str], now: float
+) -> None:
+    """A run went from a state into another, for a reason; with how far it was, where that is not known yet.
+
+    The counters of a run that ends are the final ones: what is open then will be skipped.
+    """
+    old, new, reason = change
+    if new in OVER:
+        connection.execute(SQL.changed, (run_id,))
+    tell_progress(connection, run_id, now, at_least_s=0.0)
+    write(connection, run_id, "run.state", {"from": old, "to": new, "reason": reason}, now)
+
+
+def tell_progress(
+    connection: Connection, run_id: int, now: float, *, at_least_s: float = PROGRESS_EVERY_S
+) -> None:
+    """How far a run is, if anything changed, and so much time has passed since that was told."""
+    for number, state, in_flight, *counts in rows(connection, SQL.progress, (run_id, now, now - at_least_s)):
+        counters = Counters(*counts)
+        if state in OVER:
+            counters = msgspec.structs.replace(counters, skipped=counters.skipped + counters.open)
+        left = max(in_flight - connection.moves.ending(run_id), 0)
+        data = {"state": state, **counted(counters, left)}
+        connection.execute(SQL.add, (run_id, number, now, PROGRESS, _encode(data).decode()))
+
+
+class SqlEventFeed:
+    """See `interfaces/event_feed.py`."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def of_run(self, run_id: int, *, after: int = 0, limit: int = 500) -> list[RunEvent]:
+        """Events of a run, oldest first."""
+        return await self._db.read(lambda connection: _events(connection, SQL.of_run, run_id, after, limit))
+
+    async def since(self, event_id: int, *, limit: int = 1000) -> list[RunEvent]:
+        """Events of all runs, oldest first."""
+        return await self._db.read(lambda connection: _events(connection, SQL.since, event_id, limit))
+
+    async def last_id(self) -> int:
+        """The id of the newest event."""
+        return await self._number(SQL.last_id)
+
+    async def first_number(self, run_id: int) -> int:
+        """The number of the oldest event that is kept."""
+        return await self._number(SQL.first_number, run_id)
+
+    async def trim(self, run_id: int, keep: int) -> int:
+        """Forget all but the newest events of a run, some thousand in a transaction."""
+
+        def work(connection: Connection) -> int:
+            connection.execute(SQL.trim, (run_id, keep))
+            return connection.changes()
+
+        total = 0
+        while forgotten := await self._db.write(work):
+            total += forgotten
+            await asyncio.sleep(0)  # a loop that serves others goes on in between
+        return total
+
+    async def _number(self, sql: str, *values: int) -> int:
+        found = await self._db.ask(sql, values)
+        return int(found[0][0]) if found else 0
+
+
+def _events(connection: Connection, sql: str, *values: int) -> list[RunEvent]:
+    return [
+        RunEvent(number, run_id, place, at, name, data.encode())
+        for number, run_id, place, at, name, data in rows(connection, sql, values)
+    ]

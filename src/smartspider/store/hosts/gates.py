@@ -1,0 +1,91 @@
+"""Hosts and their gates as the store knows them. Everything here runs inside a transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from smartspider.backends.domains import registrable_domain
+from smartspider.store import statements
+from smartspider.store.database import Connection, row
+
+SQL = statements.load("gates.sql", __package__)
+
+
+class Gate(msgspec.Struct, frozen=True):
+    """A host's gate at one moment."""
+
+    host_id: int
+    sent_until: float
+    turn: float
+    """How far the lane had got that was served last; no lane falls behind it by more than one."""
+    held_until: float
+    robots_s: float
+    adaptive_s: float
+    operator_s: float
+    run_s: float
+    openings: int
+    domain: str
+    per_host: int
+    per_domain: int | None
+
+    @property
+    def delay_s(self) -> float:
+        """Seconds from start to start: the largest of all who have a say."""
+        return max(self.run_s, self.robots_s, self.adaptive_s, self.operator_s)
+
+    @property
+    def set_by(self) -> str:
+        """Who has the last word on the delay; nobody where there is none."""
+        voices = {
+            "task": self.run_s,
+            "robots.txt": self.robots_s,
+            "adaptive": self.adaptive_s,
+            "operator": self.operator_s,
+        }
+        return max(voices, key=voices.__getitem__) if self.delay_s > 0.0 else ""
+
+    @property
+    def is_on_trial(self) -> bool:
+        """Its circuit has opened and no answer was good since: one request at a time."""
+        return self.openings > 0
+
+    @property
+    def opens_at(self) -> float:
+        """The first moment a slot may start."""
+        return max(self.sent_until + self.delay_s, self.held_until)
+
+
+def find_hosts(connection: Connection, names: Iterable[str]) -> dict[str, int]:
+    """Ids of hosts by their names; rows are made for those that are new."""
+    wanted = dict.fromkeys(names)
+    found = {name: host_id for name in wanted if (host_id := connection.hosts.get(name)) is not None}
+    missing = sorted(wanted.keys() - found.keys())
+    if missing:
+        found |= _looked_up(connection, missing)
+        new = sorted(wanted.keys() - found.keys())
+        if new:
+            connection.executemany(SQL.add_host, [(name, registrable_domain(name)) for name in new])
+            found |= _looked_up(connection, new)
+    return found
+
+
+def _looked_up(connection: Connection, names: list[str]) -> dict[str, int]:
+    found = {}
+    for host_id, name in connection.executemany(SQL.find_host, [(name,) for name in names]):
+        found[name] = int(host_id)
+        connection.hosts.add(name, int(host_id))
+    return found
+
+
+def find_host(connection: Connection, name: str) -> int:
+    """The row of a host, made when it is new."""
+    return find_hosts(connection, (name,))[name]
+
+
+def read_gate(connection: Connection, host_id: int) -> Gate:
+    """The gate of a host, as the store has it."""
+    found = row(connection, SQL.gate, (host_id,))
+    assert found is not None  # noqa: S101 - host rows are never deleted
+    return Gate(host_id, *found)

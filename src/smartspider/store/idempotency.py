@@ -1,0 +1,103 @@
+"""Answers to requests that may be sent twice, in SQL. `mark` runs in the transaction that makes something."""
+
+from __future__ import annotations
+
+import secrets
+
+import msgspec
+
+from smartspider.core.errors import Conflict, Unanswered
+from smartspider.core.idempotency import IdempotencyClaim
+from smartspider.interfaces.answer_store import KEPT_S, WORKED_ON_S, KeptAnswer, Made
+from smartspider.store import statements
+from smartspider.store.database import Connection, Database, row, rows
+
+SQL = statements.load("idempotency.sql", __package__)
+
+PIECE = 500
+"""Answers that are forgotten in one transaction."""
+
+
+def mark(connection: Connection, claim: IdempotencyClaim, subject: str) -> None:
+    """Write down what is made under a claim; raises `Conflict` for one that was lost, and nothing is made."""
+    connection.execute(SQL.mark, (subject.encode(), *_place(claim)))
+    if not connection.changes():
+        raise Conflict(
+            "another request with this Idempotency-Key was begun meanwhile", hint="ask again for its answer"
+        )
+
+
+def _place(claim: IdempotencyClaim) -> tuple[str, str, str]:
+    return claim.actor, claim.key, claim.token
+
+
+class SqlAnswerStore:
+    """See `interfaces/answer_store.py`."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def claim(self, actor: str, key: str, asked: bytes) -> KeptAnswer | Made | IdempotencyClaim:
+        """The answer that was given, what was made without one, or the claim: it is ours to work on."""
+        found = await self._db.read(lambda connection: self._known(connection, actor, key, asked))
+        if found is not None:
+            return found
+        claim = IdempotencyClaim(actor, key, secrets.token_hex(8))
+
+        def work(connection: Connection) -> KeptAnswer | Made | IdempotencyClaim:
+            known = self._known(connection, actor, key, asked)
+            if known is not None:
+                return known
+            connection.execute(SQL.claim, (actor, key, asked, self._db.now(), claim.token))
+            return claim
+
+        return await self._db.write(work)
+
+    async def renew(self, claim: IdempotencyClaim) -> None:
+        """It is still worked on."""
+        values = (self._db.now(), *_place(claim))
+        await self._db.write(lambda connection: connection.execute(SQL.renew, values))
+
+    async def keep(self, claim: IdempotencyClaim, answer: KeptAnswer) -> None:
+        """Keep the answer to what was claimed."""
+        headers = msgspec.json.encode(answer.headers).decode()
+        values = (answer.status, headers, answer.body, *_place(claim))
+        await self._db.write(lambda connection: connection.execute(SQL.keep, values))
+
+    async def give_up(self, claim: IdempotencyClaim) -> None:
+        """No answer will come; somebody may try again."""
+
+        def work(connection: Connection) -> None:
+            connection.execute(SQL.give_up, _place(claim))
+            connection.execute(SQL.lapse, (WORKED_ON_S, *_place(claim)))
+
+        await self._db.write(work)
+
+    async def sweep(self) -> int:
+        """Forget answers that are older than a day, so many at a time."""
+        old = await self._db.read(
+            lambda connection: rows(connection, SQL.old, (self._db.now() - KEPT_S, PIECE))
+        )
+        if old:  # a write transaction for nothing would wake whoever watches the file
+            await self._db.write(lambda connection: connection.executemany(SQL.forget, old))
+        return len(old)
+
+    def _known(self, connection: Connection, actor: str, key: str, asked: bytes) -> KeptAnswer | Made | None:
+        found = row(connection, SQL.find, (actor, key))
+        if found is None:
+            return None
+        before, created_at, status, headers, body = found
+        age_s = self._db.now() - created_at
+        is_silent = status is None and age_s >= WORKED_ON_S
+        if age_s >= KEPT_S or (is_silent and body is None):
+            return None
+        if before != asked:
+            raise Conflict(
+                "this Idempotency-Key came with another request before",
+                hint="use a new key for a new request",
+            )
+        if is_silent:
+            return Made(bytes(body).decode())
+        if status is None:
+            raise Unanswered("the first request with this key is not answered yet", hint="try again soon")
+        return KeptAnswer(status, msgspec.json.decode(headers, type=dict[str, str]), body)

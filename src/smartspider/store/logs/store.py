@@ -1,0 +1,302 @@
+"""Log lines in SQL."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from smartspider.core.logs import LogLine, StoredLine
+from smartspider.interfaces.log_store import LogFilter, LogPage
+from smartspider.store import statements
+from smartspider.store.database import Connection, Database, row, rows
+from smartspider.store.logs.marks import mark, marks_asked, marks_of, question, words
+
+SQL = statements.load("logs.sql", __package__)
+
+LOOKED_AT = 2_000
+"""Lines a search without marks looks at."""
+MARKS_LOOKED_AT = 50_000
+"""Lines whose marks a search for several at once looks at: it reads numbers, not lines."""
+DISORDER_S = 300.0
+"""A line may be written so much later than it happened; one that waited longer is told as if it had not."""
+REMOVED_AT_ONCE = 500
+KEPT_SHARE = 0.9
+"""Of the budget, when the oldest lines had to go."""
+OVERHEAD = 140
+"""Bytes of a line beside its texts."""
+
+MAX_TEXT = 4_000
+MAX_URL = 2_000
+MAX_FIELDS = 16_000
+MAX_NAME = 200
+
+_encode = msgspec.json.Encoder(enc_hook=str).encode
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class SqlLogStore:
+    """See `interfaces/log_store.py`."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def add(self, lines: Sequence[LogLine]) -> None:
+        """Keep lines, those of runs that are gone aside."""
+        if lines:
+            await self._db.write_beside(lambda connection: write(connection, lines, self._db.now()))
+
+    async def before(self, only: LogFilter, *, before: int | None = None, limit: int = 100) -> LogPage:
+        """Lines, newest first."""
+        return await self._db.read(lambda connection: _before(connection, only, before, limit))
+
+    async def after(self, only: LogFilter, *, after: int, limit: int = 100) -> LogPage:
+        """Lines, oldest first."""
+        return await self._db.read(lambda connection: _after(connection, only, after, limit))
+
+    async def last_id(self) -> int:
+        """The number that was given last."""
+        return await self._db.read(_last)
+
+    async def trim(self, budget: int) -> int:
+        """Forget the oldest lines, a few at a time, others have their turns in between."""
+        if await self.size() <= budget:
+            return 0
+        removed = 0
+        while step := await self._db.write(_oldest_go(int(budget * KEPT_SHARE))):
+            removed += step
+            await asyncio.sleep(0)
+        return removed
+
+    async def forget_before(self, moment: float) -> int:
+        """Forget lines from before a moment, a few at a time."""
+        removed = 0
+        while step := await self._db.write(_older_go(moment)):
+            removed += step
+            await asyncio.sleep(0)
+        return removed
+
+    async def size(self) -> int:
+        """Bytes of all lines."""
+        return await self._db.read(_size)
+
+
+def forget_run(connection: Connection, run_id: int) -> bool:
+    """Forget some lines of a run; True while there may be more."""
+    connection.execute(SQL.hold_run, (run_id,))
+    found = rows(connection, SQL.of_run, (question([mark("r", run_id)]), run_id, REMOVED_AT_ONCE))
+    _remove(connection, found)
+    return len(found) == REMOVED_AT_ONCE
+
+
+def write(connection: Connection, lines: Sequence[LogLine], now: float) -> None:
+    """Add lines, those of runs that are gone aside."""
+    run_ids = sorted({line.run_id for line in lines if line.run_id is not None})
+    found = connection.executemany(SQL.task_of, [(run_id,) for run_id in run_ids])
+    tasks: dict[int, int] = dict(found.fetchall())
+    added: list[tuple[Any, ...]] = []
+    grown = 0
+    for line in lines:
+        if line.run_id is not None and line.run_id not in tasks:
+            continue
+        kept = _fitting(line, now, line.task_id if line.run_id is None else tasks[line.run_id])
+        fields = _fields(line.fields)
+        added.append(
+            (
+                *(kept.at, kept.level, kept.event, kept.task_id, kept.run_id, kept.worker, kept.host),
+                *(kept.url, kept.error, kept.text, fields, marks_of(kept)),
+            )
+        )
+        grown += _bytes(len(kept.text.encode()), len(fields.encode()), len((kept.url or "").encode()))
+    connection.executemany(SQL.add, added)
+    connection.execute(SQL.grow, (grown,))
+
+
+def _fitting(line: LogLine, now: float, task_id: int | None) -> LogLine:
+    """A line that can be kept: of bounded length, of text that can be stored, with a moment in order."""
+    return LogLine(
+        at=min(max(line.at, now - DISORDER_S), now),
+        level=line.level,
+        event=_text(line.event, MAX_NAME),
+        text=_text(line.text, MAX_TEXT),
+        worker=_text(line.worker, MAX_NAME),
+        task_id=task_id,
+        run_id=line.run_id,
+        host=line.host and _text(line.host, MAX_NAME),
+        url=line.url and _text(line.url, MAX_URL),
+        error=line.error and _text(line.error, MAX_NAME),
+    )
+
+
+def _text(text: str, length: int) -> str:
+    cut = text if len(text) <= length else f"{text[: length - 1]}…"
+    kept = cut.replace("\0", "\ufffd")  # not every database keeps it
+    return kept if kept.isascii() else kept.encode("utf-8", "replace").decode()
+
+
+def _fields(fields: dict[str, Any]) -> str:
+    try:
+        told = _encode(fields).decode()
+    except (UnicodeEncodeError, TypeError, ValueError, RecursionError):
+        told = json.dumps({"unreadable": _text(ascii(fields), MAX_TEXT)})
+    if len(told) <= MAX_FIELDS:
+        return told
+    return json.dumps({"cut": told[:MAX_TEXT]})
+
+
+def _bytes(text: int, fields: int, url: int) -> int:
+    """What a line takes: its texts, those that are searched twice."""
+    return OVERHEAD + 2 * text + fields + 2 * url
+
+
+class _Interval(NamedTuple):
+    """Numbers of lines, without its ends."""
+
+    above: int
+    below: int
+
+
+def _before(connection: Connection, only: LogFilter, before: int | None, limit: int) -> LogPage:
+    whole = _interval(connection, only)
+    if whole is None or _is_hopeless(only):
+        return LogPage([], None)
+    below = whole.below if before is None else min(before, whole.below)
+    above = max(whole.above, below - 1 - _reach(only))
+    found = _found(connection, only, _Interval(above, below), f"DESC LIMIT {limit + 1:d}")
+    if len(found) > limit:
+        return LogPage(found[:limit], found[limit - 1].id)
+    return LogPage(found, above + 1 if above > whole.above else None)
+
+
+def _after(connection: Connection, only: LogFilter, after: int, limit: int) -> LogPage:
+    whole = _interval(connection, only)
+    last = _last(connection)
+    if whole is None or _is_hopeless(only):
+        return LogPage([], max(after, last))
+    above = max(after, whole.above)
+    below = min(whole.below, above + 1 + _reach(only))
+    found = _found(connection, only, _Interval(above, below), f"ASC LIMIT {limit:d}")
+    if len(found) == limit:
+        return LogPage(found, found[-1].id)
+    return LogPage(found, below - 1 if below < whole.below else max(after, last))
+
+
+def _reach(only: LogFilter) -> int:
+    """How many numbers a search goes through. What is found by one mark is found without looking around."""
+    asked = len(marks_asked(only))
+    if asked == 0:
+        return LOOKED_AT
+    return 1 << 62 if asked == 1 else MARKS_LOOKED_AT
+
+
+def _is_hopeless(only: LogFilter) -> bool:
+    """Whether a text is asked for that has no word."""
+    return only.text is not None and not words(only.text)
+
+
+def _found(connection: Connection, only: LogFilter, within: _Interval, order: str) -> list[StoredLine]:
+    marks = marks_asked(only)
+    sql, values = search_sql(only, order)
+    bound = (*within, question(marks)) if marks else within
+    return [_line(found) for found in rows(connection, sql, (*bound, *values))]
+
+
+def search_sql(only: LogFilter, order: str) -> tuple[str, tuple[Any, ...]]:
+    """The statement for a filter, and what its conditions compare with."""
+    has_marks = bool(marks_asked(only))
+    given: list[tuple[str, Any]] = [
+        (f"log.{name} = ?", getattr(only, name))
+        for name in ("task_id", "run_id", "host", "error", "worker")
+        if getattr(only, name) is not None
+    ]
+    given += [
+        (f"log.{condition}", value)
+        for condition, value in (
+            ("level >= ?", only.level),
+            ("at >= ?", only.since),
+            ("at <= ?", only.until),
+        )
+        if value is not None
+    ]
+    conditions = "".join(f" AND {condition}" for condition, _ in given)
+    return (
+        f"{SQL.marked if has_marks else SQL.all}{conditions} ORDER BY 1 {order}",
+        tuple(value for _, value in given),
+    )
+
+
+def _interval(connection: Connection, only: LogFilter) -> _Interval | None:
+    """Where lines of the time that is asked for can be."""
+    first, last = row(connection, SQL.ends) or (None, None)
+    if first is None or last is None:
+        return None
+    above, below = first - 1, last + 1
+    if only.since is not None:
+        above = _first_from(connection, only.since - DISORDER_S, first, last) - 1
+    if only.until is not None:
+        below = _first_from(connection, only.until + DISORDER_S, first, last)
+    return _Interval(above, below)
+
+
+def _first_from(connection: Connection, moment: float, first: int, last: int) -> int:
+    """About the first line from a moment on, found by halving: lines are almost in the order of time."""
+    low, high = first, last + 1
+    while low < high:
+        middle = (low + high) // 2
+        found = row(connection, SQL.line_from, (middle,))
+        if found is None or found[1] >= moment:
+            high = middle
+        else:
+            low = found[0] + 1
+    return low
+
+
+def _line(found: tuple[Any, ...]) -> StoredLine:
+    number, at, level, event, text, worker, task_id, run_id, host, url, error, fields = found
+    return StoredLine(
+        number,
+        LogLine(at, level, event, text, worker, task_id, run_id, host, url, error, _decode(fields)),
+    )
+
+
+def _last(connection: Connection) -> int:
+    found = row(connection, SQL.last)
+    return found[0] if found else 0
+
+
+def _size(connection: Connection) -> int:
+    found = row(connection, SQL.size)
+    return found[0] if found else 0
+
+
+def _oldest_go(kept: int) -> Callable[[Connection], int]:
+    def work(connection: Connection) -> int:
+        if _size(connection) <= kept:
+            return 0
+        found = rows(connection, SQL.oldest, (REMOVED_AT_ONCE,))
+        _remove(connection, found)
+        if not found:
+            connection.execute(SQL.grow, (-_size(connection),))
+        return len(found)
+
+    return work
+
+
+def _older_go(moment: float) -> Callable[[Connection], int]:
+    def work(connection: Connection) -> int:
+        found = rows(connection, SQL.older, (REMOVED_AT_ONCE, moment))
+        _remove(connection, found)
+        return len(found)
+
+    return work
+
+
+def _remove(connection: Connection, found: Sequence[tuple[Any, ...]]) -> None:
+    if not found:
+        return
+    connection.executemany(SQL.remove, [(number, number) for number, *_ in found])
+    freed = sum(_bytes(text, fields, url or 0) for _, text, fields, url in found)
+    connection.execute(SQL.grow, (-freed,))

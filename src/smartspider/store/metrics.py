@@ -1,0 +1,102 @@
+"""Sums and gauges in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from smartspider.interfaces.metric_store import Key
+from smartspider.store import statements
+from smartspider.store.database import Connection, Database, row, rows
+
+SQL = statements.load("metrics.sql", __package__)
+
+MAX_KEYS = 2_000
+COUNTED = 10_000
+"""A gauge counts no further than this."""
+
+LIVE_STATES = ("queued", "running", "stopping")
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+_decode = msgspec.json.Decoder(dict[str, str]).decode
+
+
+class SqlMetricStore:
+    """See `interfaces/metric_store.py`."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def add(self, deltas: Mapping[Key, float]) -> None:
+        """Add to sums; new ones one process at a time, so that there are never too many."""
+        added = _encoded(deltas)
+        if added and not await self._db.write_beside(lambda connection: _add_known(connection, added)):
+            await self._db.write(lambda connection: _add(connection, added))
+
+    async def sums(self) -> dict[Key, float]:
+        """All sums."""
+        found = await self._db.read(lambda connection: rows(connection, SQL.sums))
+        return {(name, _labels(labels)): value for name, labels, value in found}
+
+    async def gauges(self) -> dict[Key, float]:
+        """What can be counted now, each by a key or from a small table."""
+        return await self._db.read(lambda connection: _gauges(connection, self._db.now()))
+
+
+def _add_known(connection: Connection, added: dict[tuple[str, str], float]) -> bool:
+    """Add to sums if all of them are there."""
+    if len(_known(connection, added)) < len(added):
+        return False
+    connection.executemany(SQL.add, [(*key, delta) for key, delta in added.items()])
+    return True
+
+
+def _add(connection: Connection, added: dict[tuple[str, str], float]) -> None:
+    known = _known(connection, added)
+    room = MAX_KEYS - _one(connection, SQL.count)[0]
+    kept = known | set([key for key in added if key not in known][:room])
+    connection.executemany(SQL.add, [(*key, delta) for key, delta in added.items() if key in kept])
+
+
+def _known(connection: Connection, added: dict[tuple[str, str], float]) -> set[tuple[str, str]]:
+    return {(name, labels) for name, labels in connection.executemany(SQL.is_known, added)}
+
+
+def _encoded(deltas: Mapping[Key, float]) -> dict[tuple[str, str], float]:
+    """What is added by what the store calls it, in an order that all processes have in common."""
+    added: dict[tuple[str, str], float] = {}
+    for (name, labels), delta in deltas.items():
+        key = (name, _encode(dict(labels)).decode())
+        added[key] = added.get(key, 0.0) + delta
+    return dict(sorted(added.items()))
+
+
+def _labels(labels: str) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(_decode(labels).items()))
+
+
+def _gauges(connection: Connection, now: float) -> dict[Key, float]:
+    gauges: dict[Key, float] = {}
+    live = {state: (count, still) for state, count, still in rows(connection, SQL.live_runs, (COUNTED,))}
+    for state in LIVE_STATES:
+        count, still = live.get(state, (0, 0))
+        gauges["smartspider_runs", (("state", state),)] = count
+        gauges["smartspider_requests_open", (("run_state", state),)] = still
+    workers, slots = _one(connection, SQL.workers)
+    plain = {
+        "smartspider_leases": _one(connection, SQL.leases)[0],
+        "smartspider_hosts_held": _one(connection, SQL.held, (now, COUNTED))[0],
+        "smartspider_workers": workers,
+        "smartspider_workers_desired": _one(connection, SQL.desired, (workers,))[0],
+        "smartspider_worker_slots": slots,
+        "smartspider_log_bytes": _one(connection, SQL.log_bytes)[0],
+        "smartspider_store_bytes": _one(connection, SQL.store_bytes)[0],
+    }
+    return gauges | {(name, ()): float(value) for name, value in plain.items()}
+
+
+def _one(connection: Connection, sql: str, values: tuple[Any, ...] = ()) -> tuple[Any, ...]:
+    found = row(connection, sql, values)
+    return found if found is not None else (0, 0)

@@ -1,0 +1,68 @@
+"""Who keeps house, in SQL. `check` runs inside a transaction: a leader's write stands or falls with it."""
+
+from __future__ import annotations
+
+from smartspider.core.errors import TermOver
+from smartspider.interfaces.leadership import Term
+from smartspider.store import statements
+from smartspider.store.database import Connection, Database, Row, one, rows
+
+SQL = statements.load("leadership.sql", __package__)
+
+
+def check(connection: Connection, epoch: int) -> None:
+    """Raise `TermOver` unless this is the newest epoch."""
+    _require(_newest(rows(connection, SQL.current)), epoch)
+
+
+def _require(newest: Term, epoch: int) -> None:
+    if newest.epoch != epoch:
+        raise TermOver(f"term {epoch} is over: {newest.owner or 'nobody'} has the newest, {newest.epoch}")
+
+
+def _newest(found: list[Row]) -> Term:
+    return Term(*found[0]) if found else Term("", 0, 0.0)
+
+
+class SqlLeadership:
+    """See `interfaces/leadership.py`."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def now(self) -> float:
+        """Store time, as this process knows it."""
+        return self._db.now()
+
+    async def take(self, owner: str, term_s: float) -> Term | None:
+        """Lead, or go on leading, for so long; None while another does."""
+
+        def work(connection: Connection) -> Term | None:
+            now, newest = self._db.now(), _newest(rows(connection, SQL.contested))
+            is_over = newest.until <= now
+            if newest.owner != owner and not is_over:
+                return None
+            until = now + term_s
+            epoch = one(connection, *((SQL.take, (owner, until)) if is_over else (SQL.prolong, (until,))))
+            return Term(owner, int(epoch), until)
+
+        return await self._db.write_beside(work)
+
+    async def resign(self, owner: str) -> None:
+        """Give up a term that is one's own."""
+        await self._db.write_beside(
+            lambda connection: connection.execute(SQL.resign, (self._db.now(), owner))
+        )
+
+    async def current(self) -> Term | None:
+        """The term that is not over, if there is one."""
+        newest = await self.newest()
+        return newest if newest.until > self._db.now() else None
+
+    async def newest(self) -> Term:
+        """The newest term, over or not."""
+        return _newest(await self._db.ask(SQL.current))
+
+    async def check(self, epoch: int) -> None:
+        """Raise `TermOver` unless this is the newest epoch."""
+        _require(_newest(await self._db.ask(SQL.current)), epoch)

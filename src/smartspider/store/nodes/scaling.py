@@ -1,0 +1,45 @@
+"""How many workers are wanted, kept in SQL."""
+
+from __future__ import annotations
+
+import msgspec
+
+from smartspider.core.workers.scaling import RunDemand, ScalingDecision
+from smartspider.store import statements
+from smartspider.store.database import Connection, Database
+from smartspider.store.nodes.leadership import check
+
+SQL = statements.load("scaling.sql", __package__)
+
+COUNTED = 1_000
+"""Runs that are looked at."""
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(ScalingDecision).decode
+
+
+class SqlScalingStore:
+    """See `interfaces/scaling.py`."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def runs(self) -> list[RunDemand]:
+        """Runs that workers are wanted for."""
+        return [RunDemand(*found) for found in await self._db.ask(SQL.runs, (COUNTED,))]
+
+    async def keep(self, epoch: int, figure: ScalingDecision) -> None:
+        """This is wanted now."""
+        values = (figure.desired, figure.at, _encode(figure).decode())
+
+        def work(connection: Connection) -> None:
+            check(connection, epoch)
+            connection.execute(SQL.keep, values)
+
+        await self._db.write_beside(work)
+
+    async def figure(self) -> ScalingDecision | None:
+        """What was wanted last."""
+        for (figure,) in await self._db.ask(SQL.figure):
+            return _decode(figure) if figure else None
+        return None

@@ -1,0 +1,167 @@
+"""Where notices go and the outbox of them, in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from smartspider.core import failpoints
+from smartspider.core.errors import NotAllowed, NotFound
+from smartspider.core.notifications import ChannelKind, Notification, NotificationEvent, NotificationTarget
+from smartspider.interfaces.notice_store import MOST_TARGETS
+from smartspider.store import audit, statements, tasks
+from smartspider.store.database import Connection, Database, one, row, rows
+from smartspider.store.nodes import leadership
+
+SQL = statements.load("notifications.sql", __package__)
+
+PAST_ALL = (1 << 63) - 1
+LONGEST_ERROR = 500
+_events = msgspec.json.Decoder(tuple[NotificationEvent, ...])
+
+
+def _get_target(connection: Connection, target_id: int) -> NotificationTarget:
+    found = row(connection, SQL.target, (target_id,))
+    if found is None:
+        raise NotFound(
+            f"there is no notice target {target_id}", hint="the list of notices shows those there are"
+        )
+    return _target(found)
+
+
+def _target(found: tuple[Any, ...]) -> NotificationTarget:
+    number, kind, address, events, task_id, is_enabled, *rest = found
+    return NotificationTarget(number, kind, address, _events.decode(events), task_id, bool(is_enabled), *rest)
+
+
+def _notice(found: tuple[Any, ...]) -> Notification:
+    number, target_id, name, run_id, data, *rest = found
+    return Notification(number, target_id, name, run_id, data.encode(), *rest)
+
+
+class SqlNoticeStore:
+    """See `interfaces/notice_store.py`."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def add_target(
+        self,
+        kind: ChannelKind,
+        address: str,
+        events: Sequence[NotificationEvent],
+        *,
+        task_id: int | None,
+        actor: str,
+    ) -> NotificationTarget:
+        """A new target."""
+
+        def work(connection: Connection) -> NotificationTarget:
+            now = self._db.now()
+            if task_id is not None:
+                tasks.get_live(connection, task_id)
+            if one(connection, SQL.count_targets) >= MOST_TARGETS:
+                raise NotAllowed(
+                    f"there are {MOST_TARGETS} notice targets, which is the most there may be",
+                    hint="delete one that nobody needs",
+                )
+            told = msgspec.json.encode(events).decode()
+            target_id = one(connection, SQL.add_target, (kind, address, task_id, told, actor, now))
+            # The address may hold a secret: that of a webhook often does.
+            detail = {"kind": kind, "events": list(events), "task": task_id and f"task:{task_id}"}
+            audit.write(connection, now, actor, "notice.created", f"notice:{target_id}", **detail)
+            return _get_target(connection, target_id)
+
+        return await self._db.write(work)
+
+    async def get_target(self, target_id: int) -> NotificationTarget:
+        """A target."""
+        return await self._db.read(lambda connection: _get_target(connection, target_id))
+
+    async def find_targets(self, *, after: int = 0, limit: int = 100) -> list[NotificationTarget]:
+        """Targets in the order they were added."""
+        return await self._db.read(
+            lambda connection: [_target(found) for found in rows(connection, SQL.targets, (after, limit))]
+        )
+
+    async def delete_target(self, target_id: int, *, actor: str) -> None:
+        """Forget a target and what waits for it."""
+
+        def work(connection: Connection) -> None:
+            gone = _get_target(connection, target_id)
+            connection.execute(SQL.delete_notices, (target_id,))
+            connection.execute(SQL.delete_target, (target_id,))
+            audit.write(
+                connection, self._db.now(), actor, "notice.deleted", f"notice:{target_id}", kind=gone.kind
+            )
+
+        await self._db.write(work)
+
+    async def looked_at(self) -> int:
+        """The id of the last event that notices were made of."""
+        found = await self._db.read(lambda connection: row(connection, SQL.looked_at))
+        return int(found[0]) if found else 0
+
+    async def put(
+        self, notices: Sequence[tuple[int, int, NotificationEvent, int, bytes]], *, up_to: int, epoch: int
+    ) -> int:
+        """Put notices into the outbox; how many are new."""
+
+        def work(connection: Connection) -> int:
+            leadership.check(connection, epoch)
+            now = self._db.now()
+            put = [
+                (target_id, event_id, name, run_id, data.decode(), now)
+                for target_id, event_id, name, run_id, data in notices
+            ]
+            new = connection.executemany(SQL.put, put).fetchall()
+            failpoints.reach("notices.put")
+            connection.execute(SQL.look_at, (up_to,))
+            return len(new)
+
+        return await self._db.write(work)
+
+    async def due(self, *, limit: int = 100) -> list[Notification]:
+        """Notices to be delivered now."""
+        return await self._listed(SQL.due, (self._db.now(), limit))
+
+    async def delivered(self, notice_id: int, *, epoch: int) -> None:
+        """It arrived."""
+
+        def work(connection: Connection) -> None:
+            leadership.check(connection, epoch)
+            connection.execute(SQL.delivered, (self._db.now(), notice_id))
+
+        await self._db.write(work)
+
+    async def failed(self, notice_id: int, error: str, *, retry_at: float | None, epoch: int) -> None:
+        """It did not; tried again then, or given up."""
+
+        def work(connection: Connection) -> None:
+            leadership.check(connection, epoch)
+            connection.execute(SQL.failed, (retry_at, self._db.now(), error[:LONGEST_ERROR], notice_id))
+
+        await self._db.write(work)
+
+    async def find(
+        self, *, target_id: int | None = None, before: int | None = None, limit: int = 100
+    ) -> list[Notification]:
+        """Notices, newest first."""
+        bound = PAST_ALL if before is None else before
+        if target_id is None:
+            return await self._listed(SQL.before, (bound, limit))
+        return await self._listed(SQL.before_of_target, (target_id, bound, limit))
+
+    async def _listed(self, sql: str, values: tuple[Any, ...]) -> list[Notification]:
+        return [_notice(found) for found in await self._db.ask(sql, values)]
+
+    async def sweep(self, before: float) -> int:
+        """Forget some notices that ended before a moment."""
+
+        def work(connection: Connection) -> int:
+            connection.execute(SQL.sweep, (before,))
+            return connection.changes()
+
+        return await self._db.write(work)

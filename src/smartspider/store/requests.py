@@ -1,0 +1,61 @@
+"""Requests as their rows have them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from smartspider.core.requests.request import NO_EXTRAS, Extras, Request
+from smartspider.store import statements
+from smartspider.store.database import Connection, Database
+
+_extras = msgspec.json.Decoder(Extras)
+
+
+def request_of(  # noqa: PLR0917 - the columns of a row, in the order of the statements
+    url: str,
+    fingerprint: bytes,
+    page: str,
+    priority: int,
+    depth: int,
+    is_entry: int,
+    extras: bytes | None,
+    parent: str | None,
+) -> Request:
+    """A request ready to be handed out; `parent` is the URL of the page it was found on."""
+    details = _extras.decode(extras) if extras else NO_EXTRAS
+    return Request(url, fingerprint, page, priority, depth, bool(is_entry), details, parent)
+
+
+SQL = statements.load("requests.sql", __package__)
+
+
+class SqlSeenRows:
+    """See `dedup/url_filter.py`."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def stored(self, run_id: int, fingerprints: Sequence[bytes]) -> set[bytes]:
+        """Those of them that have a row in the run."""
+        keys = [(run_id, fingerprint) for fingerprint in fingerprints]
+
+        def look(connection: Connection) -> set[bytes]:
+            return {bytes(found) for (found,) in connection.executemany(SQL.stored, keys)}
+
+        return await self._db.read(look)
+
+    async def totals(self, run_ids: Sequence[int]) -> dict[int, int]:
+        """How many rows the runs have; runs that are not there are left out."""
+        keys = [(run_id,) for run_id in run_ids]
+
+        def look(connection: Connection) -> dict[int, int]:
+            return dict(connection.executemany(SQL.total, keys).fetchall())
+
+        return await self._db.read(look)
+
+    async def epoch(self) -> str:
+        """The epoch of the store, see `SeenKey`."""
+        ((epoch,),) = await self._db.ask(SQL.epoch)
+        return str(epoch)

@@ -1,0 +1,133 @@
+"""Rows in the order of their values. A page keeps the places of those that follow, for the pages to come."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections import OrderedDict
+from typing import Any, NamedTuple
+
+import msgspec
+
+from smartspider.core.errors import RequestInvalid
+from smartspider.core.items.filters import parse_path, row_reader, row_test, sort_key, value_at
+from smartspider.interfaces.result_store import RowPage, RowQuery
+from smartspider.interfaces.store import StoredItem
+from smartspider.store.database import Connection, Database, row
+from smartspider.store.results import scanning
+from smartspider.store.results.scanning import Standing
+
+MAX_ROWS = 200_000
+"""Runs with more rows are not sorted by value: every row must be looked at."""
+WINDOW = 5_000
+"""Places found by one look through the rows."""
+MAX_WINDOWS = 4
+PAGE_BYTES = 16_000_000
+
+Place = tuple[int, Any, int]
+"""Rank and value that a row is sorted by, and its id."""
+_VALUES: dict[int, type | tuple[type, ...]] = {
+    -1: int, 0: (int, float), 1: str, 2: bool, 3: str, 4: int,
+}  # fmt: skip
+
+
+class Window(NamedTuple):
+    """Places of rows in their order, those after `start`; `is_last` when no more come after them."""
+
+    standing: Standing
+    start: Place | None
+    places: list[Place]
+    is_last: bool
+
+    def after(self, place: Place | None, limit: int) -> list[Place] | None:
+        """The places after one, one more than `limit` if there are; None where the window does not reach."""
+        if place == self.start:
+            first = 0
+        elif place in self.places:
+            first = self.places.index(place) + 1
+        else:
+            return None
+        found = self.places[first : first + limit + 1]
+        return found if self.is_last or len(found) > limit else None
+
+
+class SortedRows:
+    """Pages of sorted rows. One look through the rows goes on at a time, so memory is bounded."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+        self._windows: OrderedDict[bytes, Window] = OrderedDict()
+        self._turn = asyncio.Lock()
+
+    async def page(self, query: RowQuery, cursor: str | None, limit: int) -> RowPage:
+        """A page of rows in the order of the values at `query.sort`."""
+        start = None if cursor is None else _place_of(cursor)
+        standing = await self._db.read(lambda connection: scanning.standing(connection, query.run_id))
+        if standing.items > MAX_ROWS:
+            raise RequestInvalid(
+                f"run {query.run_id} has {standing.items:,} rows, and up to {MAX_ROWS:,} are sorted by value",
+                hint="leave the sorting out, or export the rows (as parquet or sqlite, say) and sort there",
+            )
+        key = msgspec.json.encode(query)
+        async with self._turn:
+            window = self._windows.pop(key, None)
+            places = window.after(start, limit) if window and window.standing == standing else None
+            if window is None or places is None:
+                window = await self._look(query, start, standing, limit)
+                places = window.places[: limit + 1]
+            self._windows[key] = window
+            while len(self._windows) > MAX_WINDOWS:
+                self._windows.popitem(last=False)
+        return await self._db.read(lambda connection: _page(connection, places, limit))
+
+    async def _look(self, query: RowQuery, start: Place | None, standing: Standing, limit: int) -> Window:
+        """Look through all rows for those that come first after `start`."""
+        path = parse_path(query.sort or "")
+        fits = row_test(query.where)
+        read = row_reader([path, *(parse_path(condition.path) for condition in query.where)])
+        turned = query.is_descending
+        size = max(WINDOW, limit + 1)
+        best: list[Place] = []
+        is_last = True
+        async for piece in scanning.pieces(self._db, query.run_id, MAX_ROWS):
+            for item_id, _, data in piece.rows:
+                item = read(data)
+                if fits is not None and not fits(item):
+                    continue
+                place = (*sort_key(value_at(item, path), is_descending=turned), item_id)
+                if start is None or (place < start if turned else place > start):
+                    best.append(place)
+            best.sort(reverse=turned)
+            is_last = is_last and len(best) <= size
+            del best[size:]
+        return Window(standing, start, best, is_last)
+
+
+def _page(connection: Connection, places: list[Place], limit: int) -> RowPage:
+    found: list[StoredItem] = []
+    taken = 0
+    for number, place in enumerate(places[:limit], start=1):
+        one = row(connection, scanning.SQL.one, (place[2],))
+        if one is not None:  # it may have made way for a later one
+            found.append(scanning.stored(connection, (one[0], one[1], one[2])))
+            taken += len(found[-1].data)
+        if taken >= PAGE_BYTES and number < len(places):
+            return RowPage(found, _cursor_of(place))
+    return RowPage(found, _cursor_of(places[limit - 1]) if len(places) > limit else None)
+
+
+def _cursor_of(place: Place) -> str:
+    return base64.urlsafe_b64encode(msgspec.json.encode(place)).decode().rstrip("=")
+
+
+def _place_of(cursor: str) -> Place:
+    try:
+        packed = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+        rank, value, item_id = msgspec.json.decode(packed, type=tuple[int, Any, int])
+        if isinstance(value, _VALUES[rank]) and isinstance(value, bool) is (rank == 2):
+            return rank, value, item_id
+    except (ValueError, KeyError, RecursionError, msgspec.MsgspecError):
+        pass
+    raise RequestInvalid(
+        f"{cursor[:40]!r} is not a cursor of these rows", hint="use `next` of the page before"
+    )

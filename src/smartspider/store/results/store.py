@@ -1,0 +1,136 @@
+"""Rows of a run on SQLite. Conditions are not SQL, so that they mean the same everywhere."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from smartspider.core.errors import RequestInvalid
+from smartspider.core.items.filters import Condition, RowTest, parse_path, row_reader, row_test
+from smartspider.core.items.recursion import deeply
+from smartspider.core.runs.row_ids import run_of
+from smartspider.interfaces.result_store import Coverage, RowPage, RowQuery
+from smartspider.interfaces.store import StoredItem
+from smartspider.store.database import Connection, Database
+from smartspider.store.results import scanning
+from smartspider.store.results.scanning import PIECE_ROWS
+from smartspider.store.results.sorting import PAGE_BYTES, SortedRows
+
+LOOKED_AT = 2_000
+"""Rows that a page with a filter looks at before it says where to go on."""
+EXAMPLES = 5
+EXAMPLE_CHARS = 200
+
+
+class SqlResultStore:
+    """See `interfaces/result_store.py`."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+        self._sorted = SortedRows(database)
+
+    async def rows(self, query: RowQuery, *, cursor: str | None = None, limit: int = 100) -> RowPage:
+        """A page of rows."""
+        if query.sort is not None:
+            return await self._sorted.page(query, cursor, limit)
+        page = _Page(query, None if cursor is None else _number(cursor, query.run_id), limit)
+        while await self._db.read(page.add_piece):  # noqa: ASYNC110 - others have a turn, no waiting
+            await asyncio.sleep(0)
+        return RowPage(page.found, None if page.next is None else str(page.next))
+
+    async def count(self, query: RowQuery, *, at_most: int = 100_000) -> tuple[int, bool]:
+        """How many rows there are; without a condition the run knows."""
+        fits = _encoded_test(query.where)
+        standing = await self._db.read(lambda connection: scanning.standing(connection, query.run_id))
+        if fits is None:
+            return standing.items, True
+        count, is_last = 0, False
+        async for piece in scanning.pieces(self._db, query.run_id, at_most):
+            count += sum(fits(data) for _, _, data in piece.rows)
+            is_last = piece.is_last
+        return count, is_last or standing.items <= at_most
+
+    async def coverage(self, run_id: int, fields: list[str], *, sample: int = 1_000) -> list[Coverage]:
+        """How full the fields are, over the newest rows."""
+        rows = 0
+        read = row_reader([(field,) for field in fields])
+        filled = dict.fromkeys(fields, 0)
+        examples: dict[str, dict[bytes, Any]] = {field: {} for field in fields}
+        async for piece in scanning.pieces(self._db, run_id, sample, is_descending=True):
+            rows += len(piece.rows)
+            for _, _, data in piece.rows:
+                item = read(data)
+                for field in fields:
+                    value = item.get(field)
+                    if value is None or value in ("", [], {}):
+                        continue
+                    filled[field] += 1
+                    if len(examples[field]) < EXAMPLES:
+                        example = _in_short(value)
+                        examples[field].setdefault(msgspec.json.encode(example), example)
+        return [Coverage(field, filled[field], rows, list(examples[field].values())) for field in filled]
+
+
+class _Page:
+    """Rows found so far for a page in the order of committing."""
+
+    def __init__(self, query: RowQuery, place: int | None, limit: int) -> None:
+        self._query = query
+        self._fits = _encoded_test(query.where)
+        self._place = place
+        self._limit = limit
+        self._looked = self._taken = 0
+        self.found: list[StoredItem] = []
+        self.next: int | None = None
+
+    def add_piece(self, connection: Connection) -> bool:
+        """Look at the next rows; True while the page is neither full nor at its end."""
+        want = PIECE_ROWS if self._fits else self._limit + 1 - len(self.found)
+        query = self._query
+        piece = scanning.read_piece(
+            connection, query.run_id, self._place, want, is_descending=query.is_descending
+        )
+        for found in piece.rows:
+            if self._fits is None or self._fits(found[2]):
+                if len(self.found) == self._limit or self._taken >= PAGE_BYTES:
+                    self.next = self.found[-1].id
+                    return False
+                self.found.append(scanning.stored(connection, found))
+                self._taken += len(found[2])
+            self._place = found[0]
+        self._looked += len(piece.rows)
+        if piece.is_last:
+            return False
+        if self._looked >= LOOKED_AT:
+            self.next = self._place
+            return False
+        return True
+
+
+def _encoded_test(conditions: Sequence[Condition]) -> Callable[[str], bool] | None:
+    """As `row_test`, of rows as the table has them."""
+    fits: RowTest | None = row_test(conditions)
+    if fits is None:
+        return None
+    read = row_reader([parse_path(condition.path) for condition in conditions])
+    return lambda data: fits(read(data))
+
+
+def _number(cursor: str, run_id: int) -> int:
+    number = int(cursor) if cursor.isascii() and cursor.isdecimal() and len(cursor) < 19 else -1
+    if run_of(number) != run_id:
+        raise RequestInvalid(
+            f"{cursor[:40]!r} is not a cursor of these rows", hint="use `next` of the page before"
+        )
+    return number
+
+
+def _in_short(value: Any) -> Any:
+    """A value, or the beginning of it where it is long."""
+    if isinstance(value, str):
+        return value if len(value) <= EXAMPLE_CHARS else f"{value[:EXAMPLE_CHARS]}…"
+    text = deeply(msgspec.json.encode, value).decode()
+    return value if len(text) <= EXAMPLE_CHARS else f"{text[:EXAMPLE_CHARS]}…"

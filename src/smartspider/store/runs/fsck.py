@@ -1,0 +1,183 @@
+"""Checking the store, and mending what the rows can mend. Runs inside a transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from smartspider.core.runs.run import RunState
+from smartspider.interfaces.store import Finding
+from smartspider.store import events, statements
+from smartspider.store.database import Connection, one, rows
+from smartspider.store.frontier_updates import Spot
+from smartspider.store.runs.lifecycle import close_rest
+from smartspider.store.runs.tuning import decode
+
+SQL = statements.load("fsck.sql", __package__)
+
+SUMS = ("total", "items", "done", "redirect", "missing", "skipped", "dead", "broken")
+"""What runs count that their rows tell as well, in the order of the statements."""
+
+Look = Callable[[Connection, bool], list[Finding]]
+"""A check; True: mend what is found."""
+
+
+def check(
+    connection: Connection, now: float, *, repair: bool, frontier: Sequence[Look] = ()
+) -> list[Finding]:
+    """All checks on a store that is not damaged, those that others rest on first.
+
+    `frontier` has those of a frontier in the same database.
+    """
+    findings = []
+    looks = (_counters, _numbers, _items, _keys, _rejects)
+    for look in (*looks, *frontier, numbers, tunings):
+        findings += look(connection, repair)
+    return findings + _ended(connection, repair, now)
+
+
+def _counters(connection: Connection, repair: bool) -> list[Finding]:
+    """The sums of a run against its rows."""
+    findings = []
+    for run_id, *kept in rows(connection, SQL.sums):
+        ((*found,),) = rows(connection, SQL.counted, (run_id,))
+        if found == kept:
+            continue
+        wrong = [
+            f"{name} {old} instead of {new}"
+            for name, old, new in zip(SUMS, kept, found, strict=True)
+            if old != new
+        ]
+        if repair:
+            connection.execute(SQL.set_sums, (*found, run_id))
+        findings.append(Finding("counters", f"run {run_id} counts {', '.join(wrong)}", is_repaired=repair))
+    return findings
+
+
+def _items(connection: Connection, repair: bool) -> list[Finding]:
+    """Every item belongs to a page that is done."""
+    found = rows(connection, SQL.stray_items)
+    if not found:
+        return []
+    if repair:
+        connection.executemany(SQL.drop_item_keys, found)
+        connection.executemany(SQL.drop_item, found)
+        connection.execute(SQL.count_items)
+    return [Finding("items", f"{len(found)} items belong to no finished page", is_repaired=repair)]
+
+
+def _keys(connection: Connection, repair: bool) -> list[Finding]:
+    """Every key stands for an item that is there, in a run or task that is its own."""
+    found = rows(connection, SQL.stray_keys)
+    if not found:
+        return []
+    if repair:
+        connection.executemany(SQL.drop_key, found)
+    return [Finding("keys", f"{len(found)} keys stand for items that are not there", is_repaired=repair)]
+
+
+def _rejects(connection: Connection, repair: bool) -> list[Finding]:
+    """A run counts at least the rejects that are kept of it."""
+    found = rows(connection, SQL.few_rejects)
+    if repair:
+        connection.executemany(SQL.set_rejected, [(kept, run_id) for run_id, _, kept in found])
+    return [
+        Finding("counters", f"run {run_id} counts rejected {old} of {kept}", is_repaired=repair)
+        for run_id, old, kept in found
+    ]
+
+
+def _ended(connection: Connection, repair: bool, now: float) -> list[Finding]:
+    """A run that is over has no open row and nothing in the frontier."""
+    over = rows(connection, SQL.over_but_open)
+    findings = []
+    for run_id, state in over:
+        if repair:
+            _end(connection, run_id, state, now)
+        findings.append(Finding("ended", f"run {run_id} is over but has open requests", is_repaired=repair))
+    return findings
+
+
+def _end(connection: Connection, run_id: int, state: RunState, now: float) -> None:
+    """A cancelled run stays so and its rows close; any other has work left and waits for someone to go on."""
+    if state == "cancelled":
+        while close_rest(connection, run_id, "cancelled", _last_moment(connection, run_id), also_leased=True):
+            pass
+        return
+    reason = "fsck: open rows"
+    connection.execute(SQL.pause, (reason, run_id))
+    events.tell_state(connection, run_id, (state, "paused", reason), now)
+    connection.moves.drop(run_id)
+    connection.moves.offer(run_id, [Spot(*found) for found in rows(connection, SQL.open_rows, (run_id,))])
+
+
+def _last_moment(connection: Connection, run_id: int) -> float:
+    return float(one(connection, SQL.last_moment, (run_id,)))
+
+
+def _numbers(connection: Connection, repair: bool) -> list[Finding]:
+    """The next row of a run gets a number that none has."""
+    wrong = [
+        (max(url, least_url), max(item, least_item), run_id)
+        for run_id, url, item, least_url, least_item in rows(connection, SQL.numbers)
+        if url < least_url or item < least_item
+    ]
+    if repair:
+        connection.executemany(SQL.set_numbers, wrong)
+    return [
+        Finding("numbers", f"run {run_id} would number its rows twice", is_repaired=repair)
+        for _, _, run_id in wrong
+    ]
+
+
+def numbers(connection: Connection, repair: bool) -> list[Finding]:
+    """Events of a run are numbered without a gap up to its last one; those before a gap are forgotten."""
+    findings = _orphans(connection, repair)
+    wrong = rows(connection, SQL.event_gaps)
+    for run_id, next_event, last in wrong:
+        if repair:
+            _renumber(connection, run_id, max(next_event, last + 1))
+        findings.append(Finding("events", f"the events of run {run_id} have a gap", is_repaired=repair))
+    return findings
+
+
+def _orphans(connection: Connection, repair: bool) -> list[Finding]:
+    """Every event belongs to a run that is there."""
+    gone = rows(connection, SQL.stray_events)
+    if repair:
+        connection.executemany(SQL.drop_events, gone)
+    return [
+        Finding("events", f"run {run_id} is gone, but not its events", is_repaired=repair)
+        for (run_id,) in gone
+    ]
+
+
+def _renumber(connection: Connection, run_id: int, next_event: int) -> None:
+    """Keep the unbroken end; a number that was told is never given to another event."""
+    connection.execute(SQL.set_next_event, (next_event, run_id))
+    first = next_event
+    for (number,) in connection.execute(SQL.event_numbers, (run_id,)):
+        if number != first - 1:
+            break
+        first = number
+    connection.execute(SQL.drop_events_before, (run_id, first))
+
+
+def tunings(connection: Connection, repair: bool) -> list[Finding]:
+    """Turned knobs can be read; where they cannot, those of the task hold for what workers read of them."""
+    findings = []
+    for column, found, clear in (
+        ("tuning", SQL.all_tuning, SQL.clear_tuning),
+        ("knobs", SQL.all_knobs, SQL.clear_knobs),
+    ):
+        for run_id, stored in rows(connection, found):
+            try:
+                decode(stored)
+            except (msgspec.MsgspecError, TypeError):
+                if repair:
+                    connection.execute(clear, (run_id,))
+                findings.append(
+                    Finding("tuning", f"the {column} of run {run_id} cannot be read", is_repaired=repair)
+                )
+    return findings

@@ -1,0 +1,84 @@
+"""Lists of runs and requests, each found by a key. Everything here runs inside a transaction."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from typing import Any
+
+from smartspider.core.frontier.verdict import UrlState
+from smartspider.core.runs.row_ids import end_id, first_id
+from smartspider.core.runs.run import Run, RunState
+from smartspider.interfaces.store import Failure, UrlRow
+from smartspider.store.database import Connection, rows
+from smartspider.store.runs import lifecycle
+
+SQL = lifecycle.SQL
+
+PAST_ALL = (1 << 63) - 1
+ALL = -1
+"""A limit that is none."""
+
+
+def run_ids(
+    connection: Connection,
+    task_id: int | None,
+    states: Sequence[RunState],
+    before: int | None,
+    limit: int,
+) -> list[int]:
+    """Runs, newest first; of several states by putting their lists together."""
+    page = (PAST_ALL if before is None else before, limit)
+    if not states and task_id is None:
+        return _ids(rows(connection, SQL.runs, page))
+    if not states:
+        return _ids(rows(connection, SQL.runs_of_task, (task_id, *page)))
+    found = [
+        rows(connection, SQL.runs_in, (state, *page))
+        if task_id is None
+        else rows(connection, SQL.runs_of_task_in, (task_id, state, *page))
+        for state in dict.fromkeys(states)
+    ]
+    return heapq.nlargest(limit, (run_id for one in found for run_id in _ids(one)))
+
+
+def named_run_ids(connection: Connection, task_name: str | None, limit: int | None) -> list[int]:
+    """Runs of the tasks with a name, or all, newest first."""
+    page = (PAST_ALL, ALL if limit is None else limit)
+    if task_name is None:
+        return _ids(rows(connection, SQL.runs, page))
+    return _ids(rows(connection, SQL.runs_named, (task_name, *page)))
+
+
+def live_runs(connection: Connection) -> list[Run]:
+    """Runs that workers have something to do for, oldest first."""
+    return read(connection, _ids(rows(connection, SQL.live_runs)))
+
+
+def read(connection: Connection, run_ids: Sequence[int]) -> list[Run]:
+    """Runs as they stand."""
+    return [lifecycle.read_run(connection, run_id) for run_id in run_ids]
+
+
+def pages(
+    connection: Connection, run_id: int, state: UrlState | None, after: int, limit: int
+) -> list[UrlRow]:
+    """Requests of a run in the order they were found, in one state or all."""
+    if state is None:
+        bounds = (max(after, first_id(run_id)), end_id(run_id), limit)
+        return [UrlRow(*found) for found in rows(connection, SQL.pages, bounds)]
+    if state == "open":
+        return [UrlRow(*found) for found in rows(connection, SQL.pages_open, (run_id, after, limit))]
+    return [UrlRow(*found) for found in rows(connection, SQL.pages_closed, (run_id, state, after, limit))]
+
+
+def failures(connection: Connection, run_id: int, after: int, limit: int) -> list[Failure]:
+    """Requests that ended in failure, in the order they were found."""
+    dead = pages(connection, run_id, "dead", after, limit)
+    broken = pages(connection, run_id, "broken", after, limit)
+    found = heapq.nsmallest(limit, [*dead, *broken], key=lambda page: page.id)
+    return [Failure(page.url, page.state, page.reason, page.id) for page in found]
+
+
+def _ids(found: list[tuple[Any, ...]]) -> list[int]:
+    return [run_id for (run_id,) in found]

@@ -1,0 +1,113 @@
+"""What the store can tell about URLs, hosts and politeness. Everything here runs inside a transaction."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from smartspider.core.pages.extraction import StepCount
+from smartspider.core.runs.row_ids import end_id, first_id
+from smartspider.interfaces.store import (
+    Attempt,
+    HostReceipt,
+    HostStatus,
+    StoredChange,
+    StoredReject,
+    UrlRecord,
+)
+from smartspider.store import statements
+from smartspider.store.database import Connection, row, rows
+from smartspider.store.hosts.gates import read_gate
+
+SQL = statements.load("runs.sql", __package__)
+
+
+def find_urls(connection: Connection, fingerprint: bytes, run_ids: list[int], now: float) -> list[UrlRecord]:
+    """The rows of a request, in the order of the runs given."""
+    return [
+        _record(connection, url_id, now)
+        for run_id in run_ids
+        for (url_id,) in rows(connection, SQL.urls_by_print, (fingerprint, run_id))
+    ]
+
+
+def _record(connection: Connection, url_id: int, now: float) -> UrlRecord:
+    found = row(connection, SQL.url_record, (url_id,))
+    assert found is not None  # noqa: S101 - read in the transaction that found the id
+    place = _place(connection, url_id, now) if found[3] == "open" else ""
+    failures = [Attempt(*attempt) for attempt in rows(connection, SQL.attempts, (url_id,))]
+    return UrlRecord(*(*found, place, failures))
+
+
+def _place(connection: Connection, url_id: int, now: float) -> str:
+    lease = row(connection, SQL.lease_place, (url_id,))
+    if lease is not None:
+        return f"leased by {lease[0]}"
+    later = row(connection, SQL.later_place, (url_id, now))
+    if later is None:
+        return "queued"
+    return f"waiting until {datetime.fromtimestamp(later[0], UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def rejects(connection: Connection, run_id: int, limit: int, after: int) -> list[StoredReject]:
+    """Items that were not kept, from a cursor on."""
+    bounds = (max(after, first_id(run_id)), end_id(run_id), limit)
+    return [
+        StoredReject(number, run_id, url, reason, step, field, value.encode(), item.encode())
+        for number, url, reason, step, field, value, item in rows(connection, SQL.rejects, bounds)
+    ]
+
+
+def cleaning(
+    connection: Connection, run_id: int, choice: tuple[str | None, str | None], limit: int, after: int
+) -> list[StoredChange]:
+    """What steps made of values, from a cursor on; of a field and a step where they are chosen."""
+    bounds = (max(after, first_id(run_id)), end_id(run_id), *choice, limit)
+    return [
+        StoredChange(number, run_id, url, item, step, field, old.encode(), new.encode())
+        for number, url, item, step, field, old, new in rows(connection, SQL.cleaning, bounds)
+    ]
+
+
+def step_counts(connection: Connection, run_id: int) -> dict[str, StepCount]:
+    """What each step did."""
+    found = {step: StepCount(*counts) for step, *counts in rows(connection, SQL.step_counts, (run_id,))}
+    return {step: found[step] for step in sorted(found, key=_in_order)}
+
+
+def _in_order(name: str) -> list[tuple[int, str]]:
+    """Numbers in a name count as numbers: the tenth step comes after the ninth."""
+    return [(len(part), part) if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name)]
+
+
+def hosts(connection: Connection, run_id: int, limit: int) -> list[HostStatus]:
+    """The gates a run stands at, those with most waiting first."""
+    found = []
+    for host_id, name, queued, held_until, reason, in_flight in rows(
+        connection, SQL.host_queues, (run_id, limit)
+    ):
+        gate = read_gate(connection, host_id)
+        found.append(HostStatus(name, queued, in_flight, gate.delay_s, gate.set_by, held_until, reason))
+    return found
+
+
+def receipt(connection: Connection, run_id: int) -> list[HostReceipt]:
+    """How each host was treated, from the moments requests left."""
+    found = []
+    for host_id, name, requests, refusals, first_at, last_at in rows(connection, SQL.receipt, (run_id,)):
+        gaps = row(connection, SQL.gaps, (host_id, run_id))
+        smallest, delay_s, violations, count = gaps or (None, 0.0, 0, 0)
+        count = max(requests, count)
+        span_s = last_at - first_at
+        found.append(
+            HostReceipt(
+                host=name,
+                requests=count,
+                smallest_gap_s=smallest,
+                asked_delay_s=delay_s or 0.0,
+                requests_per_s=(count - 1) / span_s if span_s > 0 else 0.0,
+                refusals=refusals,
+                violations=violations or 0,
+            )
+        )
+    return found

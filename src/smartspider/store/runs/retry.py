@@ -1,0 +1,92 @@
+"""Opening what failed in a run once more, in bounded steps. Everything here runs inside a transaction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from smartspider.core.errors import NotAllowed
+from smartspider.core.frontier.verdict import ClosedState
+from smartspider.core.runs.run import OVER, Run
+from smartspider.store import audit, events
+from smartspider.store.database import Connection, rows
+from smartspider.store.frontier_updates import SUSPECT_AFTER, Spot
+from smartspider.store.runs import lifecycle
+from smartspider.store.settle.host_health import HELD
+
+SQL = lifecycle.SQL
+
+AT_ONCE = 2000
+"""Rows that one step looks at."""
+
+STATES: tuple[ClosedState, ...] = ("dead", "broken", "skipped")
+"""States of rows that may have failed; of the skipped ones, those whose host was given up."""
+
+
+class Sweep(msgspec.Struct):
+    """A retry on its way through the rows of a run: for whom, what it still looks through, what it opened."""
+
+    run_id: int
+    actor: str
+    states: list[ClosedState] = msgspec.field(default_factory=lambda: list(STATES))
+    after: int = 0
+    opened: int = 0
+
+
+def step(connection: Connection, sweep: Sweep, now: float) -> bool:
+    """One step of a retry; True while there are more. After each, rows, counters, queues and state agree.
+
+    The run goes to work with the first rows that are opened. A crash between steps leaves the others closed,
+    and the next retry opens them.
+    """
+    run = _check(connection, sweep.run_id)
+    if run.state in OVER and lifecycle.close_ended(connection, run.id, now):
+        return True
+    state = sweep.states[0]
+    found = rows(connection, SQL.failed, (run.id, state, sweep.after, AT_ONCE))
+    failed = [one for one in found if state != "skipped" or one[4].startswith(HELD)]
+    if failed:
+        _tell(connection, run, sweep, now)
+        _open(connection, run.id, failed, state, now)
+        if run.state not in ("queued", "running"):
+            lifecycle.move(connection, run, "queued", "retry of what failed", now)
+    # What has changed by now is only kept if this transaction is, and a step that is not kept ends the sweep.
+    sweep.opened += len(failed)
+    sweep.after = found[-1][0] if len(found) == AT_ONCE else 0
+    if len(found) < AT_ONCE:
+        sweep.states.pop(0)
+    return bool(sweep.states)
+
+
+def _check(connection: Connection, run_id: int) -> Run:
+    """The run, if what failed in it may be opened now."""
+    run = lifecycle.read_run(connection, run_id)
+    if run.state == "cancelled":
+        raise NotAllowed(f"run {run_id} is cancelled, and that is for good", hint="start another run")
+    if run.state == "stopping":
+        raise NotAllowed(f"run {run_id} is stopping", hint="retry when it has stopped")
+    lifecycle.require_task(connection, run)
+    return run
+
+
+def _tell(connection: Connection, run: Run, sweep: Sweep, now: float) -> None:
+    """Say once that what failed is tried again."""
+    if not sweep.opened:
+        detail = {"from": run.state, "failed": run.counters.failed}
+        audit.write(connection, now, sweep.actor, "run.retried", f"run:{run.id}", **detail)
+        events.write(connection, run.id, "run.retried", detail, now)
+
+
+def _open(
+    connection: Connection, run_id: int, failed: list[tuple[Any, ...]], state: ClosedState, now: float
+) -> None:
+    """Open rows and queue them; those that lost workers before are handed out alone, as they were."""
+    connection.executemany(SQL.open_again, [(url_id,) for url_id, *_ in failed])
+    connection.execute(SQL.opened, (*(len(failed) * (name == state) for name in STATES), run_id))
+    moves = connection.moves
+    held = moves.fence(run_id, {url_id for url_id, *_ in failed})
+    free = [one for one in failed if one[0] not in held]
+    suspects = [Spot(*one[:3]) for one in free if one[3] >= SUSPECT_AFTER]
+    moves.set_apart(run_id, suspects, now)
+    moves.offer(run_id, [Spot(*one[:3]) for one in free if one[3] < SUSPECT_AFTER])

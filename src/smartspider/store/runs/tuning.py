@@ -1,0 +1,124 @@
+"""Knobs of a run, turned while it runs. Everything here runs inside a transaction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from smartspider.core.errors import NotAllowed, RequestInvalid
+from smartspider.core.requests.politeness import PolitenessPolicy
+from smartspider.core.runs.run import OVER
+from smartspider.core.runs.tuning import LimitTuning, Tuning
+from smartspider.store import audit, events
+from smartspider.store.database import Connection, row
+from smartspider.store.runs import lifecycle
+
+SQL = lifecycle.SQL
+
+_tuning = msgspec.json.Decoder(Tuning)
+
+Knobs = dict[str, Any]
+"""Values by their names, limits among them."""
+
+
+def turn(connection: Connection, run_id: int, tuning: Tuning, now: float, actor: str) -> None:
+    """Turn knobs; what that changes is told in the audit and to watchers. It holds from the next lease on."""
+    if tuning.is_empty:
+        raise RequestInvalid("no knob is turned", hint="name at least one, such as concurrency or delay_s")
+    run = lifecycle.read_run(connection, run_id)
+    if run.state in OVER:
+        raise NotAllowed(
+            f"run {run_id} is {run.state}, so its knobs turn nothing",
+            hint="change the task and start another run of it",
+        )
+    task, older = _stored(connection, run_id)
+    merged = tuning.over(older)
+    was, is_now = _flat(older.over(task)), _flat(merged.over(task))
+    changed = {name: {"from": was[name], "to": is_now[name]} for name in was if was[name] != is_now[name]}
+    if not changed:
+        return
+    _write(connection, run_id, merged, is_now)
+    connection.moves.run_changed(run_id)
+    audit.write(connection, now, actor, "run.tuned", f"run:{run_id}", **changed)
+    for what in _less_polite(_flat(task), was, is_now):
+        audit.write(connection, now, actor, "politeness.overridden", f"run:{run_id}", what=what)
+    events.write(connection, run_id, "run.tuned", {"changed": changed, "revision": run.revision + 1}, now)
+    turned = lifecycle.read_run(connection, run_id)
+    if run.state == "running" and (limit := lifecycle.limit_reached(connection, turned, now)):
+        lifecycle.move(connection, run, "stopping", limit, now)
+
+
+def decode(stored: bytes) -> Tuning:
+    """Knobs as they are stored."""
+    return _tuning.decode(stored)
+
+
+def _stored(connection: Connection, run_id: int) -> tuple[Tuning, Tuning]:
+    """The knobs as the task has them, all of them, and as they were turned since."""
+    found = row(connection, SQL.knobs, (run_id,))
+    assert found is not None  # noqa: S101 - the run was read in this transaction
+    knobs, tuning, *columns = found
+    older = Tuning() if tuning is None else decode(tuning)
+    return (_as_made(*columns) if knobs is None else decode(knobs)), older
+
+
+def _as_made(  # noqa: PLR0917 - the columns of a row, in the order of the statement
+    concurrency: int,
+    weight: int,
+    delay_s: float,
+    per_host: int,
+    max_pages: int | None,
+    max_items: int | None,
+    max_duration_s: float | None,
+    max_errors: int | None,
+) -> Tuning:
+    """The knobs of a run that was made before they were kept: its rate is part of its delay."""
+    limits = LimitTuning(
+        max_pages=max_pages,
+        max_items=max_items,
+        max_depth=None,
+        max_duration_s=max_duration_s,
+        max_errors=max_errors,
+    )
+    return Tuning(
+        concurrency=concurrency,
+        delay_s=delay_s,
+        rate_per_s=None,
+        per_host=per_host,
+        priority=weight - 1,
+        limits=limits,
+    )
+
+
+def _flat(tuning: Tuning) -> Knobs:
+    knobs = {name: getattr(tuning, name) for name in Tuning.__struct_fields__ if name != "limits"}
+    return knobs | {name: getattr(tuning.limits, name) for name in LimitTuning.__struct_fields__}
+
+
+def _spacing_s(knobs: Knobs) -> float:
+    return PolitenessPolicy(delay_s=knobs["delay_s"], rate_per_s=knobs["rate_per_s"]).spacing_s
+
+
+def _write(connection: Connection, run_id: int, tuning: Tuning, knobs: Knobs) -> None:
+    connection.execute(
+        SQL.turn,
+        (
+            *(msgspec.json.encode(tuning), knobs["concurrency"], knobs["priority"] + 1, _spacing_s(knobs)),
+            *(knobs["per_host"], knobs["max_pages"], knobs["max_items"], knobs["max_duration_s"]),
+            *(knobs["max_errors"], run_id),
+        ),
+    )
+
+
+def _less_polite(task: Knobs, was: Knobs, is_now: Knobs) -> list[str]:
+    """What makes the run less polite than its task, of what was turned now; in words, for the audit."""
+    found = []
+    spacing_s, asked_s = _spacing_s(is_now), _spacing_s(task)
+    if spacing_s != _spacing_s(was) and spacing_s < asked_s:
+        found.append(f"requests to a host are {spacing_s:g} s apart instead of {asked_s:g} s (run tuned)")
+    if is_now["per_host"] != was["per_host"] and is_now["per_host"] > task["per_host"]:
+        found.append(
+            f"{is_now['per_host']} requests to a host at a time instead of {task['per_host']} (run tuned)"
+        )
+    return found

@@ -1,0 +1,302 @@
+"""Schedules in SQL. What takes a connection runs inside a transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from smartspider.core import failpoints
+from smartspider.core.errors import Conflict, NotAllowed, NotFound
+from smartspider.core.runs.plan import Plan
+from smartspider.core.schedules import Firing, ScheduleRecord, ScheduleRule, starts_at
+from smartspider.interfaces.schedule_store import KEPT_FIRINGS, MOST_PER_TASK, Due
+from smartspider.store import audit, statements, tasks
+from smartspider.store.database import Connection, Database, one, row, rows
+from smartspider.store.nodes import leadership
+from smartspider.store.runs import lifecycle
+
+SQL = statements.load("schedules.sql", __package__)
+
+PAST_ALL = 1e18
+_rule = msgspec.json.Decoder(ScheduleRule)
+_encode = msgspec.json.Encoder(order="sorted").encode
+
+
+def get(connection: Connection, schedule_id: int) -> ScheduleRecord:
+    """A schedule."""
+    found = row(connection, SQL.get, (schedule_id,))
+    if found is None:
+        raise NotFound(
+            f"there is no schedule {schedule_id}", hint="`smartspider schedule list` shows those there are"
+        )
+    return _schedule(found)
+
+
+def _schedule(found: tuple[Any, ...]) -> ScheduleRecord:
+    number, task_id, rule, is_enabled, is_of_task, *rest = found
+    return ScheduleRecord(number, task_id, _rule.decode(rule), bool(is_enabled), bool(is_of_task), *rest)
+
+
+def _set_times(connection: Connection, schedule_id: int, rule: ScheduleRule, at: float | None) -> None:
+    run_at = None if at is None else starts_at(schedule_id, at, rule.jitter_s)
+    connection.execute(SQL.set_times, (at, run_at, schedule_id))
+
+
+def _told(rule: ScheduleRule, *, is_enabled: bool) -> dict[str, Any]:
+    return {"rule": msgspec.to_builtins(rule), "enabled": is_enabled}
+
+
+def _require_alone(connection: Connection, task_id: int) -> None:
+    active = row(connection, SQL.active, (task_id,))
+    if active is not None:
+        raise Conflict(
+            f"run {active[0]} of the task is {active[1]}",
+            hint='wait for it, cancel it, or give the schedule "overlap": "allow"',
+        )
+
+
+class Starting(msgspec.Struct, frozen=True):
+    """A run about to be made by a schedule."""
+
+    schedule: ScheduleRecord
+    plan: Plan
+    version: int | None
+    actor: str
+
+    def create(self, connection: Connection, now: float, *, is_only: bool) -> int:
+        """The run; `Conflict` when it must be the only active one of its task and is not."""
+        if is_only:
+            _require_alone(connection, self.schedule.task_id)
+        made_by = f"schedule:{self.schedule.id}"
+        return lifecycle.create_run(connection, self.plan, now, self.actor, self.version, started_by=made_by)
+
+
+class SqlScheduleStore:
+    """See `interfaces/schedule_store.py`."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def add(
+        self,
+        task_id: int,
+        rule: ScheduleRule,
+        *,
+        actor: str,
+        next_fire_at: float | None,
+        is_enabled: bool = True,
+        is_of_task: bool = False,
+    ) -> ScheduleRecord:
+        """A new schedule."""
+
+        def work(connection: Connection) -> ScheduleRecord:
+            task, now = tasks.get_live(connection, task_id), self._db.now()
+            if one(connection, SQL.count_of_task, (task_id,)) >= MOST_PER_TASK:
+                raise NotAllowed(
+                    f"the task {task.name!r} has {MOST_PER_TASK} schedules, which is the most there may be",
+                    hint="delete one of them",
+                )
+            if is_of_task and row(connection, SQL.of_task, (task_id,)) is not None:
+                raise Conflict(
+                    f"the task {task.name!r} has a schedule of its own already",
+                    hint="change `schedule` in the task",
+                )
+            values = (task_id, _encode(rule).decode(), is_enabled, is_of_task, actor, now)
+            schedule_id = one(connection, SQL.add, values)
+            _set_times(connection, schedule_id, rule, next_fire_at)
+            detail = {"task": f"task:{task_id}", **_told(rule, is_enabled=is_enabled)}
+            audit.write(connection, now, actor, "schedule.created", f"schedule:{schedule_id}", **detail)
+            return get(connection, schedule_id)
+
+        return await self._db.write(work)
+
+    async def change(
+        self,
+        schedule_id: int,
+        rule: ScheduleRule,
+        *,
+        actor: str,
+        is_enabled: bool,
+        next_fire_at: float | None,
+    ) -> ScheduleRecord:
+        """Another rule, or switched on or off."""
+
+        def work(connection: Connection) -> ScheduleRecord:
+            before, now = get(connection, schedule_id), self._db.now()
+            if (before.rule, before.is_enabled) == (rule, is_enabled):
+                return before
+            connection.execute(SQL.change, (_encode(rule).decode(), is_enabled, now, schedule_id))
+            _set_times(connection, schedule_id, rule, next_fire_at)
+            detail = {
+                "from": _told(before.rule, is_enabled=before.is_enabled),
+                "to": _told(rule, is_enabled=is_enabled),
+            }
+            audit.write(connection, now, actor, "schedule.changed", f"schedule:{schedule_id}", **detail)
+            return get(connection, schedule_id)
+
+        return await self._db.write(work)
+
+    async def get(self, schedule_id: int) -> ScheduleRecord:
+        """A schedule."""
+        return await self._db.read(lambda connection: get(connection, schedule_id))
+
+    async def of_task(self, task_id: int) -> ScheduleRecord | None:
+        """The schedule that stands in the task itself."""
+        found = await self._db.read(lambda connection: row(connection, SQL.of_task, (task_id,)))
+        return _schedule(found) if found else None
+
+    async def find(
+        self, *, task_id: int | None = None, after: int = 0, limit: int = 100
+    ) -> list[ScheduleRecord]:
+        """Schedules in the order they were made."""
+        if task_id is None:
+            return await self._listed(SQL.after, (after, limit))
+        return await self._listed(SQL.after_of_task, (task_id, after, limit))
+
+    async def due(self, *, limit: int = 100) -> list[ScheduleRecord]:
+        """Enabled schedules whose time has come, the longest due first."""
+        return await self._listed(SQL.due, (self._db.now(), limit))
+
+    async def _listed(self, sql: str, values: tuple[Any, ...]) -> list[ScheduleRecord]:
+        return [_schedule(found) for found in await self._db.ask(sql, values)]
+
+    async def delete(self, schedule_id: int, *, actor: str) -> None:
+        """Forget a schedule and its history."""
+
+        def work(connection: Connection) -> None:
+            gone, now = get(connection, schedule_id), self._db.now()
+            connection.execute(SQL.delete_firings, (schedule_id,))
+            connection.execute(SQL.delete, (schedule_id,))
+            detail = {"task": f"task:{gone.task_id}", **_told(gone.rule, is_enabled=gone.is_enabled)}
+            audit.write(connection, now, actor, "schedule.deleted", f"schedule:{schedule_id}", **detail)
+
+        await self._db.write(work)
+
+    async def fire(self, due: Due, *, epoch: int) -> Firing | None:
+        """Carry it out; None when that time was fired before, or the schedule is gone."""
+
+        def work(connection: Connection) -> Firing | None:
+            leadership.check(connection, epoch)
+            found, now = row(connection, SQL.get, (due.schedule_id,)), self._db.now()
+            if found is None:
+                return None
+            schedule, key = _schedule(found), (due.schedule_id, due.fire_at)
+            connection.execute(SQL.add_firing, (*key, now, due.outcome, due.reason))
+            if not connection.changes():
+                return None
+            failpoints.reach("schedule.fired")
+            _set_times(connection, schedule.id, schedule.rule, due.next_fire_at)
+            self._cancel(connection, schedule, due)
+            if due.plan is not None:
+                run = Starting(schedule, due.plan, due.version, f"schedule:{schedule.id}")
+                run_id = run.create(connection, now, is_only=due.is_only)
+                connection.execute(SQL.set_run, (run_id, schedule.rule.retries > 0, *key))
+            connection.execute(SQL.old_firings, (schedule.id, KEPT_FIRINGS))
+            return _firing(connection, key)
+
+        firing = await self._db.write(work)
+        for run_id in due.cancels if firing is not None else ():
+            while await self._db.write(self._closing(run_id)):
+                pass
+        return firing
+
+    def _cancel(self, connection: Connection, schedule: ScheduleRecord, due: Due) -> None:
+        found = [
+            lifecycle.read_run(connection, run_id) for run_id in sorted(due.cancels)
+        ]  # locked before any event
+        for run in found:
+            if run.state in ("completed", "failed", "cancelled"):
+                continue
+            reason = "replaced by the next run of its schedule"
+            lifecycle.set_state(
+                connection, run.id, "cancelled", reason, self._db.now(), actor=f"schedule:{schedule.id}"
+            )
+
+    def _closing(self, run_id: int) -> Callable[[Connection], bool]:
+        """What is open of a cancelled run is closed in short transactions, as the store does it."""
+        return lambda connection: lifecycle.close_rest(
+            connection, run_id, "cancelled", self._db.now(), also_leased=True
+        )
+
+    async def fire_by_hand(
+        self, schedule_id: int, plan: Plan, *, version: int, actor: str, is_only: bool
+    ) -> Firing:
+        """A run beside the times of the schedule."""
+
+        def work(connection: Connection) -> Firing:
+            schedule, now = get(connection, schedule_id), round(self._db.now(), 3)
+            key = (schedule_id, now)
+            connection.execute(SQL.add_firing, (*key, now, "started", f"by {actor}"))
+            if not connection.changes():
+                raise Conflict("the schedule is fired at this very moment", hint="look at its newest run")
+            run_id = Starting(schedule, plan, version, actor).create(connection, now, is_only=is_only)
+            connection.execute(SQL.set_run, (run_id, schedule.rule.retries > 0, *key))
+            connection.execute(SQL.old_firings, (schedule_id, KEPT_FIRINGS))
+            audit.write(
+                connection, now, actor, "schedule.fired", f"schedule:{schedule_id}", run=f"run:{run_id}"
+            )
+            return _firing(connection, key)
+
+        return await self._db.write(work)
+
+    async def postpone(self, schedule_id: int, until: float, *, epoch: int) -> None:
+        """What is due is looked at again then."""
+
+        def work(connection: Connection) -> None:
+            leadership.check(connection, epoch)
+            connection.execute(SQL.postpone, (until, schedule_id))
+
+        await self._db.write(work)
+
+    async def firings(
+        self, schedule_id: int, *, before: float | None = None, limit: int = 100
+    ) -> list[Firing]:
+        """What came of it so far, newest first."""
+        values = (schedule_id, PAST_ALL if before is None else before, limit)
+
+        def work(connection: Connection) -> list[Firing]:
+            get(connection, schedule_id)
+            return [Firing(*found) for found in rows(connection, SQL.firings, values)]
+
+        return await self._db.read(work)
+
+    async def watched(self, *, limit: int = 100) -> list[Firing]:
+        """Watched firings whose run is over or gone."""
+        return [Firing(*found) for found in await self._db.ask(SQL.watched, (limit,))]
+
+    async def try_again(
+        self, firing: Firing, *, epoch: int, reason: str, plan: Plan | None = None, version: int | None = None
+    ) -> Firing | None:
+        """Count another try of a firing, with a new run when there is a plan."""
+        key = (firing.schedule_id, firing.fire_at)
+
+        def work(connection: Connection) -> Firing | None:
+            leadership.check(connection, epoch)
+            connection.execute(SQL.try_again, (reason, *key, firing.tries))
+            if not connection.changes():
+                return None
+            if plan is not None:
+                schedule = get(connection, firing.schedule_id)
+                run = Starting(schedule, plan, version, f"schedule:{schedule.id}")
+                run_id = run.create(connection, self._db.now(), is_only=True)
+                connection.execute(SQL.set_run, (run_id, True, *key))
+            return _firing(connection, key)
+
+        return await self._db.write(work)
+
+    async def let_be(self, firing: Firing, *, epoch: int) -> None:
+        """Watch a firing no longer."""
+
+        def work(connection: Connection) -> None:
+            leadership.check(connection, epoch)
+            connection.execute(SQL.let_be, (firing.schedule_id, firing.fire_at, firing.run_id))
+
+        await self._db.write(work)
+
+
+def _firing(connection: Connection, key: tuple[int, float]) -> Firing:
+    found = row(connection, SQL.firing, key)
+    assert found is not None  # noqa: S101 - it was written in this transaction
+    return Firing(*found)

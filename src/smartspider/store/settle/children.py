@@ -1,0 +1,196 @@
+"""The rows that pages lead to: children and landing pages, each made once. Runs inside a transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from smartspider.core.failpoints import reach
+from smartspider.core.frontier.verdict import Close, Settlement, UrlState
+from smartspider.core.requests.request import NO_EXTRAS, Request
+from smartspider.core.runs.row_ids import first_id
+from smartspider.store import statements
+from smartspider.store.database import Connection, Cursor, rows
+from smartspider.store.frontier_updates import Spot
+from smartspider.store.hosts import gates
+from smartspider.store.settle.recrawl import Memory
+from smartspider.store.settle.run import LedgerRun, Sums
+
+SQL = statements.load("settle.sql", __package__)
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """Which rows are there of those that pages lead to: asked, not answered yet."""
+
+    known: Cursor
+    landings: Cursor
+
+
+def ask(connection: Connection, run_id: int, closes: Iterable[Close]) -> Asked:
+    """Ask for all of a group at once."""
+    prints: set[bytes] = set()
+    landings: set[bytes] = set()
+    for close in closes:
+        prints.update([child.fingerprint for child in close.children])
+        prints.update([child.fingerprint for child in close.next_pages])
+        if close.landed is not None:
+            landings.add(close.landed.fingerprint)
+    return Asked(
+        connection.executemany(SQL.known, [(run_id, one) for one in prints]),
+        connection.executemany(SQL.find_url, [(run_id, one) for one in landings]),
+    )
+
+
+def closes_of(settlements: Iterable[Settlement]) -> list[Close]:
+    """The verdicts that end their requests."""
+    return [one.verdict for one in settlements if isinstance(one.verdict, Close)]
+
+
+class NewRow(msgspec.Struct):
+    """A row that nobody knew. `is_due`: it is fetched, however lately an earlier run looked at its page."""
+
+    url_id: int
+    request: Request
+    parent_id: int | None = None
+    is_due: bool = False
+    is_landed: bool = False
+
+
+class ChildRows:
+    """Decides on the rows of a settle and makes them all at once; `memory` is there where the run looks back
+    at earlier ones.
+    """
+
+    def __init__(
+        self, connection: Connection, run: LedgerRun, sums: Sums, now: float, memory: Memory | None
+    ) -> None:
+        self._connection = connection
+        self._run_id = run.run_id
+        self._run = run
+        self._sums = sums
+        self._now = now
+        self._memory = memory
+        self._known: set[bytes] = set()
+        self._landings: dict[bytes, tuple[int, UrlState]] = {}
+        self._new: dict[bytes, NewRow] = {}
+        self._further: dict[bytes, Request] = {}
+        self._landed: set[int] = set()
+        self._has_children = False
+        self._host_urls: dict[int, int] = {}
+
+    def hear(self, asked: Asked) -> None:
+        """Take in which rows are there."""
+        self._known.update(one for (one,) in asked.known)
+        for fingerprint, url_id, state, _ in asked.landings:
+            self._landings[fingerprint] = (url_id, state)
+
+    def add(self, parent_id: int, children: Sequence[Request], *, is_led_on: bool = False) -> None:
+        """Take in what a page leads to; rows are made for what nobody knew."""
+        for child in children:
+            self._has_children = True
+            is_due = child.is_next_page or is_led_on
+            if self._is_known(child, is_due=is_due):
+                self._sums.duplicate_urls += 1
+            elif self._run.max_host_urls is None or self._has_room(child.host):
+                self._make(child, parent_id, is_due=is_due)
+
+    def _is_known(self, child: Request, *, is_due: bool) -> bool:
+        new = self._new.get(child.fingerprint)
+        if new is not None:
+            new.is_due = new.is_due or is_due
+            return True
+        if child.fingerprint not in self._known:
+            return False
+        if child.is_next_page:
+            self._further[child.fingerprint] = child
+        return True
+
+    def _has_room(self, host: str) -> bool:
+        """Whether the per-host budget of the run leaves room for one more; then it is taken."""
+        host_id = gates.find_host(self._connection, host)
+        if host_id not in self._host_urls:
+            ((count,),) = rows(self._connection, SQL.urls_of_host, (self._run_id, host_id))
+            self._host_urls[host_id] = int(count)
+        has_room = self._host_urls[host_id] < (self._run.max_host_urls or 0)
+        self._host_urls[host_id] += has_room
+        return has_room
+
+    def _make(self, request: Request, parent_id: int, *, is_due: bool) -> NewRow:
+        url_id = first_id(self._run_id) + self._run.next_url
+        self._run.next_url += 1
+        row = self._new[request.fingerprint] = NewRow(url_id, request, parent_id, is_due)
+        return row
+
+    def row_for(self, request: Request, parent_id: int) -> tuple[int, UrlState]:
+        """The row of a landing page and its state; made when nobody knew it."""
+        if request.fingerprint in self._landings:
+            return self._landings[request.fingerprint]
+        new = self._new.get(request.fingerprint) or self._make(request, parent_id, is_due=True)
+        return new.url_id, "open"
+
+    def is_new(self, request: Request) -> bool:
+        """Whether its row is made by this settle."""
+        return request.fingerprint in self._new
+
+    def land(self, request: Request, url_id: int) -> None:
+        """The page of a row came by a redirect: it is not fetched any more."""
+        self._landed.add(url_id)
+        if request.fingerprint in self._new:
+            self._new[request.fingerprint].is_landed = True
+
+    def write(self) -> None:
+        """Make the new rows and queue those that are to be fetched."""
+        new = list(self._new.values())
+        self._sums.total += len(new)
+        left = self._look_back([row for row in new if not row.is_landed])
+        host_ids = gates.find_hosts(self._connection, (row.request.host for row in new))
+        records, spots = [], []
+        for row in new:
+            host = row.request.host
+            records.append(url_record(row, self._run_id, host_ids[host], self._now))
+            if not row.is_landed and row.url_id not in left:
+                spots.append(Spot(row.url_id, host_ids[host], -row.request.priority, host))
+        self._connection.executemany(SQL.add_url, records)
+        if self._has_children:
+            reach("settle.children")
+        if left and self._memory is not None:
+            self._memory.leave_alone(left)
+        spots += self._wake(len(left))
+        if spots:
+            self._connection.moves.offer(self._run_id, spots)
+        if self._has_children:
+            reach("settle.offered")
+
+    def _look_back(self, new: Sequence[NewRow]) -> dict[int, str]:
+        """Rows whose pages need not be looked at yet, and why; the others get the version that is known."""
+        if self._memory is None or not new:
+            return {}
+        left = {}
+        sifted = self._memory.sift([(row.request, row.is_due) for row in new])
+        for row, (request, reason) in zip(new, sifted, strict=True):
+            row.request = request
+            if reason:
+                left[row.url_id] = reason
+        return left
+
+    def _wake(self, left: int) -> list[Spot]:
+        """Rows that were left alone and are to be fetched after all, for now pagination leads to them."""
+        woken: list[Spot] = []
+        if self._memory is not None and self._further:
+            woken = self._memory.wake(list(self._further), besides=self._landed)
+        self._sums.count("skipped", left - len(woken))
+        return woken
+
+
+def url_record(row: NewRow, run_id: int, host_id: int, now: float) -> tuple[object, ...]:
+    """The values of a new row."""
+    request = row.request
+    url = request.url.replace("\0", "%00")  # which is the same URL, and text in every database
+    extras = None if request.extras is NO_EXTRAS or request.extras == NO_EXTRAS else _encode(request.extras)
+    return (
+        *(row.url_id, run_id, request.fingerprint, host_id, url, request.page, request.priority),
+        *(request.depth, request.is_entry, row.parent_id, extras, now),
+    )

@@ -1,0 +1,199 @@
+"""Storing the items of a settle: numbered, compared with what is there where the task says so."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from smartspider.core.frontier.verdict import Close
+from smartspider.core.items.dedup import ItemDedup
+from smartspider.core.pages.extraction import Item
+from smartspider.core.runs.row_ids import first_id, run_of
+from smartspider.store import statements
+from smartspider.store.database import Connection
+from smartspider.store.settle.run import LedgerRun, Sums
+
+SQL = statements.load("settle.sql", __package__)
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
+
+
+class Kept(NamedTuple):
+    """What became of the items of a page."""
+
+    stored: int
+    """Rows of the page that are there."""
+    has_new: bool
+    """Whether one of them was not known before; True where nothing is compared."""
+
+
+def item_storing(connection: Connection, run: LedgerRun, sums: Sums) -> Items:
+    """How the items of a run are stored."""
+    compares = run.stored_policies is not None and bool(run.policies.items.keys)
+    return (ComparedItems if compares else Items)(connection, run, sums)
+
+
+class Items:
+    """Items that are not compared: all of them are kept, as far as the limit goes."""
+
+    def __init__(self, connection: Connection, run: LedgerRun, sums: Sums) -> None:
+        self._connection = connection
+        self._run_id = run.run_id
+        self._run = run
+        self._sums = sums
+        self._rows: list[tuple[int, int, str]] = []
+
+    def look(self, closes: Sequence[Close]) -> None:
+        """Look up at once what is known of the items of a group; nothing where they are not compared."""
+
+    def add(self, url_id: int, close: Close) -> Kept:
+        """Take in the items of a page."""
+        room = self._run.item_room(self._sums)
+        kept = close.items if room is None else close.items[:room]
+        number = first_id(self._run_id) + self._run.next_item
+        for item in kept:
+            self._rows.append((number, url_id, _encode(item).decode()))
+            number += 1
+        self._run.next_item += len(kept)
+        self._sums.items += len(kept)
+        return Kept(len(kept), has_new=True)
+
+    def write(self) -> None:
+        """Put everything that was taken in into the store."""
+        self._connection.executemany(SQL.add_item, self._rows)
+
+
+class ComparedItems(Items):
+    """Items that are compared, with those of the same settle as well. Everything is decided in memory."""
+
+    def __init__(self, connection: Connection, run: LedgerRun, sums: Sums) -> None:
+        super().__init__(connection, run, sums)
+        self._dedup: ItemDedup = run.policies.items
+        self._scopes = self._dedup_scopes()
+        self._new: dict[int, tuple[int, str]] = {}
+        self._known: dict[tuple[int, bytes], int] = {}
+        self._claimed: dict[tuple[int, bytes], int] = {}
+        self._gone: set[int] = set()
+        self._changed: dict[int, str] = {}
+        self._gave_less: Counter[int] = Counter()
+        self._old: dict[int, tuple[int, str]] = {}
+
+    def _dedup_scopes(self) -> tuple[int, ...]:
+        """Where keys are looked for. The last of a task replaces those of its run, whichever was last."""
+        if self._dedup.scope == "run":
+            return (self._run_id,)
+        task = -(self._run.task_id or 0)
+        return (task,) if self._dedup.keep == "first" else (self._run_id, task)
+
+    def add(self, url_id: int, close: Close) -> Kept:
+        """Take in the items of a page: those that are known are dropped, or replace what they equal."""
+        if close.items and not close.keys:
+            return super().add(url_id, close)
+        count, has_new = 0, False
+        for item, keys in zip(close.items, close.keys, strict=True):
+            room = self._run.item_room(self._sums)
+            if room is not None and room <= 0:
+                break
+            twins = self._twins(keys)
+            if twins and self._dedup.keep == "first":
+                self._sums.duplicates += 1
+                self._update(twins, item)
+                continue
+            data = _encode(item).decode()
+            count += 1 - self._replace(twins, data, url_id)
+            self._claim(self._store(url_id, data), keys)
+            has_new = has_new or not twins
+        return Kept(count, has_new)
+
+    def write(self) -> None:
+        """Put everything into the store, what was replaced out of it first."""
+        connection = self._connection
+        gone = [(item_id,) for item_id in sorted(self._gone)]
+        connection.executemany(SQL.drop_keys, gone)
+        connection.executemany(SQL.drop_item, gone)
+        less = [(count, page_id) for page_id, count in sorted(self._gave_less.items())]
+        connection.executemany(SQL.gave_less, less)
+        changed = [(data, item_id) for item_id, data in sorted(self._changed.items())]
+        connection.executemany(SQL.set_item, changed)
+        self._rows += [(item_id, url_id, data) for item_id, (url_id, data) in self._new.items()]
+        super().write()
+        claims = sorted((*place, item_id) for place, item_id in self._claimed.items())
+        connection.executemany(SQL.put_key, [claim for claim in claims if claim[2] not in self._gone])
+
+    def _store(self, url_id: int, data: str) -> int:
+        """Number an item; its id."""
+        item_id = first_id(self._run_id) + self._run.next_item
+        self._new[item_id] = (url_id, data)
+        self._run.next_item += 1
+        self._sums.items += 1
+        return item_id
+
+    def look(self, closes: Sequence[Close]) -> None:
+        """Look up which keys are known, and the items they stand for where these may change."""
+        connection = self._connection
+        wanted = {
+            (scope, key) for close in closes for own in close.keys for key in own for scope in self._scopes
+        }
+        for scope, key, item_id in connection.executemany(SQL.find_key, sorted(wanted)):
+            self._known[scope, key] = item_id
+        if self._dedup.keep == "last" or self._dedup.update:
+            twins = sorted(set(self._known.values()))
+            for item_id, page_id, data in connection.executemany(SQL.get_item, [(twin,) for twin in twins]):
+                self._old[item_id] = (page_id, data)
+
+    def _twins(self, keys: tuple[bytes, ...]) -> list[int]:
+        """Items that are there and have one of the keys."""
+        found = (self._known.get((scope, key)) for key in keys for scope in self._scopes)
+        return [twin for twin in dict.fromkeys(found) if twin is not None and twin not in self._gone]
+
+    def _claim(self, item_id: int, keys: tuple[bytes, ...]) -> None:
+        for scope in self._scopes:
+            for key in keys:
+                self._known[scope, key] = self._claimed[scope, key] = item_id
+
+    def _replace(self, twins: list[int], data: str, url_id: int) -> int:
+        """Rows of the run make way, other runs keep theirs; how many of them were of the page itself."""
+        own, is_other = 0, False
+        for twin in twins:
+            page_id, before = self._stored(twin)
+            is_other = is_other or before != data
+            if run_of(twin) != self._run_id:
+                continue
+            self._new.pop(twin, None)
+            self._gone.add(twin)
+            self._sums.items -= 1
+            self._sums.duplicates += 1
+            if page_id == url_id:
+                own += 1
+            else:
+                self._gave_less[page_id] += 1
+        self._sums.updated += is_other
+        return own
+
+    def _update(self, twins: list[int], item: Item) -> None:
+        """Overwrite the fields that a later duplicate may; what it does not know it does not overwrite."""
+        news = {name: item[name] for name in self._dedup.update if item.get(name) is not None}
+        if not news:
+            return
+        for twin in twins:
+            page_id, before = self._stored(twin)
+            old: dict[str, Any] = _decode(before)
+            if all(_encode(old.get(name)) == _encode(value) for name, value in news.items()):
+                continue
+            after = _encode({**old, **news}).decode()
+            if twin in self._new:
+                self._new[twin] = (page_id, after)
+            else:
+                self._changed[twin] = after
+            self._sums.updated += 1
+
+    def _stored(self, item_id: int) -> tuple[int, str]:
+        """Page and data of an item, as they will be after this settle."""
+        if item_id in self._new:
+            return self._new[item_id]
+        page_id, data = self._old.get(item_id, (0, "{}"))  # missing only in a damaged store, which fsck mends
+        return page_id, self._changed.get(item_id) or data

@@ -1,0 +1,165 @@
+"""A run as settling sees it: its limits and guards, judged together with what the settle adds."""
+
+from __future__ import annotations
+
+import msgspec
+
+from smartspider.core.events import PROGRESS_EVERY_S, Event, GuardTripped
+from smartspider.core.frontier.verdict import Close, UrlState
+from smartspider.core.runs.run import GUARD, LIMIT, RunState
+from smartspider.store import events, statements
+from smartspider.store.database import Connection, row
+from smartspider.store.settle.policies import Policies, decode_policies
+
+SQL = statements.load("settle.sql", __package__)
+
+
+class Sums(msgspec.Struct):
+    """Counted while verdicts are carried out, written once at the end."""
+
+    total: int = 0
+    done: int = 0
+    redirect: int = 0
+    missing: int = 0
+    skipped: int = 0
+    dead: int = 0
+    broken: int = 0
+    items: int = 0
+    rejected: int = 0
+    duplicates: int = 0
+    updated: int = 0
+    duplicate_urls: int = 0
+    retries: int = 0
+    late: int = 0
+    bytes_read: int = 0
+    closed: int = 0
+
+    def count(self, state: UrlState, by: int = 1) -> None:
+        """Count a row into or out of a state."""
+        if state != "open":
+            setattr(self, state, getattr(self, state) + by)
+
+
+NOTHING = Sums()
+
+
+class LedgerRun(msgspec.Struct):
+    """The columns of a run that settling reads, in the order of the statement."""
+
+    run_id: int
+    state: str
+    next_url: int
+    next_item: int
+    failures_row: int
+    done: int
+    items: int
+    dead: int
+    broken: int
+    missing: int
+    max_pages: int | None
+    max_items: int | None
+    max_errors: int | None
+    max_host_urls: int | None
+    guard_row: int | None
+    guard_rate: float | None
+    guard_after: int
+    guard_pauses: int
+    adaptive: int
+    active_s: float
+    resumed_at: float | None
+    stored_policies: bytes | None
+    task_id: int | None
+    """Known where there are policies."""
+    told_at: float
+
+    @property
+    def policies(self) -> Policies:
+        """How items are compared and pages revisited."""
+        return decode_policies(self.stored_policies)
+
+    def within_limits(self, verdict: Close, sums: Sums) -> Close:
+        """The verdict as the limits allow it: a page beyond them closes as skipped."""
+        if verdict.state != "done":
+            return verdict
+        if self.max_pages is not None and self.done + sums.done >= self.max_pages:
+            return Close("skipped", reason=f"{LIMIT}max_pages", status=verdict.status)
+        if self.max_items is not None and self.items + sums.items >= self.max_items:
+            return Close("skipped", reason=f"{LIMIT}max_items", status=verdict.status)
+        return verdict
+
+    def item_room(self, sums: Sums) -> int | None:
+        """How many more items may be stored; None: any number."""
+        return None if self.max_items is None else self.max_items - self.items - sums.items
+
+    def limit_reason(self, sums: Sums = NOTHING) -> str:
+        """Which limit is reached with these sums, in words; empty when none is."""
+        reached = (
+            ("max_pages", self.max_pages, self.done + sums.done),
+            ("max_items", self.max_items, self.items + sums.items),
+            ("max_errors", self.max_errors, self._failed(sums)),
+        )
+        for name, limit, count in reached:
+            if limit is not None and count >= limit:
+                return f"{LIMIT}{name} {limit} reached"
+        return ""
+
+    def guard_reason(self, sums: Sums) -> str:
+        """What a guard has to say about the run with these sums; empty when nothing."""
+        if self.guard_row is not None and self.failures_row >= self.guard_row:
+            return f"{GUARD}{self.failures_row} failures in a row"
+        failed = self._failed(sums)
+        finished = self.done + sums.done + self.missing + sums.missing + failed
+        is_telling = self.guard_rate is not None and finished >= self.guard_after
+        if is_telling and self.guard_rate is not None and failed > self.guard_rate * finished:
+            return f"{GUARD}{failed} of {finished} requests failed"
+        return ""
+
+    def _failed(self, sums: Sums) -> int:
+        return self.dead + self.broken + sums.dead + sums.broken
+
+
+def read(connection: Connection, run_id: int) -> LedgerRun | None:
+    """A run by its id; None when it is gone."""
+    found = row(connection, SQL.run, (run_id,))
+    return LedgerRun(*found) if found else None
+
+
+class RunCount:
+    """Keeps the sums of a run, and stops or pauses it where a limit is reached or a guard trips."""
+
+    def __init__(self, connection: Connection, run: LedgerRun, now: float) -> None:
+        self._connection = connection
+        self._run = run
+        self._now = now
+        self._guard_before = run.guard_reason(Sums())
+
+    def keep(self, sums: Sums, happened: list[Event]) -> None:
+        """Add the sums; what follows is told, and joins what happened."""
+        run = self._run
+        self._connection.execute(
+            SQL.settle_run,
+            (
+                *(run.next_url, run.next_item, run.failures_row, sums.total, sums.done, sums.redirect),
+                *(sums.missing, sums.skipped, sums.dead, sums.broken, sums.items, sums.rejected),
+                *(sums.duplicates, sums.updated, sums.duplicate_urls, sums.retries, sums.late),
+                *(sums.bytes_read, run.run_id),
+            ),
+        )
+        state: RunState = "stopping"
+        reason = run.limit_reason(sums)
+        if not reason:
+            state, reason = "paused", self._guard(sums, happened)
+        events.tell(self._connection, happened, self._now)
+        if reason and run.state == "running":
+            active_s = run.active_s + (self._now - (run.resumed_at or self._now))
+            self._connection.execute(SQL.set_run_state, (state, reason, active_s, None, run.run_id))
+            events.tell_state(self._connection, run.run_id, ("running", state, reason), self._now)
+        elif self._now - run.told_at >= PROGRESS_EVERY_S:
+            events.tell_progress(self._connection, run.run_id, self._now)
+
+    def _guard(self, sums: Sums, happened: list[Event]) -> str:
+        """Why a guard pauses the run; that it would is told once, also where it only tells."""
+        reason = self._run.guard_reason(sums)
+        if reason and not self._guard_before:
+            happened.append(GuardTripped(self._run.run_id, reason))
+        return reason if self._run.guard_pauses else ""

@@ -1,0 +1,302 @@
+"""Settling the pages of one run inside a transaction: the heart of the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+import msgspec
+
+from smartspider.core.events import Event, FetchRetried
+from smartspider.core.failpoints import reach
+from smartspider.core.frontier.lease import Lease
+from smartspider.core.frontier.verdict import Close, RetryLater, Settlement, UrlState
+from smartspider.core.requests.request import Request
+from smartspider.core.runs.run import ACCEPTS_PAGES
+from smartspider.interfaces.ledger import SettleReport
+from smartspider.store import statements
+from smartspider.store.database import Connection, Cursor
+from smartspider.store.settle import children
+from smartspider.store.settle.attempts import FailedAttempts, closed_event, record_sends, replaces
+from smartspider.store.settle.children import Asked, ChildRows
+from smartspider.store.settle.host_health import HostTrouble
+from smartspider.store.settle.items import item_storing
+from smartspider.store.settle.recrawl import FORGOTTEN, REMEMBERED, Memory
+from smartspider.store.settle.run import LedgerRun, RunCount, Sums
+from smartspider.store.settle.step_log import StepNotes
+
+SQL = statements.load("settle.sql", __package__)
+
+
+def settle_run(
+    connection: Connection,
+    run_id: int,
+    settlements: Sequence[Settlement],
+    *,
+    now: float,
+    clock_shift: float,
+) -> SettleReport:
+    """Carry out the verdicts on one run's leases. All that must be known is asked for before it is read."""
+    asked_run = connection.execute(SQL.run, (run_id,))
+    keys = [(settlement.lease.url_id,) for settlement in settlements]
+    asked_rows = connection.executemany(SQL.row_state, keys)
+    trouble = HostTrouble(connection, run_id, settlements, now)
+    asked_children = children.ask(connection, run_id, children.closes_of(settlements))
+    found = asked_run.fetchone()
+    run = LedgerRun(*found) if found else None
+    if run is None or run.state not in ACCEPTS_PAGES:
+        return _refuse(connection, run, settlements, now)
+    settling = RunSettling(connection, run, trouble, now, clock_shift)
+    settling.hear(asked_rows, asked_children)
+    return settling.settle(settlements)
+
+
+class RunSettling:
+    """Carries out verdicts for a run that takes pages. One object per run and transaction.
+
+    Everything is decided first, in the order of the settlements; then each kind of row is written at once.
+    """
+
+    def __init__(
+        self, connection: Connection, run: LedgerRun, trouble: HostTrouble, now: float, clock_shift: float
+    ) -> None:
+        self._connection = connection
+        self._run = run
+        self._run_id = run.run_id
+        self._trouble = trouble
+        self._now = now
+        self._clock_shift = clock_shift
+        self._sums = Sums()
+        self._events: list[Event] = []
+        self._stored: list[int] = []
+        self._continued: list[int] = []
+        self._states: dict[int, UrlState] = {}
+        self._hosts: dict[int, int] = {}
+        self._visits: dict[int, int] = {}
+        self._attempts: dict[int, int] = {}
+        self._closes: dict[int, tuple[object, ...]] = {}
+        self._failures = FailedAttempts(connection, now)
+        self._forgotten: list[int] = []
+        if run.task_id is not None:
+            connection.execute(SQL.share_task, (run.task_id,))
+        self._notes = StepNotes(connection, run.run_id)
+        self._items = item_storing(connection, run, self._sums)
+        self._memory = self._page_memory()
+        self._children = ChildRows(connection, run, self._sums, now, self._memory)
+        self._count = RunCount(connection, run, now)
+        trouble.is_adaptive = bool(run.adaptive)
+
+    def hear(self, asked_rows: Cursor, asked_children: Asked) -> None:
+        """Take in what was asked for beforehand."""
+        for url_id, state, host_id, visit, attempts in asked_rows:
+            self._states[url_id] = state
+            self._hosts[url_id] = host_id
+            self._visits[url_id] = visit
+            self._attempts[url_id] = attempts
+        self._children.hear(asked_children)
+        self._trouble.look()
+
+    def settle(self, settlements: Sequence[Settlement]) -> SettleReport:
+        """All verdicts, then what follows from them for hosts and run."""
+        settlements = self._recalled(settlements)
+        self._items.look(children.closes_of(settlements))
+        for settlement in settlements:
+            verdict = settlement.verdict
+            late = self._sums.late
+            match verdict:
+                case Close():
+                    self._close(settlement, verdict)
+                case RetryLater():
+                    self._retry(settlement, verdict)
+                case _:
+                    assert_never(verdict)
+            self._sums.bytes_read += settlement.bytes_read
+            self._sums.duplicate_urls += settlement.duplicate_urls
+            host_id = self._hosts[settlement.lease.url_id]
+            self._trouble.hear(host_id, settlement, is_late=self._sums.late > late)
+        reach("settle.decided")
+        self._write(settlements)
+        sums = self._sums
+        return SettleReport(
+            *(sums.closed, sums.late, sums.total, sums.items),
+            *(self._events, self._stored, self._continued),
+        )
+
+    def _write(self, settlements: Sequence[Settlement]) -> None:
+        connection = self._connection
+        self._children.write()
+        connection.executemany(SQL.close, [self._closes[url_id] for url_id in sorted(self._closes)])
+        for url_id in self._forgotten:
+            connection.moves.forget(self._run_id, url_id)
+        reach("settle.closed")
+        self._items.write()
+        reach("settle.items")
+        self._notes.write()
+        if self._memory is not None:
+            self._memory.write()
+        self._failures.write()
+        record_sends(connection, self._run_id, settlements, self._clock_shift)
+        self._events += self._trouble.settle(self._sums)
+        for host_id in sorted(set(self._hosts.values())):
+            connection.moves.host_freed(host_id, self._now)
+        self._count.keep(self._sums, self._events)
+        reach("settle.counted")
+
+    def _recalled(self, settlements: Sequence[Settlement]) -> Sequence[Settlement]:
+        """Unchanged pages with what they held, where that is still known; `is_unchanged` stays where not."""
+        if self._memory is None:
+            return settlements
+        self._memory.look(settlements)
+        recalled = [self._memory.recalled(settlement) for settlement in settlements]
+        again = [
+            new.verdict
+            for old, new in zip(settlements, recalled, strict=True)
+            if new is not old and isinstance(new.verdict, Close)
+        ]
+        if again:
+            self._children.hear(children.ask(self._connection, self._run_id, again))
+        return recalled
+
+    def _page_memory(self) -> Memory | None:
+        run = self._run
+        if run.stored_policies is None or not run.policies.recrawl.looks_back:
+            return None
+        return Memory(self._connection, self._run_id, run.policies, self._now)
+
+    def _close(self, settlement: Settlement, verdict: Close) -> None:
+        """Close a row, unless someone was first."""
+        url_id = settlement.lease.url_id
+        if verdict.state not in ("done", "redirect") and self._is_old_news(settlement.lease):
+            self._sums.late += 1
+            self._connection.moves.release(settlement.lease, self._now)
+            return
+        is_first = replaces(verdict.state, self._states[url_id])
+        if is_first and verdict.is_unchanged:
+            self._ask_in_full(settlement)
+            return
+        self._connection.moves.end(settlement.lease)
+        if not is_first:
+            self._sums.late += 1
+            return
+        if verdict.landed is None:
+            is_stored = self._store_page(url_id, verdict, settlement)
+        else:
+            is_stored = self._land(settlement, verdict, verdict.landed)
+        if is_stored:
+            self._stored.append(url_id)
+
+    def _is_old_news(self, lease: Lease) -> bool:
+        """Whether a failure is of an earlier visit to a row that was opened again: only who holds it now may
+        fail it. A page that came is welcome from everybody.
+        """
+        visit = self._visits[lease.url_id]
+        return visit > 0 and (lease.visit < visit or not self._connection.moves.holds(lease))
+
+    def _ask_in_full(self, settlement: Settlement) -> None:
+        """The page did not change, but what it held is not known any more: it is asked for again, whole."""
+        lease = settlement.lease
+        if self._memory is not None:
+            self._memory.ask_in_full(lease.url_id, lease.request)
+        self._retry(settlement, RetryLater(0.0, FORGOTTEN, status=304, counts=False))
+
+    def _land(self, settlement: Settlement, verdict: Close, landed: Request) -> bool:
+        """A redirect that ended on its own host: both rows close at once, the landing page is stored once."""
+        source_id = settlement.lease.url_id
+        page = msgspec.structs.replace(verdict, state="done", reason="", landed=None)
+        target_id, state = self._children.row_for(landed, source_id)
+        self._states.setdefault(target_id, state)
+        if target_id == source_id:
+            return self._store_page(source_id, page, settlement)
+        source = Close("redirect", reason=f"to {landed.url}", status=verdict.status)
+        self._write_close(source_id, source, settlement, target_id=target_id)
+        if self._memory is not None:
+            self._memory.remember(settlement.lease.request, source)
+        if not replaces("done", self._states[target_id]):
+            return False
+        if not self._children.is_new(landed):
+            self._forgotten.append(target_id)
+        self._children.land(landed, target_id)
+        return self._store_page(target_id, page, settlement, landed=landed)
+
+    def _store_page(
+        self, url_id: int, verdict: Close, settlement: Settlement, *, landed: Request | None = None
+    ) -> bool:
+        """Write a page as the limits allow; whether its children were added."""
+        stored = self._run.within_limits(verdict, self._sums)
+        kept = self._items.add(url_id, stored)
+        self._write_close(url_id, stored, settlement, items=kept.stored, landed=landed)
+        if self._memory is not None and stored.state in REMEMBERED:
+            self._memory.remember(landed or settlement.lease.request, verdict)
+        self._children.add(url_id, stored.children, is_led_on=stored.state == "redirect")
+        if kept.has_new and stored.state == verdict.state:
+            self._children.add(url_id, stored.next_pages)
+            self._continued.append(settlement.lease.url_id)
+        return stored.state == verdict.state
+
+    def _write_close(
+        self,
+        url_id: int,
+        verdict: Close,
+        settlement: Settlement,
+        *,
+        items: int = 0,
+        target_id: int | None = None,
+        landed: Request | None = None,
+    ) -> None:
+        is_failure = verdict.state in ("dead", "broken")
+        self._closes[url_id] = (
+            *(verdict.state, verdict.reason or None, verdict.status, items),
+            target_id,
+            self._now,
+            url_id,
+        )
+        self._sums.count(self._states[url_id], -1)
+        self._sums.count(verdict.state)
+        self._states[url_id] = verdict.state
+        self._sums.closed += 1
+        self._sums.rejected += len(verdict.rejected)
+        if verdict.rejected or verdict.changes or verdict.counts:
+            self._notes.hear(url_id, verdict)
+        if is_failure:
+            self._run.failures_row += 1
+            self._failures.count(url_id)
+            self._failures.hear(settlement, verdict.status, verdict.reason)
+        elif verdict.state != "skipped":
+            self._run.failures_row = 0
+        self._events.append(closed_event(landed or settlement.lease.request, verdict, settlement, items))
+
+    def _retry(self, settlement: Settlement, verdict: RetryLater) -> None:
+        lease = settlement.lease
+        moves = self._connection.moves
+        if lease.visit < self._visits[lease.url_id] or not moves.holds(lease):
+            self._sums.late += 1
+            moves.release(lease, self._now)
+            return
+        if self._states[lease.url_id] != "open":
+            moves.end(lease)
+            return
+        moves.postpone(lease, self._now + verdict.delay_s)
+        if self._attempts[lease.url_id] > lease.attempts:  # it was kept before, and nobody heard of it
+            self._sums.late += 1
+            return
+        self._failures.hear(settlement, verdict.status, verdict.reason)
+        if verdict.counts:
+            self._run.failures_row += 1
+            self._failures.count(lease.url_id)
+        self._sums.retries += 1
+        host, url = lease.request.host, lease.request.url
+        self._events.append(
+            FetchRetried(self._run_id, host, url, verdict.reason, lease.attempts + 1, verdict.delay_s)
+        )
+        reach("settle.retried")
+
+
+def _refuse(
+    connection: Connection, run: LedgerRun | None, settlements: Sequence[Settlement], now: float
+) -> SettleReport:
+    """The run takes no pages: nothing is added, the leases end, what is open waits for the run again."""
+    for settlement in settlements:
+        connection.moves.release(settlement.lease, now)
+    if run is not None:
+        connection.execute(SQL.late, (len(settlements), run.run_id))
+    return SettleReport(late=len(settlements))

@@ -1,0 +1,191 @@
+"""Tasks and their versions in SQL. The functions run inside a transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from smartspider.core import failpoints
+from smartspider.core.errors import Conflict, NotAllowed, NotFound
+from smartspider.core.tasks import TaskRecord, TaskSpec, TaskVersion
+from smartspider.store import audit, statements
+from smartspider.store.database import Connection, Database, row, rows
+
+SQL = statements.load("tasks.sql", __package__)
+
+PAST_ALL = (1 << 63) - 1
+
+
+class Author(msgspec.Struct, frozen=True):
+    """Who writes, when and why; what they may do to tasks."""
+
+    connection: Connection
+    now: float
+    actor: str
+    note: str = ""
+
+    def create(self, spec: TaskSpec) -> TaskRecord:
+        """A new task."""
+        if find_by_name(self.connection, spec.name) is not None:
+            raise Conflict(
+                f"there is a task {spec.name!r} already",
+                hint="change that one, or give the new one another name",
+            )
+        ((task_id,),) = rows(self.connection, SQL.add, (spec.name, self.actor, self.now))
+        self._add_version(task_id, 1, spec, "task.created")
+        return get(self.connection, task_id)
+
+    def change(self, task: TaskRecord, spec: TaskSpec) -> TaskRecord:
+        """A new version, if it is another spec."""
+        if spec.name != task.name:
+            raise NotAllowed(
+                f"the task is called {task.name!r} and cannot become {spec.name!r}",
+                hint="create a task with the new name",
+            )
+        if get_version(self.connection, task.id, task.version).holds(spec):
+            return task
+        number = task.version + 1
+        self.connection.execute(SQL.changed, (number, self.now, task.id))
+        self._add_version(task.id, number, spec, "task.changed")
+        return get(self.connection, task.id)
+
+    def apply(self, spec: TaskSpec) -> TaskRecord:
+        """The task with this name, made or changed so that this is its newest version."""
+        task = find_by_name(self.connection, spec.name)
+        return self.create(spec) if task is None else self.change(task, spec)
+
+    def delete(self, task: TaskRecord) -> TaskRecord:
+        """A tombstone."""
+        unfinished = row(self.connection, SQL.unfinished, (task.id,))
+        if unfinished is not None:
+            raise Conflict(
+                f"run {unfinished[0]} of the task {task.name!r} is {unfinished[1]}",
+                hint="cancel it or let it finish first",
+            )
+        self.connection.execute(SQL.deleted, (self.now, task.id))
+        for forget in (SQL.delete_firings, SQL.delete_schedules, SQL.delete_notices, SQL.delete_targets):
+            self.connection.execute(forget, (task.id,))
+        self._tell("task.deleted", task.id, name=task.name, version=task.version)
+        return get(self.connection, task.id)
+
+    def _add_version(self, task_id: int, number: int, spec: TaskSpec, action: str) -> None:
+        self.connection.execute(
+            SQL.add_version,
+            (task_id, number, spec.spec, spec.spec_hash, self.actor, self.now, self.note),
+        )
+        failpoints.reach("task.versioned")
+        more = {"note": self.note} if self.note else {}
+        self._tell(action, task_id, name=spec.name, version=number, spec_hash=spec.spec_hash, **more)
+
+    def _tell(self, action: str, task_id: int, **detail: Any) -> None:
+        audit.write(self.connection, self.now, self.actor, action, f"task:{task_id}", **detail)
+
+
+def find_by_name(connection: Connection, name: str) -> TaskRecord | None:
+    """The task that has a name now."""
+    found = row(connection, SQL.by_name, (name,))
+    return TaskRecord(*found) if found else None
+
+
+def get(connection: Connection, task: int | str) -> TaskRecord:
+    """A task by its id, also a deleted one, or by its name."""
+    if isinstance(task, str):
+        named = find_by_name(connection, task)
+        if named is None:
+            raise NotFound(
+                f"there is no task {task!r}", hint="`smartspider task list` shows the tasks there are"
+            )
+        return named
+    found = row(connection, SQL.by_id, (task,))
+    if found is None:
+        raise NotFound(f"there is no task {task}", hint="`smartspider task list` shows the tasks there are")
+    return TaskRecord(*found)
+
+
+def get_version(connection: Connection, task_id: int, number: int) -> TaskVersion:
+    """One version of a task."""
+    found = row(connection, SQL.version, (task_id, number))
+    if found is None:
+        task = get(connection, task_id)
+        raise NotFound(
+            f"the task {task.name!r} has no version {number}", hint=f"it has versions 1 to {task.version}"
+        )
+    return TaskVersion(*found)
+
+
+def get_live(connection: Connection, task_id: int) -> TaskRecord:
+    """A task that is not deleted."""
+    task = get(connection, task_id)
+    if task.is_deleted:
+        raise NotFound(f"the task {task.name!r} ({task.id}) is deleted", hint="create it anew")
+    return task
+
+
+class SqlTaskStore:
+    """See `interfaces/task_store.py`."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def create(self, spec: TaskSpec, *, actor: str, note: str = "") -> TaskRecord:
+        """A new task, with the spec as version 1."""
+        return await self._write(lambda author: author.create(spec), actor, note)
+
+    async def change(
+        self, task_id: int, spec: TaskSpec, *, actor: str, note: str = "", expected_version: int | None = None
+    ) -> TaskRecord:
+        """Give a task another spec."""
+
+        def work(author: Author) -> TaskRecord:
+            task = get_live(author.connection, task_id)
+            if expected_version not in (None, task.version):
+                raise Conflict(
+                    f"the task {task.name!r} has version {task.version} now, not {expected_version}",
+                    hint="look at what changed, and try again with the newest version",
+                )
+            return author.change(task, spec)
+
+        return await self._write(work, actor, note)
+
+    async def get(self, task: int | str) -> TaskRecord:
+        """The task with an id or a name."""
+        return await self._db.read(lambda connection: get(connection, task))
+
+    async def find(self, *, after: int = 0, limit: int = 100) -> list[TaskRecord]:
+        """Tasks that are not deleted, in the order they were created."""
+        return await self._db.read(
+            lambda connection: [TaskRecord(*found) for found in rows(connection, SQL.after, (after, limit))]
+        )
+
+    async def find_named(self, prefix: str, *, after: str = "", limit: int = 100) -> list[TaskRecord]:
+        """Tasks whose names begin so, in the order of their names."""
+        first = max(prefix, after + "\1" if after else "")  # the next name there could be
+        values = (first, prefix + chr(0x10FFFF), limit)
+        return await self._db.read(
+            lambda connection: [TaskRecord(*found) for found in rows(connection, SQL.named, values)]
+        )
+
+    async def versions(
+        self, task_id: int, *, before: int | None = None, limit: int = 100
+    ) -> list[TaskVersion]:
+        """Versions of a task, newest first."""
+        values = (task_id, PAST_ALL if before is None else before, limit)
+
+        def work(connection: Connection) -> list[TaskVersion]:
+            get(connection, task_id)
+            return [TaskVersion(*found) for found in rows(connection, SQL.versions, values)]
+
+        return await self._db.read(work)
+
+    async def version(self, task_id: int, number: int) -> TaskVersion:
+        """One version of a task."""
+        return await self._db.read(lambda connection: get_version(connection, task_id, number))
+
+    async def delete(self, task_id: int, *, actor: str) -> TaskRecord:
+        """Delete a task."""
+        return await self._write(lambda author: author.delete(get_live(author.connection, task_id)), actor)
+
+    async def _write(self, work: Callable[[Author], TaskRecord], actor: str, note: str = "") -> TaskRecord:
+        return await self._db.write(lambda connection: work(Author(connection, self._db.now(), actor, note)))

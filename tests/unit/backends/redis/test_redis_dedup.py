@@ -1,0 +1,317 @@
+"""Layers in Redis that all workers share: they lose knowledge whenever they must, and never invent any."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from smartspider.backends.redis.connecting import read_url
+from smartspider.backends.redis.dedup.bloom import RedisBloomFilter
+from smartspider.backends.redis.dedup.estimates import RedisDistinctEstimates
+from smartspider.backends.redis.dedup.exact import RedisUrlFilter
+from smartspider.backends.redis.dedup.front import RedisLocalFront
+from smartspider.backends.redis.dedup.functions import FilterFunctions
+from smartspider.backends.redis.dedup.opening import open_filters
+from smartspider.backends.redis.servers import Servers, open_servers
+from smartspider.core.errors import FrontierUnavailable
+from smartspider.dedup.bloom import ScalableBloomFilter
+from smartspider.dedup.settings import Mode
+from smartspider.dedup.url_filter import ExactUrlFilter, FilterKey, UrlFilter
+from smartspider_testing.contracts import ExactUrlFilterContract, UrlFilterContract
+from smartspider_testing.contracts.url_filter import RUN, TASK, Make, fingerprints
+from smartspider_testing.servers import RedisServer
+
+
+@pytest.fixture
+async def servers(empty_redis: RedisServer) -> AsyncIterator[Servers]:
+    opened = open_servers(read_url(empty_redis.url))
+    yield opened
+    await opened.close()
+
+
+class TestRedisSeen(ExactUrlFilterContract):
+    @pytest.fixture
+    def make(self, servers: Servers) -> Make[ExactUrlFilter]:
+        async def make(max_bytes: int) -> ExactUrlFilter:
+            return RedisUrlFilter(FilterFunctions(servers), max_bytes=max_bytes)
+
+        return make
+
+
+class TestRedisSeenInParts(ExactUrlFilterContract):
+    @pytest.fixture
+    def make(self, servers: Servers) -> Make[ExactUrlFilter]:
+        async def make(max_bytes: int) -> ExactUrlFilter:
+            return RedisUrlFilter(FilterFunctions(servers, parts=4), max_bytes=max_bytes)
+
+        return make
+
+
+class TestRedisBloom(UrlFilterContract[UrlFilter]):
+    @pytest.fixture
+    def make(self, servers: Servers) -> Make[UrlFilter]:
+        async def make(max_bytes: int) -> UrlFilter:
+            return RedisBloomFilter(FilterFunctions(servers, parts=2), max_bytes=max_bytes)
+
+        return make
+
+
+@pytest.fixture
+def functions(servers: Servers) -> FilterFunctions:
+    return FilterFunctions(servers)
+
+
+async def test_buckets_stay_small_while_a_set_grows(
+    functions: FilterFunctions, empty_redis: RedisServer
+) -> None:
+    await RedisUrlFilter(functions).add(RUN, fingerprints(0, 30_000))
+    buckets = empty_redis.command("KEYS", f"{functions.tag(0)}:????????????:*")
+    assert isinstance(buckets, list)
+    assert len(buckets) == 150
+    for bucket in buckets:
+        assert empty_redis.command("OBJECT", "ENCODING", bucket) == b"listpack"
+
+
+async def test_a_small_run_takes_one_small_hash(functions: FilterFunctions, empty_redis: RedisServer) -> None:
+    await RedisUrlFilter(functions).add(RUN, fingerprints(0, 100))
+    names = empty_redis.command("KEYS", "*")
+    assert isinstance(names, list)
+    assert sum(int(str(empty_redis.command("MEMORY", "USAGE", name))) for name in names) < 4500
+
+
+async def test_buckets_fit_a_server_with_smaller_listpacks(
+    functions: FilterFunctions, empty_redis: RedisServer
+) -> None:
+    before = empty_redis.command("CONFIG", "GET", "hash-max-listpack-entries")
+    assert isinstance(before, list)
+    empty_redis.command("CONFIG", "SET", "hash-max-listpack-entries", "128")
+    try:
+        await RedisUrlFilter(functions).add(RUN, fingerprints(0, 5000))
+        buckets = empty_redis.command("KEYS", f"{functions.tag(0)}:????????????:*")
+        assert isinstance(buckets, list)
+        assert {empty_redis.command("OBJECT", "ENCODING", bucket) for bucket in buckets} == {b"listpack"}
+    finally:
+        empty_redis.command("CONFIG", "SET", "hash-max-listpack-entries", before[1])
+
+
+async def test_dropping_frees_every_key(functions: FilterFunctions, empty_redis: RedisServer) -> None:
+    exact, bloom = RedisUrlFilter(functions), RedisBloomFilter(functions)
+    for layer in (exact, bloom):
+        await layer.add(RUN, fingerprints(0, 110_000 if layer is exact else 100))
+        await layer.drop(RUN)
+    left = empty_redis.command("KEYS", "*")
+    assert isinstance(left, list)
+    assert sorted(name.rpartition(b":")[2] for name in left) == [b"bits", b"entries"]
+
+
+async def test_half_dropped_sets_never_answer_for_a_new_one(functions: FilterFunctions) -> None:
+    """Whoever drops may be killed before the memory is free."""
+    exact = RedisUrlFilter(functions)
+    await exact.add(RUN, fingerprints(0, 3000))
+    await functions.round([functions.function(0, "drop", str(RUN))])
+    await exact.add(RUN, fingerprints(5000, 5001))
+    assert await exact.find_known(RUN, fingerprints(0, 3000)) == set()
+    await exact.drop(TASK)
+    assert await exact.find_known(RUN, fingerprints(5000, 5001)) == set(fingerprints(5000, 5001))
+
+
+async def test_a_wiped_server_knows_nothing_and_learns_anew(
+    functions: FilterFunctions, empty_redis: RedisServer
+) -> None:
+    exact, bloom = RedisUrlFilter(functions), RedisBloomFilter(functions)
+    for layer in (exact, bloom):
+        await layer.add(RUN, fingerprints(0, 1000))
+    empty_redis.empty()
+    for layer in (exact, bloom):
+        assert await layer.find_known(RUN, fingerprints(0, 1000)) == set()
+        assert (await layer.add(RUN, fingerprints(0, 10))).new == 10
+        assert await layer.find_known(RUN, fingerprints(0, 1000)) == set(fingerprints(0, 10))
+
+
+async def test_lost_buckets_are_lost_knowledge_and_no_more(
+    functions: FilterFunctions, empty_redis: RedisServer
+) -> None:
+    exact = RedisUrlFilter(functions)
+    await exact.add(RUN, fingerprints(0, 3000))
+    buckets = empty_redis.command("KEYS", f"{functions.tag(0)}:????????????:*")
+    assert isinstance(buckets, list)
+    empty_redis.command("DEL", *buckets[::2])
+    known = await exact.find_known(RUN, fingerprints(0, 6000))
+    assert known < set(fingerprints(0, 3000))
+    assert known
+    await exact.add(RUN, fingerprints(0, 6000))
+    assert await exact.find_known(RUN, fingerprints(0, 6000)) == set(fingerprints(0, 6000))
+
+
+async def test_workers_that_add_the_same_at_once_add_it_once(functions: FilterFunctions) -> None:
+    exact = RedisUrlFilter(functions)
+    answers = await asyncio.gather(*(exact.add(RUN, fingerprints(0, 2000)) for _ in range(8)))
+    assert sum(answer.new for answer in answers) == 2000
+    assert (await exact.size()).entries == 2000
+
+
+async def test_a_full_server_refuses_to_learn_and_still_drops(
+    functions: FilterFunctions, empty_redis: RedisServer
+) -> None:
+    exact = RedisUrlFilter(functions)
+    await exact.add(RUN, fingerprints(0, 1000))
+    empty_redis.command("CONFIG", "SET", "maxmemory", "1")
+    try:
+        with pytest.raises(FrontierUnavailable):
+            await exact.add(RUN, fingerprints(1000, 1100))
+        assert await exact.find_known(RUN, fingerprints(0, 1100)) == set(fingerprints(0, 1000))
+        await exact.drop(RUN)
+        assert await exact.find_known(RUN, fingerprints(0, 1000)) == set()
+    finally:
+        empty_redis.command("CONFIG", "SET", "maxmemory", "0")
+
+
+async def test_a_server_that_is_not_there_is_said_without_its_password() -> None:
+    servers = open_servers(read_url("redis://user:hunter2@127.0.0.1:1"))
+    with pytest.raises(FrontierUnavailable, match="known URLs cannot be used") as raised:
+        await RedisUrlFilter(FilterFunctions(servers)).find_known(RUN, fingerprints(0, 1))
+    assert "hunter2" not in str(raised.value)
+    await servers.close()
+
+
+async def test_an_answer_that_came_too_late_is_never_taken_for_that_of_another_question(
+    functions: FilterFunctions, empty_redis: RedisServer
+) -> None:
+    exact = RedisUrlFilter(functions)
+    await exact.add(RUN, fingerprints(0, 100))
+    empty_redis.freeze()
+    try:
+        for _ in range(3):
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.02):
+                    await exact.find_known(RUN, fingerprints(0, 100))
+    finally:
+        empty_redis.thaw()
+    for _ in range(8):
+        assert await exact.find_known(RUN, fingerprints(1000, 1100)) == set()
+        assert await exact.find_known(RUN, fingerprints(50, 150)) == set(fingerprints(50, 100))
+
+
+async def test_namespaces_are_apart(servers: Servers) -> None:
+    one, other = (RedisUrlFilter(FilterFunctions(servers, namespace=name)) for name in ("one", "two"))
+    await one.add(RUN, fingerprints(0, 10))
+    assert await other.find_known(RUN, fingerprints(0, 10)) == set()
+    assert await other.keys() == []
+
+
+async def test_filters_have_the_same_bits_here_and_there(
+    functions: FilterFunctions, empty_redis: RedisServer
+) -> None:
+    """So that a copy of those in Redis can be asked without asking Redis."""
+    made = dict[int, bytearray]()
+
+    def allocate(number: int, size: int) -> bytearray:
+        return made.setdefault(number, bytearray(size))
+
+    here = ScalableBloomFilter(1000, allocate)
+    here.add(fingerprints(0, 6000))
+    await RedisBloomFilter(functions, capacity=1000).add(RUN, fingerprints(0, 6000))
+    assert len(made) == 3
+    for number, bits in made.items():
+        (name,) = _keys(empty_redis, f"{functions.tag(0)}:*:f{number}")
+        stored = empty_redis.command("GET", name)
+        assert isinstance(stored, bytes)
+        assert stored == bytes(bits)
+        assert int(str(empty_redis.command("MEMORY", "USAGE", name))) < 1.3 * len(bits)
+
+
+def _keys(server: RedisServer, pattern: str) -> list[bytes]:
+    found = server.command("KEYS", pattern)
+    assert isinstance(found, list)
+    return found
+
+
+class TestFront:
+    """A copy of the filters may only say "certainly new"."""
+
+    @pytest.fixture
+    def filters(self, functions: FilterFunctions) -> RedisBloomFilter:
+        return RedisBloomFilter(functions)
+
+    async def test_it_says_nothing_before_it_knows(
+        self, functions: FilterFunctions, filters: RedisBloomFilter
+    ) -> None:
+        front = RedisLocalFront(functions, filters)
+        assert front.find_possibly_known(RUN, fingerprints(0, 3)) == set(fingerprints(0, 3))
+
+    async def test_what_others_noted_is_maybe_known_once_refreshed(
+        self, functions: FilterFunctions, filters: RedisBloomFilter
+    ) -> None:
+        one, other = RedisLocalFront(functions, filters), RedisLocalFront(functions, filters)
+        await one.add(RUN, fingerprints(0, 30_000))  # two filters, one piece each
+        for _ in range(2):
+            await other.refresh(RUN)
+        assert other.find_possibly_known(RUN, fingerprints(0, 60_000)) == set(fingerprints(0, 30_000))
+
+    async def test_after_a_wipe_it_begins_anew(
+        self, functions: FilterFunctions, filters: RedisBloomFilter, empty_redis: RedisServer
+    ) -> None:
+        front = RedisLocalFront(functions, filters)
+        await front.add(RUN, fingerprints(0, 100))
+        await front.refresh(RUN)
+        empty_redis.empty()
+        await front.refresh(RUN)
+        assert front.find_possibly_known(RUN, fingerprints(0, 100)) == set()
+        await front.add(RUN, fingerprints(100, 200))
+        await front.refresh(RUN)
+        assert front.find_possibly_known(RUN, fingerprints(0, 200)) == set(fingerprints(100, 200))
+        front.forget(RUN)
+        assert front.find_possibly_known(RUN, fingerprints(0, 1)) == set(fingerprints(0, 1))
+
+
+async def test_filters_take_no_more_than_they_count(
+    functions: FilterFunctions, empty_redis: RedisServer
+) -> None:
+    bloom = RedisBloomFilter(functions)
+    counted = (await bloom.add(RUN, fingerprints(0, 20_000))).size.bytes_used
+    names = _keys(empty_redis, f"{functions.tag(0)}:*:f?")
+    assert len(names) == 2
+    assert sum(int(str(empty_redis.command("MEMORY", "USAGE", name))) for name in names) < 1.01 * counted
+
+
+async def test_estimates_are_near_and_small(functions: FilterFunctions, empty_redis: RedisServer) -> None:
+    estimates = RedisDistinctEstimates(functions)
+    other = FilterKey("run", 8)
+    await estimates.add([RUN, TASK], fingerprints(0, 20_000))
+    await estimates.add([other, TASK], fingerprints(10_000, 30_000))
+    await estimates.add([RUN], [])
+    about = await estimates.estimate([RUN, other, TASK, FilterKey("task", 99)])
+    assert about[RUN] == pytest.approx(20_000, rel=0.03)
+    assert about[other] == pytest.approx(20_000, rel=0.03)
+    assert about[TASK] == pytest.approx(30_000, rel=0.03)
+    assert about[FilterKey("task", 99)] == 0
+    assert int(str(empty_redis.command("MEMORY", "USAGE", f"{functions.tag(0)}:about:{TASK}"))) < 16_000
+
+
+async def test_an_older_library_is_replaced_and_a_newer_one_is_kept(
+    servers: Servers, empty_redis: RedisServer
+) -> None:
+    for version, is_kept in ((0, False), (99, True)):
+        empty_redis.empty()
+        code = (
+            "#!lua name=smartspider_seen\nredis.register_function{function_name='smartspider_seen_version',"
+            f" callback=function() return {version} end, flags={{'no-writes'}}}}"
+        )
+        empty_redis.command("FUNCTION", "LOAD", code)
+        fresh = FilterFunctions(servers)
+        await fresh.prepare()
+        there = empty_redis.command("FCALL_RO", "smartspider_seen_version", "0")
+        assert there == (version if is_kept else 1)
+
+
+@pytest.mark.parametrize("mode", ["off", "exact", "exact+bloom"])
+async def test_layers_are_put_together_as_the_installation_wants(
+    empty_redis: RedisServer, mode: Mode
+) -> None:
+    async with open_filters(read_url(empty_redis.url), mode) as layers:
+        assert (layers.exact is not None, layers.front is not None) == (mode != "off", mode == "exact+bloom")
+        assert layers.lossy is not None
+        await layers.lossy.add(RUN, fingerprints(0, 1))
+        assert await layers.lossy.find_known(RUN, fingerprints(0, 2)) == set(fingerprints(0, 1))
