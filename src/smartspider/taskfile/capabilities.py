@@ -7,14 +7,14 @@ from typing import Any
 
 from smartspider.core.errors import NotBuilt, Problem
 from smartspider.taskfile.checks import page_prefix
-from smartspider.taskfile.forms import Section
-from smartspider.taskfile.model import Task
+from smartspider.taskfile.model.forms import Section
+from smartspider.taskfile.model.task import Task
 
 Finder = Callable[[Task], Iterable[str]]
 """Gives the paths of the keys that need a capability."""
 
 
-def missing_capabilities(task: Task) -> list[Problem]:
+def find_missing(task: Task) -> list[Problem]:
     """A problem for each key that asks for something this version does not have."""
     hint = "leave the key out to run the rest of the task"
     return [
@@ -26,7 +26,7 @@ def missing_capabilities(task: Task) -> list[Problem]:
 
 def require_built(task: Task) -> None:
     """Raises NotBuilt, naming every key that asks for too much."""
-    problems = missing_capabilities(task)
+    problems = find_missing(task)
     if problems:
         listed = "; ".join(f"{problem.path}: {problem.message}" for problem in problems)
         raise NotBuilt(f"this version cannot run the task: {listed}", hint=problems[0].hint)

@@ -10,12 +10,12 @@ from smartspider.core.requests.request import DEFAULT_PAGE
 from smartspider.core.requests.templates import names_in
 from smartspider.taskfile.entries import entry_problems
 from smartspider.taskfile.keys import did_you_mean, nearest
-from smartspider.taskfile.model import Task
-from smartspider.taskfile.pages import Follow, PageType, Selectors
-from smartspider.taskfile.rules import Rule
-from smartspider.taskfile.scheduling import Schedule, schedule_problems
-from smartspider.taskfile.sections import Adaptive
-from smartspider.taskfile.values import duration_s
+from smartspider.taskfile.model.pages import Follow, PageType, Selectors
+from smartspider.taskfile.model.rules import Rule
+from smartspider.taskfile.model.schedule import Schedule, schedule_problems
+from smartspider.taskfile.model.sections import Adaptive
+from smartspider.taskfile.model.task import Task
+from smartspider.taskfile.model.values import duration_s
 
 
 def cross_problems(task: Task) -> list[Problem]:
@@ -174,3 +174,16 @@ def _unknown(path: str, what: str, name: str, known: list[str]) -> Problem:
 def _schedule(task: Task) -> Iterator[Problem]:
     if isinstance(task.schedule, Schedule):
         yield from schedule_problems(task.schedule, "schedule.")
+
+
+LOSSY = (
+    "a Bloom filter takes some new URLs for known ones, fewer than one in 10,000 (0.01 %),"
+    " and their pages are missed"
+)
+
+
+def find_cautions(task: Task) -> list[Problem]:
+    """A problem that stops nothing for each such key."""
+    if task.dedup.urls == "bloom":
+        return [Problem("dedup.urls", LOSSY, "leave it out to miss none")]
+    return []

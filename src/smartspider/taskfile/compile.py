@@ -12,13 +12,11 @@ from smartspider.core.requests.scope import TrapGuards, UrlScope
 from smartspider.core.requests.urls import CanonicalRules
 from smartspider.core.runs.plan import FetchPlan, Guards, Plan, RunLimits
 from smartspider.taskfile.capabilities import require_built
-from smartspider.taskfile.compile_pages import page_plans, steps_of
-from smartspider.taskfile.compile_sitemaps import sitemap_plans, sitemap_requests
+from smartspider.taskfile.compile_pages import page_plans, sitemap_plans, sitemap_requests, steps_of
 from smartspider.taskfile.entries import entry_requests
-from smartspider.taskfile.model import Task
-from smartspider.taskfile.sections import Adaptive
-from smartspider.taskfile.spec import spec_of
-from smartspider.taskfile.values import duration_s, host_in_punycode
+from smartspider.taskfile.model.sections import Adaptive
+from smartspider.taskfile.model.task import Task, spec_of
+from smartspider.taskfile.model.values import duration_s, host_in_punycode
 
 _GENTLE_DELAY_S = 0.1
 

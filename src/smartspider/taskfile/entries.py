@@ -20,9 +20,9 @@ from smartspider.core.requests.templates import (
 )
 from smartspider.core.requests.urls import CanonicalRules, authority_of, normal_url
 from smartspider.taskfile.keys import did_you_mean, nearest
-from smartspider.taskfile.model import EachForm, Entry, Range, Task
+from smartspider.taskfile.model.task import EachForm, Entry, Range, Task
+from smartspider.taskfile.model.values import url_trouble
 from smartspider.taskfile.problems import shown, task_invalid
-from smartspider.taskfile.values import url_trouble
 
 MOST_ENTRIES = 1_000_000
 _TRIED = 100

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import Tag
 
-from smartspider.taskfile.forms import MARK, Section
-from smartspider.taskfile.model import Task
-from smartspider.taskfile.pages import Selectors
-from smartspider.taskfile.rules import FieldRule, Step
+from smartspider.taskfile.model.forms import MARK, Section
+from smartspider.taskfile.model.pages import Selectors
+from smartspider.taskfile.model.rules import FieldRule, Step
+from smartspider.taskfile.model.task import Task
 
 _SURE = 0.8
 _LIKELY = 0.6

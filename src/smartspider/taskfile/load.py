@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
-from smartspider.core.errors import NotFound, Problem, TaskInvalid
+from smartspider.core.errors import NotFound, Problem, RequestInvalid, TaskInvalid
+from smartspider.core.schedules import ScheduleRule
 from smartspider.taskfile.checks import cross_problems
 from smartspider.taskfile.document import read_document, require_plain
-from smartspider.taskfile.model import Task
+from smartspider.taskfile.model.schedule import Schedule, rule_of, schedule_problems
+from smartspider.taskfile.model.task import Task
+from smartspider.taskfile.overrides import apply_overrides
 from smartspider.taskfile.problems import problems_of, shown, task_invalid
-from smartspider.taskfile.settings import with_settings
 
 __all__ = ["load_task", "parse_task", "read_document", "read_text"]
 
 
 def load_task(path: Path, settings: Sequence[str] = ()) -> Task:
     """The task in a JSON or YAML file, `a.b=JSON` settings put over it. Raises TaskInvalid, NotFound."""
-    return parse_task(with_settings(read_document(read_text(path), path.name), settings))
+    return parse_task(apply_overrides(read_document(read_text(path), path.name), settings))
 
 
 def parse_task(data: object) -> Task:
@@ -49,3 +52,22 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         problem = Problem("", f"byte {error.start} is not UTF-8", "save the file as UTF-8")
         raise TaskInvalid(f"{path} is not UTF-8", (problem,), hint=problem.hint) from error
+
+
+def parse_schedule(knobs: Mapping[str, Any]) -> ScheduleRule:
+    """The rule that plain values mean, with the words of the task's `schedule`; raises `RequestInvalid`."""
+    try:
+        schedule = Schedule.model_validate(dict(knobs))
+    except ValidationError as error:
+        raise _schedule_invalid(problems_of(error)) from error
+    problems = list(schedule_problems(schedule))
+    if problems:
+        raise _schedule_invalid(problems)
+    return rule_of(schedule)
+
+
+def _schedule_invalid(problems: list[Problem]) -> RequestInvalid:
+    first = problems[0]
+    return RequestInvalid(
+        f"the schedule is not valid: {first.path}: {first.message}", tuple(problems), hint=first.hint
+    )

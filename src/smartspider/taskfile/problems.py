@@ -10,10 +10,10 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from smartspider.core.errors import Problem, TaskInvalid
-from smartspider.taskfile.forms import MARK, WRONG_FORM, WRONG_KIND
 from smartspider.taskfile.keys import description, did_you_mean, nearest, part_at, suggestion
-from smartspider.taskfile.rules import NESTED, Rule
-from smartspider.taskfile.values import WRONG_VALUE
+from smartspider.taskfile.model.forms import MARK, WRONG_FORM, WRONG_KIND
+from smartspider.taskfile.model.rules import NESTED, Rule
+from smartspider.taskfile.model.values import WRONG_VALUE
 
 _LONGEST = 60
 _MOST = 100

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from smartspider.taskfile.model import Task
+from smartspider.taskfile.model.task import Task
 
 _EXAMPLE = {
     "name": "shop_prices",

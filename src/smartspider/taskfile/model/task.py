@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, JsonValue, Tag, field_validator
 
 from smartspider.core.requests.request import DEFAULT_PAGE
-from smartspider.taskfile.forms import LIST, MARK, NUMBER, OBJECT, SWITCH, TEXT, Section, by_form
-from smartspider.taskfile.pages import Body, Follow, PageType, Pagination, Selectors
-from smartspider.taskfile.rules import StepForm
-from smartspider.taskfile.scheduling import Schedule
-from smartspider.taskfile.sections import (
+from smartspider.core.tasks import TaskSpec
+from smartspider.taskfile.model.forms import LIST, MARK, NUMBER, OBJECT, SWITCH, TEXT, Section, by_form
+from smartspider.taskfile.model.pages import Body, Follow, PageType, Pagination, Selectors
+from smartspider.taskfile.model.rules import StepForm
+from smartspider.taskfile.model.schedule import Schedule
+from smartspider.taskfile.model.sections import (
     Alerts,
     Archive,
     Dedup,
@@ -24,7 +27,7 @@ from smartspider.taskfile.sections import (
     SinkSection,
     Traps,
 )
-from smartspider.taskfile.values import (
+from smartspider.taskfile.model.values import (
     Cron,
     Headers,
     HttpUrl,
@@ -198,3 +201,18 @@ class Task(Section):
     def as_written(self) -> dict[str, Any]:
         """The task as plain JSON values, defaults left out, in the user's order of fields and pages."""
         return self.model_dump(by_alias=True, exclude_defaults=True)
+
+
+def spec_of(task: Task) -> TaskSpec:
+    """The task as JSON, defaults left out, with its hash; also of a task that cannot be run yet."""
+    written = task.as_written()
+    return TaskSpec(
+        name=task.name,
+        spec=_json(written, is_sorted=False),
+        spec_hash=hashlib.sha256(_json(written, is_sorted=True)).hexdigest(),
+    )
+
+
+def _json(document: object, *, is_sorted: bool) -> bytes:
+    """The spec keeps the order of fields, which is the order of columns; its hash does not depend on it."""
+    return json.dumps(document, ensure_ascii=False, sort_keys=is_sorted, separators=(",", ":")).encode()

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, Tag, ValidationInfo, field_validator
 
-from smartspider.taskfile.forms import LIST, MARK, OBJECT, TEXT, Section, by_form, by_kind
-from smartspider.taskfile.rules import FieldRule, ItemsRule
-from smartspider.taskfile.values import (
+from smartspider.taskfile.model.forms import LIST, MARK, OBJECT, TEXT, Section, by_form, by_kind
+from smartspider.taskfile.model.rules import FieldRule, ItemsRule
+from smartspider.taskfile.model.values import (
     Depth,
     Headers,
     Method,

@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from smartspider.core.runs.tuning import LimitTuning, Tuning
-from smartspider.taskfile.forms import Section
-from smartspider.taskfile.sections import Limits
+from smartspider.taskfile.model.forms import Section
+from smartspider.taskfile.model.sections import Limits
 
 
 class Knobs(Section):

@@ -27,8 +27,8 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import TypeAliasType
 
 from smartspider.core.pages.rules import EXPRESSIONS, RuleType
-from smartspider.taskfile.forms import LIST, MARK, OBJECT, TEXT, WRONG_FORM, Section, by_form, form_of
-from smartspider.taskfile.values import MAX_EXPRESSION, Selector, Text, checked_pattern, wrong
+from smartspider.taskfile.model.forms import LIST, MARK, OBJECT, TEXT, WRONG_FORM, Section, by_form, form_of
+from smartspider.taskfile.model.values import MAX_EXPRESSION, Selector, Text, checked_pattern, wrong
 
 RULE_TYPES: tuple[str, ...] = get_args(RuleType)
 _ALONE = [kind for kind in RULE_TYPES if kind not in EXPRESSIONS]

@@ -9,9 +9,9 @@ from pydantic import Field, Tag
 
 from smartspider.core.errors import Problem
 from smartspider.core.schedules import Overlap, ScheduleRule
-from smartspider.taskfile.forms import MARK, SWITCH, TEXT, Section, by_form
+from smartspider.taskfile.model.forms import MARK, SWITCH, TEXT, Section, by_form
+from smartspider.taskfile.model.values import Cron, Text, Timezone
 from smartspider.taskfile.timing import moment_of
-from smartspider.taskfile.values import Cron, Text, Timezone
 
 DAY_S = 86_400.0
 LONGEST_S = 366 * DAY_S

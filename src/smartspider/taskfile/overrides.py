@@ -13,7 +13,7 @@ from smartspider.taskfile.problems import path_text, shown, task_invalid
 _INDEX = re.compile(r"\[(\d+)\]")
 
 
-def with_settings(document: object, settings: Sequence[str]) -> object:
+def apply_overrides(document: object, settings: Sequence[str]) -> object:
     """The document with each setting put in, later ones over earlier ones; the document itself stays."""
     for setting in settings:
         path, sign, text = setting.partition("=")
