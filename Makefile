@@ -60,6 +60,8 @@ lint: setup-dev
 	@$(BIN)/mypy
 	$(SECTION) 'import-linter'
 	@$(BIN)/lint-imports
+	$(SECTION) 'names and folders'
+	@$(BIN)/python scripts/check_names.py
 
 bench: servers ## the benchmarks, against other crawlers and on the frontier alone
 	@$(SETUP) bench

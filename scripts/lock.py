@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parent.parent
 UV = Path(sys.executable).parent / "uv"
 OPTIONS = (
     "--quiet --system-certs --universal --python-version 3.11 --generate-hashes --no-header "
-    "--no-emit-index-url --no-emit-find-links --no-emit-package smartspider-crawler --no-emit-package smartspider-testing"
+    "--no-emit-index-url --no-emit-find-links "
+    "--no-emit-package smartspider-crawler --no-emit-package smartspider-testing"
 ).split()
 
 

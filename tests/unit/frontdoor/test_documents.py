@@ -9,6 +9,9 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 GLOSSARY = ROOT / "docs" / "glossary.md"
+KIT = ROOT / "packages" / "smartspider-testing" / "src"
+CONTRACTS = KIT / "smartspider_testing" / "contracts"
+PLACES = (ROOT, ROOT / "docs", ROOT / "src" / "smartspider", KIT, CONTRACTS)
 DECISIONS = sorted((ROOT / "docs" / "adr").glob("*.md"))
 DOCUMENTS = [GLOSSARY, *DECISIONS, *sorted(ROOT.glob("*.md"))]
 
@@ -17,6 +20,14 @@ def test_every_word_lives_where_the_glossary_says() -> None:
     places = re.findall(r"\| `([^`]+)` \|$", GLOSSARY.read_text(), re.MULTILINE)
     assert len(places) > 20
     assert [place for place in places if not (ROOT / "src" / "smartspider" / place).exists()] == []
+
+
+def test_every_file_that_the_architecture_names_exists() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    named = set(re.findall(r"`([\w./-]+(?:\.py|\.sql|\.lua|\.md|/))`", text))
+    named |= set(re.findall(r"`((?:\w+/)+\w+)`", text))
+    assert len(named) > 40
+    assert sorted(name for name in named if not any((place / name).exists() for place in PLACES)) == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

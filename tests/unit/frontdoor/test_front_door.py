@@ -39,6 +39,7 @@ def test_make_test_goes_from_the_cheapest_check_to_the_dearest() -> None:
         "ruff format --check",
         "mypy",
         "lint-imports",
+        "scripts/check_names.py",
         '-m "not soak and not acceptance"',
         '-m "acceptance and not soak and not alone"',
         '-m "alone and not soak"',

@@ -23,8 +23,8 @@ from smartspider.pipeline.compile import StepCompiler
 from smartspider.pipeline.options import parameters
 from smartspider.plugins.kinds import OUTPUT, STEP
 from smartspider.plugins.registry import resolve
-from smartspider.services.columns import find_step
-from smartspider.services.trying import task_from, try_rules
+from smartspider.services.preview.rules import task_from, try_rules
+from smartspider.services.results.columns import find_step
 from smartspider.store.settle import step_log
 from smartspider.taskfile import entries
 

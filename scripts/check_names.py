@@ -1,0 +1,98 @@
+"""Check names and folders of the product and the test kit: `check_names.py [--docstrings]`.
+
+- A public class name exists once.
+- A folder holds at most 20 Python files.
+- With `--docstrings`: no docstring begins with a question word or an indefinite person.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = (ROOT / "src", ROOT / "packages" / "smartspider-testing" / "src")
+MOST_FILES = 20
+VAGUE = re.compile(r"(What|Who|Whether|How|Somebody|Whoever|Nobody|Those|They)\b")
+_DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def main(options: list[str]) -> int:
+    """Print every finding; return 0 if there is none."""
+    findings = [*duplicate_classes(SOURCES), *crowded_folders(SOURCES)]
+    if "--docstrings" in options:
+        findings += vague_docstrings(SOURCES)
+    for finding in findings:
+        print(finding)
+    return 1 if findings else 0
+
+
+def duplicate_classes(sources: tuple[Path, ...]) -> list[str]:
+    """Return a line for every public class name that more than one module defines."""
+    places = defaultdict(list)
+    for path, tree in parse(sources):
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(f"{shown(path)}:{node.lineno}")
+    return [
+        f"class {name} exists {len(where)} times: {', '.join(where)}"
+        for name, where in sorted(places.items())
+        if len(where) > 1
+    ]
+
+
+def crowded_folders(sources: tuple[Path, ...]) -> list[str]:
+    """Return a line for every folder with more than `MOST_FILES` Python files."""
+    counts: dict[Path, int] = defaultdict(int)
+    for path in python_files(sources):
+        counts[path.parent] += 1
+    return [
+        f"{shown(folder)} has {count} Python files; group them, {MOST_FILES} at most"
+        for folder, count in sorted(counts.items())
+        if count > MOST_FILES
+    ]
+
+
+def vague_docstrings(sources: tuple[Path, ...]) -> list[str]:
+    """Return a line for every docstring that does not begin with the thing it describes."""
+    return [
+        f"{shown(path)}:{line}: docstring begins with {found[1]!r}; say what the thing does or is"
+        for path, tree in parse(sources)
+        for line, text in docstrings(tree)
+        if (found := VAGUE.match(text.lstrip()))
+    ]
+
+
+def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield line and text of all docstrings, those of attributes included."""
+    for node in ast.walk(tree):
+        if isinstance(node, _DOCUMENTED):
+            for statement in node.body:
+                match statement:
+                    case ast.Expr(value=ast.Constant(value=str(text))):
+                        yield statement.lineno, text
+
+
+def parse(sources: tuple[Path, ...]) -> Iterator[tuple[Path, ast.Module]]:
+    """Yield every Python file with its syntax tree."""
+    for path in python_files(sources):
+        yield path, ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def python_files(sources: tuple[Path, ...]) -> Iterator[Path]:
+    """Yield the Python files below the sources, sorted."""
+    for source in sources:
+        yield from sorted(source.rglob("*.py"))
+
+
+def shown(path: Path) -> str:
+    """Return a path as people write it in this repository."""
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
