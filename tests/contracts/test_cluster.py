@@ -8,8 +8,8 @@ import pytest
 
 from smartspider.core.workers.worker import WorkerHealth, WorkerRegistration
 from smartspider.interfaces.worker_registry import Beat
+from smartspider_testing.backends.cluster import ClusterBackend
 from smartspider_testing.clock import ManualClock
-from smartspider_testing.cluster import ClusterGround
 from smartspider_testing.contracts import (
     EventFeedContract,
     FrontierContract,
@@ -21,13 +21,13 @@ from smartspider_testing.contracts import (
     StoreContract,
     WorkerRegistryContract,
 )
-from smartspider_testing.contracts.ground import Ground
+from smartspider_testing.contracts.backend import Backend
 from smartspider_testing.servers import PristineDatabase, RedisServer
 
 
 @pytest.fixture
-async def ground(store_database: PristineDatabase, empty_redis: RedisServer) -> AsyncIterator[ClusterGround]:
-    ground = ClusterGround(store_database.reset(), ManualClock(), empty_redis.url)
+async def ground(store_database: PristineDatabase, empty_redis: RedisServer) -> AsyncIterator[ClusterBackend]:
+    ground = ClusterBackend(store_database.reset(), ManualClock(), empty_redis.url)
     yield ground
     await ground.close()
 
@@ -61,7 +61,7 @@ class TestClusterMetricStore(MetricStoreContract):
 
 
 class TestClusterWorkerRegistry(WorkerRegistryContract):
-    async def test_workers_of_a_cluster_hear_of_each_other(self, ground: Ground) -> None:
+    async def test_workers_of_a_cluster_hear_of_each_other(self, ground: Backend) -> None:
         """Worker registry 3: machines differ, so it matters who takes what."""
         one, two = [await ground.frontier.join(WorkerRegistration(name)) for name in ("one", "two")]
         await ground.workers.beat(two, Beat(16, 1.0, 0, form=WorkerHealth(pages=7)))

@@ -24,11 +24,11 @@ from smartspider.core.pages.extraction import Item
 from smartspider.core.requests.request import Request
 from smartspider.core.runs.run import TRANSITIONS
 from smartspider.core.workers.worker import WorkerRegistration
-from smartspider.interfaces.store import Finding
+from smartspider.store.runs.fsck import Finding
+from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
-from smartspider_testing.contracts.acts import items, plan_of, url
+from smartspider_testing.contracts.actions import items, plan_of, url
 from smartspider_testing.model import Model, ModelRun
-from smartspider_testing.sqlite import SqliteGround
 
 T = TypeVar("T")
 
@@ -84,8 +84,8 @@ class LedgerMachine(RuleBasedStateMachine):
         self.items = 0
         self.dedup = ItemDedup()
 
-    async def _open(self) -> SqliteGround:
-        return SqliteGround(self.folder, self.clock)
+    async def _open(self) -> SqliteBackend:
+        return SqliteBackend(self.folder, self.clock)
 
     def wait(self, work: Awaitable[T]) -> T:
         async def main() -> T:

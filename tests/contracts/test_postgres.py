@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from smartspider_testing.backends.postgres import PostgresBackend
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.contracts import (
     AnswerStoreContract,
@@ -17,12 +18,11 @@ from smartspider_testing.contracts import (
     TaskStoreContract,
     UserStoreContract,
 )
-from smartspider_testing.postgres import PostgresGround
 
 
 @pytest.fixture
-async def ground(empty_store: str) -> AsyncIterator[PostgresGround]:
-    ground = PostgresGround(empty_store, ManualClock())
+async def ground(empty_store: str) -> AsyncIterator[PostgresBackend]:
+    ground = PostgresBackend(empty_store, ManualClock())
     yield ground
     await ground.close()
 

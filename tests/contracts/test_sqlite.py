@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.contracts import (
     AnswerStoreContract,
@@ -27,12 +28,11 @@ from smartspider_testing.contracts import (
     UserStoreContract,
     WorkerRegistryContract,
 )
-from smartspider_testing.sqlite import SqliteGround
 
 
 @pytest.fixture
-async def ground(tmp_path: Path) -> AsyncIterator[SqliteGround]:
-    ground = SqliteGround(tmp_path, ManualClock())
+async def ground(tmp_path: Path) -> AsyncIterator[SqliteBackend]:
+    ground = SqliteBackend(tmp_path, ManualClock())
     yield ground
     await ground.close()
 

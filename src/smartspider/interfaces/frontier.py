@@ -70,3 +70,15 @@ class Frontier(Protocol):
 
     async def slow_host(self, host: str, delay_s: float, *, actor: str | None = None) -> None:
         """Have the slots of a host at least so far apart; 0 takes that back."""
+
+
+class Replay(Protocol):
+    """1. `is_whole` says whether the frontier holds as many requests of a run as are open, at little cost.
+    2. Open rows are listed by a cursor that never skips or repeats one.
+    """
+
+    async def is_whole(self, run_id: int) -> bool:
+        """Whether as many requests are queued, waiting or leased as are open."""
+
+    async def open_rows(self, run_id: int, *, after: int = 0, limit: int = 500) -> list[int]:
+        """Ids of open rows of a run, greater than `after`."""

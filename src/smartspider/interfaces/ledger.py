@@ -8,6 +8,8 @@ from typing import Protocol
 import msgspec
 
 from smartspider.core.events import Event
+from smartspider.core.frontier.lease import FencingToken, Lease
+from smartspider.core.frontier.updates import FrontierUpdate
 from smartspider.core.frontier.verdict import Settlement
 
 
@@ -57,3 +59,26 @@ class Ledger(Protocol):
 
     async def settle(self, settlements: Sequence[Settlement]) -> SettleReport:
         """Carry out verdicts."""
+
+
+class StoreLedger(Protocol):
+    """1. What `Ledger` promises, as far as rows go. 2. What the moves say is committed."""
+
+    async def settle(
+        self, settlements: Sequence[Settlement], held: set[FencingToken] | None
+    ) -> tuple[SettleReport, FrontierUpdate]:
+        """Carry out verdicts; failures count of leases in `held`, and of all when it is None."""
+
+
+class MoveTaker(Protocol):
+    """1. Moves are carried out in order: gates, offers, leases. An ack never overtakes an offer
+       to a frontier that answers; links for a part of it that is away are left to the keeper.
+    2. Carried out twice they do no harm. What cannot be carried out in a lease time is given up: the keeper
+       offers open rows, and leases run out.
+    """
+
+    async def carry_out(self, moves: FrontierUpdate) -> None:
+        """Tell the frontier what was committed."""
+
+    async def held(self, leases: Sequence[Lease]) -> set[FencingToken]:
+        """Those of the leases that are still held."""

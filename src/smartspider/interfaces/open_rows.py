@@ -14,6 +14,7 @@ from smartspider.core.frontier.updates import (
     RunControl,
     RunLoad,
 )
+from smartspider.core.workers.worker import WorkerRegistration
 
 
 class OpenRows(Protocol):
@@ -75,3 +76,28 @@ class OpenRows(Protocol):
 
         Raises `TermOver` where another leads.
         """
+
+
+class Holds(Protocol):
+    """1. A hold is committed before anybody hears of it, and never shortened but by resuming.
+    2. What an `actor` does is in the audit, in the same transaction.
+    """
+
+    async def hold_host(self, host: str, seconds: float, reason: str, *, actor: str | None = None) -> HostRow:
+        """Send nothing to a host for so long; the host as it stands now."""
+
+    async def resume_host(self, host: str, *, actor: str | None = None) -> HostRow:
+        """Lift a hold, and forget what made the host slow; the host as it stands now."""
+
+    async def slow_host(self, host: str, delay_s: float, *, actor: str | None = None) -> HostRow:
+        """Keep at least this delay at a host, whatever runs and robots.txt ask; the host as it stands now."""
+
+
+class Presence(Protocol):
+    """1. An id is never given twice. 2. Who has left is not among the lost."""
+
+    async def join(self, card: WorkerRegistration) -> int:
+        """Register a worker; its id."""
+
+    async def leave(self, worker_id: int) -> None:
+        """The worker is gone in good order."""

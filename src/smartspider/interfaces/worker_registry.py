@@ -19,7 +19,7 @@ class Beat(msgspec.Struct, frozen=True):
     memory: int
     held: list[Lease] = []
     """What is in its hands, for those who look at a frontier apart from the store."""
-    form: WorkerHealth = WorkerHealth()
+    health: WorkerHealth = WorkerHealth()
 
 
 class Orders(msgspec.Struct, frozen=True):

@@ -10,8 +10,7 @@ import msgspec
 
 from smartspider.core import failpoints
 from smartspider.core import idempotency as claims
-from smartspider.core.audit import CHAIN_START, AuditEntry, AuditHead, first_break, missing_end, sealed
-from smartspider.interfaces.audit_log import AuditCheck, AuditFilter
+from smartspider.core.audit import CHAIN_START, AuditEntry, AuditHead, ChainBreak, check_end, find_break, seal
 from smartspider.store import idempotency, statements
 from smartspider.store.database import Connection, Database, row, rows
 
@@ -24,11 +23,27 @@ PAST_ALL = (1 << 63) - 1
 _encode = msgspec.json.Encoder(order="sorted", enc_hook=str).encode
 
 
+class AuditFilter(msgspec.Struct, frozen=True):
+    """Which entries are wanted: those for which all that is given holds."""
+
+    action: str | None = None
+    subject: str | None = None
+    actor: str | None = None
+    since: float | None = None
+
+
+class AuditCheck(msgspec.Struct, frozen=True):
+    """What came of checking the chain: how far it is sound, and the first break if there is one."""
+
+    head: AuditHead
+    broken: ChainBreak | None
+
+
 def write(
     connection: Connection, now: float, actor: str, action: str, subject: str, **detail: Any
 ) -> AuditEntry:
     """Add an entry to the chain; whatever it tells of was made under the claim that is worked on, if any."""
-    claim = claims.current()
+    claim = claims.current_claim()
     if claim is not None:
         idempotency.mark(connection, claim, subject)
     return _add(connection, now, actor, action, subject=subject, detail=detail)
@@ -40,7 +55,7 @@ def _add(
     head, last_at = _head(connection)
     at = max(now, last_at)  # processes may differ by a moment
     who, what, whom = _storable(actor), _storable(action), _storable(subject)
-    entry = sealed(AuditEntry(0, at, who, what, whom, _encode(detail), "", ""), head)
+    entry = seal(AuditEntry(0, at, who, what, whom, _encode(detail), "", ""), head)
     connection.execute(
         SQL.add,
         (
@@ -85,14 +100,20 @@ def adopt(connection: Connection) -> None:
     connection.execute("DROP TABLE audit_1")
 
 
-class SqlAuditLog:
-    """See `interfaces/audit_log.py`."""
+class AuditLog:
+    """1. Entries are numbered 1, 2, 3, ... in the order of their transactions; their moments never go back.
+    2. An entry is never changed or removed: there is no call that does.
+    3. `verify` reads the whole chain in constant memory and names the first entry that was changed, removed
+       or put in behind our back, the newest ones included.
+    4. Entries are listed newest first, by a cursor that never skips or repeats one, found by a key.
+    5. An entry that belongs to another write is written in its transaction or not at all.
+    """
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     async def append(self, actor: str, action: str, subject: str, detail: dict[str, Any]) -> AuditEntry:
-        """Write an entry of its own: nothing is made with it."""
+        """Write an entry of its own."""
         return await self._db.write(
             lambda connection: _add(connection, self._db.now(), actor, action, subject=subject, detail=detail)
         )
@@ -100,21 +121,21 @@ class SqlAuditLog:
     async def entries(
         self, only: AuditFilter = AuditFilter(), *, before: int | None = None, limit: int = 100
     ) -> list[AuditEntry]:
-        """Entries, newest first."""
+        """Entries, newest first, those with a smaller number than `before`."""
         return await self._db.read(_listing(only, PAST_ALL if before is None else before, limit))
 
     async def verify(self) -> AuditCheck:
-        """Check the whole chain, piece by piece, each on one snapshot with the end it should have."""
+        """Check the whole chain."""
         last = CHAIN_START
         while True:
             found, head = await self._db.read(_piece(last.id))
-            broken = first_break(found, last)
+            broken = find_break(found, last)
             if broken is not None:
                 sound = [entry for entry in found if entry.id < broken.entry_id]
                 return AuditCheck(AuditHead(sound[-1].id, sound[-1].hash) if sound else last, broken)
             last = AuditHead(found[-1].id, found[-1].hash) if found else last
             if len(found) < PIECE:
-                return AuditCheck(last, missing_end(last, head))
+                return AuditCheck(last, check_end(last, head))
             await asyncio.sleep(0)
 
 

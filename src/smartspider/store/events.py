@@ -16,7 +16,7 @@ from smartspider.core.events import (
     HostHeld,
     RunEvent,
 )
-from smartspider.core.runs.run import OVER, Counters, RunState
+from smartspider.core.runs.run import FINISHED, Counters, RunState
 from smartspider.store import statements
 from smartspider.store.database import Connection, Database, row, rows
 from smartspider.views.runs import counted
@@ -53,7 +53,7 @@ def tell_state(
     The counters of a run that ends are the final ones: what is open then will be skipped.
     """
     old, new, reason = change
-    if new in OVER:
+    if new in FINISHED:
         connection.execute(SQL.changed, (run_id,))
     tell_progress(connection, run_id, now, at_least_s=0.0)
     write(connection, run_id, "run.state", {"from": old, "to": new, "reason": reason}, now)
@@ -65,37 +65,43 @@ def tell_progress(
     """How far a run is, if anything changed, and so much time has passed since that was told."""
     for number, state, in_flight, *counts in rows(connection, SQL.progress, (run_id, now, now - at_least_s)):
         counters = Counters(*counts)
-        if state in OVER:
+        if state in FINISHED:
             counters = msgspec.structs.replace(counters, skipped=counters.skipped + counters.open)
         left = max(in_flight - connection.moves.ending(run_id), 0)
         data = {"state": state, **counted(counters, left)}
         connection.execute(SQL.add, (run_id, number, now, PROGRESS, _encode(data).decode()))
 
 
-class SqlEventFeed:
-    """See `interfaces/event_feed.py`."""
+class EventFeed:
+    """1. Events of a run are numbered 1, 2, 3, ... in the order of their transactions, without a gap.
+    2. An event stands or falls with the write it tells of: a state, a hold, a guard, a turned knob.
+    3. Progress is told when something changed, at most every `PROGRESS_EVERY_S`, and a last time when a run
+       ends, with the final counters.
+    4. Only the oldest events of a run are ever forgotten, and it is known up to which.
+    5. Reading costs what is read, whatever else is stored.
+    """
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     async def of_run(self, run_id: int, *, after: int = 0, limit: int = 500) -> list[RunEvent]:
-        """Events of a run, oldest first."""
+        """Events of a run with a greater number than `after`, oldest first."""
         return await self._db.read(lambda connection: _events(connection, SQL.of_run, run_id, after, limit))
 
     async def since(self, event_id: int, *, limit: int = 1000) -> list[RunEvent]:
-        """Events of all runs, oldest first."""
+        """Events of all runs with a greater id, oldest first."""
         return await self._db.read(lambda connection: _events(connection, SQL.since, event_id, limit))
 
     async def last_id(self) -> int:
-        """The id of the newest event."""
+        """The id of the newest event; 0 before the first."""
         return await self._number(SQL.last_id)
 
     async def first_number(self, run_id: int) -> int:
-        """The number of the oldest event that is kept."""
+        """The number of the oldest event of a run that is still kept; 1 when none was forgotten."""
         return await self._number(SQL.first_number, run_id)
 
     async def trim(self, run_id: int, keep: int) -> int:
-        """Forget all but the newest events of a run, some thousand in a transaction."""
+        """Forget all but the newest events of a run; how many."""
 
         def work(connection: Connection) -> int:
             connection.execute(SQL.trim, (run_id, keep))

@@ -6,9 +6,8 @@ import secrets
 
 import msgspec
 
-from smartspider.core.errors import Conflict, Unanswered
+from smartspider.core.errors import Conflict, RequestInProgress
 from smartspider.core.idempotency import IdempotencyClaim
-from smartspider.interfaces.answer_store import KEPT_S, WORKED_ON_S, KeptAnswer, Made
 from smartspider.store import statements
 from smartspider.store.database import Connection, Database, row, rows
 
@@ -16,6 +15,27 @@ SQL = statements.load("idempotency.sql", __package__)
 
 PIECE = 500
 """Answers that are forgotten in one transaction."""
+
+
+KEPT_S = 86_400.0
+
+
+WORKED_ON_S = 5.0
+"""After this without a word of its holder a claim counts as given up: its process died."""
+
+
+class KeptAnswer(msgspec.Struct, frozen=True):
+    """An answer as it was given."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class Made(msgspec.Struct, frozen=True):
+    """What was made of a request whose answer got lost with its process, such as `run:7`."""
+
+    subject: str
 
 
 def mark(connection: Connection, claim: IdempotencyClaim, subject: str) -> None:
@@ -31,14 +51,23 @@ def _place(claim: IdempotencyClaim) -> tuple[str, str, str]:
     return claim.actor, claim.key, claim.token
 
 
-class SqlAnswerStore:
-    """See `interfaces/answer_store.py`."""
+class IdempotencyStore:
+    """1. Of several requests of one actor with one key, one is worked on; others get its answer, or
+       `Unanswered` while there is none, or a `Conflict` when they ask for something else.
+    2. A request that was given up, or whose holder has been silent for `WORKED_ON_S`, can be worked on again,
+       unless something was made of it.
+    3. Answers are kept for a day.
+    4. What is audited while a claim is worked on (`core.claims.working_on`) is made in one transaction with a
+       mark at that claim. Who asks again is told of it (`Made`), and nothing is made twice, wherever the
+       first one died.
+    5. Whoever lost a claim, because another has it or its answer is kept, can make nothing under it any more.
+    """
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     async def claim(self, actor: str, key: str, asked: bytes) -> KeptAnswer | Made | IdempotencyClaim:
-        """The answer that was given, what was made without one, or the claim: it is ours to work on."""
+        """The answer that was given, what was made without an answer, or the claim: it is ours to work on."""
         found = await self._db.read(lambda connection: self._known(connection, actor, key, asked))
         if found is not None:
             return found
@@ -65,7 +94,7 @@ class SqlAnswerStore:
         await self._db.write(lambda connection: connection.execute(SQL.keep, values))
 
     async def give_up(self, claim: IdempotencyClaim) -> None:
-        """No answer will come; somebody may try again."""
+        """No answer will come; somebody may try again, and gets what was made, if anything was."""
 
         def work(connection: Connection) -> None:
             connection.execute(SQL.give_up, _place(claim))
@@ -74,7 +103,7 @@ class SqlAnswerStore:
         await self._db.write(work)
 
     async def sweep(self) -> int:
-        """Forget answers that are older than a day, so many at a time."""
+        """Forget some answers that are older than a day; how many, 0 when there are no more."""
         old = await self._db.read(
             lambda connection: rows(connection, SQL.old, (self._db.now() - KEPT_S, PIECE))
         )
@@ -99,5 +128,7 @@ class SqlAnswerStore:
         if is_silent:
             return Made(bytes(body).decode())
         if status is None:
-            raise Unanswered("the first request with this key is not answered yet", hint="try again soon")
+            raise RequestInProgress(
+                "the first request with this key is not answered yet", hint="try again soon"
+            )
         return KeptAnswer(status, msgspec.json.decode(headers, type=dict[str, str]), body)

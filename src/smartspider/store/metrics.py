@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from smartspider.interfaces.metric_store import Key
 from smartspider.store import statements
 from smartspider.store.database import Connection, Database, row, rows
 
@@ -23,14 +22,20 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.Decoder(dict[str, str]).decode
 
 
-class SqlMetricStore:
-    """See `interfaces/metric_store.py`."""
+Key = tuple[str, tuple[tuple[str, str], ...]]
+"""A metric's name, and its labels by name."""
+
+
+class MetricStore:
+    """1. What is added is summed, also when several processes add at once.
+    2. There are at most 2,000 different keys; more are not kept.
+    """
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     async def add(self, deltas: Mapping[Key, float]) -> None:
-        """Add to sums; new ones one process at a time, so that there are never too many."""
+        """Add to sums."""
         added = _encoded(deltas)
         if added and not await self._db.write_beside(lambda connection: _add_known(connection, added)):
             await self._db.write(lambda connection: _add(connection, added))
@@ -41,7 +46,7 @@ class SqlMetricStore:
         return {(name, _labels(labels)): value for name, labels, value in found}
 
     async def gauges(self) -> dict[Key, float]:
-        """What can be counted now, each by a key or from a small table."""
+        """What can be counted now: requests by state of runs, leases, hosts held, workers."""
         return await self._db.read(lambda connection: _gauges(connection, self._db.now()))
 
 

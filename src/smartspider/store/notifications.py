@@ -10,7 +10,6 @@ import msgspec
 from smartspider.core import failpoints
 from smartspider.core.errors import NotAllowed, NotFound
 from smartspider.core.notifications import ChannelKind, Notification, NotificationEvent, NotificationTarget
-from smartspider.interfaces.notice_store import MOST_TARGETS
 from smartspider.store import audit, statements, tasks
 from smartspider.store.database import Connection, Database, one, row, rows
 from smartspider.store.nodes import leadership
@@ -20,6 +19,9 @@ SQL = statements.load("notifications.sql", __package__)
 PAST_ALL = (1 << 63) - 1
 LONGEST_ERROR = 500
 _events = msgspec.json.Decoder(tuple[NotificationEvent, ...])
+
+
+MOST_TARGETS = 1000
 
 
 def _get_target(connection: Connection, target_id: int) -> NotificationTarget:
@@ -41,8 +43,14 @@ def _notice(found: tuple[Any, ...]) -> Notification:
     return Notification(number, target_id, name, run_id, data.encode(), *rest)
 
 
-class SqlNoticeStore:
-    """See `interfaces/notice_store.py`."""
+class NotificationStore:
+    """1. A notice is put in once for each target, event and name, also with several keepers, in one
+       transaction with how far the events have been looked at.
+    2. Writes of a keeper that is not the leader any more are refused.
+    3. Changes to targets and their audit entries are one transaction.
+    4. A target that is deleted gets nothing more, and one of a task goes with the task.
+    5. There are at most `MOST_TARGETS`; every list is found by a key.
+    """
 
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -107,7 +115,7 @@ class SqlNoticeStore:
     async def put(
         self, notices: Sequence[tuple[int, int, NotificationEvent, int, bytes]], *, up_to: int, epoch: int
     ) -> int:
-        """Put notices into the outbox; how many are new."""
+        """Put notices (target, event, name, run, data) into the outbox; how many are new."""
 
         def work(connection: Connection) -> int:
             leadership.check(connection, epoch)
@@ -158,7 +166,7 @@ class SqlNoticeStore:
         return [_notice(found) for found in await self._db.ask(sql, values)]
 
     async def sweep(self, before: float) -> int:
-        """Forget some notices that ended before a moment."""
+        """Forget some notices that ended before a moment; how many, 0 when there are no more."""
 
         def work(connection: Connection) -> int:
             connection.execute(SQL.sweep, (before,))

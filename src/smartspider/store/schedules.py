@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -10,8 +10,8 @@ import msgspec
 from smartspider.core import failpoints
 from smartspider.core.errors import Conflict, NotAllowed, NotFound
 from smartspider.core.runs.plan import Plan
-from smartspider.core.schedules import Firing, ScheduleRecord, ScheduleRule, starts_at
-from smartspider.interfaces.schedule_store import KEPT_FIRINGS, MOST_PER_TASK, Due
+from smartspider.core.runs.run import RunState
+from smartspider.core.schedules import Firing, Outcome, ScheduleRecord, ScheduleRule, starts_at
 from smartspider.store import audit, statements, tasks
 from smartspider.store.database import Connection, Database, one, row, rows
 from smartspider.store.nodes import leadership
@@ -22,6 +22,36 @@ SQL = statements.load("schedules.sql", __package__)
 PAST_ALL = 1e18
 _rule = msgspec.json.Decoder(ScheduleRule)
 _encode = msgspec.json.Encoder(order="sorted").encode
+
+
+ACTIVE: tuple[RunState, ...] = ("created", "queued", "running", "paused", "stopping")
+"""States of a run that another one would overlap with; a stopped one is waited for by nobody."""
+
+
+MOST_PER_TASK = 100
+"""Schedules of one task."""
+
+
+KEPT_FIRINGS = 1000
+"""Firings of a schedule that are kept, the newest ones."""
+
+
+class Due(msgspec.Struct, frozen=True):
+    """What is to be made of a schedule that is due: the firing, and when it is due the next time.
+
+    With a `plan` a run of that version is created in the same transaction; `cancels` are runs that end for
+    it. With `is_only` it is a `Conflict` when another run of the task is active.
+    """
+
+    schedule_id: int
+    fire_at: float
+    outcome: Outcome
+    reason: str = ""
+    plan: Plan | None = None
+    version: int | None = None
+    cancels: Sequence[int] = ()
+    is_only: bool = False
+    next_fire_at: float | None = None
 
 
 def get(connection: Connection, schedule_id: int) -> ScheduleRecord:
@@ -73,8 +103,16 @@ class Starting(msgspec.Struct, frozen=True):
         return lifecycle.create_run(connection, self.plan, now, self.actor, self.version, started_by=made_by)
 
 
-class SqlScheduleStore:
-    """See `interfaces/schedule_store.py`."""
+class ScheduleStore:
+    """1. A schedule fires at most once for each time it is due: (schedule, time) is unique, also with several
+       keepers, and the run is created in the same transaction.
+    2. A write of a keeper that is not the leader any more (`epoch`) is refused and changes nothing.
+    3. Every change by a person and its audit entry are one transaction; so are a firing and its run.
+    4. Due schedules are found by a key, however many there are.
+    5. A deleted task takes its schedules with it.
+    6. A run is started later than it is due by a part of the jitter that is always the same for one time.
+    7. A firing whose rule has retries is watched until its run ended well or was tried again often enough.
+    """
 
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -156,7 +194,7 @@ class SqlScheduleStore:
         return await self._listed(SQL.after_of_task, (task_id, after, limit))
 
     async def due(self, *, limit: int = 100) -> list[ScheduleRecord]:
-        """Enabled schedules whose time has come, the longest due first."""
+        """Enabled schedules whose `run_at` has come, the longest due first."""
         return await self._listed(SQL.due, (self._db.now(), limit))
 
     async def _listed(self, sql: str, values: tuple[Any, ...]) -> list[ScheduleRecord]:
@@ -175,7 +213,7 @@ class SqlScheduleStore:
         await self._db.write(work)
 
     async def fire(self, due: Due, *, epoch: int) -> Firing | None:
-        """Carry it out; None when that time was fired before, or the schedule is gone."""
+        """Carry it out; None when that time was fired before."""
 
         def work(connection: Connection) -> Firing | None:
             leadership.check(connection, epoch)
@@ -223,7 +261,7 @@ class SqlScheduleStore:
     async def fire_by_hand(
         self, schedule_id: int, plan: Plan, *, version: int, actor: str, is_only: bool
     ) -> Firing:
-        """A run beside the times of the schedule."""
+        """A run beside the times of the schedule, which stay as they are."""
 
         def work(connection: Connection) -> Firing:
             schedule, now = get(connection, schedule_id), round(self._db.now(), 3)
@@ -269,7 +307,7 @@ class SqlScheduleStore:
     async def try_again(
         self, firing: Firing, *, epoch: int, reason: str, plan: Plan | None = None, version: int | None = None
     ) -> Firing | None:
-        """Count another try of a firing, with a new run when there is a plan."""
+        """Count another try, with a new run when there is a plan; None when that was done before."""
         key = (firing.schedule_id, firing.fire_at)
 
         def work(connection: Connection) -> Firing | None:

@@ -44,7 +44,7 @@ class Author(msgspec.Struct, frozen=True):
                 f"the task is called {task.name!r} and cannot become {spec.name!r}",
                 hint="create a task with the new name",
             )
-        if get_version(self.connection, task.id, task.version).holds(spec):
+        if get_version(self.connection, task.id, task.version).matches(spec):
             return task
         number = task.version + 1
         self.connection.execute(SQL.changed, (number, self.now, task.id))
@@ -123,8 +123,17 @@ def get_live(connection: Connection, task_id: int) -> TaskRecord:
     return task
 
 
-class SqlTaskStore:
-    """See `interfaces/task_store.py`."""
+class TaskStore:
+    """1. No two tasks have one name, deleted ones aside: a second is a `Conflict`. A task keeps its name.
+    2. A change makes a version only when the spec is another one. Versions are numbered 1, 2, ... and stay.
+    3. A change that expects another version than the newest is a `Conflict` and changes nothing.
+    4. A task with an unfinished run is not deleted. A deleted one is found by its id alone and never
+       changed, and its name is free; its versions stay for its runs.
+    5. Every write and its audit entry are one transaction; what changes nothing has no entry.
+    6. Tasks are listed in the order they were created, those whose names begin alike in the order of their
+       names, by a cursor that never skips or repeats one; versions newest first. No call looks at more rows
+       than it gives, tombstones aside.
+    """
 
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -150,17 +159,17 @@ class SqlTaskStore:
         return await self._write(work, actor, note)
 
     async def get(self, task: int | str) -> TaskRecord:
-        """The task with an id or a name."""
+        """The task with an id, also a deleted one, or the task that has a name now."""
         return await self._db.read(lambda connection: get(connection, task))
 
     async def find(self, *, after: int = 0, limit: int = 100) -> list[TaskRecord]:
-        """Tasks that are not deleted, in the order they were created."""
+        """Tasks that are not deleted, those with a greater id than `after`."""
         return await self._db.read(
             lambda connection: [TaskRecord(*found) for found in rows(connection, SQL.after, (after, limit))]
         )
 
     async def find_named(self, prefix: str, *, after: str = "", limit: int = 100) -> list[TaskRecord]:
-        """Tasks whose names begin so, in the order of their names."""
+        """Tasks that are not deleted and whose names begin so, those with a greater name than `after`."""
         first = max(prefix, after + "\1" if after else "")  # the next name there could be
         values = (first, prefix + chr(0x10FFFF), limit)
         return await self._db.read(
@@ -170,7 +179,7 @@ class SqlTaskStore:
     async def versions(
         self, task_id: int, *, before: int | None = None, limit: int = 100
     ) -> list[TaskVersion]:
-        """Versions of a task, newest first."""
+        """Versions of a task, newest first, those with a smaller number than `before`."""
         values = (task_id, PAST_ALL if before is None else before, limit)
 
         def work(connection: Connection) -> list[TaskVersion]:

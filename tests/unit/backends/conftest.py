@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
-from smartspider_testing.sqlite import SqliteGround
 
 
 @pytest.fixture
-async def ground(tmp_path: Path) -> AsyncIterator[SqliteGround]:
-    ground = SqliteGround(tmp_path / "data", ManualClock())
+async def ground(tmp_path: Path) -> AsyncIterator[SqliteBackend]:
+    ground = SqliteBackend(tmp_path / "data", ManualClock())
     yield ground
     await ground.close()

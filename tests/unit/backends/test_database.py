@@ -11,8 +11,9 @@ from smartspider.core.errors import StoreUnavailable
 from smartspider.core.runs.run import Run
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.store.database import Connection, one
+from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
-from smartspider_testing.contracts.acts import (
+from smartspider_testing.contracts.actions import (
     begin,
     done,
     failed,
@@ -25,10 +26,9 @@ from smartspider_testing.contracts.acts import (
     url,
     urls,
 )
-from smartspider_testing.sqlite import SqliteGround
 
 
-async def test_a_locked_database_is_waited_for_and_then_told(ground: SqliteGround) -> None:
+async def test_a_locked_database_is_waited_for_and_then_told(ground: SqliteBackend) -> None:
     stranger = apsw.Connection(str(ground.folder / FILE))
     stranger.execute("BEGIN IMMEDIATE")
     waiting = asyncio.create_task(ground.store.create_run(plan_of()))
@@ -42,7 +42,7 @@ async def test_a_locked_database_is_waited_for_and_then_told(ground: SqliteGroun
     assert (await ground.store.create_run(plan_of())).state == "queued"
 
 
-async def test_a_lock_that_is_let_go_in_time_is_not_noticed(ground: SqliteGround) -> None:
+async def test_a_lock_that_is_let_go_in_time_is_not_noticed(ground: SqliteBackend) -> None:
     stranger = apsw.Connection(str(ground.folder / FILE))
     stranger.execute("BEGIN IMMEDIATE")
     waiting = [asyncio.create_task(ground.store.create_run(plan_of())) for _ in range(3)]
@@ -53,7 +53,7 @@ async def test_a_lock_that_is_let_go_in_time_is_not_noticed(ground: SqliteGround
     assert len({run.id for run in await asyncio.gather(*waiting)}) == 3
 
 
-async def test_a_full_disk_loses_nothing(ground: SqliteGround) -> None:
+async def test_a_full_disk_loses_nothing(ground: SqliteBackend) -> None:
     """The page is settled again when there is room, with everything it had."""
     run = await begin(ground, *urls(5))
     worker = await ground.frontier.join(WorkerRegistration("w"))
@@ -73,12 +73,12 @@ async def test_a_full_disk_loses_nothing(ground: SqliteGround) -> None:
     assert await ground.store.fsck() == []
 
 
-async def _work_again(ground: SqliteGround, worker: int, run: Run) -> None:
+async def _work_again(ground: SqliteBackend, worker: int, run: Run) -> None:
     ground._open()
     await take(ground, worker, run)
 
 
-async def test_a_corrupt_file_is_told_and_not_worked_on(ground: SqliteGround) -> None:
+async def test_a_corrupt_file_is_told_and_not_worked_on(ground: SqliteBackend) -> None:
     run = await begin(ground, *urls(3000))
     worker = await ground.frontier.join(WorkerRegistration("w"))
     ground.frontier.lose_all()
@@ -92,7 +92,7 @@ async def test_a_corrupt_file_is_told_and_not_worked_on(ground: SqliteGround) ->
         await _work_again(ground, worker, run)
 
 
-async def test_a_transaction_that_fails_leaves_the_connection_usable(ground: SqliteGround) -> None:
+async def test_a_transaction_that_fails_leaves_the_connection_usable(ground: SqliteBackend) -> None:
     def work(connection: Connection) -> None:
         connection.execute("INSERT INTO host (name, domain) VALUES ('never', 'never')")
         raise RuntimeError
@@ -104,7 +104,7 @@ async def test_a_transaction_that_fails_leaves_the_connection_usable(ground: Sql
     assert (await ground.store.create_run(plan_of())).state == "queued"
 
 
-async def test_store_time_never_goes_back_while_the_process_lives(ground: SqliteGround) -> None:
+async def test_store_time_never_goes_back_while_the_process_lives(ground: SqliteBackend) -> None:
     start = ground.database.now()
     ground.clock.wind(-3600.0)
     assert ground.database.now() == start
@@ -119,7 +119,7 @@ async def test_store_time_never_goes_back_while_the_process_lives(ground: Sqlite
     assert ground.database.now() == ahead
 
 
-async def test_store_time_does_not_go_back_for_a_process_that_comes_later(ground: SqliteGround) -> None:
+async def test_store_time_does_not_go_back_for_a_process_that_comes_later(ground: SqliteBackend) -> None:
     """It sees the same moments, so it neither waits for gates of the future nor has its leases taken."""
     run = await begin(ground, *urls(3), delay_s=1.0)
     worker = await ground.frontier.join(WorkerRegistration("old"))
@@ -135,7 +135,7 @@ async def test_store_time_does_not_go_back_for_a_process_that_comes_later(ground
     assert await later.frontier.renew([lease]) == []
 
 
-async def test_a_wall_clock_set_forward_shortens_nothing(ground: SqliteGround) -> None:
+async def test_a_wall_clock_set_forward_shortens_nothing(ground: SqliteBackend) -> None:
     """Leases, slots, holds and retries keep the time they had left."""
     run = await begin(ground, *urls(4), url("x", host="b.example"), delay_s=10.0)
     worker = await ground.frontier.join(WorkerRegistration("w"))
@@ -154,12 +154,12 @@ async def test_a_wall_clock_set_forward_shortens_nothing(ground: SqliteGround) -
 
 async def test_after_a_restart_of_the_machine_store_time_is_wall_time(tmp_path: Path) -> None:
     """The monotonic clock begins anew; what was held is held until the moment it was, not longer."""
-    before = SqliteGround(tmp_path, ManualClock(monotonic=500_000.0))
+    before = SqliteBackend(tmp_path, ManualClock(monotonic=500_000.0))
     run = await begin(before, "one")
     await before.frontier.join(WorkerRegistration("w"))
     await before.frontier.hold_host("a.example", 3600.0, "Retry-After")
     await before.close()
-    after = SqliteGround(tmp_path, ManualClock(now=before.clock.now() + 3000.0, monotonic=10.0))
+    after = SqliteBackend(tmp_path, ManualClock(now=before.clock.now() + 3000.0, monotonic=10.0))
     worker = await after.frontier.join(WorkerRegistration("w"))
     assert after.database.now() == after.clock.now()
     await after.clock.advance(599.0)
@@ -170,7 +170,7 @@ async def test_after_a_restart_of_the_machine_store_time_is_wall_time(tmp_path: 
 
 
 async def test_the_log_is_moved_into_the_file_while_work_goes_on(
-    ground: SqliteGround,
+    ground: SqliteBackend,
 ) -> None:
     """A long crawl does not grow the log without end, and reading it back is complete."""
     run = await begin(ground, "seed")

@@ -16,9 +16,9 @@ from smartspider.backends.sqlite.dedup import FOLDER, FolderBloomFilter
 from smartspider.core.errors import StoreUnavailable
 from smartspider.dedup.bloom import FIRST_CAPACITY
 from smartspider.dedup.url_filter import ExactUrlFilter, UrlFilter
+from smartspider_testing.backends.memory_url_filter import MemoryUrlFilter
 from smartspider_testing.contracts import ExactUrlFilterContract, UrlFilterContract
 from smartspider_testing.contracts.url_filter import AMPLE, RUN, Make, fingerprints
-from smartspider_testing.memory_url_filter import MemoryUrlFilter
 
 
 class TestMemorySeen(ExactUrlFilterContract):

@@ -10,8 +10,8 @@ import pytest
 from smartspider.backends.sqlite import demand, queue
 from smartspider.store.database import rows
 from smartspider.store.nodes import scaling, workers
+from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
-from smartspider_testing.sqlite import SqliteGround
 
 GROWING = ("run", "lane", "later", "queue", "url", "host")
 STATEMENTS = {
@@ -31,7 +31,7 @@ STATEMENTS = {
 
 
 async def steps_of(folder: Path, sql: str, values: tuple[object, ...]) -> list[str]:
-    ground = SqliteGround(folder, ManualClock())
+    ground = SqliteBackend(folder, ManualClock())
     try:
         plan = await ground.database.read(lambda raw: rows(raw, f"EXPLAIN QUERY PLAN {sql}", values))
     finally:

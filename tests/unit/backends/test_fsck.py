@@ -11,9 +11,19 @@ from smartspider.core.pages.extraction import RejectedItem
 from smartspider.core.runs.run import Run
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.store.database import Connection
-from smartspider_testing.contracts.acts import begin, done, failed, record, settle, take, take_one, url, urls
-from smartspider_testing.contracts.dedup import gave
-from smartspider_testing.sqlite import SqliteGround
+from smartspider_testing.backends.sqlite import SqliteBackend
+from smartspider_testing.contracts.actions import (
+    begin,
+    done,
+    failed,
+    record,
+    settle,
+    take,
+    take_one,
+    url,
+    urls,
+)
+from smartspider_testing.contracts.ledger.item_dedup import gave
 
 ORPHAN = "INSERT INTO item SELECT (id << 40) + 900, (id << 40) + 900, '{}' FROM run"
 
@@ -73,7 +83,7 @@ DAMAGE = {
 }
 
 
-async def _half_done(ground: SqliteGround) -> tuple[Run, int]:
+async def _half_done(ground: SqliteBackend) -> tuple[Run, int]:
     """A run with one page done, one leased, one waiting and three queued."""
     dedup = ItemDedup(keys=(("n",),))
     run = await begin(ground, *urls(5), dedup=dedup)
@@ -84,7 +94,7 @@ async def _half_done(ground: SqliteGround) -> tuple[Run, int]:
     return run, worker
 
 
-async def _damage(ground: SqliteGround, statements: list[str]) -> None:
+async def _damage(ground: SqliteBackend, statements: list[str]) -> None:
     def work(connection: Connection) -> None:
         for statement in statements:
             connection.execute(statement)
@@ -92,7 +102,7 @@ async def _damage(ground: SqliteGround, statements: list[str]) -> None:
     await ground.database.write(work)
 
 
-async def _finish(ground: SqliteGround, run: Run) -> Run:
+async def _finish(ground: SqliteBackend, run: Run) -> Run:
     """Everything is taken back and crawled to the end."""
     await ground.reopen()
     await ground.frontier.reclaim()
@@ -104,7 +114,7 @@ async def _finish(ground: SqliteGround, run: Run) -> Run:
     return await ground.store.finish(run.id)
 
 
-async def test_a_run_half_done_has_no_findings(ground: SqliteGround) -> None:
+async def test_a_run_half_done_has_no_findings(ground: SqliteBackend) -> None:
     run, _ = await _half_done(ground)
     assert await ground.store.fsck() == []
     assert await ground.store.fsck(repair=True) == []
@@ -112,7 +122,7 @@ async def test_a_run_half_done_has_no_findings(ground: SqliteGround) -> None:
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-async def test_damage_is_found_and_mended(ground: SqliteGround, name: str) -> None:
+async def test_damage_is_found_and_mended(ground: SqliteBackend, name: str) -> None:
     code, statements = DAMAGE[name]
     run, _ = await _half_done(ground)
     await _damage(ground, statements)
@@ -129,7 +139,7 @@ async def test_damage_is_found_and_mended(ground: SqliteGround, name: str) -> No
     assert await ground.store.fsck() == []
 
 
-async def test_a_finished_run_with_an_open_row_goes_back_to_paused(ground: SqliteGround) -> None:
+async def test_a_finished_run_with_an_open_row_goes_back_to_paused(ground: SqliteBackend) -> None:
     run = await begin(ground, "one")
     worker = await ground.frontier.join(WorkerRegistration("w"))
     await settle(ground, done(await take_one(ground, worker, run)))
@@ -142,7 +152,7 @@ async def test_a_finished_run_with_an_open_row_goes_back_to_paused(ground: Sqlit
     assert len(await take(ground, worker, run)) == 1
 
 
-async def test_what_is_held_of_a_deleted_run_is_no_damage(ground: SqliteGround) -> None:
+async def test_what_is_held_of_a_deleted_run_is_no_damage(ground: SqliteBackend) -> None:
     run, worker = await begin(ground, *urls(3)), await ground.frontier.join(WorkerRegistration("w"))
     await take_one(ground, worker, run)
     await ground.store.set_state(run.id, "cancelled")
@@ -150,7 +160,7 @@ async def test_what_is_held_of_a_deleted_run_is_no_damage(ground: SqliteGround) 
     assert await ground.store.fsck() == []
 
 
-async def test_a_cancelled_run_with_open_rows_stays_cancelled(ground: SqliteGround) -> None:
+async def test_a_cancelled_run_with_open_rows_stays_cancelled(ground: SqliteBackend) -> None:
     run = await begin(ground, *urls(3))
     worker = await ground.frontier.join(WorkerRegistration("w"))
     await take_one(ground, worker, run)
@@ -161,7 +171,7 @@ async def test_a_cancelled_run_with_open_rows_stays_cancelled(ground: SqliteGrou
     assert await ground.store.fsck() == []
 
 
-async def test_a_damaged_page_of_the_file_is_told_and_not_touched(ground: SqliteGround) -> None:
+async def test_a_damaged_page_of_the_file_is_told_and_not_touched(ground: SqliteBackend) -> None:
     await begin(ground, *urls(2000))
     ground.database.close()
     path = ground.folder / "smartspider.db"
@@ -175,7 +185,7 @@ async def test_a_damaged_page_of_the_file_is_told_and_not_touched(ground: Sqlite
     assert not any(finding.is_repaired for finding in found)
 
 
-async def test_a_lost_row_offered_twice_at_once_is_queued_once(ground: SqliteGround) -> None:
+async def test_a_lost_row_offered_twice_at_once_is_queued_once(ground: SqliteBackend) -> None:
     run = await begin(ground, "one")
     row = await record(ground, run, "one")
     await _damage(ground, ["DELETE FROM queue", "UPDATE lane SET queued = 0"])
@@ -196,7 +206,7 @@ def _crash_after(times: int) -> Callable[[object], bool]:
 
 
 async def test_a_run_half_deleted_is_never_worked_on_and_can_be_deleted_again(
-    ground: SqliteGround, monkeypatch: pytest.MonkeyPatch
+    ground: SqliteBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = await begin(ground, *urls(3))
     worker = await ground.frontier.join(WorkerRegistration("w"))
@@ -213,7 +223,7 @@ async def test_a_run_half_deleted_is_never_worked_on_and_can_be_deleted_again(
 
 
 async def test_a_cancel_that_was_interrupted_goes_on(
-    ground: SqliteGround, monkeypatch: pytest.MonkeyPatch
+    ground: SqliteBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = await begin(ground, *urls(3))
     with monkeypatch.context() as patch:

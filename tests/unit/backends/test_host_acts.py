@@ -8,8 +8,8 @@ import pytest
 
 from smartspider.core.errors import StoreUnavailable
 from smartspider.store import audit
-from smartspider_testing.contracts.acts import HOST, begin
-from smartspider_testing.sqlite import SqliteGround
+from smartspider_testing.backends.sqlite import SqliteBackend
+from smartspider_testing.contracts.actions import HOST, begin
 
 
 def full(*_: object, **__: object) -> NoReturn:
@@ -17,7 +17,7 @@ def full(*_: object, **__: object) -> NoReturn:
 
 
 async def test_nothing_is_done_that_cannot_be_told(
-    ground: SqliteGround, monkeypatch: pytest.MonkeyPatch
+    ground: SqliteBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = await begin(ground)
     monkeypatch.setattr(audit, "write", full)

@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 
 from smartspider.core.logs import LEVELS, LogLine
-from smartspider.interfaces.log_store import LogFilter
 from smartspider.store import metrics
 from smartspider.store.database import rows
 from smartspider.store.logs import store as logs
-from smartspider.store.logs.marks import marks_asked, question, words
-from smartspider.store.logs.store import SqlLogStore
+from smartspider.store.logs.marks import LogFilter, marks_asked, question, words
+from smartspider.store.logs.store import LogStore
+from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
-from smartspider_testing.sqlite import SqliteGround
 
 FILTERS = [
     LogFilter(),
@@ -30,13 +29,13 @@ FILTERS = [
 
 
 @pytest.fixture
-async def ground(tmp_path: Path) -> AsyncIterator[SqliteGround]:
-    ground = SqliteGround(tmp_path, ManualClock())
+async def ground(tmp_path: Path) -> AsyncIterator[SqliteBackend]:
+    ground = SqliteBackend(tmp_path, ManualClock())
     yield ground
     await ground.close()
 
 
-async def plan(ground: SqliteGround, sql: str, values: tuple[object, ...]) -> list[str]:
+async def plan(ground: SqliteBackend, sql: str, values: tuple[object, ...]) -> list[str]:
     return await ground.database.read(
         lambda connection: [str(found[-1]) for found in rows(connection, f"EXPLAIN QUERY PLAN {sql}", values)]
     )
@@ -45,7 +44,7 @@ async def plan(ground: SqliteGround, sql: str, values: tuple[object, ...]) -> li
 @pytest.mark.parametrize("only", FILTERS)
 @pytest.mark.parametrize("order", ["DESC LIMIT 100", "ASC LIMIT 100"])
 async def test_lines_are_found_by_their_numbers_and_marks(
-    ground: SqliteGround, only: LogFilter, order: str
+    ground: SqliteBackend, only: LogFilter, order: str
 ) -> None:
     sql, values = logs.search_sql(only, order)
     marks = marks_asked(only)
@@ -63,7 +62,7 @@ async def test_lines_are_found_by_their_numbers_and_marks(
 
 
 @pytest.mark.parametrize("name", ["ends", "last", "line_from", "oldest", "of_run", "task_of"])
-async def test_what_else_is_read_is_found_by_key(ground: SqliteGround, name: str) -> None:
+async def test_what_else_is_read_is_found_by_key(ground: SqliteBackend, name: str) -> None:
     values = {"line_from": (1,), "oldest": (9,), "of_run": (question(["x"]), 1, 9), "task_of": (1,)}
     steps = await plan(ground, getattr(logs.SQL, name), values.get(name, ()))
     small = (
@@ -78,7 +77,7 @@ async def test_what_else_is_read_is_found_by_key(ground: SqliteGround, name: str
 
 
 @pytest.mark.parametrize("name", ["live_runs", "held", "is_known", "add"])
-async def test_gauges_and_sums_look_at_no_table_that_grows(ground: SqliteGround, name: str) -> None:
+async def test_gauges_and_sums_look_at_no_table_that_grows(ground: SqliteBackend, name: str) -> None:
     values = {"live_runs": (9,), "held": (1.0, 9), "is_known": ("a", "b"), "add": ("a", "b", 1.0)}
     for step in await plan(ground, getattr(metrics.SQL, name), values[name]):
         is_index = "USING INDEX run_live" in step or "INDEX host_held" in step
@@ -86,10 +85,10 @@ async def test_gauges_and_sums_look_at_no_table_that_grows(ground: SqliteGround,
 
 
 async def test_a_search_without_marks_looks_at_so_many_lines(
-    ground: SqliteGround, monkeypatch: pytest.MonkeyPatch
+    ground: SqliteBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logs, "LOOKED_AT", 10)
-    store = SqlLogStore(ground.database)
+    store = LogStore(ground.database)
     now = ground.clock.now()
     await store.add([LogLine(now - 100.0 + number, 20, "a.b", str(number)) for number in range(100)])
     only = LogFilter(until=now - 95.0)
@@ -105,10 +104,10 @@ async def test_a_search_without_marks_looks_at_so_many_lines(
 
 
 async def test_a_search_for_several_marks_looks_at_so_many_numbers(
-    ground: SqliteGround, monkeypatch: pytest.MonkeyPatch
+    ground: SqliteBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logs, "MARKS_LOOKED_AT", 10)
-    store = SqlLogStore(ground.database)
+    store = LogStore(ground.database)
     now = ground.clock.now()
     lines = [
         LogLine(now, 20, "a.b", f"{number}", host=f"h{number % 2}", error=f"e{number % 3}")
@@ -134,9 +133,9 @@ async def test_a_search_for_several_marks_looks_at_so_many_numbers(
         assert seen == sorted(seen, reverse=not ascending)
 
 
-async def test_lines_a_little_out_of_order_are_found_by_time(ground: SqliteGround) -> None:
+async def test_lines_a_little_out_of_order_are_found_by_time(ground: SqliteBackend) -> None:
     """Two processes write at different times what happened at the same."""
-    store = SqlLogStore(ground.database)
+    store = LogStore(ground.database)
     start = ground.clock.now()
     moments = []
     for number in range(40):

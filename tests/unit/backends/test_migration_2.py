@@ -12,11 +12,11 @@ from smartspider.backends.sqlite.database import FILE
 from smartspider.backends.sqlite.migrations import APPLICATION_ID, MIGRATIONS, prepare
 from smartspider.core.items.dedup import ItemDedup
 from smartspider.core.workers.worker import WorkerRegistration
-from smartspider.interfaces.audit_log import AuditFilter
+from smartspider.store.audit import AuditFilter
+from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
-from smartspider_testing.contracts.acts import items, numbers, settle, take, url
-from smartspider_testing.contracts.dedup import gave, pages
-from smartspider_testing.sqlite import SqliteGround
+from smartspider_testing.contracts.actions import items, numbers, settle, take, url
+from smartspider_testing.contracts.ledger.item_dedup import gave, pages
 
 RUN = 3
 ROW = RUN << 40
@@ -80,7 +80,7 @@ def test_the_old_folder_is_copied_first(old: Path) -> None:
 
 
 async def test_an_old_run_goes_on_to_its_end(old: Path) -> None:
-    ground = SqliteGround(old, ManualClock())
+    ground = SqliteBackend(old, ManualClock())
     run = await ground.store.get_run(RUN)
     assert (run.counters.items, run.counters.rejected, run.counters.updated) == (1, 7, 0)
     assert await ground.store.fsck() == []
@@ -91,7 +91,7 @@ async def test_an_old_run_goes_on_to_its_end(old: Path) -> None:
 
 
 async def test_items_of_before_are_not_recognised(old: Path) -> None:
-    ground = SqliteGround(old, ManualClock())
+    ground = SqliteBackend(old, ManualClock())
     dedup = ItemDedup(keys=(("id",),), scope="task")
     run, (lease, *_) = await pages(ground, dedup, 1)
     await settle(ground, gave(lease, dedup, {"id": 1}, {"id": 1}))
@@ -120,7 +120,7 @@ def older(old: Path) -> Path:
 
 
 async def test_old_runs_get_the_versions_their_tasks_had(older: Path) -> None:
-    ground = SqliteGround(older, ManualClock())
+    ground = SqliteBackend(older, ManualClock())
     tasks = {task.name: task for task in await ground.tasks.find()}
     assert {name: (task.version, task.created_at, task.updated_at) for name, task in tasks.items()} == {
         "task": (1, 1.0, 1.0),
@@ -138,7 +138,7 @@ async def test_old_runs_get_the_versions_their_tasks_had(older: Path) -> None:
 
 
 async def test_old_notes_are_the_beginning_of_the_chain(older: Path) -> None:
-    ground = SqliteGround(older, ManualClock())
+    ground = SqliteBackend(older, ManualClock())
     await ground.audit.append("ann", "thing.done", "thing:1", {})
     assert ((await ground.audit.verify()).head.id, (await ground.audit.verify()).broken) == (3, None)
     notes = await ground.audit.entries(AuditFilter(action="politeness.overridden"))

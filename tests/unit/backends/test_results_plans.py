@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from smartspider.core.items.filters import Condition
-from smartspider.interfaces.result_store import RowQuery
 from smartspider.store.database import rows
-from smartspider.store.results import scanning, sorting
-from smartspider.store.results.scanning import SQL
-from smartspider.store.results.store import SqlResultStore
+from smartspider.store.results import rows as scanning
+from smartspider.store.results import sorting
+from smartspider.store.results.rows import SQL, RowQuery
+from smartspider.store.results.store import ResultStore
+from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.contracts.results import growing
-from smartspider_testing.sqlite import SqliteGround
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from smartspider_testing.sqlite import SqliteGround
         ("standing", (1,)),
     ],
 )
-async def test_rows_are_found_by_their_key(ground: SqliteGround, name: str, values: tuple[Any, ...]) -> None:
+async def test_rows_are_found_by_their_key(ground: SqliteBackend, name: str, values: tuple[Any, ...]) -> None:
     sql = f"EXPLAIN QUERY PLAN {getattr(SQL, name)}"
     plan = await ground.database.read(lambda connection: rows(connection, sql, values))
     steps = [step for *_, step in plan]
@@ -55,7 +55,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> Looks:
     return Looks(monkeypatch)
 
 
-async def test_a_page_reads_no_more_than_it_gives(ground: SqliteGround, looks: Looks) -> None:
+async def test_a_page_reads_no_more_than_it_gives(ground: SqliteBackend, looks: Looks) -> None:
     run = await growing(ground)
     await run.add(*({"n": number} for number in range(5000)))
     for query in (RowQuery(run.id), RowQuery(run.id, is_descending=True)):
@@ -68,7 +68,7 @@ async def test_a_page_reads_no_more_than_it_gives(ground: SqliteGround, looks: L
     assert looks.rows == 0
 
 
-async def test_a_filter_stops_looking_when_the_page_is_full(ground: SqliteGround, looks: Looks) -> None:
+async def test_a_filter_stops_looking_when_the_page_is_full(ground: SqliteBackend, looks: Looks) -> None:
     run = await growing(ground)
     await run.add(*({"n": number} for number in range(5000)))
     query = RowQuery(run.id, (Condition("n", "lt", 20),))
@@ -76,7 +76,7 @@ async def test_a_filter_stops_looking_when_the_page_is_full(ground: SqliteGround
     assert (len(page.rows), looks.rows) == (10, scanning.PIECE_ROWS)
 
 
-async def test_sorted_pages_that_follow_each_other_look_once(ground: SqliteGround, looks: Looks) -> None:
+async def test_sorted_pages_that_follow_each_other_look_once(ground: SqliteBackend, looks: Looks) -> None:
     run = await growing(ground)
     await run.add(*({"n": number * 7919 % 3001} for number in range(3000)))
     query = RowQuery(run.id, sort="n")
@@ -91,7 +91,7 @@ async def test_sorted_pages_that_follow_each_other_look_once(ground: SqliteGroun
 
 
 async def test_a_window_goes_on_where_it_ended(
-    ground: SqliteGround, looks: Looks, monkeypatch: pytest.MonkeyPatch
+    ground: SqliteBackend, looks: Looks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sorting, "WINDOW", 25)
     run = await growing(ground)
@@ -111,11 +111,11 @@ async def test_a_window_goes_on_where_it_ended(
         assert 400 <= looks.rows <= 600
 
 
-async def test_only_a_few_orders_are_kept(ground: SqliteGround) -> None:
+async def test_only_a_few_orders_are_kept(ground: SqliteBackend) -> None:
     run = await growing(ground)
     await run.add(*({"n": number} for number in range(10)))
     for number in range(10):
         await ground.results.rows(RowQuery(run.id, (Condition("n", "ne", number),), sort="n"))
     store = ground.results
-    assert isinstance(store, SqlResultStore)
+    assert isinstance(store, ResultStore)
     assert len(store._sorted._windows) == sorting.MAX_WINDOWS

@@ -14,8 +14,8 @@ from smartspider.core.runs.tuning import LimitTuning, Tuning
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.store.database import Connection
 from smartspider.store.runs import retry
-from smartspider_testing.contracts.acts import begin, closed, done, settle, take, take_one, urls
-from smartspider_testing.sqlite import SqliteGround
+from smartspider_testing.backends.sqlite import SqliteBackend
+from smartspider_testing.contracts.actions import begin, closed, done, settle, take, take_one, urls
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,7 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retry, "AT_ONCE", 3)
 
 
-async def _failed(ground: SqliteGround, count: int) -> tuple[Run, int]:
+async def _failed(ground: SqliteBackend, count: int) -> tuple[Run, int]:
     run = await begin(ground, *urls(count))
     worker = await ground.frontier.join(WorkerRegistration("w"))
     for number, lease in enumerate(await take(ground, worker, run)):
@@ -31,7 +31,7 @@ async def _failed(ground: SqliteGround, count: int) -> tuple[Run, int]:
     return await ground.store.finish(run.id), worker
 
 
-async def _write(ground: SqliteGround, statement: str) -> None:
+async def _write(ground: SqliteBackend, statement: str) -> None:
     await ground.database.write(lambda connection: connection.execute(statement))
 
 
@@ -41,7 +41,7 @@ class Killed(BaseException):
 
 @pytest.mark.parametrize("times", [1, 2, 4])
 async def test_a_retry_that_was_interrupted_leaves_a_run_that_goes_on(
-    ground: SqliteGround, monkeypatch: pytest.MonkeyPatch, times: int
+    ground: SqliteBackend, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
     run, _ = await _failed(ground, 20)
     left, opens = [times], retry._open
@@ -66,7 +66,7 @@ async def test_a_retry_that_was_interrupted_leaves_a_run_that_goes_on(
     assert len(await take(ground, worker, run)) == 20
 
 
-async def test_a_run_that_ends_while_it_is_retried_is_queued_again(ground: SqliteGround) -> None:
+async def test_a_run_that_ends_while_it_is_retried_is_queued_again(ground: SqliteBackend) -> None:
     run, worker = await _failed(ground, 9)
     sweep = retry.Sweep(run.id, "ann")
 
@@ -83,7 +83,7 @@ async def test_a_run_that_ends_while_it_is_retried_is_queued_again(ground: Sqlit
     assert (await ground.store.get_run(run.id)).counters.failed == 0
 
 
-async def test_a_run_that_is_cancelled_while_it_is_retried_stays_so(ground: SqliteGround) -> None:
+async def test_a_run_that_is_cancelled_while_it_is_retried_stays_so(ground: SqliteBackend) -> None:
     run, _ = await _failed(ground, 9)
     sweep = retry.Sweep(run.id, "ann")
 
@@ -97,7 +97,7 @@ async def test_a_run_that_is_cancelled_while_it_is_retried_stays_so(ground: Sqli
     assert await ground.store.fsck() == []
 
 
-async def test_an_end_that_was_interrupted_comes_first(ground: SqliteGround) -> None:
+async def test_an_end_that_was_interrupted_comes_first(ground: SqliteBackend) -> None:
     run = await begin(ground, *urls(3))
     worker = await ground.frontier.join(WorkerRegistration("w"))
     await settle(ground, closed(await take_one(ground, worker, run), "dead"))
@@ -108,7 +108,7 @@ async def test_an_end_that_was_interrupted_comes_first(ground: SqliteGround) -> 
     assert await ground.store.fsck() == []
 
 
-async def test_what_lost_workers_is_retried_alone(ground: SqliteGround) -> None:
+async def test_what_lost_workers_is_retried_alone(ground: SqliteBackend) -> None:
     run, worker = await _failed(ground, 3)
     await _write(ground, "UPDATE url SET returns = 6, lone_returns = 3 WHERE url LIKE '%p1'")
     await ground.store.retry(run.id)
@@ -119,7 +119,7 @@ async def test_what_lost_workers_is_retried_alone(ground: SqliteGround) -> None:
     assert len(await take(ground, worker, run)) == 2
 
 
-async def test_a_run_from_before_knobs_were_kept_is_tuned_by_what_it_has(ground: SqliteGround) -> None:
+async def test_a_run_from_before_knobs_were_kept_is_tuned_by_what_it_has(ground: SqliteBackend) -> None:
     run = await begin(ground, *urls(3), delay_s=2.0, concurrency=5, limits=RunLimits(max_items=9))
     await _write(ground, "UPDATE run SET knobs = NULL")
     await ground.store.tune(run.id, Tuning(delay_s=1.0, concurrency=6, limits=LimitTuning(max_items=8)))

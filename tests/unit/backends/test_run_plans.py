@@ -10,7 +10,7 @@ from smartspider.backends.sqlite import queue
 from smartspider.store import events
 from smartspider.store.database import Connection, rows
 from smartspider.store.runs import lifecycle
-from smartspider_testing.sqlite import SqliteGround
+from smartspider_testing.backends.sqlite import SqliteBackend
 
 FILES = {"store": lifecycle.SQL, "events": events.SQL, "frontier": queue.SQL}
 
@@ -44,7 +44,7 @@ SMALL = ("SCAN run USING INDEX run_live", "SCAN run USING COVERING INDEX run_liv
 
 
 @pytest.mark.parametrize("name", FOUND_BY_KEY)
-async def test_a_list_is_found_by_its_key(ground: SqliteGround, name: str) -> None:
+async def test_a_list_is_found_by_its_key(ground: SqliteBackend, name: str) -> None:
     file, _, block = name.partition(".")
     sql = getattr(FILES[file], block)
     marks = re.findall(r"[?](\d*)", sql)

@@ -10,8 +10,8 @@ import pytest
 from smartspider.backends.sqlite import replay
 from smartspider.store import notifications, schedules, tasks
 from smartspider.store.database import rows
+from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
-from smartspider_testing.sqlite import SqliteGround
 
 TASKS = ("delete_firings", "delete_schedules", "delete_notices", "delete_targets")
 
@@ -25,7 +25,7 @@ def statements() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("name", "sql"), statements(), ids=lambda part: part[:30])
 async def test_nothing_is_scanned_and_nothing_sorted(tmp_path: Path, name: str, sql: str) -> None:
-    ground = SqliteGround(tmp_path, ManualClock())
+    ground = SqliteBackend(tmp_path, ManualClock())
     numbered = [int(one) for one in re.findall(r"\?(\d+)", sql)]
     values = (1,) * (max(numbered) if numbered else sql.count("?"))
     steps = await ground.database.read(

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from smartspider.backends.sqlite.database import FILE
 from smartspider.core.audit import ChainBreak
-from smartspider.interfaces.audit_log import AuditCheck, AuditFilter
 from smartspider.services.audit import told
 from smartspider.store import audit, idempotency, tasks
+from smartspider.store.audit import AuditCheck, AuditFilter
+from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
-from smartspider_testing.sqlite import SqliteGround
 
 ENTRIES = 7
 TEXTS = ("actor", "action", "subject", "detail", "previous", "hash")
@@ -28,7 +28,7 @@ class Tampered:
     """An audit with a few entries, and a second connection to it that knows no promises."""
 
     def __init__(self, folder: Path) -> None:
-        self.ground = SqliteGround(folder, ManualClock())
+        self.ground = SqliteBackend(folder, ManualClock())
         self.raw = apsw.Connection(str(folder / FILE))
         self.raw.set_busy_timeout(10_000)
         for number in range(ENTRIES):

@@ -9,9 +9,7 @@ from smartspider.core.errors import FrontierUnavailable
 from smartspider.core.failpoints import reach
 from smartspider.core.frontier.lease import FencingToken
 from smartspider.core.frontier.verdict import Close, Settlement
-from smartspider.interfaces.ledger import SettleReport
-from smartspider.interfaces.moves import MoveTaker
-from smartspider.interfaces.store_ledger import StoreLedger
+from smartspider.interfaces.ledger import MoveTaker, SettleReport, StoreLedger
 
 log = logging.getLogger(__name__)
 

@@ -29,7 +29,7 @@ Settled = tuple[SettleReport, FrontierUpdate]
 
 
 class PostgresLedger:
-    """See `interfaces/store_ledger.py`."""
+    """See `interfaces/ledger.py`."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._db = database

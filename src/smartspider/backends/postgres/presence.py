@@ -15,7 +15,7 @@ KEPT_S = 300.0
 
 
 class PostgresPresence:
-    """See `interfaces/presence.py`."""
+    """See `interfaces/open_rows.py`."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._db = database

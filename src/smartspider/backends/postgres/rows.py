@@ -29,7 +29,7 @@ from smartspider.store.requests import request_of
 
 
 class PostgresOpenRows:
-    """See `interfaces/open_rows.py` and `interfaces/holds.py`."""
+    """See `interfaces/open_rows.py` and `interfaces/open_rows.py`."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._db = database

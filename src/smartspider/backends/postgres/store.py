@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from smartspider.backends.postgres.database import PostgresDatabase
-from smartspider.interfaces.moves import MoveTaker
+from smartspider.interfaces.ledger import MoveTaker
 from smartspider.interfaces.robots_cache import RobotsAnswer
-from smartspider.interfaces.store import Finding
 from smartspider.store.database import Connection, rows
 from smartspider.store.hosts import robots
 from smartspider.store.runs import fsck
-from smartspider.store.runs.store import SqlStore
+from smartspider.store.runs.fsck import Finding
+from smartspider.store.runs.store import RunStore
 from smartspider.store.statements import load
 
 SQL = load("sql/sizes.sql", __package__)
@@ -30,8 +30,8 @@ PURPOSES = {
 """What tables hold, with their indexes."""
 
 
-class PostgresStore(SqlStore):
-    """See `interfaces/store.py` and `interfaces/robots_cache.py`. `frontier` hears of gates that change."""
+class PostgresStore(RunStore):
+    """See `store/runs/store.py` and `interfaces/robots_cache.py`. `frontier` hears of gates that change."""
 
     def __init__(self, database: PostgresDatabase, frontier: MoveTaker | None = None) -> None:
         super().__init__(database)

@@ -27,12 +27,12 @@ class PostgresWorkerRegistry(SqlWorkerRegistry):
         held = sorted(beat.held, key=lambda lease: lease.url_id)
         url_ids = [lease.url_id for lease in held]
         now = self._db.now()
-        values = (beat.slots, beat.cpu_s, beat.memory, written(beat.form), now, worker_id, now - LOST_S)
+        values = (beat.slots, beat.cpu_s, beat.memory, written(beat.health), now, worker_id, now - LOST_S)
         if not held and worker_id not in self._holding:
-            return _orders(await self._db.ask(SQL.beat, values), worker_id, beat.form)
+            return _orders(await self._db.ask(SQL.beat, values), worker_id, beat.health)
 
         def work(connection: Connection) -> Orders:
-            orders = _orders(rows(connection, SQL.beat, values), worker_id, beat.form)
+            orders = _orders(rows(connection, SQL.beat, values), worker_id, beat.health)
             if orders.is_unknown:
                 return orders
             connection.execute(MIRROR.unmirror, (worker_id, url_ids))

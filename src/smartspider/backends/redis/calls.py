@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from smartspider.backends.domains import registrable_domain
 from smartspider.backends.redis.shards import Call, Shards
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.frontier.updates import HostRow, QueuePosition, RunControl
 from smartspider.core.runs.row_ids import run_of
+from smartspider.store.hosts.domains import registrable_domain
 
 BATCH = 500
 """URLs in one call."""

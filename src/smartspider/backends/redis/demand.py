@@ -17,7 +17,7 @@ Found = dict[int, tuple[int, list[LaneDemand]]]
 
 
 class RedisDemand:
-    """See `interfaces/scaling.py`. `now` tells store time, which the frontier follows."""
+    """See `interfaces/demand.py`. `now` tells store time, which the frontier follows."""
 
     def __init__(self, shards: Shards, now: Callable[[], float]) -> None:
         self._shards = shards
@@ -47,7 +47,7 @@ def _lane(row: Sequence[Any]) -> LaneDemand:
         host=host.decode(),
         domain=domain.decode(),
         queued=queued,
-        flying=flying,
+        in_flight=flying,
         delay_s=float(delay),
         per_host=per_host,
         per_domain=per_domain if per_domain >= 0 else None,

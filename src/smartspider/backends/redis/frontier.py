@@ -6,7 +6,6 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from smartspider.backends.domains import registrable_domain
 from smartspider.backends.redis.calls import (
     BATCH,
     LANE_CAP,
@@ -28,9 +27,8 @@ from smartspider.core.requests.politeness import PERMIT_AHEAD_S
 from smartspider.core.runs.row_ids import run_of
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.interfaces.clock import Clock
-from smartspider.interfaces.holds import Holds
-from smartspider.interfaces.open_rows import OpenRows
-from smartspider.interfaces.presence import Presence
+from smartspider.interfaces.open_rows import Holds, OpenRows, Presence
+from smartspider.store.hosts.domains import registrable_domain
 
 LEASE_S = 60.0
 STALE_ROUNDS = 20
@@ -43,7 +41,7 @@ log = logging.getLogger(__name__)
 
 
 class RedisFrontier:
-    """See `interfaces/frontier.py` and `interfaces/moves.py`."""
+    """See `interfaces/frontier.py` and `interfaces/ledger.py`."""
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ from importlib import resources
 from typing import Any
 
 from smartspider.backends.redis.servers import LOST, Server, Servers
-from smartspider.core.cancellation import cancellable
+from smartspider.core.cancellation import propagate_cancellation
 
 
 def put_together(package: str, name: str, constants: Mapping[str, float], parts: Iterable[str]) -> str:
@@ -49,7 +49,7 @@ class LoadedLibrary:
         """
         try:
             await self.prepare()
-            with cancellable():
+            with propagate_cancellation():
                 answers = await self._servers.calls(calls)
         except LOST as error:
             return [error] * len(calls)
@@ -61,7 +61,7 @@ class LoadedLibrary:
         """See to it that all servers are prepared. Raises one of `LOST` when that cannot be."""
         if self._is_ready:
             return
-        with cancellable():
+        with propagate_cancellation():
             async with self._lock:
                 if not self._is_ready:
                     for server in await self._servers.primaries():

@@ -9,13 +9,19 @@ from typing import Any
 
 import msgspec
 
-from smartspider.backends.domains import registrable_domain
 from smartspider.backends.redis import library, wording
 from smartspider.backends.redis.connecting import Address
 from smartspider.backends.redis.fitness import ASKED, check, refusal
 from smartspider.backends.redis.loading import LoadedLibrary, is_missing
 from smartspider.backends.redis.servers import Server, Servers, open_servers
-from smartspider.core.errors import FrontierTaken, FrontierUnavailable, NotArmed, SmartSpiderError, TermOver
+from smartspider.core.errors import (
+    FrontierTaken,
+    FrontierUnavailable,
+    LeadershipLost,
+    NotArmed,
+    SmartSpiderError,
+)
+from smartspider.store.hosts.domains import registrable_domain
 
 ON_CLUSTER = 16
 NEVER_SENT = (" connecting to ", " while writing to socket. Connection lost")
@@ -123,7 +129,7 @@ class Shards:
         if text.startswith("NOT_ARMED"):
             return NotArmed(f"the frontier waits for the keeper: {_reason(text)}", hint=wording.NO_KEEPER)
         if text.startswith("OLD_EPOCH"):
-            return TermOver(f"the frontier follows a newer keeper: {_reason(text)}")
+            return LeadershipLost(f"the frontier follows a newer keeper: {_reason(text)}")
         if text.startswith("FOREIGN"):
             return FrontierTaken(
                 f"the Redis at {self._address.shown} holds the frontier of another installation",

@@ -18,7 +18,7 @@ SOON_S = 10.0
 
 
 class SqliteDemand:
-    """See `interfaces/scaling.py`."""
+    """See `interfaces/demand.py`."""
 
     def __init__(self, database: Database) -> None:
         self._db = database

@@ -5,9 +5,9 @@ from __future__ import annotations
 import apsw
 
 from smartspider.backends.sqlite import queue
-from smartspider.interfaces.store import Finding
 from smartspider.store import statements
 from smartspider.store.database import Connection, rows
+from smartspider.store.runs.fsck import Finding
 
 SQL = statements.load("sql/fsck.sql", __package__)
 

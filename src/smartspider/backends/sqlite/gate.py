@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smartspider.core.frontier.lease import GateClosed, SendWindow
-from smartspider.core.requests.politeness import PERMIT_AHEAD_S, WINDOW_MIN_S, window_s
+from smartspider.core.requests.politeness import PERMIT_AHEAD_S, WINDOW_MIN_S, window_length_s
 from smartspider.store.database import Connection, row
 from smartspider.store.hosts.gates import SQL, Gate, read_gate
 
@@ -27,7 +27,7 @@ def reserve(connection: Connection, gate: Gate, now: float) -> SendWindow:
     start = max(now, gate.opens_at)
     if gate.delay_s > 0.0 or start > now:
         # A slot after a hold is waited for also where there is no delay: only a spaced window is.
-        window = SendWindow(start, start + window_s(gate.delay_s), gate.delay_s or WINDOW_MIN_S)
+        window = SendWindow(start, start + window_length_s(gate.delay_s), gate.delay_s or WINDOW_MIN_S)
     else:
         window = SendWindow(now, now, 0.0)
     connection.execute(SQL.reserve, (window.not_after, gate.host_id))

@@ -15,10 +15,9 @@ from smartspider.backends.sqlite.database import FILE, SqliteConnection, transla
 from smartspider.backends.sqlite.moved import Mark, give_up, read_given_up, read_mark, write_mark
 from smartspider.core.errors import NotAllowed
 from smartspider.core.logs import LogLine
-from smartspider.interfaces.audit_log import AuditCheck
 from smartspider.interfaces.clock import Clock
 from smartspider.store import statements
-from smartspider.store.audit import SqlAuditLog
+from smartspider.store.audit import AuditCheck, AuditLog
 from smartspider.store.logs.marks import marks_of
 
 if TYPE_CHECKING:
@@ -188,7 +187,7 @@ class LeavingFolder:
 
     async def audit_check(self) -> AuditCheck:
         """Whether the audit is what was written."""
-        return await SqlAuditLog(cast("Database", self)).verify()
+        return await AuditLog(cast("Database", self)).verify()
 
     async def read(self, work: Callable[[SqliteConnection], T]) -> T:
         """Run `work`; nobody changes anything meanwhile."""

@@ -9,7 +9,7 @@ SQL = statements.load("sql/replay.sql", __package__)
 
 
 class SqliteReplay:
-    """See `interfaces/replay.py`."""
+    """See `interfaces/frontier.py`."""
 
     def __init__(self, database: Database) -> None:
         self._db = database

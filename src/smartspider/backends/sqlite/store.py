@@ -5,10 +5,10 @@ from __future__ import annotations
 from smartspider.backends.sqlite import fsck as own
 from smartspider.backends.sqlite.database import FILE, Database
 from smartspider.core.errors import StoreUnavailable
-from smartspider.interfaces.store import Finding
 from smartspider.store.database import Connection, rows
 from smartspider.store.runs import fsck
-from smartspider.store.runs.store import SqlStore
+from smartspider.store.runs.fsck import Finding
+from smartspider.store.runs.store import RunStore
 
 PURPOSES = {
     "url": "requests",
@@ -25,8 +25,8 @@ PURPOSES = {
 """What tables and their indexes hold, by the first word of their names."""
 
 
-class SqliteStore(SqlStore):
-    """See `interfaces/store.py` and `interfaces/robots_cache.py`."""
+class SqliteStore(RunStore):
+    """See `store/runs/store.py` and `interfaces/robots_cache.py`."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)

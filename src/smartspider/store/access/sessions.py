@@ -6,9 +6,9 @@ import msgspec
 
 from smartspider.core.access import Principal
 from smartspider.core.errors import NotFound
-from smartspider.interfaces.user_store import UserRecord
 from smartspider.store import statements
 from smartspider.store.access import tokens
+from smartspider.store.access.records import UserRecord
 from smartspider.store.database import Connection, row, rows
 
 SQL = statements.load("sessions.sql", __package__)

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import msgspec
 
-from smartspider.core.access import AS_ITSELF, Principal, Role, is_within
+from smartspider.core.access import TOKEN_ACTOR, Principal, Role, is_within
 from smartspider.core.errors import Conflict, NotAllowed, NotFound
 from smartspider.core.tasks import SYSTEM
-from smartspider.interfaces.user_store import NewToken, TokenRecord, UserRecord
 from smartspider.store import audit, statements
 from smartspider.store.access import sessions, tokens
+from smartspider.store.access.records import NewToken, TokenRecord, UserRecord
 from smartspider.store.database import Connection, Database, row, rows
 
 SQL = statements.load("users.sql", __package__)
 
 
-class SqlUserStore:
-    """See `interfaces/user_store.py`."""
+class UserStore:
+    """1. Names of users are unique; a second is a `Conflict`.
+    2. Every write and its audit entry are one transaction; no secret and no hash is in the audit.
+    3. The last enabled admin is neither disabled, deleted nor given another role.
+    4. Changing a password or a role, disabling and deleting ends all sessions of the user; deleting or
+       disabling a user revokes their tokens, and another role those that go beyond it.
+    5. A refresh is good once. A second use of it ends its whole family.
+    6. A ticket is good once and not after its time, nor when its token or user is good no more.
+    7. `used_at` of a token is written at most once a minute.
+    8. Names of tokens that are good are unique; a second is a `Conflict`. A token that acts for a user needs
+       one who is enabled, and goes not beyond their role. With a token that acts for itself all that act for
+       it are revoked.
+    """
 
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -96,7 +107,7 @@ class SqlUserStore:
         """Keep a token."""
 
         def work(connection: Connection) -> TokenRecord:
-            if not token.actor.startswith(AS_ITSELF):
+            if not token.actor.startswith(TOKEN_ACTOR):
                 _check_user_of(connection, token)
             return tokens.add(connection, self._db.now(), token, actor=actor)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from smartspider.interfaces.insight import HostQueue, Mark, RunProgress
+from smartspider.core.runs.run import Run
 from smartspider.store import statements
 from smartspider.store.database import Connection, row, rows
 from smartspider.store.hosts import gates
@@ -19,6 +19,40 @@ LANES = 100
 """Queues of a run that are looked at, open and closed ones each; those that open first come first."""
 LONGEST = 4
 """Of these, the longest are the ones a run waits for in the end."""
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """How many requests of a run had ended at a moment, skipped ones aside."""
+
+    at: float
+    ended: int
+
+
+class HostQueue(msgspec.Struct, frozen=True):
+    """What a run has queued for a host, and how fast that may leave."""
+
+    host: str
+    queued: int
+    delay_s: float
+    opens_at: float
+
+
+class RunProgress(msgspec.Struct, frozen=True):
+    """A run, how it went lately, and what stands in its way."""
+
+    run: Run
+    now: float
+    """By the clock of the store."""
+    active_s: float
+    """Seconds it was running in all."""
+    resumed_at: float | None
+    """Since when it is running without a break."""
+    earlier: Mark | None
+    """Half a minute ago, when it last went on if that is later, or at the oldest moment that is known."""
+    workers: int
+    """That serve it."""
+    queues: list[HostQueue]
+    """The longest of those looked at."""
 
 
 class _Told(msgspec.Struct, frozen=True):

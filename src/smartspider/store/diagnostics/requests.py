@@ -6,11 +6,11 @@ import msgspec
 
 from smartspider.core.requests.request import NO_EXTRAS, Extras
 from smartspider.core.runs.row_ids import end_id, first_id
-from smartspider.interfaces.insight import GateStatus, HeldRequest, RequestDetails, SendMark
-from smartspider.interfaces.store import StoredItem, UrlRecord
 from smartspider.store import statements
 from smartspider.store.database import Connection, row, rows
 from smartspider.store.hosts import gates
+from smartspider.store.results.rows import StoredItem
+from smartspider.store.runs.records import UrlRecord
 
 SQL = statements.load("diagnostics.sql", __package__)
 
@@ -19,6 +19,68 @@ SENDS = 5
 ITEMS = 3
 
 _extras = msgspec.json.Decoder(Extras)
+
+
+class GateStatus(msgspec.Struct, frozen=True):
+    """A host's gate as it stands for a run."""
+
+    host: str
+    queued: int
+    in_flight: int
+    """Of all runs."""
+    held: int
+    """Of this run."""
+    delay_s: float
+    set_by: str
+    opens_at: float
+    """The first moment a slot may start."""
+    held_until: float
+    hold_reason: str
+    per_host: int
+    per_domain: int | None
+    domain: str
+    in_flight_domain: int
+    is_on_trial: bool
+    """Its circuit has opened and no answer was good since: one request at a time."""
+
+
+class HeldRequest(msgspec.Struct, frozen=True):
+    """A request in a worker's hands."""
+
+    url: str
+    host: str
+    worker: str
+    deadline_at: float
+    sent_at: float | None
+    """When it left, where that is kept."""
+
+
+class SendMark(msgspec.Struct, frozen=True):
+    """A moment something left for a host, and the delay that was in force."""
+
+    at: float
+    run_id: int
+    delay_s: float
+
+
+class RequestDetails(msgspec.Struct, frozen=True):
+    """A request with all that is known around it."""
+
+    record: UrlRecord
+    now: float
+    fingerprint: bytes
+    visit: int
+    is_entry: bool
+    method: str
+    body_bytes: int
+    due_at: float | None
+    """When it comes back."""
+    lease: HeldRequest | None
+    gate: GateStatus
+    sends: list[SendMark]
+    """What left for its host around the time it was closed, or last."""
+    items: list[StoredItem]
+    """A few."""
 
 
 def tell(connection: Connection, record: UrlRecord, now: float) -> RequestDetails:

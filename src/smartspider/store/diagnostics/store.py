@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from smartspider.interfaces.insight import Failing, RequestDetails, RunActivity, RunProgress, Share
+import msgspec
+
 from smartspider.store import statements
 from smartspider.store.database import Connection, Database, row, rows
 from smartspider.store.diagnostics import progress, requests
-from smartspider.store.runs import records as reading
+from smartspider.store.diagnostics.progress import RunProgress
+from smartspider.store.diagnostics.requests import GateStatus, HeldRequest, RequestDetails
+from smartspider.store.runs import records
 
 SQL = statements.load("diagnostics.sql", __package__)
 
@@ -14,20 +17,55 @@ OLDEST = 5
 FAILING = 5
 
 
-class SqlInsight:
-    """See `interfaces/insight.py`."""
+class Share(msgspec.Struct, frozen=True):
+    """What a worker holds of a run."""
+
+    worker: str
+    node: str
+    in_flight: int
+
+
+class Failing(msgspec.Struct, frozen=True):
+    """A host that requests wait to be sent to again, and what went wrong the last time."""
+
+    host: str
+    reason: str
+
+
+class RunActivity(msgspec.Struct, frozen=True):
+    """Everything that decides whether a run moves."""
+
+    standing: RunProgress
+    gates: list[GateStatus]
+    waiting: int
+    """Requests that come back later; no more than a thousand are counted."""
+    next_due_at: float | None
+    oldest: list[HeldRequest]
+    """What was handed out first."""
+    shares: list[Share]
+    failing: list[Failing] = []
+    """Where what comes back first goes to; a few hosts, each once."""
+
+
+class Diagnostics:
+    """1. Nothing is ever changed by asking.
+    2. An answer is of one moment.
+    3. What is looked at is found by keys and bounded, however much is stored: long lists are cut and say so.
+    4. A request is found by its fingerprint; those with a method, a body, headers or meta of their own by
+       their URL as well.
+    """
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     async def progress(self, run_id: int) -> RunProgress:
-        """How a run stands."""
+        """How a run stands; cheap enough to be asked all the time."""
         return await self._db.read(
             lambda connection: progress.read_standing(connection, run_id, self._db.now())
         )
 
     async def activity(self, run_id: int, limit: int = 20) -> RunActivity:
-        """What keeps a run moving or not."""
+        """What keeps a run moving or not, with so many gates."""
 
         def work(connection: Connection) -> RunActivity:
             now = self._db.now()
@@ -59,16 +97,14 @@ class SqlInsight:
     async def requests(
         self, run_id: int, fingerprint: bytes, url: str, limit: int = 10
     ) -> list[RequestDetails]:
-        """Requests with all that is known around them."""
+        """The requests of a run with a fingerprint or for a normal URL, the newest visit of each first."""
 
         def work(connection: Connection) -> list[RequestDetails]:
             now = self._db.now()
             others = [other for (other,) in rows(connection, SQL.prints_of_url, (run_id, url, limit))]
             prints = dict.fromkeys([fingerprint, *others])
-            records = [
-                record for one in prints for record in reading.find_urls(connection, one, [run_id], now)
-            ]
-            return [requests.tell(connection, record, now) for record in records[:limit]]
+            found = [record for one in prints for record in records.find_urls(connection, one, [run_id], now)]
+            return [requests.tell(connection, record, now) for record in found[:limit]]
 
         return await self._db.read(work)
 

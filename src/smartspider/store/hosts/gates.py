@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from smartspider.backends.domains import registrable_domain
 from smartspider.store import statements
 from smartspider.store.database import Connection, row
+from smartspider.store.hosts.domains import registrable_domain
 
 SQL = statements.load("gates.sql", __package__)
 

@@ -10,8 +10,9 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+import msgspec
+
 from smartspider.core.logs import LEVELS, LogLine
-from smartspider.interfaces.log_store import LogFilter
 
 MAX_WORD = 64
 MAX_WORDS = 300
@@ -26,6 +27,21 @@ _WORD = re.compile(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"  # written without spaces: each is a word
     r"|[^\W_\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+"
 )
+
+
+class LogFilter(msgspec.Struct, frozen=True):
+    """Which lines are wanted: those for which all that is given holds. `level` is the lowest."""
+
+    task_id: int | None = None
+    run_id: int | None = None
+    level: int | None = None
+    since: float | None = None
+    until: float | None = None
+    host: str | None = None
+    error: str | None = None
+    worker: str | None = None
+    text: str | None = None
+    """Words that all stand in the text or the URL."""
 
 
 def words(text: str) -> list[str]:

@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from smartspider.core.logs import LogLine, StoredLine
-from smartspider.interfaces.log_store import LogFilter, LogPage
+from smartspider.core.logs import LogLine, StoredLogLine
 from smartspider.store import statements
 from smartspider.store.database import Connection, Database, row, rows
-from smartspider.store.logs.marks import mark, marks_asked, marks_of, question, words
+from smartspider.store.logs.marks import LogFilter, mark, marks_asked, marks_of, question, words
 
 SQL = statements.load("logs.sql", __package__)
 
@@ -38,31 +37,47 @@ _encode = msgspec.json.Encoder(enc_hook=str).encode
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-class SqlLogStore:
-    """See `interfaces/log_store.py`."""
+class LogPage(msgspec.Struct, frozen=True):
+    """Lines, and where to go on; None: there are no more. A page may be short, even empty, and go on."""
+
+    lines: list[StoredLogLine]
+    next: int | None
+
+
+class LogStore:
+    """1. Lines are numbered in the order they were written, by a number that only grows.
+    2. A search looks at a bounded number of lines, whatever the filter and however many there are.
+    3. Both directions: newest first going back by `before`, oldest first going on by `after`; neither skips
+       nor repeats a line.
+    4. Over the budget the oldest lines go, some more than needed, so that this is rare.
+    5. Writing lines is one transaction; lines that cannot be written never disturb what they tell of.
+    6. Lines of a run that is deleted are gone with it, also those that come late.
+    7. A line of a run belongs to the task of that run. Moments are kept, those of lines that waited for more
+       than minutes aside; they are then told as later than they were.
+    """
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     async def add(self, lines: Sequence[LogLine]) -> None:
-        """Keep lines, those of runs that are gone aside."""
+        """Keep lines."""
         if lines:
             await self._db.write_beside(lambda connection: write(connection, lines, self._db.now()))
 
     async def before(self, only: LogFilter, *, before: int | None = None, limit: int = 100) -> LogPage:
-        """Lines, newest first."""
+        """Lines, newest first, those with a smaller number than `before`."""
         return await self._db.read(lambda connection: _before(connection, only, before, limit))
 
     async def after(self, only: LogFilter, *, after: int, limit: int = 100) -> LogPage:
-        """Lines, oldest first."""
+        """Lines, oldest first, those with a greater number than `after`; `next` is where a tail goes on."""
         return await self._db.read(lambda connection: _after(connection, only, after, limit))
 
     async def last_id(self) -> int:
-        """The number that was given last."""
+        """The number of the newest line; 0 before the first."""
         return await self._db.read(_last)
 
     async def trim(self, budget: int) -> int:
-        """Forget the oldest lines, a few at a time, others have their turns in between."""
+        """Forget the oldest lines beyond so many bytes; how many lines."""
         if await self.size() <= budget:
             return 0
         removed = 0
@@ -72,7 +87,7 @@ class SqlLogStore:
         return removed
 
     async def forget_before(self, moment: float) -> int:
-        """Forget lines from before a moment, a few at a time."""
+        """Forget lines from before a moment, the oldest first; how many lines."""
         removed = 0
         while step := await self._db.write(_older_go(moment)):
             removed += step
@@ -197,7 +212,7 @@ def _is_hopeless(only: LogFilter) -> bool:
     return only.text is not None and not words(only.text)
 
 
-def _found(connection: Connection, only: LogFilter, within: _Interval, order: str) -> list[StoredLine]:
+def _found(connection: Connection, only: LogFilter, within: _Interval, order: str) -> list[StoredLogLine]:
     marks = marks_asked(only)
     sql, values = search_sql(only, order)
     bound = (*within, question(marks)) if marks else within
@@ -254,9 +269,9 @@ def _first_from(connection: Connection, moment: float, first: int, last: int) ->
     return low
 
 
-def _line(found: tuple[Any, ...]) -> StoredLine:
+def _line(found: tuple[Any, ...]) -> StoredLogLine:
     number, at, level, event, text, worker, task_id, run_id, host, url, error, fields = found
-    return StoredLine(
+    return StoredLogLine(
         number,
         LogLine(at, level, event, text, worker, task_id, run_id, host, url, error, _decode(fields)),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smartspider.core.errors import TermOver
+from smartspider.core.errors import LeadershipLost
 from smartspider.interfaces.leadership import Term
 from smartspider.store import statements
 from smartspider.store.database import Connection, Database, Row, one, rows
@@ -11,13 +11,15 @@ SQL = statements.load("leadership.sql", __package__)
 
 
 def check(connection: Connection, epoch: int) -> None:
-    """Raise `TermOver` unless this is the newest epoch."""
+    """Raise `LeadershipLost` unless this is the newest epoch."""
     _require(_newest(rows(connection, SQL.current)), epoch)
 
 
 def _require(newest: Term, epoch: int) -> None:
     if newest.epoch != epoch:
-        raise TermOver(f"term {epoch} is over: {newest.owner or 'nobody'} has the newest, {newest.epoch}")
+        raise LeadershipLost(
+            f"term {epoch} is over: {newest.owner or 'nobody'} has the newest, {newest.epoch}"
+        )
 
 
 def _newest(found: list[Row]) -> Term:
@@ -64,5 +66,5 @@ class SqlLeadership:
         return _newest(await self._db.ask(SQL.current))
 
     async def check(self, epoch: int) -> None:
-        """Raise `TermOver` unless this is the newest epoch."""
+        """Raise `LeadershipLost` unless this is the newest epoch."""
         _require(_newest(await self._db.ask(SQL.current)), epoch)

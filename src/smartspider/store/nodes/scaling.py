@@ -18,14 +18,17 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(ScalingDecision).decode
 
 
-class SqlScalingStore:
-    """See `interfaces/scaling.py`."""
+class ScalingStore:
+    """1. A figure is kept only for the leader of the newest term (`TermOver` for any other).
+    2. The last one that was kept is told, also by other processes.
+    3. All runs that are worked on, or wait to be, are told with what is open in them; none that is paused.
+    """
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     async def runs(self) -> list[RunDemand]:
-        """Runs that workers are wanted for."""
+        """Runs that workers are wanted for, without their lanes."""
         return [RunDemand(*found) for found in await self._db.ask(SQL.runs, (COUNTED,))]
 
     async def keep(self, epoch: int, figure: ScalingDecision) -> None:
@@ -39,7 +42,7 @@ class SqlScalingStore:
         await self._db.write_beside(work)
 
     async def figure(self) -> ScalingDecision | None:
-        """What was wanted last."""
+        """What was wanted last; None: nobody has said yet."""
         for (figure,) in await self._db.ask(SQL.figure):
             return _decode(figure) if figure else None
         return None

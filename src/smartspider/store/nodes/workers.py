@@ -49,7 +49,7 @@ class SqlWorkerRegistry:
         own = slots if beat.slots is None else beat.slots
         is_news = slots != own or beat.cpu_s - cpu_s >= NEW_CPU_S or self._db.now() - seen_at >= KEEP_S
         if is_news or abs(memory - beat.memory) >= NEW_MEMORY:
-            values = (beat.slots, beat.cpu_s, beat.memory, written(beat.form), self._db.now(), worker_id)
+            values = (beat.slots, beat.cpu_s, beat.memory, written(beat.health), self._db.now(), worker_id)
             await self._db.write(lambda connection: connection.execute(SQL.beat, values))
         return Orders(own, bool(is_draining))
 
@@ -96,7 +96,7 @@ class SqlWorkerRegistry:
                 **dict(zip(CARD, found, strict=True)),
                 is_draining=bool(is_draining),
                 is_elastic=bool(is_elastic),
-                form=msgspec.json.decode(form, type=WorkerHealth),
+                health=msgspec.json.decode(form, type=WorkerHealth),
                 is_alive=self._is_alive(found[0], found[7]),
                 held=held.get(found[0], 0),
                 hosts=hosts.get(found[0], []),

@@ -10,12 +10,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from smartspider.core.errors import RequestInvalid
-from smartspider.core.items.filters import parse_path, row_reader, row_test, sort_key, value_at
-from smartspider.interfaces.result_store import RowPage, RowQuery
-from smartspider.interfaces.store import StoredItem
+from smartspider.core.items.filters import parse_path, row_filter, row_reader, sort_key, value_at
 from smartspider.store.database import Connection, Database, row
-from smartspider.store.results import scanning
-from smartspider.store.results.scanning import Standing
+from smartspider.store.results import rows
+from smartspider.store.results.rows import RowPage, RowQuery, Standing, StoredItem
 
 MAX_ROWS = 200_000
 """Runs with more rows are not sorted by value: every row must be looked at."""
@@ -62,7 +60,7 @@ class SortedRows:
     async def page(self, query: RowQuery, cursor: str | None, limit: int) -> RowPage:
         """A page of rows in the order of the values at `query.sort`."""
         start = None if cursor is None else _place_of(cursor)
-        standing = await self._db.read(lambda connection: scanning.standing(connection, query.run_id))
+        standing = await self._db.read(lambda connection: rows.standing(connection, query.run_id))
         if standing.items > MAX_ROWS:
             raise RequestInvalid(
                 f"run {query.run_id} has {standing.items:,} rows, and up to {MAX_ROWS:,} are sorted by value",
@@ -83,13 +81,13 @@ class SortedRows:
     async def _look(self, query: RowQuery, start: Place | None, standing: Standing, limit: int) -> Window:
         """Look through all rows for those that come first after `start`."""
         path = parse_path(query.sort or "")
-        fits = row_test(query.where)
+        fits = row_filter(query.where)
         read = row_reader([path, *(parse_path(condition.path) for condition in query.where)])
         turned = query.is_descending
         size = max(WINDOW, limit + 1)
         best: list[Place] = []
         is_last = True
-        async for piece in scanning.pieces(self._db, query.run_id, MAX_ROWS):
+        async for piece in rows.pieces(self._db, query.run_id, MAX_ROWS):
             for item_id, _, data in piece.rows:
                 item = read(data)
                 if fits is not None and not fits(item):
@@ -107,9 +105,9 @@ def _page(connection: Connection, places: list[Place], limit: int) -> RowPage:
     found: list[StoredItem] = []
     taken = 0
     for number, place in enumerate(places[:limit], start=1):
-        one = row(connection, scanning.SQL.one, (place[2],))
+        one = row(connection, rows.SQL.one, (place[2],))
         if one is not None:  # it may have made way for a later one
-            found.append(scanning.stored(connection, (one[0], one[1], one[2])))
+            found.append(rows.stored(connection, (one[0], one[1], one[2])))
             taken += len(found[-1].data)
         if taken >= PAGE_BYTES and number < len(places):
             return RowPage(found, _cursor_of(place))

@@ -9,14 +9,12 @@ from typing import Any
 import msgspec
 
 from smartspider.core.errors import RequestInvalid
-from smartspider.core.items.filters import Condition, RowTest, parse_path, row_reader, row_test
-from smartspider.core.items.recursion import deeply
+from smartspider.core.items.filters import Condition, RowFilter, parse_path, row_filter, row_reader
+from smartspider.core.items.recursion import call_deep
 from smartspider.core.runs.row_ids import run_of
-from smartspider.interfaces.result_store import Coverage, RowPage, RowQuery
-from smartspider.interfaces.store import StoredItem
 from smartspider.store.database import Connection, Database
-from smartspider.store.results import scanning
-from smartspider.store.results.scanning import PIECE_ROWS
+from smartspider.store.results import rows as scanning
+from smartspider.store.results.rows import PIECE_ROWS, RowPage, RowQuery, StoredItem
 from smartspider.store.results.sorting import PAGE_BYTES, SortedRows
 
 LOOKED_AT = 2_000
@@ -25,8 +23,23 @@ EXAMPLES = 5
 EXAMPLE_CHARS = 200
 
 
-class SqlResultStore:
-    """See `interfaces/result_store.py`."""
+class Coverage(msgspec.Struct, frozen=True):
+    """How many of the rows looked at have a value in a field, and a few of the values."""
+
+    field: str
+    filled: int
+    rows: int
+    examples: list[Any]
+
+
+class ResultStore:
+    """1. Pages neither skip nor repeat a row, also while rows are added.
+    2. A page in the order of committing looks at a bounded number of rows, whatever the filter. Rows are
+       sorted by their values as long as there are not too many of them; else that is `RequestInvalid`.
+    3. Paths and values are values, never SQL. A path or a cursor that means nothing is `RequestInvalid`.
+    4. `count` looks at no more rows than its bound, and says whether those were all.
+    5. No call holds up others for long, however many rows there are and however large they are.
+    """
 
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -42,7 +55,7 @@ class SqlResultStore:
         return RowPage(page.found, None if page.next is None else str(page.next))
 
     async def count(self, query: RowQuery, *, at_most: int = 100_000) -> tuple[int, bool]:
-        """How many rows there are; without a condition the run knows."""
+        """How many rows there are, and whether all were looked at. Without a condition that costs nothing."""
         fits = _encoded_test(query.where)
         standing = await self._db.read(lambda connection: scanning.standing(connection, query.run_id))
         if fits is None:
@@ -54,7 +67,7 @@ class SqlResultStore:
         return count, is_last or standing.items <= at_most
 
     async def coverage(self, run_id: int, fields: list[str], *, sample: int = 1_000) -> list[Coverage]:
-        """How full the fields are, over the newest rows."""
+        """How full the fields are, over the newest rows. Empty texts, lists and objects are no values."""
         rows = 0
         read = row_reader([(field,) for field in fields])
         filled = dict.fromkeys(fields, 0)
@@ -111,8 +124,8 @@ class _Page:
 
 
 def _encoded_test(conditions: Sequence[Condition]) -> Callable[[str], bool] | None:
-    """As `row_test`, of rows as the table has them."""
-    fits: RowTest | None = row_test(conditions)
+    """As `row_filter`, of rows as the table has them."""
+    fits: RowFilter | None = row_filter(conditions)
     if fits is None:
         return None
     read = row_reader([parse_path(condition.path) for condition in conditions])
@@ -132,5 +145,5 @@ def _in_short(value: Any) -> Any:
     """A value, or the beginning of it where it is long."""
     if isinstance(value, str):
         return value if len(value) <= EXAMPLE_CHARS else f"{value[:EXAMPLE_CHARS]}…"
-    text = deeply(msgspec.json.encode, value).decode()
+    text = call_deep(msgspec.json.encode, value).decode()
     return value if len(text) <= EXAMPLE_CHARS else f"{text[:EXAMPLE_CHARS]}…"

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from smartspider.core.runs.run import RunState
-from smartspider.interfaces.store import Finding
 from smartspider.store import events, statements
 from smartspider.store.database import Connection, one, rows
 from smartspider.store.frontier_updates import Spot
@@ -19,12 +18,21 @@ SQL = statements.load("fsck.sql", __package__)
 SUMS = ("total", "items", "done", "redirect", "missing", "skipped", "dead", "broken")
 """What runs count that their rows tell as well, in the order of the statements."""
 
-Look = Callable[[Connection, bool], list[Finding]]
-"""A check; True: mend what is found."""
+
+class Finding(msgspec.Struct, frozen=True):
+    """Something fsck found. `is_repaired` says whether it mended it."""
+
+    code: str
+    message: str
+    is_repaired: bool
+
+
+Check = Callable[[Connection, bool], list[Finding]]
+"""A check: with True it also repairs what it finds."""
 
 
 def check(
-    connection: Connection, now: float, *, repair: bool, frontier: Sequence[Look] = ()
+    connection: Connection, now: float, *, repair: bool, frontier: Sequence[Check] = ()
 ) -> list[Finding]:
     """All checks on a store that is not damaged, those that others rest on first.
 

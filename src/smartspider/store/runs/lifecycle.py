@@ -7,7 +7,7 @@ from smartspider.core.errors import Conflict, NotAllowed, NotFound
 from smartspider.core.redaction import without_userinfo
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.row_ids import end_id, first_id
-from smartspider.core.runs.run import LIMIT, OVER, UNFINISHED, Counters, Run, RunState, may_become
+from smartspider.core.runs.run import FINISHED, LIMIT, UNFINISHED, Counters, Run, RunState, can_transition
 from smartspider.core.tasks import TaskSpec, TaskVersion
 from smartspider.store import audit, events, statements, tasks
 from smartspider.store.database import Connection, Row, row, rows
@@ -102,7 +102,7 @@ def _pin(author: tasks.Author, plan: Plan, number: int | None) -> TaskVersion:
         task = author.apply(spec)
         return tasks.get_version(author.connection, task.id, task.version)
     version = tasks.get_version(author.connection, tasks.get(author.connection, plan.name).id, number)
-    if not version.holds(spec):
+    if not version.matches(spec):
         raise Conflict(
             f"version {number} of the task {plan.name!r} is another one than that to be run",
             hint="start it again: the task was changed at the same time",
@@ -151,10 +151,10 @@ def set_state(
     run = read_run(connection, run_id)
     if run.state == state:
         return
-    if not may_become(run.state, state):
+    if not can_transition(run.state, state):
         raise NotAllowed(
             f"run {run_id} is {run.state} and cannot become {state}",
-            hint="start a new run of its task" if run.state in OVER else "look at how it stands now",
+            hint="start a new run of its task" if run.state in FINISHED else "look at how it stands now",
         )
     if state in UNFINISHED and run.state not in UNFINISHED:
         require_task(connection, run)
@@ -211,7 +211,7 @@ def _is_quiet(connection: Connection, run: Run) -> bool:
 
 def limit_reached(connection: Connection, run: Run, now: float) -> str:
     """Which limit a run has reached, in words; empty when none."""
-    if now >= run.over_at:
+    if now >= run.deadline_at:
         return f"{LIMIT}max_duration_s {run.max_duration_s:g} reached"
     counted = ledger_run.read(connection, run.id)
     return counted.limit_reason() if counted is not None else ""
@@ -238,7 +238,7 @@ def close_ended(connection: Connection, run_id: int, now: float) -> bool:
     A run that somebody opened again meanwhile is left alone.
     """
     run = read_run(connection, run_id)
-    return run.state in OVER and close_rest(connection, run_id, run.state, now, also_leased=True)
+    return run.state in FINISHED and close_rest(connection, run_id, run.state, now, also_leased=True)
 
 
 def begin_delete(connection: Connection, run_id: int, now: float, actor: str) -> None:
@@ -249,7 +249,7 @@ def begin_delete(connection: Connection, run_id: int, now: float, actor: str) ->
     run = read_run(connection, run_id)
     if run.state in ("running", "stopping"):
         raise NotAllowed(f"run {run_id} is {run.state}", hint="stop or cancel it first, then delete it")
-    if run.in_flight and run.state not in OVER:
+    if run.in_flight and run.state not in FINISHED:
         raise NotAllowed(
             f"run {run_id} is {run.state}, and {run.in_flight} of its requests are still in flight",
             hint="try again in a moment, or cancel it first",

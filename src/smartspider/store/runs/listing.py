@@ -6,10 +6,11 @@ import heapq
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from smartspider.core.frontier.verdict import UrlState
 from smartspider.core.runs.row_ids import end_id, first_id
 from smartspider.core.runs.run import Run, RunState
-from smartspider.interfaces.store import Failure, UrlRow
 from smartspider.store.database import Connection, rows
 from smartspider.store.runs import lifecycle
 
@@ -18,6 +19,31 @@ SQL = lifecycle.SQL
 PAST_ALL = (1 << 63) - 1
 ALL = -1
 """A limit that is none."""
+
+
+class UrlRow(msgspec.Struct, frozen=True):
+    """A request in a list of them."""
+
+    id: int
+    url: str
+    state: UrlState
+    reason: str
+    status: int | None
+    page: str
+    depth: int
+    attempts: int
+    items: int
+    found_at: float
+    closed_at: float | None
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """A request that ended in failure."""
+
+    url: str
+    state: UrlState
+    reason: str
+    id: int = 0
 
 
 def run_ids(

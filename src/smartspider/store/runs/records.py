@@ -5,21 +5,103 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
+import msgspec
+
+from smartspider.core.frontier.verdict import UrlState
 from smartspider.core.pages.extraction import StepCount
 from smartspider.core.runs.row_ids import end_id, first_id
-from smartspider.interfaces.store import (
-    Attempt,
-    HostReceipt,
-    HostStatus,
-    StoredChange,
-    StoredReject,
-    UrlRecord,
-)
 from smartspider.store import statements
 from smartspider.store.database import Connection, row, rows
 from smartspider.store.hosts.gates import read_gate
 
 SQL = statements.load("runs.sql", __package__)
+
+
+class StoredReject(msgspec.Struct, frozen=True):
+    """An item that was not kept. `value` and `data` are JSON; of what is too long, a string of its start."""
+
+    id: int
+    run_id: int
+    url: str
+    reason: str
+    step: str
+    field: str
+    value: bytes
+    data: bytes
+
+
+class StoredChange(msgspec.Struct, frozen=True):
+    """A line of the cleaning log. `before` and `after` are JSON, cut like those of a reject."""
+
+    id: int
+    run_id: int
+    url: str
+    item: int
+    """Its number on the page."""
+    step: str
+    field: str
+    before: bytes
+    after: bytes
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """One fetch that failed."""
+
+    at: float
+    status: int | None
+    reason: str
+    elapsed_s: float
+
+
+class UrlRecord(msgspec.Struct, frozen=True):
+    """Everything the store knows about one request."""
+
+    id: int
+    run_id: int
+    url: str
+    state: UrlState
+    reason: str
+    status: int | None
+    page: str
+    depth: int
+    priority: int
+    attempts: int
+    returns: int
+    items: int
+    parent: str | None
+    target: str | None
+    found_at: float
+    closed_at: float | None
+    place: str
+    """Where an open request is: queued, waiting until, or leased."""
+    failures: list[Attempt] = []
+
+
+class HostReceipt(msgspec.Struct, frozen=True):
+    """How a host was treated in a run, from the moments requests left."""
+
+    host: str
+    requests: int
+    smallest_gap_s: float | None
+    asked_delay_s: float
+    """The smallest delay that was in force while requests were spaced; 0 when none was."""
+    requests_per_s: float
+    refusals: int
+    """Answers 429 and 503, and timeouts: signs that it was too much for the host."""
+    violations: int
+    """Gaps under the delay that was in force."""
+
+
+class HostStatus(msgspec.Struct, frozen=True):
+    """A host's gate as it stands."""
+
+    host: str
+    queued: int
+    in_flight: int
+    delay_s: float
+    set_by: str
+    held_until: float
+    hold_reason: str
 
 
 def find_urls(connection: Connection, fingerprint: bytes, run_ids: list[int], now: float) -> list[UrlRecord]:

@@ -8,7 +8,7 @@ import msgspec
 
 from smartspider.core.errors import NotAllowed
 from smartspider.core.frontier.verdict import ClosedState
-from smartspider.core.runs.run import OVER, Run
+from smartspider.core.runs.run import FINISHED, Run
 from smartspider.store import audit, events
 from smartspider.store.database import Connection, rows
 from smartspider.store.frontier_updates import SUSPECT_AFTER, Spot
@@ -41,7 +41,7 @@ def step(connection: Connection, sweep: Sweep, now: float) -> bool:
     and the next retry opens them.
     """
     run = _check(connection, sweep.run_id)
-    if run.state in OVER and lifecycle.close_ended(connection, run.id, now):
+    if run.state in FINISHED and lifecycle.close_ended(connection, run.id, now):
         return True
     state = sweep.states[0]
     found = rows(connection, SQL.failed, (run.id, state, sweep.after, AT_ONCE))

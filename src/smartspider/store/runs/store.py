@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Sequence
 
 from smartspider.core.errors import Conflict, NotAllowed
@@ -10,33 +11,43 @@ from smartspider.core.frontier.verdict import UrlState
 from smartspider.core.pages.extraction import StepCount
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.row_ids import end_id, first_id
-from smartspider.core.runs.run import OVER, Run, RunState
+from smartspider.core.runs.run import FINISHED, Run, RunState
 from smartspider.core.runs.tuning import Tuning
 from smartspider.core.tasks import SYSTEM
 from smartspider.interfaces.robots_cache import RobotsAnswer
-from smartspider.interfaces.store import (
-    Failure,
-    Finding,
-    HostReceipt,
-    HostStatus,
-    StoredChange,
-    StoredItem,
-    StoredReject,
-    UrlRecord,
-    UrlRow,
-)
 from smartspider.store.database import Connection, Database, rows
 from smartspider.store.hosts import robots
 from smartspider.store.nodes import leadership
+from smartspider.store.results.rows import StoredItem
 from smartspider.store.runs import fsck, lifecycle, listing, records
 from smartspider.store.runs import retry as retrying
 from smartspider.store.runs import tuning as knobs
+from smartspider.store.runs.fsck import Finding
+from smartspider.store.runs.listing import Failure, UrlRow
+from smartspider.store.runs.records import HostReceipt, HostStatus, StoredChange, StoredReject, UrlRecord
 
 SQL = lifecycle.SQL
 
 
-class SqlStore:
-    """See `interfaces/store.py` and `interfaces/robots_cache.py`."""
+class RunStore(ABC):
+    """1. A run and its entry rows are created in one transaction; a run has at least one row.
+    2. States change only as `core.runs` allows; anything else is refused and changes nothing.
+    3. A finished run has no open row. `finish` completes a run exactly when it has rows and none is open.
+    4. Items are read in the order they were committed, by a cursor that never skips or repeats one.
+    5. A deleted run is gone with everything of it, and its id is never used again.
+    6. fsck finds what does not agree, and with `repair` mends what can be mended from the rows.
+    7. Rejects and the cleaning log are read in the order they were committed, by a cursor like that of items.
+    8. Runs, pages and failures are listed by cursors that never skip or repeat one, found by keys.
+    9. Turned knobs hold at once for everybody: the next lease, settle and limit check use them. What they
+       replaced is in the audit and in the run's events.
+    10. A retry opens the rows of a run that ended in failure (dead, broken, left with an abandoned host) once
+       more, each as another visit, and queues the run. Some thousand rows are one transaction, after each of
+       which everything agrees; what an interrupted retry leaves is opened by the next one. Failures that an
+       earlier visit brings late change nothing.
+    11. A run has a version of its task, whatever becomes of the task. Creating and deleting a run, moving it
+       to another state, and every rule of politeness it turns off are in the audit, in the same transaction
+       and with who did it. What a crawl does by itself is not.
+    """
 
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -52,7 +63,14 @@ class SqlStore:
         is_only: bool = False,
         started_by: str = "",
     ) -> Run:
-        """A run, its entries, the version of its task and the audit of it, in one transaction."""
+        """A new run with its entries as open rows, in state `queued`.
+
+        With `is_only` it is a `Conflict` when another run of the task is not over. `started_by` says what
+        made it, where that is not the actor (`schedule:3`, `retry:7`).
+
+        `version` is the version of the task that the plan was made from; without it, the plan's spec becomes
+        the newest version of the task with its name, if it is not that already.
+        """
 
         def work(connection: Connection) -> Run:
             run_id = lifecycle.create_run(
@@ -67,7 +85,7 @@ class SqlStore:
         return await self._db.read(lambda connection: lifecycle.read_run(connection, run_id))
 
     async def find_runs(self, task_name: str | None = None, *, limit: int | None = None) -> list[Run]:
-        """Runs, newest first."""
+        """Runs, newest first; all of them unless there is a limit."""
 
         def work(connection: Connection) -> list[Run]:
             return listing.read(connection, listing.named_run_ids(connection, task_name, limit))
@@ -82,7 +100,7 @@ class SqlStore:
         before: int | None = None,
         limit: int = 100,
     ) -> list[Run]:
-        """Runs, newest first, a page at a time."""
+        """Runs, newest first, those with a smaller id than `before`; of one task, or in some states."""
 
         def work(connection: Connection) -> list[Run]:
             return listing.read(connection, listing.run_ids(connection, task_id, states, before, limit))
@@ -90,7 +108,7 @@ class SqlStore:
         return await self._db.read(work)
 
     async def live_runs(self) -> list[Run]:
-        """Runs that workers have something to do for, oldest first."""
+        """Runs that are queued, running or stopping, oldest first."""
         if not self._has_live and not await self._db.ask(SQL.live_runs):
             return []
         found = await self._db.read(listing.live_runs)
@@ -98,7 +116,7 @@ class SqlStore:
         return found
 
     async def tune(self, run_id: int, tuning: Tuning, *, actor: str = SYSTEM) -> Run:
-        """Turn knobs; the run as it then stands."""
+        """Turn knobs of a run that is not over. One that stands at a value already is not turned."""
 
         def work(connection: Connection) -> Run:
             knobs.turn(connection, run_id, tuning, self._db.now(), actor)
@@ -107,7 +125,10 @@ class SqlStore:
         return await self._db.write(work)
 
     async def retry(self, run_id: int, *, actor: str = SYSTEM) -> int:
-        """Open what failed once more, some thousand rows in a transaction; how many."""
+        """Open the failed rows of a run again and queue it, also one that is over; how many rows.
+
+        One that is running goes on running. Without any such row it is refused, and for a cancelled run.
+        """
         sweep = retrying.Sweep(run_id, actor)
         await self._until_done(lambda connection: retrying.step(connection, sweep, self._db.now()))
         if not sweep.opened:
@@ -120,7 +141,7 @@ class SqlStore:
     async def pages(
         self, run_id: int, *, state: UrlState | None = None, after: int = 0, limit: int = 100
     ) -> list[UrlRow]:
-        """Requests of a run, a page at a time."""
+        """Requests of a run in the order they were found, those with a greater id than `after`."""
         return await self._db.read(lambda connection: listing.pages(connection, run_id, state, after, limit))
 
     async def set_state(
@@ -132,7 +153,10 @@ class SqlStore:
         actor: str = SYSTEM,
         was: RunState | None = None,
     ) -> Run:
-        """Move a run to another state; ending it closes what is open, also what a worker still holds."""
+        """Put a run into another state; one whose task is deleted is not opened again.
+
+        With `was` it is a `Conflict` when the run is in any other state by now.
+        """
 
         def work(connection: Connection) -> Run:
             if was is not None and (found := lifecycle.read_run(connection, run_id).state) != was:
@@ -143,7 +167,7 @@ class SqlStore:
             return lifecycle.read_run(connection, run_id)
 
         run = await self._db.write(work)
-        if state in OVER:
+        if state in FINISHED:
             await self._until_done(
                 lambda connection: lifecycle.close_ended(connection, run_id, self._db.now())
             )
@@ -151,7 +175,10 @@ class SqlStore:
         return run
 
     async def finish(self, run_id: int, *, epoch: int | None = None) -> Run:
-        """End a run that has nothing left to do."""
+        """End a run that has nothing left to do, or has reached a limit; the run as it then stands.
+
+        With the epoch of a leader it is refused (`TermOver`) when there is a newer one.
+        """
 
         def step(connection: Connection) -> Run | None:
             if epoch is not None:
@@ -165,7 +192,10 @@ class SqlStore:
         return ended
 
     async def delete_run(self, run_id: int, *, actor: str = SYSTEM) -> None:
-        """Forget a run that nobody works on."""
+        """Forget a run that nobody works on.
+
+        It may be over with some of it in the hands of workers: that counts at its hosts until it ends.
+        """
         await self._db.write(
             lambda connection: lifecycle.begin_delete(connection, run_id, self._db.now(), actor)
         )
@@ -177,7 +207,7 @@ class SqlStore:
             await asyncio.sleep(0)  # a loop that serves others goes on in between
 
     async def items(self, run_id: int, after: int = 0) -> AsyncIterator[Sequence[StoredItem]]:
-        """Committed items in batches."""
+        """Committed items in batches, those with a greater id than `after`."""
         cursor = max(after, first_id(run_id))
         while batch := await self._db.read(self._items_after(run_id, cursor)):
             yield batch
@@ -193,7 +223,7 @@ class SqlStore:
         return work
 
     async def rejects(self, run_id: int, *, limit: int = 100, after: int = 0) -> list[StoredReject]:
-        """Items that were not kept."""
+        """Items of a run that were not kept, those with a greater id than `after`."""
         return await self._db.read(lambda connection: records.rejects(connection, run_id, limit, after))
 
     async def cleaning(
@@ -205,17 +235,20 @@ class SqlStore:
         limit: int = 100,
         after: int = 0,
     ) -> list[StoredChange]:
-        """What steps made of values."""
+        """What steps made of values, those with a greater id than `after`; of one field, or of one step.
+
+        A step is named as the task has it (`pipeline[2] number`) or by what it uses (`number`).
+        """
         return await self._db.read(
             lambda connection: records.cleaning(connection, run_id, (field, step), limit, after)
         )
 
     async def step_counts(self, run_id: int) -> dict[str, StepCount]:
-        """What each step did."""
+        """What each step of a run did, by its name in the task and in the order of that."""
         return await self._db.read(lambda connection: records.step_counts(connection, run_id))
 
     async def find_urls(self, fingerprint: bytes, run_id: int | None = None) -> list[UrlRecord]:
-        """What is known about a request, newest run first."""
+        """What is known about a URL, newest run first."""
 
         def work(connection: Connection) -> list[UrlRecord]:
             among = [run_id] if run_id is not None else listing.named_run_ids(connection, None, None)
@@ -224,11 +257,11 @@ class SqlStore:
         return await self._db.read(work)
 
     async def failures(self, run_id: int, limit: int = 100, *, after: int = 0) -> list[Failure]:
-        """Requests that ended in failure."""
+        """Requests of a run that ended in failure, in the order they were found, ids greater than `after`."""
         return await self._db.read(lambda connection: listing.failures(connection, run_id, after, limit))
 
     async def hosts(self, run_id: int, limit: int = 20) -> list[HostStatus]:
-        """The gates a run stands at."""
+        """The gates a run stands at, slowest first."""
         return await self._db.read(lambda connection: records.hosts(connection, run_id, limit))
 
     async def receipt(self, run_id: int) -> list[HostReceipt]:
@@ -239,6 +272,10 @@ class SqlStore:
         """Check that everything agrees."""
         ask = self._db.write if repair else self._db.read
         return await ask(lambda connection: fsck.check(connection, self._db.now(), repair=repair))
+
+    @abstractmethod
+    async def sizes(self) -> dict[str, int]:
+        """Return the bytes used, by purpose."""
 
     async def get_robots(self, origin: str) -> RobotsAnswer | None:
         """What a host said about robots."""

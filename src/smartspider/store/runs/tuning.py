@@ -8,7 +8,7 @@ import msgspec
 
 from smartspider.core.errors import NotAllowed, RequestInvalid
 from smartspider.core.requests.politeness import PolitenessPolicy
-from smartspider.core.runs.run import OVER
+from smartspider.core.runs.run import FINISHED
 from smartspider.core.runs.tuning import LimitTuning, Tuning
 from smartspider.store import audit, events
 from smartspider.store.database import Connection, row
@@ -27,14 +27,14 @@ def turn(connection: Connection, run_id: int, tuning: Tuning, now: float, actor:
     if tuning.is_empty:
         raise RequestInvalid("no knob is turned", hint="name at least one, such as concurrency or delay_s")
     run = lifecycle.read_run(connection, run_id)
-    if run.state in OVER:
+    if run.state in FINISHED:
         raise NotAllowed(
             f"run {run_id} is {run.state}, so its knobs turn nothing",
             hint="change the task and start another run of it",
         )
     task, older = _stored(connection, run_id)
-    merged = tuning.over(older)
-    was, is_now = _flat(older.over(task)), _flat(merged.over(task))
+    merged = tuning.merged_onto(older)
+    was, is_now = _flat(older.merged_onto(task)), _flat(merged.merged_onto(task))
     changed = {name: {"from": was[name], "to": is_now[name]} for name in was if was[name] != is_now[name]}
     if not changed:
         return

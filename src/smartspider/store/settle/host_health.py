@@ -100,7 +100,7 @@ class HostTrouble:
     def _slow_down(self, host_id: int, standing: Standing) -> None:
         gate = gates.read_gate(self._connection, host_id)
         delay_s = max(gate.run_s, gate.robots_s, gate.operator_s)
-        standing.adaptive_s = politeness.slowed(standing.adaptive_s, delay_s)
+        standing.adaptive_s = politeness.increased_delay_s(standing.adaptive_s, delay_s)
         standing.slowed_at = self._now
 
     def settle(self, sums: Sums) -> list[Event]:
@@ -158,7 +158,7 @@ class HostTrouble:
 def _recover(standing: Standing) -> None:
     """A good answer: the host is well, and slowly trusted again."""
     if not standing.is_well:
-        standing.adaptive_s = politeness.recovered(standing.adaptive_s)
+        standing.adaptive_s = politeness.decreased_delay_s(standing.adaptive_s)
         standing.failures = standing.openings = 0
         standing.has_answered = 1
         standing.is_changed = True

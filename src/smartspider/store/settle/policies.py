@@ -24,7 +24,7 @@ _decoder = msgspec.json.Decoder(Policies)
 
 def encode_policies(plan: Plan) -> bytes | None:
     """The policies of a plan; None when neither of them does anything, so that settling pays nothing."""
-    if not plan.items.keys and not plan.recrawl.looks_back:
+    if not plan.items.keys and not plan.recrawl.needs_history:
         return None
     return msgspec.json.encode(Policies(plan.items, plan.recrawl))
 

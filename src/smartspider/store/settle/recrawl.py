@@ -12,7 +12,7 @@ import msgspec
 from smartspider.core.frontier.verdict import Close, Settlement, UrlState, Validators
 from smartspider.core.pages.extraction import Item
 from smartspider.core.requests.fingerprint import content_fingerprint
-from smartspider.core.requests.recrawl import LastVisit, PageVersion, is_left_alone
+from smartspider.core.requests.recrawl import LastVisit, PageVersion, is_recrawl_skip
 from smartspider.core.requests.request import Request
 from smartspider.core.runs.plan import Plan
 from smartspider.store import statements
@@ -92,7 +92,7 @@ class Memory:
     def _sifted(self, request: Request, seen: Sequence[Any], *, is_due: bool) -> tuple[Request, str]:
         run_id, at, interval_s, etag, last_modified, context, holds_back = seen
         if holds_back and not (is_due or request.is_entry):
-            reason = self._recrawl.reason_to_wait(LastVisit(run_id, at, interval_s), self._now)
+            reason = self._recrawl.skip_reason(LastVisit(run_id, at, interval_s), self._now)
             if reason:
                 return request, reason
         if self._recrawl.conditional and (etag or last_modified) and context == self._context(request):
@@ -111,7 +111,7 @@ class Memory:
         places = [
             Spot(url_id, host_id, -priority)
             for url_id, host_id, priority, reason in self._connection.executemany(SQL.left_alone, keys)
-            if url_id not in besides and is_left_alone(reason or "")
+            if url_id not in besides and is_recrawl_skip(reason or "")
         ]
         self._connection.executemany(SQL.look_after_all, [(spot.url_id,) for spot in places])
         return places
@@ -199,7 +199,7 @@ class Memory:
 
 def open_memory(connection: Connection, run_id: int, plan: Plan, now: float) -> Memory | None:
     """The memory of a run that is made; None when its plan does not look back."""
-    if not plan.recrawl.looks_back:
+    if not plan.recrawl.needs_history:
         return None
     return Memory(connection, run_id, Policies(plan.items, plan.recrawl), now)
 

@@ -159,7 +159,7 @@ class RunSettling:
 
     def _page_memory(self) -> Memory | None:
         run = self._run
-        if run.stored_policies is None or not run.policies.recrawl.looks_back:
+        if run.stored_policies is None or not run.policies.recrawl.needs_history:
             return None
         return Memory(self._connection, self._run_id, run.policies, self._now)
 

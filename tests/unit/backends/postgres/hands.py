@@ -9,13 +9,13 @@ from smartspider.backends.postgres.rows import PostgresOpenRows
 from smartspider.core.frontier.lease import FencingToken, Lease, SendWindow
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
-from smartspider_testing.contracts.acts import plan_of
-from smartspider_testing.postgres import PostgresGround
+from smartspider_testing.backends.postgres import PostgresBackend
+from smartspider_testing.contracts.actions import plan_of
 
 _counters = count(1)
 
 
-async def started(ground: PostgresGround, plan: Plan | None = None) -> Run:
+async def started(ground: PostgresBackend, plan: Plan | None = None) -> Run:
     """A run that takes pages."""
     run = await ground.store.create_run(plan or plan_of("one"))
     return await ground.store.set_state(run.id, "running")

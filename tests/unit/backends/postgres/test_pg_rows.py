@@ -10,28 +10,28 @@ from smartspider.backends.postgres.ledger import PostgresLedger
 from smartspider.backends.postgres.presence import KEPT_S, LOST_S, PostgresPresence
 from smartspider.backends.postgres.rows import PostgresOpenRows
 from smartspider.backends.postgres.workers import PostgresWorkerRegistry
-from smartspider.core.errors import TermOver
+from smartspider.core.errors import LeadershipLost
 from smartspider.core.events import LeasesReturned
 from smartspider.core.frontier.updates import HostRow, QueuePosition, ReturnedLease, RunControl, RunLoad
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider.interfaces.worker_registry import Beat, Orders
 from smartspider.store.frontier_updates import BURY_AFTER, SUSPECT_AFTER
-from smartspider_testing.contracts.acts import HOST, done, failed, plan_of, url, urls
-from smartspider_testing.postgres import PostgresGround
+from smartspider_testing.backends.postgres import PostgresBackend
+from smartspider_testing.contracts.actions import HOST, done, failed, plan_of, url, urls
 
 
 @pytest.fixture
-def rows(ground: PostgresGround) -> PostgresOpenRows:
+def rows(ground: PostgresBackend) -> PostgresOpenRows:
     return PostgresOpenRows(ground.database)
 
 
 @pytest.fixture
-def presence(ground: PostgresGround) -> PostgresPresence:
+def presence(ground: PostgresBackend) -> PostgresPresence:
     return PostgresPresence(ground.database)
 
 
-async def test_requests_are_told_while_they_are_open(ground: PostgresGround, rows: PostgresOpenRows) -> None:
+async def test_requests_are_told_while_they_are_open(ground: PostgresBackend, rows: PostgresOpenRows) -> None:
     """Open rows 1."""
     run = await started(ground, plan_of("one", "two"))
     one, two = await leases(ground.database, run)
@@ -48,7 +48,7 @@ async def test_requests_are_told_while_they_are_open(ground: PostgresGround, row
     assert await rows.places([two.url_id]) == []
 
 
-async def test_the_head_of_a_lane_is_its_best_rows(ground: PostgresGround, rows: PostgresOpenRows) -> None:
+async def test_the_head_of_a_lane_is_its_best_rows(ground: PostgresBackend, rows: PostgresOpenRows) -> None:
     """Open rows 3: by priority, first found first among equals; what waits keeps no place in it."""
     entries = [url("low"), url("high", priority=5), url("also low"), url("far", host="b.example")]
     run = await started(ground, plan_of(*entries))
@@ -73,7 +73,7 @@ async def test_the_head_of_a_lane_is_its_best_rows(ground: PostgresGround, rows:
     assert [place.url_id for place in await rows.heads(run.id, ["b.example"], 9)] == [far]
 
 
-async def test_places_are_listed_by_a_cursor(ground: PostgresGround, rows: PostgresOpenRows) -> None:
+async def test_places_are_listed_by_a_cursor(ground: PostgresBackend, rows: PostgresOpenRows) -> None:
     """Open rows 2."""
     run = await started(ground, plan_of(*urls(7)))
     seen: list[int] = []
@@ -82,7 +82,7 @@ async def test_places_are_listed_by_a_cursor(ground: PostgresGround, rows: Postg
     assert seen == [lease.url_id for lease in await leases(ground.database, run)]
 
 
-async def test_runs_that_are_over_have_no_control(ground: PostgresGround, rows: PostgresOpenRows) -> None:
+async def test_runs_that_are_over_have_no_control(ground: PostgresBackend, rows: PostgresOpenRows) -> None:
     """Open rows: all others have, oldest first."""
     first, second = [await started(ground, plan_of(name=name, concurrency=9)) for name in ("one", "two")]
     assert await rows.controls() == [
@@ -92,7 +92,7 @@ async def test_runs_that_are_over_have_no_control(ground: PostgresGround, rows: 
     assert [control.run_id for control in await rows.controls()] == [second.id]
 
 
-async def test_holds_are_kept_and_never_shortened(ground: PostgresGround, rows: PostgresOpenRows) -> None:
+async def test_holds_are_kept_and_never_shortened(ground: PostgresBackend, rows: PostgresOpenRows) -> None:
     """Holds 1: hosts with nothing to say are not told."""
     await started(ground, plan_of(url("x"), url("x", host="quiet.example")))
     now = ground.database.now()
@@ -106,7 +106,7 @@ async def test_holds_are_kept_and_never_shortened(ground: PostgresGround, rows: 
 
 
 async def test_gates_that_changed_are_told_in_that_order(
-    ground: PostgresGround, rows: PostgresOpenRows
+    ground: PostgresBackend, rows: PostgresOpenRows
 ) -> None:
     """Open rows: each change is later than the one before it, whoever made it."""
     await started(ground, plan_of(url("x"), url("x", host="quiet.example")))
@@ -127,7 +127,7 @@ def back(url_id: int, worker_id: int, *, is_alone: bool = False, counts: bool = 
 
 
 async def test_a_request_that_keeps_losing_workers_is_set_apart_then_buried(
-    ground: PostgresGround, rows: PostgresOpenRows, presence: PostgresPresence
+    ground: PostgresBackend, rows: PostgresOpenRows, presence: PostgresPresence
 ) -> None:
     """Open rows 4, rule 7."""
     run = await started(ground)
@@ -148,7 +148,7 @@ async def test_a_request_that_keeps_losing_workers_is_set_apart_then_buried(
 
 
 async def test_what_says_nothing_about_a_request_is_not_counted_on_it(
-    ground: PostgresGround, rows: PostgresOpenRows, presence: PostgresPresence
+    ground: PostgresBackend, rows: PostgresOpenRows, presence: PostgresPresence
 ) -> None:
     """Rule 7: after an epoch change, and of a worker that left in good order."""
     run = await started(ground)
@@ -163,7 +163,7 @@ async def test_what_says_nothing_about_a_request_is_not_counted_on_it(
 
 
 async def test_the_process_that_is_armed_last_is_noted_by_the_leader(
-    ground: PostgresGround, rows: PostgresOpenRows
+    ground: PostgresBackend, rows: PostgresOpenRows
 ) -> None:
     assert await rows.armed_process(3) == ""
     await ground.leadership.take("one", 10.0)
@@ -173,13 +173,13 @@ async def test_the_process_that_is_armed_last_is_noted_by_the_leader(
     assert await rows.armed_process(3) == "second"
     await ground.leadership.resign("one")
     await ground.leadership.take("two", 10.0)
-    with pytest.raises(TermOver):
+    with pytest.raises(LeadershipLost):
         await rows.arming(3, "third", epoch=1)
     assert await rows.armed_process(3) == "second"
 
 
 async def test_a_silent_worker_is_lost(
-    ground: PostgresGround, rows: PostgresOpenRows, presence: PostgresPresence
+    ground: PostgresBackend, rows: PostgresOpenRows, presence: PostgresPresence
 ) -> None:
     """Open rows: told for a while, then forgotten; its next beat hears that nobody knows it."""
     registry = PostgresWorkerRegistry(ground.database)
@@ -203,7 +203,7 @@ async def test_a_silent_worker_is_lost(
 
 
 async def test_what_a_worker_holds_is_shown_from_its_last_beat(
-    ground: PostgresGround, presence: PostgresPresence
+    ground: PostgresBackend, presence: PostgresPresence
 ) -> None:
     """Worker registry 1: with its hosts, its runs, and in the story of a request."""
     registry = PostgresWorkerRegistry(ground.database)
@@ -222,7 +222,7 @@ async def test_what_a_worker_holds_is_shown_from_its_last_beat(
     assert record.place == "queued"
 
 
-async def test_a_lease_knows_the_visit_it_is_for(ground: PostgresGround, rows: PostgresOpenRows) -> None:
+async def test_a_lease_knows_the_visit_it_is_for(ground: PostgresBackend, rows: PostgresOpenRows) -> None:
     """Store 10: what an earlier visit brings late changes nothing, whoever holds the row."""
     run = await started(ground, plan_of("one", "two"))
     one, _ = await leases(ground.database, run)
@@ -238,7 +238,7 @@ async def test_a_lease_knows_the_visit_it_is_for(ground: PostgresGround, rows: P
     assert (await ground.store.get_run(run.id)).counters.dead == 0
 
 
-async def test_what_an_old_leader_counted_is_refused(ground: PostgresGround, rows: PostgresOpenRows) -> None:
+async def test_what_an_old_leader_counted_is_refused(ground: PostgresBackend, rows: PostgresOpenRows) -> None:
     """Rule 8: by it a run that was resumed since would seem to hold nothing, and end."""
     run = await started(ground)
     old = await ground.leadership.take("one", 5.0)
@@ -247,13 +247,13 @@ async def test_what_an_old_leader_counted_is_refused(ground: PostgresGround, row
     assert old is not None
     assert new is not None
     load = RunLoad(run.id, "running", leased=1, queued=0, waiting=0)
-    with pytest.raises(TermOver):
+    with pytest.raises(LeadershipLost):
         await rows.keep_loads([load], epoch=old.epoch)
     await rows.keep_loads([load], epoch=new.epoch)
 
 
 async def test_a_robots_file_without_a_delay_is_no_news_of_its_host(
-    ground: PostgresGround, rows: PostgresOpenRows
+    ground: PostgresBackend, rows: PostgresOpenRows
 ) -> None:
     """A broad crawl reads one for each host; one that had a delay and has none any more is told."""
     told = []

@@ -21,8 +21,8 @@ from smartspider.core.frontier.verdict import Close, Settlement
 from smartspider.core.items.dedup import ItemDedup
 from smartspider.core.runs.plan import RunLimits
 from smartspider.store.database import Connection, rows
-from smartspider_testing.contracts.acts import closed, done, failed, plan_of, url, urls
-from smartspider_testing.postgres import PostgresGround
+from smartspider_testing.backends.postgres import PostgresBackend
+from smartspider_testing.contracts.actions import closed, done, failed, plan_of, url, urls
 from smartspider_testing.servers import PostgresServer, TcpProxy
 
 
@@ -67,13 +67,13 @@ def page(lease: Lease, number: int) -> Settlement:
 
 
 @pytest.fixture
-async def another(ground: PostgresGround) -> PostgresDatabase:
+async def another(ground: PostgresBackend) -> PostgresDatabase:
     """A second process."""
     return (await ground.another()).database
 
 
 async def test_a_group_waits_for_the_server_three_times_at_most(
-    ground: PostgresGround, monkeypatch: pytest.MonkeyPatch
+    ground: PostgresBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once for what must be known, once for its end; statements do not grow with the pages."""
     run = await started(ground, plan_of(*urls(48)))
@@ -93,7 +93,7 @@ async def test_a_group_waits_for_the_server_three_times_at_most(
 
 
 async def test_failures_and_compared_items_take_no_statement_each(
-    ground: PostgresGround, monkeypatch: pytest.MonkeyPatch
+    ground: PostgresBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where more must be known: keys, items they stand for, attempts."""
     dedup = ItemDedup(keys=(("sku",),), keep="last")
@@ -144,7 +144,7 @@ def slow_commit() -> Iterator[None]:
 
 @pytest.mark.usefixtures("slow_commit")
 async def test_a_limit_is_exact_when_two_workers_settle_at_once(
-    ground: PostgresGround, another: PostgresDatabase
+    ground: PostgresBackend, another: PostgresDatabase
 ) -> None:
     """Ledger 6: the run's row is locked."""
     run = await started(ground, plan_of(*urls(24), limits=RunLimits(max_pages=7)))
@@ -160,7 +160,7 @@ async def test_a_limit_is_exact_when_two_workers_settle_at_once(
 
 
 async def test_runs_that_meet_at_hosts_do_not_lock_each_other_out(
-    ground: PostgresGround, another: PostgresDatabase
+    ground: PostgresBackend, another: PostgresDatabase
 ) -> None:
     """Rule 12: hosts are locked in one order, whatever the order of the pages."""
     hosts = [f"h{number}.example" for number in range(8)]
@@ -180,7 +180,7 @@ async def test_runs_that_meet_at_hosts_do_not_lock_each_other_out(
 
 
 async def test_a_commit_without_an_answer_is_settled_once(
-    postgres_server: PostgresServer, ground: PostgresGround
+    postgres_server: PostgresServer, ground: PostgresBackend
 ) -> None:
     """Rule 12: it was kept, nobody heard it, and settling again adds nothing."""
     run = await started(ground)
@@ -200,7 +200,7 @@ async def test_a_commit_without_an_answer_is_settled_once(
 
 
 @pytest.mark.parametrize("bad", ["zero \0 byte", "lone \ud800"])
-async def test_a_host_that_was_rolled_back_is_not_known(ground: PostgresGround, bad: str) -> None:
+async def test_a_host_that_was_rolled_back_is_not_known(ground: PostgresBackend, bad: str) -> None:
     """A group that is halved makes the hosts of its pages again."""
     run = await started(ground, plan_of(*urls(4)))
     held = await leases(ground.database, run)
@@ -217,7 +217,7 @@ async def test_a_host_that_was_rolled_back_is_not_known(ground: PostgresGround, 
     assert (broken.state, broken.reason[:13]) == ("broken", "not storable:")
 
 
-async def test_an_error_of_one_transaction_does_not_hinder_the_next_ones(ground: PostgresGround) -> None:
+async def test_an_error_of_one_transaction_does_not_hinder_the_next_ones(ground: PostgresBackend) -> None:
     """What the driver thinks is prepared is."""
     run = await started(ground, plan_of(*urls(60)))
     held = await leases(ground.database, run)
@@ -229,7 +229,7 @@ async def test_an_error_of_one_transaction_does_not_hinder_the_next_ones(ground:
     assert (counters.done, counters.broken) == (30, 30)
 
 
-async def test_nothing_is_counted_for_who_lost_his_lease(ground: PostgresGround) -> None:
+async def test_nothing_is_counted_for_who_lost_his_lease(ground: PostgresBackend) -> None:
     """Ledger 2: the frontier said who holds what."""
     run = await started(ground, plan_of(*urls(2)))
     own, lost = await leases(ground.database, run)
@@ -239,7 +239,7 @@ async def test_nothing_is_counted_for_who_lost_his_lease(ground: PostgresGround)
     assert (await ground.store.get_run(run.id)).counters.retries == 1
 
 
-async def test_a_failure_that_is_told_twice_counts_once(ground: PostgresGround) -> None:
+async def test_a_failure_that_is_told_twice_counts_once(ground: PostgresBackend) -> None:
     """As after a commit whose answer was lost: the request waits as it would have, one attempt is gone."""
     run = await started(ground)
     (lease,) = await leases(ground.database, run)

@@ -14,7 +14,7 @@ from smartspider.backends.postgres.connection import PostgresConnection
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.core.errors import StoreUnavailable
 from smartspider.store.database import Connection, Row
-from smartspider_testing.postgres import PostgresGround
+from smartspider_testing.backends.postgres import PostgresBackend
 
 NUMBERS = "SELECT number FROM generate_series(1, ?) AS number"
 OWN = "SELECT pg_backend_pid()"
@@ -37,7 +37,7 @@ class Trips:
 
 
 async def test_what_is_asked_in_the_same_moment_goes_in_one_trip(
-    ground: PostgresGround, monkeypatch: pytest.MonkeyPatch
+    ground: PostgresBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trips = Trips(monkeypatch)
     found = await asyncio.gather(*(ground.database.ask(NUMBERS, (size,)) for size in range(5)))
@@ -46,7 +46,7 @@ async def test_what_is_asked_in_the_same_moment_goes_in_one_trip(
     assert trips.sizes == [5, 1]
 
 
-async def test_values_of_all_kinds_arrive_as_they_are(ground: PostgresGround) -> None:
+async def test_values_of_all_kinds_arrive_as_they_are(ground: PostgresBackend) -> None:
     values: tuple[Any, ...] = (7, 0.5, "a 'b' ?", b"\x00c", None, True, [1, 2], ["d", "?"])
     asked = "SELECT ?::bigint, ?::float8, ?::text, ?::bytea, ?::text, ?::bigint, ?::bigint[], ?::text[], '?'"
     for _ in range(2):
@@ -55,13 +55,13 @@ async def test_values_of_all_kinds_arrive_as_they_are(ground: PostgresGround) ->
     assert await ground.database.ask("SELECT 1 WHERE 'x' = ?", ("x\0",)) == []
 
 
-async def test_more_than_fits_into_a_socket_arrives(ground: PostgresGround) -> None:
+async def test_more_than_fits_into_a_socket_arrives(ground: PostgresBackend) -> None:
     text = "x" * 20_000_000
     ((length, back),) = await ground.database.ask("SELECT length(?1), ?1::text", (text,))
     assert (length, back) == (len(text), text)
 
 
-async def test_one_that_is_wrong_spoils_no_other(ground: PostgresGround) -> None:
+async def test_one_that_is_wrong_spoils_no_other(ground: PostgresBackend) -> None:
     right, wrong = await asyncio.gather(
         ground.database.ask(NUMBERS, (2,)),
         ground.database.ask("SELECT 1 / ?::bigint", (0,)),
@@ -72,7 +72,7 @@ async def test_one_that_is_wrong_spoils_no_other(ground: PostgresGround) -> None
     assert await ground.database.ask(NUMBERS, (1,)) == [(1,)]
 
 
-async def test_a_transaction_that_is_rolled_back_costs_no_question(ground: PostgresGround) -> None:
+async def test_a_transaction_that_is_rolled_back_costs_no_question(ground: PostgresBackend) -> None:
     def refused(connection: Connection) -> None:
         for number in range(8):  # often enough for the driver to prepare it
             connection.execute(NUMBERS, (number,)).fetchall()
@@ -86,7 +86,7 @@ async def test_a_transaction_that_is_rolled_back_costs_no_question(ground: Postg
 
 
 async def test_what_the_driver_prepared_is_there_after_a_transaction_is_rolled_back(
-    empty_store: str, ground: PostgresGround
+    empty_store: str, ground: PostgresBackend
 ) -> None:
     """Also when the first one was before it had prepared anything: two workers that begin one run."""
 
@@ -109,7 +109,7 @@ async def test_what_the_driver_prepared_is_there_after_a_transaction_is_rolled_b
         alone.close()
 
 
-async def test_a_connection_that_was_ended_is_replaced(ground: PostgresGround) -> None:
+async def test_a_connection_that_was_ended_is_replaced(ground: PostgresBackend) -> None:
     other = await ground.another()
     ((own,),) = await ground.database.ask(OWN)
     assert await other.database.ask("SELECT pg_terminate_backend(?::bigint::int, 5000)", (own,)) == [(True,)]
@@ -118,7 +118,7 @@ async def test_a_connection_that_was_ended_is_replaced(ground: PostgresGround) -
 
 
 async def test_a_server_that_is_silent_is_not_waited_for_for_ever(
-    ground: PostgresGround, monkeypatch: pytest.MonkeyPatch
+    ground: PostgresBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "CALL_S", 0.05)
     monkeypatch.setattr(database, "PATIENCE_S", 0.0)
@@ -128,7 +128,7 @@ async def test_a_server_that_is_silent_is_not_waited_for_for_ever(
     assert await ground.database.ask(NUMBERS, (1,)) == [(1,)]
 
 
-async def test_who_gives_up_waiting_leaves_the_others_their_answers(ground: PostgresGround) -> None:
+async def test_who_gives_up_waiting_leaves_the_others_their_answers(ground: PostgresBackend) -> None:
     await ground.database.ask(NUMBERS, (1,))
     kept = asyncio.create_task(ground.database.ask("SELECT 5 FROM pg_sleep(0.05)"))
     given_up = asyncio.create_task(ground.database.ask(NUMBERS, (3,)))
@@ -141,7 +141,7 @@ async def test_who_gives_up_waiting_leaves_the_others_their_answers(ground: Post
 
 
 async def test_many_different_statements_do_not_pile_up_on_the_server(
-    empty_store: str, ground: PostgresGround, monkeypatch: pytest.MonkeyPatch
+    empty_store: str, ground: PostgresBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(asking, "PREPARED", 3)
     alone = PostgresDatabase(empty_store, ground.clock, ground.times, size=1)

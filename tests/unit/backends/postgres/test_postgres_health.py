@@ -15,8 +15,8 @@ from smartspider.backends.postgres import health
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.health import PostgresHealth
 from smartspider.core.errors import StoreUnavailable
+from smartspider_testing.backends.postgres import PostgresBackend
 from smartspider_testing.clock import ManualClock
-from smartspider_testing.postgres import PostgresGround
 from smartspider_testing.servers import TcpProxy
 
 
@@ -39,7 +39,7 @@ def through_proxy(url: str) -> Iterator[tuple[TcpProxy, PostgresHealth]]:
         yield proxy, checked
 
 
-async def test_a_database_that_takes_changes_is_well(ground: PostgresGround) -> None:
+async def test_a_database_that_takes_changes_is_well(ground: PostgresBackend) -> None:
     await PostgresHealth(ground.database).check_writable()
     with psycopg.connect(ground.url, autocommit=True) as other:  # also while somebody writes
         other.execute(

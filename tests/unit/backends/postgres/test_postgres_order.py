@@ -10,18 +10,18 @@ from itertools import pairwise
 
 import pytest
 
-from smartspider.core.errors import TermOver
+from smartspider.core.errors import LeadershipLost
 from smartspider.core.logs import LogLine
-from smartspider.interfaces.log_store import LogFilter
-from smartspider.interfaces.metric_store import Key
 from smartspider.store import audit, events, metrics
 from smartspider.store.database import Connection, rows
 from smartspider.store.logs import store
+from smartspider.store.logs.marks import LogFilter
+from smartspider.store.metrics import Key
 from smartspider.store.nodes import leadership
 from smartspider.store.runs import lifecycle
+from smartspider_testing.backends.postgres import PostgresBackend
 from smartspider_testing.clock import ManualClock
-from smartspider_testing.contracts.acts import begin
-from smartspider_testing.postgres import PostgresGround
+from smartspider_testing.contracts.actions import begin
 
 WAITING = (
     "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
@@ -37,7 +37,7 @@ JOIN pg_type k ON k.oid = a.atttypid AND k.typname = 'text'
 
 
 @asynccontextmanager
-async def halfway(ground: PostgresGround, work: Callable[[Connection], None]) -> AsyncIterator[None]:
+async def halfway(ground: PostgresBackend, work: Callable[[Connection], None]) -> AsyncIterator[None]:
     """Somebody has done `work` and is about to commit it; they do when the block is left."""
     reached, go_on = asyncio.Event(), threading.Event()
     loop = asyncio.get_running_loop()
@@ -57,7 +57,7 @@ async def halfway(ground: PostgresGround, work: Callable[[Connection], None]) ->
         await call
 
 
-async def until_waiting(ground: PostgresGround, count: int = 1) -> None:
+async def until_waiting(ground: PostgresBackend, count: int = 1) -> None:
     """So many wait for a lock."""
     async with asyncio.timeout(10.0):
         while True:
@@ -67,7 +67,7 @@ async def until_waiting(ground: PostgresGround, count: int = 1) -> None:
             await asyncio.sleep(0.005)
 
 
-async def test_events_are_seen_in_the_order_of_their_ids(ground: PostgresGround) -> None:
+async def test_events_are_seen_in_the_order_of_their_ids(ground: PostgresBackend) -> None:
     """Who reads on from the newest id must not miss one that was given earlier and committed later."""
     made = [await begin(ground, "one"), await begin(ground, "two", name="other")]
     before = await ground.events.last_id()
@@ -84,7 +84,7 @@ async def test_events_are_seen_in_the_order_of_their_ids(ground: PostgresGround)
     assert [(event.run_id, event.id - before) for event in found] == [(made[0].id, 1), (made[1].id, 2)]
 
 
-async def test_a_tail_of_the_log_skips_no_line(ground: PostgresGround) -> None:
+async def test_a_tail_of_the_log_skips_no_line(ground: PostgresBackend) -> None:
     writers = [ground, await ground.another(), await ground.another()]
     seen: list[str] = []
     at = 0
@@ -109,7 +109,7 @@ async def test_a_tail_of_the_log_skips_no_line(ground: PostgresGround) -> None:
         assert mine == [f"{number} {turn} {part}" for turn in range(10) for part in range(3)]
 
 
-async def test_a_number_of_the_log_counts_when_it_can_be_read(ground: PostgresGround) -> None:
+async def test_a_number_of_the_log_counts_when_it_can_be_read(ground: PostgresBackend) -> None:
     early = (ground.clock.now(), 20, "a.b", None, None, "", None, None, None, "early", "{}", "early")
     async with halfway(ground, lambda db: db.executemany(store.SQL.add, [early]).close()):
         assert await ground.logs.last_id() == 0
@@ -122,11 +122,11 @@ async def test_a_number_of_the_log_counts_when_it_can_be_read(ground: PostgresGr
     assert await ground.logs.last_id() == 2
 
 
-async def test_the_audit_is_one_chain_whoever_writes_it(ground: PostgresGround) -> None:
-    behind = PostgresGround(ground.url, ManualClock(ground.clock.now() - 0.5))
+async def test_the_audit_is_one_chain_whoever_writes_it(ground: PostgresBackend) -> None:
+    behind = PostgresBackend(ground.url, ManualClock(ground.clock.now() - 0.5))
     others = [ground, behind, await ground.another(), await ground.another()]
 
-    async def write(each: PostgresGround) -> None:
+    async def write(each: PostgresBackend) -> None:
         """Beside others, as part of something else."""
         now = each.database.now()
         await each.database.write_beside(lambda db: audit.write(db, now, "ann", "thing.done", "thing:1"))
@@ -139,7 +139,7 @@ async def test_the_audit_is_one_chain_whoever_writes_it(ground: PostgresGround) 
     assert all(later >= earlier for later, earlier in pairwise(moments))
 
 
-async def test_who_leads_may_prolong_while_a_write_of_theirs_takes_long(ground: PostgresGround) -> None:
+async def test_who_leads_may_prolong_while_a_write_of_theirs_takes_long(ground: PostgresBackend) -> None:
     """Leadership 4: and nobody takes over in the middle of it."""
     term = await ground.leadership.take("one", 10.0)
     assert term is not None
@@ -155,29 +155,29 @@ async def test_who_leads_may_prolong_while_a_write_of_theirs_takes_long(ground: 
     other = await taking
     assert other is not None
     assert other.epoch == term.epoch + 1
-    with pytest.raises(TermOver):
+    with pytest.raises(LeadershipLost):
         await ground.database.write(lambda db: leadership.check(db, term.epoch))
 
 
-async def test_a_write_of_an_old_leader_waits_for_the_new_one_and_is_refused(ground: PostgresGround) -> None:
+async def test_a_write_of_an_old_leader_waits_for_the_new_one_and_is_refused(ground: PostgresBackend) -> None:
     await ground.leadership.take("one", 10.0)
     taken = leadership.SQL.take
     async with halfway(ground, lambda db: db.execute(taken, ("two", 1e12)).close()):
         late = asyncio.create_task(ground.schedules.postpone(1, 5.0, epoch=1))
         await until_waiting(ground)
-    with pytest.raises(TermOver):
+    with pytest.raises(LeadershipLost):
         await late
 
 
 async def test_sums_are_added_at_once_and_never_too_many(
-    ground: PostgresGround, monkeypatch: pytest.MonkeyPatch
+    ground: PostgresBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Metric store 1, 2."""
     monkeypatch.setattr(metrics, "MAX_KEYS", 12)
     others = [ground, await ground.another(), await ground.another()]
     shared: dict[Key, float] = {("shared", (("number", str(number)),)): 1.0 for number in range(5)}
 
-    async def add(number: int, each: PostgresGround) -> None:
+    async def add(number: int, each: PostgresBackend) -> None:
         own: dict[Key, float] = {(f"own {number}", (("number", str(part)),)): 1.0 for part in range(5)}
         await each.metrics.add(shared | own if number % 2 else own | shared)
         await asyncio.gather(*(each.metrics.add(shared) for _ in range(10)))
@@ -188,7 +188,7 @@ async def test_sums_are_added_at_once_and_never_too_many(
     assert {key: sums[key] for key in shared} == dict.fromkeys(shared, 33.0)
 
 
-async def test_lines_that_come_while_their_run_is_deleted_are_gone_with_it(ground: PostgresGround) -> None:
+async def test_lines_that_come_while_their_run_is_deleted_are_gone_with_it(ground: PostgresBackend) -> None:
     """Log store 6."""
     run = await begin(ground, "one")
     await ground.store.set_state(run.id, "cancelled", "enough")
@@ -208,7 +208,7 @@ async def test_lines_that_come_while_their_run_is_deleted_are_gone_with_it(groun
     assert await ground.logs.size() == 0
 
 
-async def test_keys_are_in_the_order_of_their_bytes_whatever_the_language(ground: PostgresGround) -> None:
+async def test_keys_are_in_the_order_of_their_bytes_whatever_the_language(ground: PostgresBackend) -> None:
     """Pages of names go by that order, as in a file."""
     found = await ground.database.read(lambda db: rows(db, OTHERWISE_ORDERED))
     assert found == []

@@ -10,12 +10,11 @@ import psycopg
 import pytest
 
 from smartspider.backends.postgres import dialect
-from smartspider.interfaces.audit_log import AuditFilter
-from smartspider.interfaces.log_store import LogFilter
 from smartspider.store import audit, statements
+from smartspider.store.audit import AuditFilter
 from smartspider.store.database import Row
 from smartspider.store.logs import store
-from smartspider.store.logs.marks import marks_asked, question
+from smartspider.store.logs.marks import LogFilter, marks_asked, question
 from smartspider_testing.servers import PristineDatabase
 
 FILES = (

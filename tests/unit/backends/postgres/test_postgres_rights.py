@@ -12,16 +12,16 @@ from smartspider.backends.postgres.ledger import PostgresLedger
 from smartspider.backends.postgres.migrations import prepare
 from smartspider.backends.postgres.rows import PostgresOpenRows
 from smartspider.core.errors import StoreUnavailable
+from smartspider_testing.backends.postgres import PostgresBackend
 from smartspider_testing.clock import ManualClock
-from smartspider_testing.contracts.acts import HOST, done
-from smartspider_testing.postgres import PostgresGround
+from smartspider_testing.contracts.actions import HOST, done
 
 
 @pytest.fixture
-async def ground(empty_database: str) -> AsyncIterator[PostgresGround]:
+async def ground(empty_database: str) -> AsyncIterator[PostgresBackend]:
     """On a database of its own: rights outlive its rows."""
     prepare(empty_database)
-    made = PostgresGround(empty_database, ManualClock())
+    made = PostgresBackend(empty_database, ManualClock())
     yield made
     await made.close()
 
@@ -32,7 +32,7 @@ def change(url: str, statement: str) -> None:
 
 
 async def test_a_page_whose_rows_may_not_be_kept_waits_until_they_may(
-    ground: PostgresGround, empty_database: str
+    ground: PostgresBackend, empty_database: str
 ) -> None:
     run = await started(ground)
     (lease,) = await leases(ground.database, run)
@@ -48,7 +48,7 @@ async def test_a_page_whose_rows_may_not_be_kept_waits_until_they_may(
 
 
 async def test_nothing_is_done_to_a_host_that_cannot_be_audited(
-    ground: PostgresGround, empty_database: str
+    ground: PostgresBackend, empty_database: str
 ) -> None:
     run = await started(ground)
     rows = PostgresOpenRows(ground.database)

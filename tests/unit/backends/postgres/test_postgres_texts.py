@@ -6,11 +6,11 @@ import pytest
 
 from smartspider.core.errors import NotFound, RequestInvalid
 from smartspider.core.logs import LogLine
-from smartspider.interfaces.log_store import LogFilter
-from smartspider_testing.postgres import PostgresGround
+from smartspider.store.logs.marks import LogFilter
+from smartspider_testing.backends.postgres import PostgresBackend
 
 
-async def test_nothing_is_found_by_a_text_with_a_zero_byte(ground: PostgresGround) -> None:
+async def test_nothing_is_found_by_a_text_with_a_zero_byte(ground: PostgresBackend) -> None:
     await ground.users.add_user("a", "", "admin", actor="x")
     for name in ("a\0", "\0", "\0a"):
         with pytest.raises(NotFound):
@@ -21,7 +21,7 @@ async def test_nothing_is_found_by_a_text_with_a_zero_byte(ground: PostgresGroun
         assert (await ground.logs.before(LogFilter(host=name, text=name))).lines == []
 
 
-async def test_a_text_with_a_zero_byte_is_refused_in_our_words(ground: PostgresGround) -> None:
+async def test_a_text_with_a_zero_byte_is_refused_in_our_words(ground: PostgresBackend) -> None:
     with pytest.raises(RequestInvalid, match="cannot keep this") as caught:
         await ground.users.add_user("a\0b", "", "admin", actor="x")
     assert caught.value.hint
@@ -29,7 +29,7 @@ async def test_a_text_with_a_zero_byte_is_refused_in_our_words(ground: PostgresG
     await ground.users.add_user("b", "", "admin", actor="x")
 
 
-async def test_a_line_with_a_zero_byte_is_kept_with_a_sign_for_it(ground: PostgresGround) -> None:
+async def test_a_line_with_a_zero_byte_is_kept_with_a_sign_for_it(ground: PostgresBackend) -> None:
     await ground.logs.add([LogLine(ground.clock.now(), 20, "a.b", "a\0b", host="c\0d", fields={"e": "f\0"})])
     (found,) = (await ground.logs.before(LogFilter())).lines
     assert (found.line.text, found.line.host) == ("a\ufffdb", "c\ufffdd")

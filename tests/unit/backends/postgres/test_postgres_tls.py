@@ -13,7 +13,7 @@ from smartspider.backends.postgres.migrations import prepare
 from smartspider.core.errors import StoreUnavailable
 from smartspider.engine.runtime import SystemClock
 from smartspider_testing.servers import PostgresServer
-from smartspider_testing.servers.certificates import Authority
+from smartspider_testing.servers.certificates import CertificateAuthority
 
 pytestmark = pytest.mark.servers
 
@@ -23,13 +23,13 @@ LISTENS = {"listen_addresses": "127.0.0.1,127.0.0.2"}
 
 
 @pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return Authority(tmp_path_factory.mktemp("certificates"))
+def authority(tmp_path_factory: pytest.TempPathFactory) -> CertificateAuthority:
+    return CertificateAuthority(tmp_path_factory.mktemp("certificates"))
 
 
 @pytest.fixture(scope="module")
 def server(
-    authority: Authority, tmp_path_factory: pytest.TempPathFactory, postgres_template: Path
+    authority: CertificateAuthority, tmp_path_factory: pytest.TempPathFactory, postgres_template: Path
 ) -> Iterator[PostgresServer]:
     with PostgresServer(
         tmp_path_factory.mktemp("postgres"), template=postgres_template, options=LISTENS
@@ -46,7 +46,7 @@ def address(server: PostgresServer, hosts: str, password: str, query: str) -> st
 
 @pytest.mark.parametrize("hosts", ["localhost:{port}", "127.0.0.1:1,localhost:{port}"])
 async def test_a_store_is_reached_over_tls_wherever_it_is_among_its_servers(
-    server: PostgresServer, authority: Authority, hosts: str
+    server: PostgresServer, authority: CertificateAuthority, hosts: str
 ) -> None:
     query = f"sslmode=verify-full&sslrootcert={authority.file}&target_session_attrs=read-write"
     url = address(server, hosts, WRITTEN, query)
@@ -82,10 +82,10 @@ REFUSED = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_whoever_is_refused_is_told_why_in_one_line(
-    server: PostgresServer, authority: Authority, tmp_path: Path, case: str
+    server: PostgresServer, authority: CertificateAuthority, tmp_path: Path, case: str
 ) -> None:
     hosts, password, query, said = REFUSED[case]
-    other = Authority(tmp_path).file if "{other}" in query else ""
+    other = CertificateAuthority(tmp_path).file if "{other}" in query else ""
     query = query.format(ca=authority.file, other=other)
     with pytest.raises(StoreUnavailable) as caught:
         prepare(address(server, hosts, password, f"sslmode=verify-full&{query}"))

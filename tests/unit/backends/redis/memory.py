@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from smartspider.backends.domains import registrable_domain
 from smartspider.core.events import LeasesReturned
 from smartspider.core.frontier.updates import (
     HostRow,
@@ -18,11 +17,12 @@ from smartspider.core.frontier.updates import (
     RunLoad,
 )
 from smartspider.core.frontier.verdict import UrlState
-from smartspider.core.requests.politeness import slowed
+from smartspider.core.requests.politeness import increased_delay_s
 from smartspider.core.requests.request import Request
 from smartspider.core.runs.row_ids import first_id, run_of
-from smartspider.core.runs.run import OVER, RunState
+from smartspider.core.runs.run import FINISHED, RunState
 from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.store.hosts.domains import registrable_domain
 
 SUSPECT_AFTER = BURY_AFTER = 3
 
@@ -129,7 +129,7 @@ class MemoryRows:
 
     async def controls(self) -> list[RunControl]:
         """Runs that are not over."""
-        return [run for run in self.runs.values() if run.state not in OVER]
+        return [run for run in self.runs.values() if run.state not in FINISHED]
 
     async def hosts(self, *, after: str = "", limit: int = 1000) -> list[HostRow]:
         """Gates with anything to say."""
@@ -212,7 +212,7 @@ class MemoryRows:
 
     def slow_down(self, host: str) -> None:
         """It asked for mercy."""
-        self.set_gate(host, adaptive_s=slowed(self.gate(host).adaptive_s, 0.0))
+        self.set_gate(host, adaptive_s=increased_delay_s(self.gate(host).adaptive_s, 0.0))
 
     def _is_open(self, row: Row) -> bool:
-        return row.state == "open" and self.runs[run_of(row.id)].state not in OVER
+        return row.state == "open" and self.runs[run_of(row.id)].state not in FINISHED

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.unit.backends.redis.grounds import Scene, urls
 
-from smartspider.core.errors import NotArmed, TermOver
+from smartspider.core.errors import LeadershipLost, NotArmed
 from smartspider.core.frontier.lease import Lease, SendWindow
 from smartspider.core.frontier.updates import FrontierUpdate, HostRow
 from smartspider.core.workers.worker import WorkerRegistration
@@ -233,7 +233,7 @@ async def test_a_leader_that_is_over_is_refused(scene: Scene) -> None:
     ]
     for epoch in (2, 3):
         for call in calls:
-            with pytest.raises(TermOver, match=f"1 is over, {epoch} leads"):
+            with pytest.raises(LeadershipLost, match=f"1 is over, {epoch} leads"):
                 await call()
         await scene.index.begin(0, 3)
     assert [control.run_id for control in await scene.rows.controls()] == [1]

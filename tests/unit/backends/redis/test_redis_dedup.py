@@ -17,8 +17,7 @@ from smartspider.backends.redis.dedup.opening import open_filters
 from smartspider.backends.redis.servers import Servers, open_servers
 from smartspider.core.errors import FrontierUnavailable
 from smartspider.dedup.bloom import ScalableBloomFilter
-from smartspider.dedup.settings import Mode
-from smartspider.dedup.url_filter import ExactUrlFilter, FilterKey, UrlFilter
+from smartspider.dedup.url_filter import ExactUrlFilter, FilterKey, FilterMode, UrlFilter
 from smartspider_testing.contracts import ExactUrlFilterContract, UrlFilterContract
 from smartspider_testing.contracts.url_filter import RUN, TASK, Make, fingerprints
 from smartspider_testing.servers import RedisServer
@@ -308,7 +307,7 @@ async def test_an_older_library_is_replaced_and_a_newer_one_is_kept(
 
 @pytest.mark.parametrize("mode", ["off", "exact", "exact+bloom"])
 async def test_layers_are_put_together_as_the_installation_wants(
-    empty_redis: RedisServer, mode: Mode
+    empty_redis: RedisServer, mode: FilterMode
 ) -> None:
     async with open_filters(read_url(empty_redis.url), mode) as layers:
         assert (layers.exact is not None, layers.front is not None) == (mode != "off", mode == "exact+bloom")

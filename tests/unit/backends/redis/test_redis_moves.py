@@ -1,4 +1,4 @@
-"""`interfaces/moves.py`, and what never is done by a frontier that may be wrong."""
+"""`interfaces/ledger.py`, and what never is done by a frontier that may be wrong."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from tests.unit.backends.redis.grounds import Scene, url, urls
 
 from smartspider.core.frontier.lease import LeaseBatch
 from smartspider.core.frontier.updates import FrontierUpdate
-from smartspider.core.workers.host_assignment import PARTS, own_parts, part_of
+from smartspider.core.workers.host_assignment import PARTITIONS, owned_partitions, partition_of
 from smartspider.core.workers.worker import WorkerRegistration
 
 HOSTS = [f"h{number}.example{number}.com" for number in range(60)]
@@ -18,14 +18,14 @@ GRACE_S = 0.1
 
 def mask_of(hosts: Iterable[str]) -> bytes:
     """The parts of these hosts."""
-    mask = bytearray(PARTS // 8)
+    mask = bytearray(PARTITIONS // 8)
     for host in hosts:
-        mask[part_of(host) // 8] |= 1 << part_of(host) % 8
+        mask[partition_of(host) // 8] |= 1 << partition_of(host) % 8
     return bytes(mask)
 
 
 def is_own(mask: bytes, host: str) -> bool:
-    return bool(mask[part_of(host) // 8] >> part_of(host) % 8 & 1)
+    return bool(mask[partition_of(host) // 8] >> partition_of(host) % 8 & 1)
 
 
 def others(host: str) -> bytes:
@@ -52,7 +52,7 @@ async def end(scene: Scene, batch: LeaseBatch) -> None:
 async def test_python_and_lua_agree_on_what_is_a_workers_own(scene: Scene) -> None:
     run = await scene.begin([url("x", host=host) for host in HOSTS])
     one, two = await two_workers(scene)
-    masks = {worker: own_parts(worker, {one: 1.0, two: 1.0}) for worker in (one, two)}
+    masks = {worker: owned_partitions(worker, {one: 1.0, two: 1.0}) for worker in (one, two)}
     own = {worker: {host for host in HOSTS if is_own(mask, host)} for worker, mask in masks.items()}
     assert own[one] | own[two] == set(HOSTS)
     assert not own[one] & own[two]
@@ -67,7 +67,7 @@ async def test_own_hosts_are_found_behind_many_others(scene: Scene) -> None:
     """The more workers there are, the further a worker looks."""
     hosts = [f"h{number}.example{number}.com" for number in range(200)]
     weights = dict.fromkeys(range(1, 9), 1.0)
-    mask = own_parts(3, weights)
+    mask = owned_partitions(3, weights)
     own = [host for host in hosts if is_own(mask, host)]
     run = await scene.begin([url("x", host=host) for host in hosts if host not in own])
     for host in own:
@@ -79,7 +79,7 @@ async def test_own_hosts_are_found_behind_many_others(scene: Scene) -> None:
 
 async def test_a_hint_never_goes_before_a_priority(scene: Scene) -> None:
     """Frontier 2: one's own come first among equals only."""
-    mask = own_parts(1, {1: 1.0, 2: 1.0})
+    mask = owned_partitions(1, {1: 1.0, 2: 1.0})
     pages = [url("x", host=host, priority=number // 15) for number, host in enumerate(HOSTS)]
     run = await scene.begin(pages)
     taken = []
@@ -150,7 +150,7 @@ async def test_an_owner_that_never_asks_leaves_nothing_lying(scene: Scene) -> No
 async def test_a_worker_comes_back_for_its_own_lane_behind_many_others(scene: Scene) -> None:
     """However many lanes of others open before: it is there when its own does."""
     last = HOSTS[-1]
-    before = [host for host in HOSTS if part_of(host) != part_of(last)]
+    before = [host for host in HOSTS if partition_of(host) != partition_of(last)]
     pages = [url(f"p{page}", host=host) for host in (*before, last) for page in range(2)]
     run = await scene.begin(pages, delay_s=5.0)
     owner, other = await two_workers(scene)
@@ -192,6 +192,6 @@ async def test_runs_share_a_hand_by_their_weights_with_a_hint_as_without(scene: 
     light = await scene.begin(pages, weight=1, per_host=20, concurrency=1000)
     heavy = await scene.begin(pages, weight=3, per_host=20, concurrency=1000)
     one, two = await two_workers(scene)
-    batch = await scene.frontier.lease(one, 80, [light, heavy], own_parts(one, {one: 1.0, two: 1.0}))
+    batch = await scene.frontier.lease(one, 80, [light, heavy], owned_partitions(one, {one: 1.0, two: 1.0}))
     counts = [sum(lease.run_id == run for lease in batch.leases) for run in (light, heavy)]
     assert counts == [20, 60]

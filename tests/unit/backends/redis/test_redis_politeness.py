@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import pytest
 from tests.unit.backends.redis.grounds import Scene, url
 
-from smartspider.backends.domains import registrable_domain
 from smartspider.core.frontier.lease import Lease, SendWindow
 from smartspider.core.frontier.updates import FrontierUpdate
 from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.store.hosts.domains import registrable_domain
 
 HOSTS = ("a.shop.co.uk", "b.shop.co.uk", "c.example", "d.example", "e.example")
 

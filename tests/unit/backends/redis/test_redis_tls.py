@@ -16,8 +16,8 @@ from smartspider.backends.redis.servers import open_servers
 from smartspider.backends.redis.shards import Shards
 from smartspider.core.errors import FrontierUnavailable, SettingInvalid
 from smartspider_testing.servers import RedisCluster, RedisServer, SentinelGroup
-from smartspider_testing.servers.certificates import Authority, Certificate
-from smartspider_testing.servers.guard import Encryption, Guard
+from smartspider_testing.servers.certificates import Certificate, CertificateAuthority
+from smartspider_testing.servers.redis.security import Encryption, RedisSecurity
 
 pytestmark = pytest.mark.servers
 
@@ -27,25 +27,27 @@ ACL = f"spider on >{SECRET} resetkeys ~{{smartspider:* +@read +@write +@scriptin
 
 
 @pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return Authority(tmp_path_factory.mktemp("certificates"))
+def authority(tmp_path_factory: pytest.TempPathFactory) -> CertificateAuthority:
+    return CertificateAuthority(tmp_path_factory.mktemp("certificates"))
 
 
 @pytest.fixture(scope="module")
-def client(authority: Authority) -> Certificate:
+def client(authority: CertificateAuthority) -> Certificate:
     return authority.sign("client", "DNS:client")
 
 
 @pytest.fixture(scope="module")
-def server(authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+def server(
+    authority: CertificateAuthority, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RedisServer]:
     """Over TLS alone, for clients with a certificate and a user who may do what a frontier needs."""
-    guard = Guard("administrator", Encryption(authority, authority.sign("server"), asks_clients=True))
+    guard = RedisSecurity("administrator", Encryption(authority, authority.sign("server"), asks_clients=True))
     options = {"user": ACL, "bind": "127.0.0.1 127.0.0.2"}
     with RedisServer(tmp_path_factory.mktemp("redis"), guard=guard, options=options) as made:
         yield made
 
 
-def trusted(authority: Authority, client: Certificate | None = None) -> str:
+def trusted(authority: CertificateAuthority, client: Certificate | None = None) -> str:
     own = f"&ssl_certfile={client.file}&ssl_keyfile={client.key}" if client else ""
     return f"ssl_ca_certs={authority.file}{own}"
 
@@ -88,7 +90,7 @@ async def refused(url: str) -> FrontierUnavailable:
 
 
 async def test_a_user_with_a_certificate_is_let_in(
-    server: RedisServer, authority: Authority, client: Certificate
+    server: RedisServer, authority: CertificateAuthority, client: Certificate
 ) -> None:
     place = server.url.replace("://", f"://spider:{WRITTEN}@")
     assert await looks(f"{place}?{trusted(authority, client)}")
@@ -106,7 +108,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("case", REFUSED)
 async def test_whoever_is_refused_is_told_what_to_do(
-    server: RedisServer, authority: Authority, client: Certificate, case: str
+    server: RedisServer, authority: CertificateAuthority, client: Certificate, case: str
 ) -> None:
     user, host, options, said, hint = REFUSED[case]
     query = options.format(known=trusted(authority, client), ca=authority.file)
@@ -117,7 +119,7 @@ async def test_whoever_is_refused_is_told_what_to_do(
 
 
 async def test_names_and_certificates_are_left_out_only_by_word(
-    server: RedisServer, authority: Authority, client: Certificate
+    server: RedisServer, authority: CertificateAuthority, client: Certificate
 ) -> None:
     place = f"rediss://{GOOD}@127.0.0.2:{server.port}"
     own = f"ssl_certfile={client.file}&ssl_keyfile={client.key}"
@@ -153,11 +155,11 @@ def test_files_that_are_of_no_use_are_refused_at_once(client: Certificate, optio
 
 @pytest.mark.thorough
 async def test_sentinels_may_have_a_password_of_their_own(
-    authority: Authority, client: Certificate, tmp_path: Path
+    authority: CertificateAuthority, client: Certificate, tmp_path: Path
 ) -> None:
     """Both sides over TLS and with passwords of their own."""
     encryption = Encryption(authority, authority.sign("sentinel"), asks_clients=True)
-    guards = Guard("of-servers", encryption), Guard(SECRET, encryption)
+    guards = RedisSecurity("of-servers", encryption), RedisSecurity(SECRET, encryption)
     with SentinelGroup(tmp_path, guards=guards, replicas=0, sentinels=1) as group:
         place = group.url.replace("://", "://:of-servers@")
         known = f"tls=1&{trusted(authority, client)}"
@@ -174,9 +176,9 @@ async def test_sentinels_may_have_a_password_of_their_own(
 
 @pytest.mark.thorough
 async def test_a_cluster_speaks_tls_and_asks_for_a_password(
-    authority: Authority, client: Certificate, tmp_path: Path
+    authority: CertificateAuthority, client: Certificate, tmp_path: Path
 ) -> None:
-    guard = Guard(SECRET, Encryption(authority, authority.sign("node"), asks_clients=True))
+    guard = RedisSecurity(SECRET, Encryption(authority, authority.sign("node"), asks_clients=True))
     with RedisCluster(tmp_path, masters=1, guard=guard) as cluster:
         place = cluster.url.replace("://", f"://:{WRITTEN}@")
         assert await looks(f"{place}?tls=1&{trusted(authority, client)}")

@@ -12,15 +12,14 @@ from smartspider.backends.redis.dedup.exact import BUDGET, RedisUrlFilter
 from smartspider.backends.redis.dedup.front import RedisLocalFront
 from smartspider.backends.redis.dedup.functions import FilterFunctions
 from smartspider.backends.redis.servers import open_servers
-from smartspider.dedup.settings import Mode
-from smartspider.dedup.url_filter import FilterStack
+from smartspider.dedup.url_filter import FilterMode, FilterStack
 
 PARTS_ON_CLUSTER = 16
 
 
 @asynccontextmanager
 async def open_filters(
-    address: Address, mode: Mode = "off", *, max_bytes: int = BUDGET
+    address: Address, mode: FilterMode = "off", *, max_bytes: int = BUDGET
 ) -> AsyncIterator[FilterStack]:
     """Layers at an address, closed at the end; nothing is sent before one is used. Each kind may take
     `max_bytes`. The lossy one is always there, for tasks that name it.

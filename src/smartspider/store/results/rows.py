@@ -8,9 +8,11 @@ from contextlib import closing
 from itertools import islice
 from typing import NamedTuple
 
+import msgspec
+
 from smartspider.core.errors import NotFound
+from smartspider.core.items.filters import Condition
 from smartspider.core.runs.row_ids import end_id, first_id, run_of
-from smartspider.interfaces.store import StoredItem
 from smartspider.store import statements
 from smartspider.store.database import Connection, Database, row
 
@@ -25,6 +27,34 @@ _AT_ONCE = 20
 
 FoundRow = tuple[int, int, str]
 """A row as the table has it: its id, that of its page, and its JSON."""
+
+
+class RowQuery(msgspec.Struct, frozen=True):
+    """Which rows of a run, and in which order: that they were committed in, or that of the values at the path
+    `sort`, rows without a value last. `is_descending` turns either around.
+    """
+
+    run_id: int
+    where: tuple[Condition, ...] = ()
+    sort: str | None = None
+    is_descending: bool = False
+
+
+class RowPage(msgspec.Struct, frozen=True):
+    """Rows, and where to go on; None: there are no more. A page may be short, or empty, and still go on."""
+
+    rows: list[StoredItem]
+    next: str | None
+
+
+class StoredItem(msgspec.Struct, frozen=True):
+    """A committed item. `data` is its JSON, fields in task order."""
+
+    id: int
+    run_id: int
+    url: str
+    data: bytes
+    created_at: float
 
 
 class Piece(NamedTuple):

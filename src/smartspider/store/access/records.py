@@ -1,0 +1,45 @@
+"""Users and tokens as the store keeps them."""
+
+from __future__ import annotations
+
+import msgspec
+
+from smartspider.core.access import Role
+
+
+class UserRecord(msgspec.Struct, frozen=True):
+    """A user. `password` is an argon2 hash; empty: cannot sign in. `session` is raised to end sessions."""
+
+    id: int
+    name: str
+    password: str
+    role: Role
+    created_at: float
+    disabled_at: float | None
+    session: int
+
+
+class TokenRecord(msgspec.Struct, frozen=True):
+    """A token of a program. `actor` is whom it acts for."""
+
+    id: int
+    name: str
+    actor: str
+    role: Role
+    scopes: tuple[str, ...]
+    created_by: str
+    created_at: float
+    expires_at: float | None
+    used_at: float | None
+    revoked_at: float | None
+
+
+class NewToken(msgspec.Struct, frozen=True):
+    """A token to be kept, by its hash."""
+
+    name: str
+    hash: bytes
+    actor: str
+    role: Role
+    scopes: tuple[str, ...] = ()
+    expires_at: float | None = None
