@@ -7,9 +7,9 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
 import msgspec
 
-from smartspider.core.plan import Plan
-from smartspider.core.runs import Run
-from smartspider.engine.links import LinkFilter
+from smartspider.core.runs.plan import Plan
+from smartspider.core.runs.run import Run
+from smartspider.engine.link_filter import LinkFilter
 from smartspider.engine.processor import Processor
 
 
@@ -38,7 +38,7 @@ class OpenedJob:
         await self._stack.aclose()
 
 
-class Jobs:
+class JobCache:
     """The open jobs of a worker. One that was replaced or is over stays open while it has users."""
 
     def __init__(self, open_job: OpenJob) -> None:
@@ -46,7 +46,7 @@ class Jobs:
         self._current: dict[int, OpenedJob] = {}
         self._retired: list[OpenedJob] = []
 
-    async def of(self, run: Run) -> OpenedJob:
+    async def get(self, run: Run) -> OpenedJob:
         """The job of a run with its knobs as they are turned now."""
         opened = self._current.get(run.id)
         if opened is None or opened.revision != run.revision:
@@ -56,7 +56,7 @@ class Jobs:
             opened = self._current[run.id] = OpenedJob(job, run.revision, stack)
         return opened
 
-    async def keep(self, runs: Iterable[int]) -> None:
+    async def retain(self, runs: Iterable[int]) -> None:
         """Close the jobs of all other runs, and those that were replaced, as soon as they have no users."""
         for run_id in self._current.keys() - set(runs):
             self._retire(run_id)

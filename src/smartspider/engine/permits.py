@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from smartspider.core.failpoints import reach
-from smartspider.core.lease import Later, Window
-from smartspider.core.verdict import Send
+from smartspider.core.frontier.lease import GateClosed, SendWindow
+from smartspider.core.frontier.verdict import SentRequest
 from smartspider.interfaces.clock import Clock
 
 NEAR_S = 0.5
@@ -15,20 +15,20 @@ ASK_S = 1.0
 """A closed gate is asked again this often: it may have been opened by hand."""
 
 
-class Gate(Protocol):
+class PermitSource(Protocol):
     """The part of a frontier that a permit asks."""
 
-    async def permit(self, host: str) -> Window | Later:
+    async def permit(self, host: str) -> SendWindow | GateClosed:
         """Reserve one more slot of a host, if that is near."""
 
 
-class Trail:
+class SendLog:
     """What the permits of one lease did: the requests that left, and how long they waited for it."""
 
     __slots__ = ("sends", "waited_s")
 
     def __init__(self) -> None:
-        self.sends: list[Send] = []
+        self.sends: list[SentRequest] = []
         self.waited_s = 0.0
 
 
@@ -39,21 +39,21 @@ class GatePermit:
 
     def __init__(
         self,
-        gate: Gate,
+        gate: PermitSource,
         clock: Clock,
         host: str,
-        window: Window | None,
-        trail: Trail | None = None,
+        window: SendWindow | None,
+        trail: SendLog | None = None,
     ) -> None:
         self._gate = gate
         self._clock = clock
         self._host = host
         self._window = window
-        self._entered: Window | None = None
-        self._trail = trail or Trail()
+        self._entered: SendWindow | None = None
+        self._trail = trail or SendLog()
 
     @property
-    def sends(self) -> tuple[Send, ...]:
+    def sends(self) -> tuple[SentRequest, ...]:
         """The requests that left under this lease for hosts with a delay."""
         return tuple(self._trail.sends)
 
@@ -84,13 +84,13 @@ class GatePermit:
         """Note for the receipt that a request left, where it had to keep a distance."""
         reach("fetch.sent")
         if self._entered is not None:
-            self._trail.sends.append(Send(self._host, self._clock.monotonic(), self._entered.delay_s))
+            self._trail.sends.append(SentRequest(self._host, self._clock.monotonic(), self._entered.delay_s))
 
-    async def _next_window(self) -> Window:
+    async def _next_window(self) -> SendWindow:
         """The window that is there, or the next one: a gate that is closed is asked again until it is not."""
         while self._window is None:
             answer = await self._gate.permit(self._host)
-            if isinstance(answer, Window):
+            if isinstance(answer, SendWindow):
                 self._window = answer
             else:
                 await self._wait_until(min(answer.at, self._clock.monotonic() + ASK_S))

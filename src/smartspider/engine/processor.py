@@ -12,12 +12,12 @@ import msgspec
 
 from smartspider.core.errors import FetchFailed, NotReadable, StoreUnavailable
 from smartspider.core.failpoints import reach
-from smartspider.core.lease import Lease
-from smartspider.core.page import Page
-from smartspider.core.plan import Plan
-from smartspider.core.request import Request
-from smartspider.core.verdict import Settlement
-from smartspider.engine.links import Found
+from smartspider.core.frontier.lease import Lease
+from smartspider.core.frontier.verdict import Settlement
+from smartspider.core.pages.page import Page
+from smartspider.core.requests.request import Request
+from smartspider.core.runs.plan import Plan
+from smartspider.engine.link_filter import FoundLinks
 from smartspider.engine.permits import GatePermit
 from smartspider.engine.verdicts import Reading, judge
 from smartspider.interfaces.clock import Clock
@@ -28,13 +28,13 @@ class Processed(msgspec.Struct, frozen=True):
     """A settlement, and the links to remember once it is committed."""
 
     settlement: Settlement
-    found: Found | None
+    found: FoundLinks | None
 
 
-class Reads(Protocol):
+class Reader(Protocol):
     """Turns an answer into a reading: `engine.reader.PageReader`, or somebody who watches one."""
 
-    def read(self, page: Page, request: Request) -> tuple[Reading, Found | None]:
+    def read(self, page: Page, request: Request) -> tuple[Reading, FoundLinks | None]:
         """What a page holds, and the links to remember once it is stored."""
 
 
@@ -45,7 +45,7 @@ class Processor:
         self,
         plan: Plan,
         fetcher: Fetcher,
-        reader: Reads,
+        reader: Reader,
         permit_for: Callable[[Lease], GatePermit],
         clock: Clock,
     ) -> None:
@@ -59,7 +59,7 @@ class Processor:
         """What to do with a leased request. Raises only `StoreUnavailable`."""
         permit = self._permit_for(lease)
         started = self._clock.monotonic()
-        found: Found | None = None
+        found: FoundLinks | None = None
         outcome: Reading | FetchFailed
         try:
             page = await self._fetcher.fetch(lease.request, permit)

@@ -7,14 +7,14 @@ from typing import NamedTuple
 import msgspec
 
 from smartspider.core import errors
-from smartspider.core.extraction import Change, Item, Rejected, StepCount
-from smartspider.core.lease import Lease
-from smartspider.core.page import Page
-from smartspider.core.request import Request
-from smartspider.core.retry import RetryPolicy
-from smartspider.core.retry_after import retry_after_s
-from smartspider.core.rules import ROBOTS_PAGE, SITEMAP_PAGE
-from smartspider.core.verdict import Close, ClosedState, HostNews, Retry, Validators, Verdict
+from smartspider.core.frontier.lease import Lease
+from smartspider.core.frontier.verdict import Close, ClosedState, HostNews, RetryLater, Validators, Verdict
+from smartspider.core.pages.extraction import Item, RejectedItem, StepCount, ValueChange
+from smartspider.core.pages.headers import retry_after_s
+from smartspider.core.pages.page import Page
+from smartspider.core.pages.rules import ROBOTS_PAGE, SITEMAP_PAGE
+from smartspider.core.requests.request import Request
+from smartspider.core.requests.retry import RetryPolicy
 
 MISSING = frozenset({404, 410})
 REFUSING = frozenset({429, 503})
@@ -32,8 +32,8 @@ class Reading(msgspec.Struct, frozen=True):
     """Children that depend on an item of the page being new."""
     links: list[Request] = []
     """All requests the page leads to, where later runs ask whether it changed."""
-    rejected: list[Rejected] = []
-    changes: list[Change] = []
+    rejected: list[RejectedItem] = []
+    changes: list[ValueChange] = []
     counts: dict[str, StepCount] = {}
     validators: Validators | None = None
     is_unchanged: bool = False
@@ -164,4 +164,4 @@ def _again(
     delay_s = policy.delay_s(failures, chance)
     if news is not None and news.hold_s is not None:
         delay_s = max(delay_s, news.hold_s)
-    return Judgement(Retry(delay_s, reason, status), news)
+    return Judgement(RetryLater(delay_s, reason, status), news)

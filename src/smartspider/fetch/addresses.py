@@ -15,7 +15,7 @@ from ipaddress import (
 import msgspec
 
 from smartspider.core.errors import PrivateAddress, SettingInvalid
-from smartspider.core.urls import host_of, normal_url, port_of
+from smartspider.core.requests.urls import host_of, normal_url, port_of
 
 SETTING = "SMARTSPIDER_ALLOW_PRIVATE"
 

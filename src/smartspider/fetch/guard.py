@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from smartspider.core.errors import PrivateAddress
-from smartspider.core.page import Page
-from smartspider.core.request import Request
+from smartspider.core.pages.page import Page
+from smartspider.core.requests.request import Request
 from smartspider.fetch.addresses import AddressPolicy
 from smartspider.interfaces.fetcher import Fetcher, Permit
 

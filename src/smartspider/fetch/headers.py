@@ -7,11 +7,11 @@ from zlib import crc32
 import msgspec
 
 from smartspider import __version__
-from smartspider.core.page import Page
-from smartspider.core.plan import FetchPlan
-from smartspider.core.request import NO_EXTRAS, Extras, Request
-from smartspider.core.robots_meta import ROBOTS_TOKEN
-from smartspider.core.urls import host_of
+from smartspider.core.pages.headers import ROBOTS_TOKEN
+from smartspider.core.pages.page import Page
+from smartspider.core.requests.request import NO_EXTRAS, Extras, Request
+from smartspider.core.requests.urls import host_of
+from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.unpack import ACCEPT_ENCODING
 from smartspider.interfaces.fetcher import Fetcher, Permit
 

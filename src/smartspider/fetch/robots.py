@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from smartspider.core.page import Page
-from smartspider.core.request import Request
+from smartspider.core.pages.page import Page
+from smartspider.core.requests.request import Request
 from smartspider.fetch.robots_rules import RobotsRules
 from smartspider.interfaces.fetcher import Fetcher, Permit
 

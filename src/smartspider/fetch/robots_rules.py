@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 
 from smartspider.core.errors import BadRedirect, FetchFailed, RobotsDisallowed, RobotsUnavailable
-from smartspider.core.page import Page
-from smartspider.core.redirects import redirect_target
-from smartspider.core.request import Request
-from smartspider.core.urls import host_of, origin_of
+from smartspider.core.pages.headers import redirect_target
+from smartspider.core.pages.page import Page
+from smartspider.core.requests.request import Request
+from smartspider.core.requests.urls import host_of, origin_of
 from smartspider.fetch.headers import HeaderPlan
 from smartspider.fetch.robots_file import RobotsFile
 from smartspider.interfaces.clock import Clock

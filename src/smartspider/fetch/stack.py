@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from smartspider.core.plan import FetchPlan
+from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.addresses import AddressPolicy
 from smartspider.fetch.guard import GuardLayer
 from smartspider.fetch.headers import HeaderPlan, HeadersLayer

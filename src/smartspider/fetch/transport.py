@@ -19,9 +19,9 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from smartspider.core.errors import ConnectionDropped, ProxyFailed, TimedOut
-from smartspider.core.page import Page
-from smartspider.core.plan import FetchPlan
-from smartspider.core.request import Request
+from smartspider.core.pages.page import Page
+from smartspider.core.requests.request import Request
+from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.addresses import AddressPolicy
 from smartspider.fetch.answer import page_headers, read_body, read_start
 from smartspider.fetch.charset import detect_charset

@@ -6,12 +6,12 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from smartspider.core.cancelling import cancellable
-from smartspider.core.errors import SmartSpiderError, TermOver
+from smartspider.core.cancellation import propagate_cancellation
+from smartspider.core.errors import LeadershipLost, SmartSpiderError
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Leadership, Term
+from smartspider.keeper.aligned_timer import AlignedTimer
 from smartspider.keeper.duty import Duty
-from smartspider.keeper.together import Together
 
 TERM_S = 10.0
 RENEWED = 0.3
@@ -24,7 +24,7 @@ LOOK_S = 1.0
 log = logging.getLogger("smartspider.keeper")
 
 
-def called(owner: str) -> str:
+def leader_name(owner: str) -> str:
     """Who leads, for people: `HOST:PID:...` names a process."""
     host, _, rest = owner.partition(":")
     pid = rest.partition(":")[0]
@@ -79,7 +79,7 @@ class Keeper:
     def _stand_by(self, led: Term) -> None:
         if led.epoch != self._told:
             words = "standing by: %s leads, term %d; this keeper takes over when that one is gone"
-            log.info(words, called(led.owner), led.epoch)
+            log.info(words, leader_name(led.owner), led.epoch)
             self._told = led.epoch
 
     async def _take(self) -> Term | None:
@@ -93,20 +93,20 @@ class Keeper:
         log.info("leading, term %d", term.epoch)
         try:
             async with asyncio.TaskGroup() as group:
-                together = Together(self._clock, group)
+                together = AlignedTimer(self._clock, group)
                 for duty in self._duties:
                     group.create_task(self._attend(duty, term, together), name=duty.name)
                 group.create_task(self._prolong(term, together), name="term")
-        except* TermOver as errors:
+        except* LeadershipLost as errors:
             log.warning("keeper.term_over: leading no more: %s", errors.exceptions[0])
 
-    async def _attend(self, duty: Duty, term: Term, together: Together) -> None:
+    async def _attend(self, duty: Duty, term: Term, together: AlignedTimer) -> None:
         while True:
             self._require(term)
             try:
-                with cancellable():
+                with propagate_cancellation():
                     await duty.do(term)
-            except TermOver as error:
+            except LeadershipLost as error:
                 log.warning("keeper.refused: %s, term %d: %s", duty.name, term.epoch, error.message)
                 raise
             except SmartSpiderError as error:
@@ -115,7 +115,7 @@ class Keeper:
                 log.exception("%s failed", duty.name)
             await together.next(duty.every_s)
 
-    async def _prolong(self, term: Term, together: Together) -> None:
+    async def _prolong(self, term: Term, together: AlignedTimer) -> None:
         while True:
             await together.next(max(1.0, self._term_s * RENEWED // 1.0))
             try:
@@ -125,11 +125,11 @@ class Keeper:
                 self._require(term)
                 continue
             if prolonged is None or prolonged.epoch != term.epoch:
-                raise TermOver(f"term {term.epoch} is over")
+                raise LeadershipLost(f"term {term.epoch} is over")
 
     def _require(self, term: Term) -> None:
         if self._clock.monotonic() >= self._ends_at:
-            raise TermOver(f"term {term.epoch} was not prolonged in time")
+            raise LeadershipLost(f"term {term.epoch} was not prolonged in time")
 
     async def _resign(self) -> None:
         try:

@@ -10,10 +10,9 @@ from collections.abc import Callable
 
 from smartspider.core.errors import FrontierUnavailable
 from smartspider.core.failpoints import reach
-from smartspider.interfaces.frontier import Frontier
+from smartspider.interfaces.frontier import Frontier, Replay
 from smartspider.interfaces.leadership import Term
-from smartspider.interfaces.replay import Replay
-from smartspider.interfaces.store import Store
+from smartspider.store.runs.store import RunStore
 
 USUAL_S = 2.0
 SOON_S = 0.25
@@ -21,7 +20,7 @@ SOON_S = 0.25
 log = logging.getLogger("smartspider.keeper")
 
 
-class Reclaim:
+class ReclaimLeases:
     """Takes back what dead or silent workers hold."""
 
     name = "reclaim"
@@ -36,14 +35,14 @@ class Reclaim:
             await self._frontier.reclaim()
 
 
-class Complete:
+class CompleteRuns:
     """Ends runs that have nothing left to do, that were asked to stop, or whose time is over."""
 
     name = "completion"
     look_at_all = 5
     """Every so many times also at those that seem to have work: they are to tell how far they are."""
 
-    def __init__(self, store: Store, now: Callable[[], float]) -> None:
+    def __init__(self, store: RunStore, now: Callable[[], float]) -> None:
         self._store = store
         self._now = now
         self._round = 0
@@ -63,14 +62,16 @@ class Complete:
         for run in live:
             if run.state == "stopping" or (
                 run.state == "running"
-                and (is_thorough or run.counters.open == 0 or self._now() >= run.over_at)
+                and (is_thorough or run.counters.open == 0 or self._now() >= run.deadline_at)
             ):
                 reach("keeper.complete")
                 await self._store.finish(run.id, epoch=term.epoch)
-        self._over_at = min((run.over_at for run in live if run.over_at > self._now()), default=math.inf)
+        self._over_at = min(
+            (run.deadline_at for run in live if run.deadline_at > self._now()), default=math.inf
+        )
 
 
-class ReplayOpen:
+class ReplayOpenRows:
     """Offers open rows that the frontier does not have: all there is to mend after any fault.
 
     Looks when the lead is taken, and then seldom.
@@ -79,7 +80,7 @@ class ReplayOpen:
     name, every_s = "replay", 600.0
     breath_s = 0.05
 
-    def __init__(self, store: Store, frontier: Frontier, replay: Replay) -> None:
+    def __init__(self, store: RunStore, frontier: Frontier, replay: Replay) -> None:
         self._store = store
         self._frontier = frontier
         self._replay = replay

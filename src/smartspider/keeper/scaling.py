@@ -8,11 +8,20 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from smartspider.core.errors import FrontierUnavailable
-from smartspider.core.scaling import Aims, Figure, Pace, RunDemand, Steady, desired, measured
-from smartspider.core.workers import WorkerRecord
+from smartspider.core.workers.scaling import (
+    RunDemand,
+    ScalingDecision,
+    ScalingOptions,
+    StabilizationWindow,
+    WorkerThroughput,
+    decide,
+    update_throughput,
+)
+from smartspider.core.workers.worker import WorkerRecord
+from smartspider.interfaces.demand import Demand
 from smartspider.interfaces.leadership import Term
-from smartspider.interfaces.scaling import Demand, ScalingStore
 from smartspider.interfaces.worker_registry import WorkerRegistry
+from smartspider.store.nodes.scaling import ScalingStore
 
 log = logging.getLogger("smartspider.keeper")
 
@@ -33,7 +42,7 @@ class Scalable(msgspec.Struct, frozen=True):
     demand: Demand
     workers: WorkerRegistry
     store_now: Callable[[], float]
-    aims: Aims = Aims()
+    aims: ScalingOptions = ScalingOptions()
 
 
 class DecideWorkers:
@@ -46,12 +55,12 @@ class DecideWorkers:
 
     def __init__(self, scalable: Scalable) -> None:
         self._on = scalable
-        self.every_s = max(0.5, min(5.0, scalable.aims.calm_s / 4))
+        self.every_s = max(0.5, min(5.0, scalable.aims.stabilization_s / 4))
         self._epoch = 0
-        self._pace = Pace()
+        self._pace = WorkerThroughput()
         self._seen: dict[int, WorkerRecord] = {}
-        self._steady = Steady(scalable.aims.calm_s)
-        self._kept: Figure | None = None
+        self._steady = StabilizationWindow(scalable.aims.stabilization_s)
+        self._kept: ScalingDecision | None = None
 
     async def do(self, term: Term) -> None:
         """Once; hardly anything while no run has work."""
@@ -64,21 +73,25 @@ class DecideWorkers:
                 runs = await self._looked_at(runs)
             except FrontierUnavailable:
                 return
-        figure = desired(runs, self._pace, self._on.aims)
+        figure = decide(runs, self._pace, self._on.aims)
         await self._keep(term, msgspec.structs.replace(figure, at=self._on.store_now()))
 
     async def _begin(self, term: Term) -> None:
         """What another leader said holds as if it had been said here."""
         on = self._on
-        self._seen, self._steady, self._kept = {}, Steady(on.aims.calm_s), await on.store.figure()
+        self._seen, self._steady, self._kept = (
+            {},
+            StabilizationWindow(on.aims.stabilization_s),
+            await on.store.figure(),
+        )
         if self._kept is not None:
-            self._pace = self._kept.pace
-            self._steady.take(self._kept)
+            self._pace = self._kept.throughput
+            self._steady.apply(self._kept)
         self._epoch = term.epoch
 
     async def _measure(self) -> None:
         workers = await self._on.workers.find()
-        self._pace = measured(self._pace, self._seen, workers)
+        self._pace = update_throughput(self._pace, self._seen, workers)
         self._seen = {one.id: one for one in workers}
 
     async def _looked_at(self, runs: Sequence[RunDemand]) -> list[RunDemand]:
@@ -87,11 +100,11 @@ class DecideWorkers:
         seen = []
         for run in runs:
             lanes, looked = found.get(run.run_id, (0, []))
-            seen.append(msgspec.structs.replace(run, lanes=lanes, looked=tuple(looked)))
+            seen.append(msgspec.structs.replace(run, lanes=lanes, sampled=tuple(looked)))
         return seen
 
-    async def _keep(self, term: Term, figure: Figure) -> None:
-        steady, before = self._steady.take(figure), self._kept
+    async def _keep(self, term: Term, figure: ScalingDecision) -> None:
+        steady, before = self._steady.apply(figure), self._kept
         if before is not None and _is_same(before, steady) and steady.at - before.at < AGAIN_S:
             return
         await self._on.store.keep(term.epoch, steady)
@@ -102,6 +115,6 @@ class DecideWorkers:
             log.info("scaling: %s wanted%s: %s", many, was, steady.reason)
 
 
-def _is_same(before: Figure, now: Figure) -> bool:
+def _is_same(before: ScalingDecision, now: ScalingDecision) -> bool:
     """Whether nothing is to be fetched, and nothing was."""
     return not now.runs and msgspec.structs.replace(now, at=before.at) == before

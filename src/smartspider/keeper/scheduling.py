@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 
-from smartspider.core.errors import SmartSpiderError, TermOver
+from smartspider.core.errors import LeadershipLost, SmartSpiderError
 from smartspider.interfaces.leadership import Term
-from smartspider.services.firing import fire_due, retry_failed
-from smartspider.services.schedules import follow_task
+from smartspider.services.schedules.firing import fire_due, retry_failed
+from smartspider.services.schedules.schedules import follow_task
 from smartspider.services.timetable import Timetable
 
 log = logging.getLogger("smartspider.keeper")
@@ -28,7 +28,7 @@ class FireSchedules:
             for schedule in due:
                 try:
                     firing = await fire_due(self._table, schedule, epoch=term.epoch)
-                except TermOver:
+                except LeadershipLost:
                     raise
                 except SmartSpiderError as error:
                     log.warning("schedule %d: %s", schedule.id, error.message)

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from smartspider.core import errors, events
 from smartspider.core.errors import SmartSpiderError
 from smartspider.core.events import Event
-from smartspider.interfaces.metric_store import Key
+from smartspider.store.metrics import Key
 
 LATENCY_BUCKETS_S = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 

@@ -21,7 +21,7 @@ import structlog
 from smartspider.core.errors import SmartSpiderError
 from smartspider.core.logs import LEVELS, LogLine
 from smartspider.core.redaction import Redactor
-from smartspider.interfaces.log_store import LogStore
+from smartspider.store.logs.store import LogStore
 from smartspider.telemetry import logs as files
 from smartspider.telemetry.buffer import LogBuffer
 from smartspider.telemetry.outputs import as_json, open_file, print_line
@@ -35,7 +35,7 @@ LONGEST_TRACE = 8_000
 _OWN = ("exc_info", "run_id", "task_id", "worker", "host", "url", "error", "level", "event", "text")
 
 
-class ProcessPlaces(msgspec.Struct, frozen=True):
+class ProcessLogDestinations(msgspec.Struct, frozen=True):
     """Where a process tells, and from which level on; without a store only there where there is a file."""
 
     folder: Path
@@ -46,7 +46,7 @@ class ProcessPlaces(msgspec.Struct, frozen=True):
 
 @asynccontextmanager
 async def process_log(
-    places: ProcessPlaces, name: str, redactor: Redactor | None = None
+    places: ProcessLogDestinations, name: str, redactor: Redactor | None = None
 ) -> AsyncIterator[Redactor]:
     """Have everything this process says in its log until the end; what secrets it is handed, add to the
     redactor.

@@ -15,8 +15,8 @@ from smartspider.core.events import Event
 from smartspider.core.logs import LEVELS, LogLine
 from smartspider.core.redaction import Redactor
 from smartspider.interfaces.event_bus import Subscriber
-from smartspider.interfaces.log_store import LogStore
-from smartspider.interfaces.metric_store import MetricStore
+from smartspider.store.logs.store import LogStore
+from smartspider.store.metrics import MetricStore
 from smartspider.telemetry.buffer import LogBuffer
 from smartspider.telemetry.lines import line_of
 from smartspider.telemetry.logs import EventLog
@@ -28,7 +28,7 @@ LAST_FLUSH_S = 5.0
 """How long the end waits for a store that is busy."""
 
 
-class Places(msgspec.Struct, frozen=True):
+class LogDestinations(msgspec.Struct, frozen=True):
     """Where to tell, and from which level on."""
 
     folder: Path
@@ -61,7 +61,7 @@ class LineSubscriber:
 
 @asynccontextmanager
 async def worker_subscribers(
-    places: Places, worker: str, redactor: Redactor | None = None
+    places: LogDestinations, worker: str, redactor: Redactor | None = None
 ) -> AsyncIterator[list[Subscriber]]:
     """Subscribers for a worker's bus. They write by themselves, about every second; the rest at the end."""
     redactor = redactor or Redactor()

@@ -18,24 +18,24 @@ from pathlib import Path
 
 import msgspec
 
-from smartspider.engine.ground import Manner
-from smartspider.engine.memory import tune_process
-from smartspider.engine.patience import Patience
+from smartspider.engine.context import WorkerOptions
+from smartspider.engine.outage import OutageRetry
+from smartspider.engine.runtime import tune_process
 from smartspider.engine.worker import Worker
+from smartspider.installation.addresses import address_policy
+from smartspider.installation.installation import Installation
+from smartspider.installation.settings import read_settings
 from smartspider.telemetry.logs import EventLog
-from smartspider.telemetry.subscribers import Places, worker_subscribers
+from smartspider.telemetry.subscribers import LogDestinations, worker_subscribers
 from smartspider.wiring import faults
-from smartspider.wiring.addresses import address_policy
+from smartspider.wiring.dedup import open_dedup, open_run_dedup
 from smartspider.wiring.folder import open_folder
-from smartspider.wiring.known import known_for, open_known
 from smartspider.wiring.loop import run_process
-from smartspider.wiring.opening import open_premises
+from smartspider.wiring.opening import open_installation
 from smartspider.wiring.parent import stop_on_signals
 from smartspider.wiring.plans import plan_of
-from smartspider.wiring.premises import Premises
 from smartspider.wiring.redaction import redactor_of
-from smartspider.wiring.settings import read_settings
-from smartspider.wiring.worker import Workplace, bus_of, fleet_worker, run_worker
+from smartspider.wiring.worker import JobFactory, bus_of, fleet_worker, run_worker
 
 
 def run_command(data: Path, run_id: int, number: int) -> list[str]:
@@ -68,8 +68,8 @@ async def work_on(data: Path, run_id: int, number: int) -> None:
     ):
         run = await folder.store.get_run(run_id)
         plan, bus = plan_of(run), bus_of(log)
-        async with known_for(plan, folder, settings, bus) as known:
-            place = Workplace(folder, settings, bus, redactor=redactor, known=known)
+        async with open_run_dedup(plan, folder, settings, bus) as dedup:
+            place = JobFactory(folder, settings, bus, redactor=redactor, dedup=dedup)
             worker = run_worker(place, run, plan, address_policy(plan, settings), number=number)
             stop_on_signals(worker.stop, with_parent=True)
             await worker.run()
@@ -93,31 +93,35 @@ async def work_on_all(place: Place) -> None:
     """Work on whatever there is until this process is asked to stop."""
     settings = read_settings()
     redactor = redactor_of(settings)
-    async with open_premises(place.data, settings, "worker") as premises:
-        places = Places(premises.path, premises.logs, premises.metrics, settings.log_level)
-        async with worker_subscribers(places, _name(place, premises), redactor) as subscribers:
+    async with open_installation(place.data, settings, "worker") as installation:
+        places = LogDestinations(
+            installation.path, installation.logs, installation.metrics, settings.log_level
+        )
+        async with worker_subscribers(places, _name(place, installation), redactor) as subscribers:
             bus = bus_of(*subscribers)
-            patience = Patience(premises.clock, bus, is_endless=True) if premises.is_cluster else None
-            manner = Manner(
+            outage = (
+                OutageRetry(installation.clock, bus, is_enabled=True) if installation.is_cluster else None
+            )
+            options = WorkerOptions(
                 place.drain_s,
                 faults.renew_s(),
-                reclaims=not premises.is_cluster,
+                reclaims=not installation.is_cluster,
                 is_placed=faults.is_placed(),
-                leases_ahead=premises.is_cluster,
+                leases_ahead=installation.is_cluster,
             )
-            async with open_known(premises, settings, bus) as known:
-                workplace = Workplace(
-                    premises, settings, bus, redactor=redactor, patience=patience, known=known
+            async with open_dedup(installation, settings, bus) as dedup:
+                workplace = JobFactory(
+                    installation, settings, bus, redactor=redactor, outage=outage, dedup=dedup
                 )
                 worker = fleet_worker(
-                    workplace, number=place.number, slots=place.slots, manner=manner, driver=place.driver
+                    workplace, number=place.number, slots=place.slots, options=options, driver=place.driver
                 )
                 await _until_left(worker, with_parent=place.with_parent)
 
 
-def _name(place: Place, premises: Premises) -> str:
+def _name(place: Place, installation: Installation) -> str:
     """In logs: on a cluster with the machine, where numbers alone mean nothing."""
-    return f"{socket.gethostname()}-{os.getpid()}" if premises.is_cluster else f"worker-{place.number}"
+    return f"{socket.gethostname()}-{os.getpid()}" if installation.is_cluster else f"worker-{place.number}"
 
 
 async def _until_left(worker: Worker, *, with_parent: bool) -> None:

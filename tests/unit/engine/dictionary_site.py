@@ -6,9 +6,9 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 
-from smartspider.core.extraction import Extraction, Link
-from smartspider.core.page import Page
-from smartspider.core.request import Request
+from smartspider.core.pages.extraction import Extraction, Link
+from smartspider.core.pages.page import Page
+from smartspider.core.requests.request import Request
 from smartspider.interfaces.fetcher import Permit
 
 HOST = "http://h.example"

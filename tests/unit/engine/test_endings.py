@@ -8,21 +8,20 @@ from typing import Any
 import pytest
 
 from smartspider.core.events import Event, FieldsDropped
-from smartspider.core.extraction import Extraction, Link, Rejected
-from smartspider.core.page import Page
-from smartspider.core.plan import Plan
-from smartspider.core.politeness import Politeness
-from smartspider.core.request import Request, make_request
-from smartspider.core.rules import OlderThan, PagePlan, StopWhen
-from smartspider.core.scope import Scope
-from smartspider.engine.bus import LocalBus
-from smartspider.engine.endings import is_too_old
-from smartspider.engine.links import LinkFilter
-from smartspider.engine.reader import PageReader
+from smartspider.core.pages.extraction import Extraction, Link, RejectedItem
+from smartspider.core.pages.page import Page
+from smartspider.core.pages.rules import DateCutoff, PagePlan, StopConditions
+from smartspider.core.requests.politeness import PolitenessPolicy
+from smartspider.core.requests.request import Request, make_request
+from smartspider.core.requests.scope import UrlScope
+from smartspider.core.runs.plan import Plan
+from smartspider.engine.answer_reader import AnswerReader, is_list_too_old
+from smartspider.engine.link_filter import LinkFilter
+from smartspider.engine.runtime import LocalBus
 from smartspider.engine.verdicts import Reading
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC).timestamp()
-WEEK = OlderThan("date", age_s=7 * 86_400.0)
+WEEK = DateCutoff("date", age_s=7 * 86_400.0)
 
 
 def dated(*dates: Any) -> Extraction:
@@ -43,21 +42,21 @@ def dated(*dates: Any) -> Extraction:
     ],
 )
 def test_all_dates_have_to_be_older(dates: list[Any], is_old: bool) -> None:
-    assert is_too_old(dated(*dates), WEEK, NOW) is is_old
+    assert is_list_too_old(dated(*dates), WEEK, NOW) is is_old
 
 
 def test_a_fixed_date_is_compared_as_it_is() -> None:
-    older = OlderThan("date", moment=datetime(2026, 1, 1, tzinfo=UTC).timestamp())
-    assert is_too_old(dated("2025-12-31"), older, NOW)
-    assert not is_too_old(dated("2026-01-01"), older, NOW)
+    older = DateCutoff("date", moment=datetime(2026, 1, 1, tzinfo=UTC).timestamp())
+    assert is_list_too_old(dated("2025-12-31"), older, NOW)
+    assert not is_list_too_old(dated("2026-01-01"), older, NOW)
 
 
 def test_items_that_were_rejected_or_give_no_rows_count() -> None:
-    rejected = Extraction([], [], "http://h/", rejected=[Rejected("old", {"date": "2020-01-01"})])
-    assert is_too_old(rejected, WEEK, NOW)
-    assert is_too_old(Extraction([], [], "http://h/", unlisted=[{"date": "2020-01-01"}]), WEEK, NOW)
-    mixed = Extraction([{"date": "2020-01-01"}], [], "http://h/", unlisted=[{"date": "2026-03-01"}])
-    assert not is_too_old(mixed, WEEK, NOW)
+    rejected = Extraction([], [], "http://h/", rejected=[RejectedItem("old", {"date": "2020-01-01"})])
+    assert is_list_too_old(rejected, WEEK, NOW)
+    assert is_list_too_old(Extraction([], [], "http://h/", unemitted=[{"date": "2020-01-01"}]), WEEK, NOW)
+    mixed = Extraction([{"date": "2020-01-01"}], [], "http://h/", unemitted=[{"date": "2026-03-01"}])
+    assert not is_list_too_old(mixed, WEEK, NOW)
 
 
 class Gives:
@@ -79,18 +78,18 @@ def read(
     *,
     obey: bool = True,
     kind: Any = "rules",
-    stop_when: StopWhen = StopWhen(older_than=WEEK),
+    stop_when: StopConditions = StopConditions(older_than=WEEK),
     **headers: str,
 ) -> tuple[Reading, list[Event]]:
     page_plan = PagePlan("list", stop_when=stop_when, kind=kind)
     plan = Plan(
-        "t", b"{}", "hash", (), {"list": page_plan}, Scope(hosts=frozenset({"h"})),
-        politeness=Politeness(obey_robots=obey),
+        "t", b"{}", "hash", (), {"list": page_plan}, UrlScope(hosts=frozenset({"h"})),
+        politeness=PolitenessPolicy(obey_robots=obey),
     )  # fmt: skip
     events: list[Event] = []
     bus = LocalBus()
     bus.subscribe(events.append)
-    reader = PageReader(7, plan, Gives(extraction), None, LinkFilter(plan, lambda _: None), bus=bus)
+    reader = AnswerReader(7, plan, Gives(extraction), None, LinkFilter(plan, lambda _: None), bus=bus)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     page = Page("http://h/", 200, named, b"", "utf-8", NOW)
     return reader.read(page, make_request("http://h/", page="list"))[0], events
@@ -104,7 +103,7 @@ def test_an_old_page_keeps_its_links_but_has_no_next_one(date: str, paths: list[
 
 def test_next_pages_that_wait_for_the_ledger_are_in_the_reading() -> None:
     extraction = Extraction([{"date": "2026-02-28"}], LINKS, "http://h/")
-    reading, _ = read(extraction, stop_when=StopWhen(seen=True))
+    reading, _ = read(extraction, stop_when=StopConditions(seen=True))
     assert [page.url for page in reading.next_pages] == ["http://h/2"]
     assert [child.url for child in reading.children] == ["http://h/a"]
 
@@ -120,5 +119,5 @@ def test_a_header_against_following_holds_for_pages_of_a_task_that_obeys(
 
 
 def test_fields_that_were_too_large_to_carry_are_told_about() -> None:
-    _, events = read(Extraction([], [], "http://h/", uncarried=3))
+    _, events = read(Extraction([], [], "http://h/", carries_dropped=3))
     assert events == [FieldsDropped(7, "h", "http://h/", 3)]

@@ -11,32 +11,31 @@ from typing import Any
 import pytest
 from tests.unit.engine.dictionary_site import HOST, Lines, Site
 
-from smartspider.backends.sql.connection import row
 from smartspider.core.errors import NotBuilt
 from smartspider.core.events import Event, RunEnded, RunStarted
-from smartspider.core.lease import Lease
-from smartspider.core.limits import Limits
-from smartspider.core.plan import Plan
-from smartspider.core.politeness import Politeness
-from smartspider.core.request import make_request
-from smartspider.core.retry import RetryPolicy
-from smartspider.core.runs import Run
-from smartspider.core.scope import Scope
-from smartspider.core.tuning import LimitTuning, Tuning
-from smartspider.core.workers import WorkerCard
-from smartspider.engine import attendance
-from smartspider.engine import duty as duty_module
+from smartspider.core.frontier.lease import Lease
+from smartspider.core.requests.politeness import PolitenessPolicy
+from smartspider.core.requests.request import make_request
+from smartspider.core.requests.retry import RetryPolicy
+from smartspider.core.requests.scope import UrlScope
+from smartspider.core.runs.plan import Plan, RunLimits
+from smartspider.core.runs.run import Run
+from smartspider.core.runs.tuning import LimitTuning, Tuning
+from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.engine import heartbeat
+from smartspider.engine import run_source as duty_module
 from smartspider.engine import worker as worker_module
-from smartspider.engine.bus import LocalBus
-from smartspider.engine.duty import AllRuns, GivenRuns
-from smartspider.engine.ground import Ground
+from smartspider.engine.answer_reader import AnswerReader
+from smartspider.engine.context import WorkerContext
 from smartspider.engine.jobs import Job
-from smartspider.engine.links import LinkFilter
+from smartspider.engine.link_filter import LinkFilter
 from smartspider.engine.permits import GatePermit
 from smartspider.engine.processor import Processor
-from smartspider.engine.reader import PageReader
+from smartspider.engine.run_source import AllRuns, GivenRuns
+from smartspider.engine.runtime import LocalBus
 from smartspider.engine.worker import Worker
 from smartspider.interfaces.worker_registry import Beat, Orders
+from smartspider.store.database import row
 from smartspider.wiring.folder import DataFolder, open_folder
 from smartspider.wiring.plans import retuned
 
@@ -68,8 +67,12 @@ class Fleet:
     async def add(self, pages: dict[str, list[str]], *entries: str, host: str = HOST, **plan: Any) -> Run:
         """A queued run."""
         requests = tuple(make_request(host + entry, is_entry=True) for entry in entries or ("/",))
-        settings = {"politeness": Politeness(delay_s=0.0, per_host=64), "retry": RetryPolicy(3, 0.0), **plan}
-        scope = Scope(hosts=frozenset({requests[0].host}))
+        settings = {
+            "politeness": PolitenessPolicy(delay_s=0.0, per_host=64),
+            "retry": RetryPolicy(3, 0.0),
+            **plan,
+        }
+        scope = UrlScope(hosts=frozenset({requests[0].host}))
         made = Plan(f"task{len(self.sites)}", b"{}", "hash", requests, {}, scope, **settings)
         run = await self.folder.store.create_run(made)
         self._plans[run.id] = made
@@ -84,7 +87,7 @@ class Fleet:
         self.opened.append((run.id, run.revision))
         plan = retuned(self._plans[run.id], run)
         links = LinkFilter(plan, lambda _: None)
-        reader = PageReader(run.id, plan, Lines(), None, links, bus=self._bus)
+        reader = AnswerReader(run.id, plan, Lines(), None, links, bus=self._bus)
         yield Job(plan, Processor(plan, self.sites[run.id], reader, self._permit, self.folder.clock), links)
         self.closed.append((run.id, run.revision))
 
@@ -93,19 +96,21 @@ class Fleet:
 
     def worker(self, name: str = "one", slots: int = 8) -> Worker:
         """A worker of the fleet."""
-        duty = AllRuns(
+        source = AllRuns(
             self.folder.store, self.folder.clock, self._bus, lambda run_id: run_id not in self.taken
         )
-        return Worker(self._ground(), duty, self.open_job, WorkerCard(name, "box"), slots=slots)
+        return Worker(self._context(), source, self.open_job, WorkerRegistration(name, "box"), slots=slots)
 
     def crawler(self, *runs: Run) -> Worker:
         """A worker of a command."""
-        duty = GivenRuns(self.folder.store, [run.id for run in runs])
-        return Worker(self._ground(), duty, self.open_job, WorkerCard("crawler"))
+        source = GivenRuns(self.folder.store, [run.id for run in runs])
+        return Worker(self._context(), source, self.open_job, WorkerRegistration("crawler"))
 
-    def _ground(self) -> Ground:
+    def _context(self) -> WorkerContext:
         folder = self.folder
-        return Ground(folder.store, folder.frontier, folder.ledger, folder.workers, folder.clock, self._bus)
+        return WorkerContext(
+            folder.store, folder.frontier, folder.ledger, folder.workers, folder.clock, self._bus
+        )
 
     async def until(self, run: Run, is_so: Callable[[Run], bool]) -> Run:
         """The run as soon as it is so."""
@@ -134,8 +139,8 @@ class Fleet:
 
 @pytest.fixture
 def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
-    monkeypatch.setattr(worker_module, "LOOK_S", 0.01)
-    monkeypatch.setattr(attendance, "BEAT_S", 0.02)
+    monkeypatch.setattr(worker_module, "REFRESH_S", 0.01)
+    monkeypatch.setattr(heartbeat, "BEAT_S", 0.02)
     monkeypatch.setattr(duty_module, "FINISH_S", 0.02)
     with open_folder(tmp_path / "data") as folder:
         yield Fleet(folder)
@@ -241,9 +246,9 @@ async def test_a_run_paused_while_it_is_queued_stays_paused(fleet: Fleet) -> Non
             await store.set_state(run.id, "paused", "by hand")
         return found
 
-    duty = AllRuns(store, fleet.folder.clock, LocalBus(), lambda _: True)
+    source = AllRuns(store, fleet.folder.clock, LocalBus(), lambda _: True)
     store.live_runs = paused_meanwhile  # type: ignore[method-assign] # a person comes between two steps
-    assert await duty.look() == []
+    assert await source.poll() == []
     assert (await store.get_run(run.id)).state == "paused"
 
 
@@ -262,7 +267,7 @@ async def test_a_stopped_run_ends_after_what_is_in_flight(fleet: Fleet) -> None:
 
 @pytest.mark.parametrize("how", ["cancelled", "limit", "deleted"])
 async def test_pages_nobody_will_store_are_broken_off(fleet: Fleet, how: str) -> None:
-    run, store = await fleet.add({}, "/hangs", "/a", limits=Limits(max_pages=1)), fleet.folder.store
+    run, store = await fleet.add({}, "/hangs", "/a", limits=RunLimits(max_pages=1)), fleet.folder.store
     site = fleet.sites[run.id]
     site.close("/hangs", "/a")
     async with working(fleet.worker(slots=2)):
@@ -281,7 +286,7 @@ async def test_pages_nobody_will_store_are_broken_off(fleet: Fleet, how: str) ->
 
 async def test_turned_limits_hold_for_the_next_pages(fleet: Fleet) -> None:
     chain = {f"/{number}": [f"/{number + 1}"] for number in range(50)}
-    run, store = await fleet.add(chain, "/0", limits=Limits(max_depth=3)), fleet.folder.store
+    run, store = await fleet.add(chain, "/0", limits=RunLimits(max_depth=3)), fleet.folder.store
     site = fleet.sites[run.id]
     site.close("/2")
     async with working(fleet.worker()):
@@ -345,7 +350,7 @@ async def test_a_worker_tells_how_it_does(fleet: Fleet) -> None:
 async def test_a_worker_with_nothing_to_do_writes_nothing(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attendance, "RECLAIM_S", 0.02)
+    monkeypatch.setattr(heartbeat, "RECLAIM_S", 0.02)
     async with working(fleet.worker()):
         await until(fleet.has_beaten)
         with open_folder(fleet.folder.path) as other:

@@ -9,24 +9,24 @@ from typing import cast
 import pytest
 
 from smartspider.core import failpoints
-from smartspider.core.lease import Later, Window
-from smartspider.core.verdict import Send
+from smartspider.core.frontier.lease import GateClosed, SendWindow
+from smartspider.core.frontier.verdict import SentRequest
 from smartspider.engine.permits import GatePermit
 from smartspider.interfaces.frontier import Frontier
 from smartspider_testing.clock import ManualClock
 
 HOST = "h.example"
-FREE = Window(0.0, 0.0, 0.0)
+FREE = SendWindow(0.0, 0.0, 0.0)
 
 
 class Gates:
     """The part of a frontier that permits use: windows are handed out as the test laid them down."""
 
-    def __init__(self, *windows: Window | Later) -> None:
+    def __init__(self, *windows: SendWindow | GateClosed) -> None:
         self._windows = list(windows)
         self.asked: list[str] = []
 
-    async def permit(self, host: str) -> Window | Later:
+    async def permit(self, host: str) -> SendWindow | GateClosed:
         self.asked.append(host)
         return self._windows.pop(0)
 
@@ -44,7 +44,7 @@ def sent() -> Iterator[list[str]]:
     failpoints.arm(None)
 
 
-def permit(gates: Gates, clock: ManualClock, window: Window | None) -> GatePermit:
+def permit(gates: Gates, clock: ManualClock, window: SendWindow | None) -> GatePermit:
     return GatePermit(cast("Frontier", gates), clock, HOST, window)
 
 
@@ -56,15 +56,15 @@ async def leave(permit: GatePermit) -> None:
 
 async def test_inside_the_window_it_leaves_at_once(clock: ManualClock, sent: list[str]) -> None:
     gates = Gates()
-    one = permit(gates, clock, Window(100.0, 100.05, 1.0))
+    one = permit(gates, clock, SendWindow(100.0, 100.05, 1.0))
     await leave(one)
-    assert one.sends == (Send(HOST, 100.0, 1.0),)
+    assert one.sends == (SentRequest(HOST, 100.0, 1.0),)
     assert gates.asked == []
     assert sent == ["fetch.sent"]
 
 
 async def test_it_waits_for_the_window_to_open(clock: ManualClock, sent: list[str]) -> None:
-    one = permit(Gates(), clock, Window(102.0, 102.05, 1.0))
+    one = permit(Gates(), clock, SendWindow(102.0, 102.05, 1.0))
     entering = asyncio.create_task(leave(one))
     await clock.until_asleep()
     await clock.advance(1.9)
@@ -72,7 +72,7 @@ async def test_it_waits_for_the_window_to_open(clock: ManualClock, sent: list[st
     assert sent == []
     await clock.advance(0.1)
     await entering
-    assert one.sends == (Send(HOST, 102.0, 1.0),)
+    assert one.sends == (SentRequest(HOST, 102.0, 1.0),)
 
 
 async def test_a_timer_that_wakes_early_does_not_miss_the_window() -> None:
@@ -81,7 +81,7 @@ async def test_a_timer_that_wakes_early_does_not_miss_the_window() -> None:
             self._move_to(self.monotonic() + (seconds - 0.001 if seconds > 0.002 else seconds))
 
     hasty, gates = Hasty(now=5_000.0, monotonic=100.0), Gates()
-    one = permit(gates, hasty, Window(101.0, 101.05, 1.0))
+    one = permit(gates, hasty, SendWindow(101.0, 101.05, 1.0))
     await leave(one)
     assert gates.asked == []
     assert hasty.monotonic() >= 101.0
@@ -89,19 +89,19 @@ async def test_a_timer_that_wakes_early_does_not_miss_the_window() -> None:
 
 
 async def test_a_missed_window_is_replaced_by_the_next_one(clock: ManualClock) -> None:
-    gates = Gates(Window(90.0, 90.05, 1.0), Window(101.0, 101.05, 1.0))
-    one = permit(gates, clock, Window(99.0, 99.05, 1.0))
+    gates = Gates(SendWindow(90.0, 90.05, 1.0), SendWindow(101.0, 101.05, 1.0))
+    one = permit(gates, clock, SendWindow(99.0, 99.05, 1.0))
     entering = asyncio.create_task(leave(one))
     await clock.until_asleep()
     await clock.advance(1.0)
     await entering
     assert gates.asked == [HOST, HOST]
-    assert one.sends == (Send(HOST, 101.0, 1.0),)
+    assert one.sends == (SentRequest(HOST, 101.0, 1.0),)
 
 
 async def test_the_last_moment_of_a_window_is_inside_it(clock: ManualClock) -> None:
     gates = Gates()
-    await leave(permit(gates, clock, Window(99.0, 100.0, 1.0)))
+    await leave(permit(gates, clock, SendWindow(99.0, 100.0, 1.0)))
     assert gates.asked == []
 
 
@@ -118,14 +118,14 @@ async def test_a_free_window_never_waits_and_leaves_no_trace_on_the_receipt(cloc
 async def test_a_change_of_the_machines_time_moves_no_window(clock: ManualClock) -> None:
     gates = Gates()
     clock.wind(-3_600.0)
-    one = permit(gates, clock, Window(100.0, 100.05, 1.0))
+    one = permit(gates, clock, SendWindow(100.0, 100.05, 1.0))
     await leave(one)
     assert gates.asked == []
 
 
 async def test_one_more_request_to_the_same_host_may_have_the_unused_window(clock: ManualClock) -> None:
-    gates = Gates(Window(100.0, 100.05, 1.0))
-    page = permit(gates, clock, Window(100.0, 100.05, 1.0))
+    gates = Gates(SendWindow(100.0, 100.05, 1.0))
+    page = permit(gates, clock, SendWindow(100.0, 100.05, 1.0))
     robots = page.another(HOST)
     await leave(robots)
     assert gates.asked == []
@@ -135,8 +135,8 @@ async def test_one_more_request_to_the_same_host_may_have_the_unused_window(cloc
 
 
 async def test_a_used_window_is_not_used_again_for_a_hop(clock: ManualClock) -> None:
-    gates = Gates(Window(101.0, 101.05, 1.0))
-    page = permit(gates, clock, Window(100.0, 100.05, 1.0))
+    gates = Gates(SendWindow(101.0, 101.05, 1.0))
+    page = permit(gates, clock, SendWindow(100.0, 100.05, 1.0))
     await leave(page)
     hop = page.another(HOST)
     entering = asyncio.create_task(leave(hop))
@@ -148,17 +148,17 @@ async def test_a_used_window_is_not_used_again_for_a_hop(clock: ManualClock) -> 
 
 
 async def test_another_host_is_asked_for_its_own_window_and_the_unused_one_stays(clock: ManualClock) -> None:
-    gates = Gates(Window(100.0, 100.05, 2.0))
-    page = permit(gates, clock, Window(100.0, 100.05, 1.0))
+    gates = Gates(SendWindow(100.0, 100.05, 2.0))
+    page = permit(gates, clock, SendWindow(100.0, 100.05, 1.0))
     await leave(page.another("o.example"))
     assert gates.asked == ["o.example"]
     await leave(page)
     assert gates.asked == ["o.example"]
-    assert page.sends == (Send("o.example", 100.0, 2.0), Send(HOST, 100.0, 1.0))
+    assert page.sends == (SentRequest("o.example", 100.0, 2.0), SentRequest(HOST, 100.0, 1.0))
 
 
 async def test_a_connection_is_opened_only_shortly_before_the_window(clock: ManualClock) -> None:
-    gates = Gates(Window(160.0, 160.05, 60.0))
+    gates = Gates(SendWindow(160.0, 160.05, 60.0))
     one = permit(gates, clock, None)
     approaching = asyncio.create_task(one.approach())
     await clock.until_asleep()
@@ -171,8 +171,8 @@ async def test_a_connection_is_opened_only_shortly_before_the_window(clock: Manu
 
 
 async def test_what_was_entered_and_did_not_leave_is_not_on_the_receipt(clock: ManualClock) -> None:
-    gates = Gates(Window(100.0, 100.05, 1.0))
-    one = permit(gates, clock, Window(100.0, 100.05, 1.0))
+    gates = Gates(SendWindow(100.0, 100.05, 1.0))
+    one = permit(gates, clock, SendWindow(100.0, 100.05, 1.0))
     await one.enter()
     again = one.another(HOST)
     await leave(again)
@@ -181,7 +181,7 @@ async def test_what_was_entered_and_did_not_leave_is_not_on_the_receipt(clock: M
 
 
 async def test_how_long_a_request_and_its_hops_waited_is_known(clock: ManualClock) -> None:
-    one = permit(Gates(Window(105.0, 105.05, 1.0)), clock, Window(102.0, 102.05, 1.0))
+    one = permit(Gates(SendWindow(105.0, 105.05, 1.0)), clock, SendWindow(102.0, 102.05, 1.0))
     entering = asyncio.create_task(leave(one))
     await clock.until_asleep()
     await clock.advance(2.0)
@@ -195,7 +195,7 @@ async def test_how_long_a_request_and_its_hops_waited_is_known(clock: ManualCloc
 
 async def test_a_closed_gate_is_asked_again_until_it_opens(clock: ManualClock, sent: list[str]) -> None:
     """Once a second at least: somebody may have opened it. The time goes as waiting, not as fetching."""
-    gates = Gates(Later(103.5), Later(103.5), Later(101.2), Window(102.0, 102.1, 1.0))
+    gates = Gates(GateClosed(103.5), GateClosed(103.5), GateClosed(101.2), SendWindow(102.0, 102.1, 1.0))
     one = permit(gates, clock, None)
     leaving = asyncio.create_task(leave(one))
     await clock.advance(0.9)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smartspider.core.events import Event, RunEnded
-from smartspider.engine.bus import LocalBus
-from smartspider.engine.known import RecentSet
+from smartspider.dedup.memory import RecentSet
+from smartspider.engine.runtime import LocalBus
 
 ENDED = RunEnded(1, "completed", "")
 

@@ -12,25 +12,25 @@ import pytest
 from tests.unit.engine.dictionary_site import HOST, Lines, Site
 
 from smartspider.core.errors import FrontierUnavailable, StoreUnavailable
-from smartspider.core.lease import Lease, LeaseBatch
-from smartspider.core.plan import Plan
-from smartspider.core.politeness import Politeness
-from smartspider.core.request import make_request
-from smartspider.core.runs import Run
-from smartspider.core.scope import Scope
-from smartspider.core.verdict import Settlement
-from smartspider.core.workers import WorkerCard
-from smartspider.engine import patience as patience_module
+from smartspider.core.frontier.lease import Lease, LeaseBatch
+from smartspider.core.frontier.verdict import Settlement
+from smartspider.core.requests.politeness import PolitenessPolicy
+from smartspider.core.requests.request import make_request
+from smartspider.core.requests.scope import UrlScope
+from smartspider.core.runs.plan import Plan
+from smartspider.core.runs.run import Run
+from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.engine import outage as patience_module
 from smartspider.engine import worker as worker_module
-from smartspider.engine.bus import LocalBus
-from smartspider.engine.duty import AllRuns
-from smartspider.engine.ground import Ground, Manner
+from smartspider.engine.answer_reader import AnswerReader
+from smartspider.engine.context import WorkerContext, WorkerOptions
 from smartspider.engine.jobs import Job
-from smartspider.engine.links import LinkFilter
-from smartspider.engine.patience import Patience
+from smartspider.engine.link_filter import LinkFilter
+from smartspider.engine.outage import OutageRetry
 from smartspider.engine.permits import GatePermit
 from smartspider.engine.processor import Processor
-from smartspider.engine.reader import PageReader
+from smartspider.engine.run_source import AllRuns
+from smartspider.engine.runtime import LocalBus
 from smartspider.engine.worker import Worker
 from smartspider.interfaces.ledger import SettleReport
 from smartspider.wiring.folder import DataFolder, open_folder
@@ -46,8 +46,8 @@ class Desk:
         self._folder = folder
         self.site = Site(PAGES)
         entry = make_request(HOST + "/", is_entry=True)
-        polite = Politeness(delay_s=0.0, per_host=64)
-        scope = Scope(hosts=frozenset({entry.host}))
+        polite = PolitenessPolicy(delay_s=0.0, per_host=64)
+        scope = UrlScope(hosts=frozenset({entry.host}))
         self.plan = Plan(
             "task", b"{}", "hash", (entry,), {}, scope, politeness=polite, concurrency=concurrency
         )
@@ -86,18 +86,20 @@ class Desk:
         folder, bus = self._folder, LocalBus()
         ledger: Any = self
         frontier: Any = self
-        patience = Patience(folder.clock, bus, is_endless=True)
-        ground = Ground(folder.store, frontier, ledger, folder.workers, folder.clock, bus, patience)
+        outage = OutageRetry(folder.clock, bus, is_enabled=True)
+        context = WorkerContext(folder.store, frontier, ledger, folder.workers, folder.clock, bus, outage)
 
         @asynccontextmanager
         async def open_job(run: Run) -> AsyncIterator[Job]:
             links = LinkFilter(self.plan, lambda _: None)
-            reader = PageReader(run.id, self.plan, Lines(), None, links, bus=bus)
+            reader = AnswerReader(run.id, self.plan, Lines(), None, links, bus=bus)
             yield Job(self.plan, Processor(self.plan, self.site, reader, self._permit, folder.clock), links)
 
-        duty = AllRuns(folder.store, folder.clock, bus, lambda _: True)
-        manner = Manner(leases_ahead=True)
-        return Worker(ground, duty, open_job, WorkerCard("one", "box"), slots=SLOTS, manner=manner)
+        source = AllRuns(folder.store, folder.clock, bus, lambda _: True)
+        options = WorkerOptions(leases_ahead=True)
+        return Worker(
+            context, source, open_job, WorkerRegistration("one", "box"), slots=SLOTS, options=options
+        )
 
     def _permit(self, lease: Lease) -> GatePermit:
         return GatePermit(self._folder.frontier, self._folder.clock, lease.request.host, lease.window)
@@ -114,7 +116,7 @@ class Desk:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DataFolder]:
     monkeypatch.setattr(patience_module, "LONGEST_PAUSE_S", 0.02)
-    monkeypatch.setattr(worker_module, "LOOK_S", 0.001)
+    monkeypatch.setattr(worker_module, "REFRESH_S", 0.001)
     with open_folder(tmp_path / "data") as folder:
         yield folder
 
@@ -191,7 +193,7 @@ async def test_a_run_that_gives_no_more_than_there_are_slots_is_not_asked_twice_
     async with working(desk, folder):
         async with asyncio.timeout(30):
             await desk.site.until(lambda: desk.site.fetched.total() > 1)
-            monkeypatch.setattr(worker_module, "LOOK_S", 60.0)
+            monkeypatch.setattr(worker_module, "REFRESH_S", 60.0)
             await desk.site.until(lambda: desk.site.fetched.total() == 25)
         asked = desk.asked
     assert desk.most <= SLOTS

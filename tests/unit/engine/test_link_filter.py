@@ -8,20 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smartspider.core.extraction import Extraction, Link
-from smartspider.core.limits import Limits
-from smartspider.core.plan import Plan
-from smartspider.core.request import Request, make_request
-from smartspider.core.scope import Scope
-from smartspider.core.traps import TrapGuards
-from smartspider.core.urls import CanonicalRules, canonical_url, host_of, normal_url
-from smartspider.engine.links import Found, LinkFilter
+from smartspider.core.pages.extraction import Extraction, Link
+from smartspider.core.requests.request import Request, make_request
+from smartspider.core.requests.scope import TrapGuards, UrlScope
+from smartspider.core.requests.urls import CanonicalRules, canonical_url, host_of, normal_url
+from smartspider.core.runs.plan import Plan, RunLimits
+from smartspider.engine.link_filter import FoundLinks, LinkFilter
 
 PAGE = "http://h.example/dir/page?p=1"
-SCOPE = Scope(hosts=frozenset({"h.example"}))
+SCOPE = UrlScope(hosts=frozenset({"h.example"}))
 
 
-def filter_of(scope: Scope = SCOPE, forbidden: str | None = None, **plan: Any) -> LinkFilter:
+def filter_of(scope: UrlScope = SCOPE, forbidden: str | None = None, **plan: Any) -> LinkFilter:
     entry = make_request("http://h.example/", is_entry=True)
     return LinkFilter(
         Plan("task", b"{}", "hash", (entry,), {}, scope, **plan),
@@ -29,7 +27,7 @@ def filter_of(scope: Scope = SCOPE, forbidden: str | None = None, **plan: Any) -
     )
 
 
-def found(links: LinkFilter, *hrefs: str | Link, base: str = PAGE, on: Request | None = None) -> Found:
+def found(links: LinkFilter, *hrefs: str | Link, base: str = PAGE, on: Request | None = None) -> FoundLinks:
     listed = [href if isinstance(href, Link) else Link(href, "default") for href in hrefs]
     return links.children(Extraction([], listed, base), on or make_request(base))
 
@@ -104,7 +102,7 @@ def test_a_link_that_goes_out_from_the_page_is_another_one_on_another_page(href:
 
 
 def test_a_rooted_link_is_another_one_on_another_origin() -> None:
-    links = filter_of(Scope(domains=frozenset({"h.example"})))
+    links = filter_of(UrlScope(domains=frozenset({"h.example"})))
     links.remember(found(links, "/a"))
     assert urls(links, "/a", base="http://www.h.example/") == ["http://www.h.example/a"]
 
@@ -151,13 +149,13 @@ def test_a_host_that_joins_does_not_make_known_links_new() -> None:
 
 
 def test_domains_of_the_task_are_not_widened_by_where_requests_led() -> None:
-    links = filter_of(Scope(domains=frozenset({"h.example"})))
+    links = filter_of(UrlScope(domains=frozenset({"h.example"})))
     links.admit("o.example")
     assert urls(links, "http://o.example/a", "http://deep.h.example/") == ["http://deep.h.example/"]
 
 
 def test_the_depth_of_the_run_and_of_the_rule_both_count_and_pagination_adds_none() -> None:
-    links = filter_of(limits=Limits(max_depth=2))
+    links = filter_of(limits=RunLimits(max_depth=2))
     deep = make_request(PAGE, depth=2)
     assert urls(links, "/a", on=deep) == []
     assert [
@@ -169,7 +167,7 @@ def test_the_depth_of_the_run_and_of_the_rule_both_count_and_pagination_adds_non
 
 
 def test_a_link_that_was_too_deep_is_taken_from_a_page_that_is_not() -> None:
-    links = filter_of(limits=Limits(max_depth=1))
+    links = filter_of(limits=RunLimits(max_depth=1))
     assert urls(links, "/a", on=make_request(PAGE, depth=1)) == []
     assert urls(links, "/a", on=make_request(PAGE, depth=0)) == ["http://h.example/a"]
 
@@ -207,7 +205,7 @@ def test_traps_are_refused() -> None:
 
 
 def test_a_refusal_for_one_host_says_nothing_about_the_same_link_on_another() -> None:
-    links = filter_of(Scope(domains=frozenset({"example"}), same_host=True))
+    links = filter_of(UrlScope(domains=frozenset({"example"}), same_host=True))
     base = "http://b.example/"
     assert urls(links, "x", base=base, on=make_request("http://a.example/")) == []
     assert urls(links, "x", base=base, on=make_request("http://b.example/")) == ["http://b.example/x"]
@@ -255,7 +253,7 @@ def test_no_link_in_scope_that_nobody_stored_is_ever_lost(
 ) -> None:
     hosts = frozenset({"h.example"})
     rules = CanonicalRules(frozenset({"sid"}))
-    links = filter_of(Scope(hosts=hosts, deny=("deny",), same_host=same_host), canonical=rules)
+    links = filter_of(UrlScope(hosts=hosts, deny=("deny",), same_host=same_host), canonical=rules)
     stored: set[str] = set()
     for base, listed, is_committed in pages:
         wanted: dict[str, str] = {}

@@ -7,25 +7,25 @@ from typing import Any
 import msgspec
 import pytest
 
-from smartspider.core.extraction import Extraction, Item, Link
-from smartspider.core.page import Page
-from smartspider.core.plan import Plan
-from smartspider.core.recrawl import Recrawl, Version
-from smartspider.core.request import Extras, make_request
-from smartspider.core.rules import PagePlan, Rule
-from smartspider.core.scope import Scope
-from smartspider.engine.links import Found, LinkFilter
-from smartspider.engine.lookback import is_unchanged, validators_of
+from smartspider.core.pages.extraction import Extraction, Item, Link
+from smartspider.core.pages.page import Page
+from smartspider.core.pages.rules import PagePlan, ValueRule
+from smartspider.core.requests.recrawl import PageVersion, RecrawlPolicy
+from smartspider.core.requests.request import Extras, make_request
+from smartspider.core.requests.scope import UrlScope
+from smartspider.core.runs.plan import Plan
+from smartspider.engine.answer_reader import is_unchanged, validators_of
+from smartspider.engine.link_filter import FoundLinks, LinkFilter
 
 URL = "http://h.example/list"
-FIELDS = {"default": PagePlan("default", fields={"a": Rule("css", "a")})}
-CONDITIONAL = Recrawl(conditional=True)
-WINDOW = Recrawl(window_s=60.0)
+FIELDS = {"default": PagePlan("default", fields={"a": ValueRule("css", "a")})}
+CONDITIONAL = RecrawlPolicy(conditional=True)
+WINDOW = RecrawlPolicy(window_s=60.0)
 ITEMS: list[Item] = [{"a": "1"}, {"a": "2"}]
 
 
-def plan_of(recrawl: Recrawl, pages: dict[str, PagePlan] | None = None) -> Plan:
-    scope = Scope(hosts=frozenset({"h.example"}))
+def plan_of(recrawl: RecrawlPolicy, pages: dict[str, PagePlan] | None = None) -> Plan:
+    scope = UrlScope(hosts=frozenset({"h.example"}))
     return Plan("task", b"{}", "hash", (), FIELDS if pages is None else pages, scope, recrawl=recrawl)
 
 
@@ -41,7 +41,7 @@ def content(items: list[Item], body: bytes = b"body", pages: dict[str, PagePlan]
 
 
 def test_a_task_that_does_not_look_back_pays_nothing() -> None:
-    assert validators_of(plan_of(Recrawl()), page(etag='"1"'), make_request(URL), ITEMS) is None
+    assert validators_of(plan_of(RecrawlPolicy()), page(etag='"1"'), make_request(URL), ITEMS) is None
 
 
 def test_the_content_of_a_page_is_its_items_in_their_order() -> None:
@@ -57,8 +57,8 @@ def test_the_content_of_a_page_without_fields_is_its_body() -> None:
 
 
 def version(
-    recrawl: Recrawl = CONDITIONAL, method: str = "GET", status: int = 200, **headers: str
-) -> Version:
+    recrawl: RecrawlPolicy = CONDITIONAL, method: str = "GET", status: int = 200, **headers: str
+) -> PageVersion:
     request = make_request(URL, extras=Extras(method=method))
     validators = validators_of(plan_of(recrawl), page(b"body", status, **headers), request, ITEMS)
     assert validators is not None
@@ -67,7 +67,7 @@ def version(
 
 def test_the_version_is_what_the_server_calls_it() -> None:
     moment = "Sat, 14 Nov 2026 08:00:00 GMT"
-    assert version(etag='W/"1"', last_modified=moment) == Version('W/"1"', moment)
+    assert version(etag='W/"1"', last_modified=moment) == PageVersion('W/"1"', moment)
     assert not version()
 
 
@@ -83,7 +83,7 @@ def test_only_whole_pages_that_were_asked_for_by_get_have_a_version() -> None:
 
 
 def test_only_the_page_that_was_asked_about_can_be_unchanged() -> None:
-    asked = make_request(URL, extras=Extras(version=Version('"1"')))
+    asked = make_request(URL, extras=Extras(version=PageVersion('"1"')))
     assert is_unchanged(page(status=304), asked)
     assert not is_unchanged(page(status=200), asked)
     assert not is_unchanged(page(status=304), make_request(URL))
@@ -92,11 +92,12 @@ def test_only_the_page_that_was_asked_about_can_be_unchanged() -> None:
 
 def test_a_version_is_no_part_of_what_a_request_is() -> None:
     assert (
-        make_request(URL, extras=Extras(version=Version('"1"'))).fingerprint == make_request(URL).fingerprint
+        make_request(URL, extras=Extras(version=PageVersion('"1"'))).fingerprint
+        == make_request(URL).fingerprint
     )
 
 
-def children(links: LinkFilter, *hrefs: str, next_page: str | None = None) -> Found:
+def children(links: LinkFilter, *hrefs: str, next_page: str | None = None) -> FoundLinks:
     listed = [Link(href, "default") for href in hrefs]
     if next_page is not None:
         listed.append(Link(next_page, "default", is_pagination=True))
@@ -121,7 +122,7 @@ def test_links_are_only_kept_where_later_runs_ask_for_them() -> None:
 
 
 @pytest.mark.parametrize("recrawl", [WINDOW, CONDITIONAL])
-def test_a_further_page_is_told_as_one_however_often_it_is_linked(recrawl: Recrawl) -> None:
+def test_a_further_page_is_told_as_one_however_often_it_is_linked(recrawl: RecrawlPolicy) -> None:
     links = LinkFilter(plan_of(recrawl), lambda _url: None)
     found = children(links, "/p2", "/x", next_page="/p2")
     assert [(child.url[-2:], child.is_next_page) for child in found.children] == [("p2", True), ("/x", False)]
@@ -132,6 +133,6 @@ def test_a_further_page_is_told_as_one_however_often_it_is_linked(recrawl: Recra
 
 
 def test_without_looking_back_a_further_page_is_known_like_any_link() -> None:
-    links = LinkFilter(plan_of(Recrawl()), lambda _url: None)
+    links = LinkFilter(plan_of(RecrawlPolicy()), lambda _url: None)
     children(links, "/p2")
     assert children(links, next_page="/p2").children == []

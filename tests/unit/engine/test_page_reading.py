@@ -9,14 +9,14 @@ import pytest
 
 from smartspider.core.errors import BadRedirect, TooManyRedirects
 from smartspider.core.events import Event, ItemsRejected, LinksDropped, ValuesCleaned
-from smartspider.core.extraction import Extraction, Item, Link, Rejected
-from smartspider.core.page import Page
-from smartspider.core.plan import FetchPlan, Plan
-from smartspider.core.request import Extras, Request, make_request
-from smartspider.core.scope import Scope
-from smartspider.engine.bus import LocalBus
-from smartspider.engine.links import Found, LinkFilter
-from smartspider.engine.reader import PageReader
+from smartspider.core.pages.extraction import Extraction, Item, Link, RejectedItem
+from smartspider.core.pages.page import Page
+from smartspider.core.requests.request import Extras, Request, make_request
+from smartspider.core.requests.scope import UrlScope
+from smartspider.core.runs.plan import FetchPlan, Plan
+from smartspider.engine.answer_reader import AnswerReader
+from smartspider.engine.link_filter import FoundLinks, LinkFilter
+from smartspider.engine.runtime import LocalBus
 from smartspider.engine.verdicts import Reading
 
 URL = "http://h.example/a"
@@ -42,17 +42,19 @@ class Reads:
 class Desk:
     """A reader with everything around it."""
 
-    def __init__(self, *hrefs: str, scope: Scope | None = None, forbidden: str = "\0", **more: Any) -> None:
-        plan = Plan("task", b"{}", "hash", (), {}, scope or Scope(hosts=frozenset({"h.example"})))
+    def __init__(
+        self, *hrefs: str, scope: UrlScope | None = None, forbidden: str = "\0", **more: Any
+    ) -> None:
+        plan = Plan("task", b"{}", "hash", (), {}, scope or UrlScope(hosts=frozenset({"h.example"})))
         self.plan = msgspec.structs.replace(plan, fetch=FetchPlan(max_redirects=2))
         self.extractor = Reads(*hrefs, **more)
         self.events: list[Event] = []
         bus = LocalBus()
         bus.subscribe(self.events.append)
         links = LinkFilter(self.plan, lambda url: forbidden not in url)
-        self._reader = PageReader(7, self.plan, self.extractor, None, links, bus=bus)
+        self._reader = AnswerReader(7, self.plan, self.extractor, None, links, bus=bus)
 
-    def read(self, page: Page, request: Request | None = None) -> tuple[Reading, Found | None]:
+    def read(self, page: Page, request: Request | None = None) -> tuple[Reading, FoundLinks | None]:
         return self._reader.read(page, request or make_request(URL))
 
 
@@ -62,7 +64,7 @@ def page(url: str = URL, status: int = 200, hops: tuple[str, ...] = (), **header
 
 
 def test_a_good_page_gives_its_items_and_children() -> None:
-    desk = Desk("/b", "http://o.example/", rejected=[Rejected("why", {})])
+    desk = Desk("/b", "http://o.example/", rejected=[RejectedItem("why", {})])
     reading, found = desk.read(page())
     assert reading.items == ITEMS
     assert [child.url for child in reading.children] == ["http://h.example/b"]
@@ -97,7 +99,7 @@ def test_the_header_can_forbid_to_follow_but_not_to_read() -> None:
     reading, found = Desk("/b").read(page(x_robots_tag="nofollow"))
     assert reading.items == ITEMS
     assert reading.children == []
-    assert found == Found([], [])
+    assert found == FoundLinks([], [])
 
 
 def test_a_redirect_on_the_host_lands_on_a_request_of_its_own() -> None:
@@ -124,7 +126,7 @@ def moved(to: str) -> Page:
 
 @pytest.mark.parametrize("is_entry", [False, True])
 def test_a_redirect_that_a_pattern_denies_is_not_followed(is_entry: bool) -> None:
-    desk = Desk("/b", scope=Scope(hosts=frozenset({"h.example"}), deny=("/private",)))
+    desk = Desk("/b", scope=UrlScope(hosts=frozenset({"h.example"}), deny=("/private",)))
     reading, found = desk.read(moved("/private/x"), make_request(URL, is_entry=is_entry))
     assert reading.refusal == (
         "redirected to http://h.example/private/x: scope: deny pattern '/private' matches"
@@ -134,7 +136,7 @@ def test_a_redirect_that_a_pattern_denies_is_not_followed(is_entry: bool) -> Non
 
 
 def test_a_redirect_of_an_entry_stays_in_the_domains_a_task_names() -> None:
-    desk = Desk(scope=Scope(domains=frozenset({"h.example"})))
+    desk = Desk(scope=UrlScope(domains=frozenset({"h.example"})))
     reading, _ = desk.read(moved("http://o.example/"), make_request(URL, is_entry=True))
     assert reading.refusal.endswith("host o.example is not in the task's scope")
 
@@ -145,14 +147,14 @@ def test_a_redirect_that_robots_forbid_is_refused() -> None:
 
 
 def test_a_redirect_that_keeps_the_method_keeps_it_on_another_host() -> None:
-    desk = Desk(scope=Scope(domains=frozenset({"example"})))
+    desk = Desk(scope=UrlScope(domains=frozenset({"example"})))
     request = make_request(URL, extras=Extras("POST", (("cookie", "b"),), b"x"))
     reading, _ = desk.read(page(status=307, location="http://o.example/x"), request)
     assert reading.children[0].extras == Extras("POST", (), b"x", {"redirects": 1})
 
 
 def test_a_redirect_to_another_host_is_a_child_of_its_own() -> None:
-    desk = Desk(scope=Scope(domains=frozenset({"example"})))
+    desk = Desk(scope=UrlScope(domains=frozenset({"example"})))
     request = make_request(
         URL, page="detail", priority=3, depth=2, extras=Extras("POST", (("a", "b"),), b"x")
     )
@@ -182,7 +184,7 @@ def test_a_redirect_out_of_scope_is_refused_and_makes_no_child() -> None:
 
 
 def test_moves_between_hosts_end_at_the_number_of_redirects() -> None:
-    desk = Desk(scope=Scope(domains=frozenset({"example"})))
+    desk = Desk(scope=UrlScope(domains=frozenset({"example"})))
     request = make_request(URL)
     for _ in range(2):
         (request,) = desk.read(moved("http://o.example/"), request)[0].children

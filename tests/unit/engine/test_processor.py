@@ -10,18 +10,18 @@ from typing import cast
 import pytest
 
 from smartspider.core import errors, failpoints
-from smartspider.core.extraction import Extraction, Item, Link
-from smartspider.core.lease import Lease, Token, Window
-from smartspider.core.page import Page
-from smartspider.core.plan import Plan
-from smartspider.core.request import Request, make_request
-from smartspider.core.scope import Scope
-from smartspider.core.verdict import Close, Retry, Send
-from smartspider.engine.bus import LocalBus
-from smartspider.engine.links import LinkFilter
+from smartspider.core.frontier.lease import FencingToken, Lease, SendWindow
+from smartspider.core.frontier.verdict import Close, RetryLater, SentRequest
+from smartspider.core.pages.extraction import Extraction, Item, Link
+from smartspider.core.pages.page import Page
+from smartspider.core.requests.request import Request, make_request
+from smartspider.core.requests.scope import UrlScope
+from smartspider.core.runs.plan import Plan
+from smartspider.engine.answer_reader import AnswerReader
+from smartspider.engine.link_filter import LinkFilter
 from smartspider.engine.permits import GatePermit
 from smartspider.engine.processor import Processed, Processor
-from smartspider.engine.reader import PageReader
+from smartspider.engine.runtime import LocalBus
 from smartspider.interfaces.fetcher import Permit
 from smartspider.interfaces.frontier import Frontier
 from smartspider_testing.clock import ManualClock
@@ -62,14 +62,14 @@ class Reads:
 
 async def process(answer: Page | BaseException, reading: Exception | None = None) -> Processed:
     clock = ManualClock(now=5_000.0, monotonic=100.0)
-    plan = Plan("task", b"{}", "hash", (), {}, Scope(hosts=frozenset({"h.example"})))
-    reader = PageReader(1, plan, Reads(reading), None, LinkFilter(plan, lambda _: None), bus=LocalBus())
+    plan = Plan("task", b"{}", "hash", (), {}, UrlScope(hosts=frozenset({"h.example"})))
+    reader = AnswerReader(1, plan, Reads(reading), None, LinkFilter(plan, lambda _: None), bus=LocalBus())
 
     def permit_for(lease: Lease) -> GatePermit:
         return GatePermit(cast("Frontier", None), clock, lease.request.host, lease.window)
 
-    window = Window(100.0, 100.05, 1.0)
-    lease = Lease(Token(1, 1), 1, 1, make_request(URL), window, 5_060.0)
+    window = SendWindow(100.0, 100.05, 1.0)
+    lease = Lease(FencingToken(1, 1), 1, 1, make_request(URL), window, 5_060.0)
     return await Processor(plan, Gives(answer, clock), reader, permit_for, clock).process(lease)
 
 
@@ -80,7 +80,7 @@ async def test_a_good_page_is_settled_as_done_with_what_it_cost() -> None:
         "done", status=200, items=ITEMS, children=[make_request("http://h.example/b", depth=1)]
     )
     assert (settlement.bytes_read, settlement.elapsed_s, settlement.duplicate_urls) == (5, 2.0, 1)
-    assert settlement.sends == (Send("h.example", 100.0, 1.0),)
+    assert settlement.sends == (SentRequest("h.example", 100.0, 1.0),)
     assert processed.found is not None
 
 
@@ -113,7 +113,7 @@ async def test_every_outcome_gives_a_settlement(answer: Page | Exception, state:
 
 async def test_a_failure_that_may_pass_gives_a_retry() -> None:
     verdict = (await process(errors.TimedOut("slow"))).settlement.verdict
-    assert isinstance(verdict, Retry)
+    assert isinstance(verdict, RetryLater)
     assert 0.0 <= verdict.delay_s < 1.0
 
 

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smartspider.core import errors
-from smartspider.core.extraction import Item, Rejected
-from smartspider.core.lease import Lease, Token, Window
-from smartspider.core.page import Page
-from smartspider.core.request import make_request
-from smartspider.core.retry import RetryPolicy
-from smartspider.core.verdict import Close, HostNews, Retry
+from smartspider.core.frontier.lease import FencingToken, Lease, SendWindow
+from smartspider.core.frontier.verdict import Close, HostNews, RetryLater
+from smartspider.core.pages.extraction import Item, RejectedItem
+from smartspider.core.pages.page import Page
+from smartspider.core.requests.request import make_request
+from smartspider.core.requests.retry import RetryPolicy
 from smartspider.engine.verdicts import REACTIONS, ROBOTS_HOLD_S, Judgement, Reading, judge
 
 NOW = 1_700_000_000.0
@@ -36,13 +36,13 @@ ENDING = {
     errors.NotReadable: "broken",
     errors.FetchFailed: "dead",
 }
-REJECTED = Rejected("why", {})
+REJECTED = RejectedItem("why", {})
 ITEMS: list[Item] = [{"name": "a"}]
 
 
 def lease(attempts: int = 0) -> Lease:
     request = make_request("http://h.example/")
-    return Lease(Token(1, 1), 1, 1, request, Window(0.0, 0.0, 0.0), NOW + 60, attempts)
+    return Lease(FencingToken(1, 1), 1, 1, request, SendWindow(0.0, 0.0, 0.0), NOW + 60, attempts)
 
 
 def page(status: int, **headers: str) -> Page:
@@ -80,7 +80,7 @@ def test_every_failure_gets_a_verdict_with_its_reason(kind: type[errors.FetchFai
         assert verdict.state == ENDING[kind]
         assert (verdict.items, verdict.children) == ([], [])
     else:
-        assert isinstance(verdict, Retry)
+        assert isinstance(verdict, RetryLater)
         assert verdict.counts
     assert news is None or news.reason == verdict.reason
 
@@ -88,7 +88,7 @@ def test_every_failure_gets_a_verdict_with_its_reason(kind: type[errors.FetchFai
 @pytest.mark.parametrize("kind", RETRIED, ids=lambda kind: kind.__name__)
 def test_a_failure_that_goes_on_is_buried_with_the_number_of_attempts(kind: type[errors.FetchFailed]) -> None:
     for attempts in range(3):
-        assert isinstance(judge(lease(attempts), kind("x"), POLICY, 0.5).verdict, Retry)
+        assert isinstance(judge(lease(attempts), kind("x"), POLICY, 0.5).verdict, RetryLater)
     verdict, news = judge(lease(3), kind("x"), POLICY, 0.5)
     assert verdict == Close("dead", f"{kind.code}: x (4 attempts)")
     assert (news is None) is (kind is errors.ProxyFailed)
@@ -113,7 +113,7 @@ def test_a_host_without_robots_is_held_and_its_request_waits_as_long() -> None:
     verdict, news = judge(lease(), errors.RobotsUnavailable("x"), POLICY, 0.0)
     assert news is not None
     assert news.hold_s == ROBOTS_HOLD_S
-    assert isinstance(verdict, Retry)
+    assert isinstance(verdict, RetryLater)
     assert verdict.delay_s == ROBOTS_HOLD_S
 
 
@@ -157,7 +157,7 @@ def test_an_answer_that_says_no_is_buried_at_once_and_the_host_is_well(status: i
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 520, 524])
 def test_an_error_that_may_pass_is_tried_again_until_attempts_run_out(status: int) -> None:
     verdict, news = answered(status)
-    assert verdict == Retry(0.5, f"http {status}", status)
+    assert verdict == RetryLater(0.5, f"http {status}", status)
     assert news == HostNews(slow_down=status in {429, 503}, reason=f"http {status}")
     assert answered(status, attempts=3) == Judgement(
         Close("dead", f"http {status} (4 attempts)", status), news
@@ -168,7 +168,7 @@ def test_an_error_that_may_pass_is_tried_again_until_attempts_run_out(status: in
 @pytest.mark.parametrize("value", ["120", date(NOW + 120)])
 def test_retry_after_holds_the_host_and_is_never_shortened(status: int, value: str) -> None:
     verdict, news = answered(status, retry_after=value)
-    assert isinstance(verdict, Retry)
+    assert isinstance(verdict, RetryLater)
     assert verdict.delay_s == 120.0
     assert news is not None
     assert news.hold_s == 120.0
@@ -180,14 +180,14 @@ def test_retry_after_holds_the_host_and_is_never_shortened(status: int, value: s
 @pytest.mark.parametrize("value", ["soon", "-1", date(NOW - 60)])
 def test_a_retry_after_that_says_nothing_leaves_the_back_off(value: str) -> None:
     verdict, _ = answered(429, retry_after=value)
-    assert isinstance(verdict, Retry)
+    assert isinstance(verdict, RetryLater)
     assert verdict.delay_s == 0.5
 
 
 @pytest.mark.parametrize("status", [408, 500, 503])
 def test_retry_after_is_kept_on_every_answer_that_is_tried_again(status: int) -> None:
     verdict, news = answered(status, retry_after="120")
-    assert isinstance(verdict, Retry)
+    assert isinstance(verdict, RetryLater)
     assert verdict.delay_s == 120.0
     assert news is not None
     assert news.hold_s == 120.0
@@ -196,7 +196,7 @@ def test_retry_after_is_kept_on_every_answer_that_is_tried_again(status: int) ->
 def test_a_missing_page_that_the_task_tries_again_ends_as_missing() -> None:
     policy = RetryPolicy(max_attempts=1, on_status=frozenset({404}))
     assert answered(404, policy=policy)[0] == Close("missing", "http 404", 404)
-    assert isinstance(answered(404, policy=RetryPolicy(on_status=frozenset({404})))[0], Retry)
+    assert isinstance(answered(404, policy=RetryPolicy(on_status=frozenset({404})))[0], RetryLater)
 
 
 @pytest.mark.parametrize("retry_after", [None, "0", "30"])
@@ -211,7 +211,7 @@ def test_a_host_that_asks_for_mercy_is_heard_also_where_the_task_does_not_retry(
 
 
 def test_the_task_decides_what_is_tried_again() -> None:
-    assert isinstance(answered(403, policy=RetryPolicy(on_status=frozenset({403}))).verdict, Retry)
+    assert isinstance(answered(403, policy=RetryPolicy(on_status=frozenset({403}))).verdict, RetryLater)
     assert isinstance(answered(500, policy=RetryPolicy(on_status=frozenset())).verdict, Close)
 
 
@@ -227,7 +227,7 @@ def test_delays_are_bounded_by_the_policy_and_never_under_retry_after(
     policy = RetryPolicy(max_attempts=100, backoff_s=2.0, max_backoff_s=60.0)
     headers = {} if asked_s is None else {"retry_after": str(asked_s)}
     verdict, _ = judge(lease(attempts), Reading(page(status, **headers)), policy, chance)
-    assert isinstance(verdict, Retry)
+    assert isinstance(verdict, RetryLater)
     assert float(asked_s or 0) <= verdict.delay_s <= max(60.0, float(asked_s or 0))
 
 

@@ -15,26 +15,25 @@ from tests.unit.engine.dictionary_site import HOST, Lines, Site
 from smartspider.backends.sqlite.frontier import SqliteFrontier
 from smartspider.core.errors import ConnectionDropped, FetchFailed, StoreUnavailable
 from smartspider.core.events import Event, FetchRetried, LeasesReturned, PageBuried, PageClosed
-from smartspider.core.lease import Lease
-from smartspider.core.limits import Limits
-from smartspider.core.page import Page
-from smartspider.core.plan import Plan
-from smartspider.core.politeness import Politeness
-from smartspider.core.request import Request, make_request
-from smartspider.core.retry import RetryPolicy
-from smartspider.core.runs import Run
-from smartspider.core.scope import Scope
-from smartspider.core.verdict import Close, Settlement
-from smartspider.core.workers import WorkerCard
+from smartspider.core.frontier.lease import Lease
+from smartspider.core.frontier.verdict import Close, Settlement
+from smartspider.core.pages.page import Page
+from smartspider.core.requests.politeness import PolitenessPolicy
+from smartspider.core.requests.request import Request, make_request
+from smartspider.core.requests.retry import RetryPolicy
+from smartspider.core.requests.scope import UrlScope
+from smartspider.core.runs.plan import Plan, RunLimits
+from smartspider.core.runs.run import Run
+from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.engine import worker as worker_module
-from smartspider.engine.bus import LocalBus
-from smartspider.engine.duty import GivenRuns
-from smartspider.engine.ground import Ground
+from smartspider.engine.answer_reader import AnswerReader
+from smartspider.engine.context import WorkerContext
 from smartspider.engine.jobs import Job
-from smartspider.engine.links import LinkFilter
+from smartspider.engine.link_filter import LinkFilter
 from smartspider.engine.permits import GatePermit
 from smartspider.engine.processor import Processor
-from smartspider.engine.reader import PageReader
+from smartspider.engine.run_source import GivenRuns
+from smartspider.engine.runtime import LocalBus
 from smartspider.engine.worker import Worker
 from smartspider.interfaces.fetcher import Permit
 from smartspider.interfaces.ledger import SettleReport
@@ -70,9 +69,13 @@ class Crew:
         self.leases: dict[str, Lease] = {}
         urls = [entry if "//" in entry else HOST + entry for entry in entries or ("/",)]
         requests = tuple(make_request(url, is_entry=True) for url in urls)
-        settings = {"politeness": Politeness(delay_s=0.0, per_host=64), "retry": RetryPolicy(3, 0.0), **plan}
+        settings = {
+            "politeness": PolitenessPolicy(delay_s=0.0, per_host=64),
+            "retry": RetryPolicy(3, 0.0),
+            **plan,
+        }
         hosts = frozenset(request.host for request in requests)
-        self.plan = Plan("task", b"{}", "hash", requests, {}, Scope(hosts=hosts), **settings)
+        self.plan = Plan("task", b"{}", "hash", requests, {}, UrlScope(hosts=hosts), **settings)
 
     async def start(self, slots: int = 4) -> Run:
         run = await self.folder.store.create_run(self.plan)
@@ -80,17 +83,17 @@ class Crew:
         bus = LocalBus()
         bus.subscribe(self.events.append)
         links = LinkFilter(self.plan, lambda _: None)
-        reader = PageReader(run.id, self.plan, Lines(), None, links, bus=bus)
+        reader = AnswerReader(run.id, self.plan, Lines(), None, links, bus=bus)
         processor = Processor(self.plan, self.site, reader, self._permit, self.folder.clock)
         folder = self.folder
-        ground = Ground(folder.store, folder.frontier, self.book, folder.workers, folder.clock, bus)
+        context = WorkerContext(folder.store, folder.frontier, self.book, folder.workers, folder.clock, bus)
 
         @asynccontextmanager
         async def open_job(_run: Run) -> AsyncIterator[Job]:
             yield Job(self.plan, processor, links)
 
-        duty = GivenRuns(folder.store, [run.id])
-        self.worker = Worker(ground, duty, open_job, WorkerCard("one"), slots=slots)
+        source = GivenRuns(folder.store, [run.id])
+        self.worker = Worker(context, source, open_job, WorkerRegistration("one"), slots=slots)
         return self.run
 
     def _permit(self, lease: Lease) -> GatePermit:
@@ -112,7 +115,7 @@ class Crew:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DataFolder]:
-    monkeypatch.setattr(worker_module, "LOOK_S", 0.01)
+    monkeypatch.setattr(worker_module, "REFRESH_S", 0.01)
     with open_folder(tmp_path / "data") as opened:
         yield opened
 
@@ -242,7 +245,7 @@ async def test_a_cancelled_run_is_left_without_waiting_for_what_can_not_be_store
 
 async def test_a_limit_ends_the_run_exactly(folder: DataFolder) -> None:
     wide = {"/": [f"/{number}" for number in range(30)]}
-    crew = Crew(folder, wide, limits=Limits(max_pages=5))
+    crew = Crew(folder, wide, limits=RunLimits(max_pages=5))
     run = await crew.work()
     assert (run.state, run.reason) == ("completed", "limit: max_pages 5 reached")
     assert (run.counters.done, run.counters.items, run.counters.open) == (5, 5, 0)
@@ -300,7 +303,7 @@ async def test_a_store_that_is_away_ends_the_worker_and_gives_everything_back(fo
 async def test_what_a_dead_worker_held_is_taken_back_and_told(folder: DataFolder) -> None:
     crew = Crew(folder, {}, "/a", "/b")
     await crew.start()
-    gone = await folder.frontier.join(WorkerCard("gone"))
+    gone = await folder.frontier.join(WorkerRegistration("gone"))
     await folder.frontier.lease(gone, 2, [crew.run.id])
     assert isinstance(folder.frontier, SqliteFrontier)
     folder.frontier._locks.pop(gone).release()

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from smartspider.core.plan import FetchPlan
-from smartspider.core.request import Extras, Request, make_request
-from smartspider.core.urls import normal_url
+from smartspider.core.requests.request import Extras, Request, make_request
+from smartspider.core.requests.urls import normal_url
+from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.addresses import AddressPolicy
 from smartspider.fetch.headers import HeaderPlan
 from smartspider.fetch.stack import build_fetcher, build_robots

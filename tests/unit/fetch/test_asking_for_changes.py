@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from smartspider.core.recrawl import Version
-from smartspider.core.request import Extras, Request
+from smartspider.core.requests.recrawl import PageVersion
+from smartspider.core.requests.request import Extras, Request
 
 MOMENT = "Sat, 14 Nov 2026 08:00:00 GMT"
 
 
-def asks(net: Any, url: str, version: Version, **more: Any) -> Request:
+def asks(net: Any, url: str, version: PageVersion, **more: Any) -> Request:
     request: Request = net.asks(url, **more)
     return msgspec.structs.replace(request, extras=msgspec.structs.replace(request.extras, version=version))
 
@@ -21,13 +21,13 @@ def asks(net: Any, url: str, version: Version, **more: Any) -> Request:
 @pytest.mark.parametrize(
     ("version", "sent"),
     [
-        (Version('"1"'), ['"1"', None]),
-        (Version(last_modified=MOMENT), [None, MOMENT]),
-        (Version('W/"1"', MOMENT), ['W/"1"', MOMENT]),
+        (PageVersion('"1"'), ['"1"', None]),
+        (PageVersion(last_modified=MOMENT), [None, MOMENT]),
+        (PageVersion('W/"1"', MOMENT), ['W/"1"', MOMENT]),
     ],
 )
 async def test_the_version_goes_out_with_the_request(
-    net: Any, version: Version, sent: list[str | None]
+    net: Any, version: PageVersion, sent: list[str | None]
 ) -> None:
     async with net.site({"/": net.http(b"", "304 Not Modified")}) as site, net.stack() as fetcher:
         page = await fetcher.fetch(
@@ -43,7 +43,7 @@ async def test_the_version_goes_out_with_the_request(
 async def test_another_page_is_not_asked_with_the_version_of_this_one(net: Any) -> None:
     pages = {"/a": net.http(b"", "302 Found", Location="/b"), "/b": net.http(b"here")}
     async with net.site(pages) as site, net.stack() as fetcher:
-        request = asks(net, f"{site.url}/a", Version('"1"', MOMENT), headers=(("X-Own", "o"),))
+        request = asks(net, f"{site.url}/a", PageVersion('"1"', MOMENT), headers=(("X-Own", "o"),))
         page = await fetcher.fetch(request, net.permit)
     assert page.body == b"here"
     assert [seen.headers.get("if-none-match") for seen in site.seen] == ['"1"', None]
@@ -52,6 +52,6 @@ async def test_another_page_is_not_asked_with_the_version_of_this_one(net: Any) 
 
 
 def test_a_version_survives_being_stored() -> None:
-    extras = Extras(version=Version('"1"', MOMENT))
+    extras = Extras(version=PageVersion('"1"', MOMENT))
     assert msgspec.json.decode(msgspec.json.encode(extras), type=Extras) == extras
     assert msgspec.json.encode(Extras()) == b"{}"

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from smartspider import __version__
-from smartspider.core.plan import FetchPlan
+from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.headers import PROJECT_URL, HeaderPlan, user_agent
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from smartspider.core.errors import ProxyFailed
-from smartspider.core.plan import FetchPlan
+from smartspider.core.runs.plan import FetchPlan
 
 
 async def pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

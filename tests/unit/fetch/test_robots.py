@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from protego import Protego
 
 from smartspider.core.errors import ConnectionDropped, PrivateAddress, RobotsDisallowed, RobotsUnavailable
-from smartspider.core.robots_meta import header_forbids_follow
+from smartspider.core.pages.headers import header_forbids_follow
 from smartspider.fetch.robots_file import MAX_BYTES, RobotsFile
 from smartspider.fetch.robots_rules import KEEP_S, KEEP_UNAVAILABLE_S
 from smartspider.interfaces.robots_cache import RobotsAnswer

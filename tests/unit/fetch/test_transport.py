@@ -18,7 +18,7 @@ from smartspider.core.errors import (
     TlsFailed,
     TooLarge,
 )
-from smartspider.core.plan import FetchPlan
+from smartspider.core.runs.plan import FetchPlan
 from smartspider_testing.permits import FreePermit
 
 SHORT = FetchPlan(timeout_s=0.3)

@@ -12,7 +12,7 @@ import pytest
 from backports import zstd
 
 from smartspider.core.errors import BadEncoding, ConnectionDropped, TooLarge
-from smartspider.core.plan import FetchPlan
+from smartspider.core.runs.plan import FetchPlan
 
 TEXT = b"".join(b"<p>%d and so on</p>" % number for number in range(5000))
 

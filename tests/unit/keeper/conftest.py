@@ -7,24 +7,23 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from smartspider.services.timetable import Timetable
 from tests.unit.keeper.leading import House, Leader
 
-from smartspider.core.extraction import Item
-from smartspider.core.schedules import Schedule
+from smartspider.core.frontier.verdict import Close, Settlement
+from smartspider.core.pages.extraction import Item
+from smartspider.core.schedules import ScheduleRecord
 from smartspider.core.tasks import TaskRecord
-from smartspider.core.verdict import Close, Settlement
-from smartspider.core.workers import WorkerCard
+from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.fetch.addresses import AddressPolicy
 from smartspider.interfaces.index import LAPSE_S
-from smartspider.services.schedules import follow_task
-from smartspider.services.timetable import Timetable
-from smartspider.taskfile.load import parse_task
-from smartspider.taskfile.reading_rules import read_rule
-from smartspider.taskfile.spec import spec_of
+from smartspider.services.schedules.schedules import follow_task
+from smartspider.taskfile.load import parse_schedule, parse_task
+from smartspider.taskfile.model.task import task_spec
 from smartspider.taskfile.timing import next_time
+from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.servers import RedisServer
-from smartspider_testing.sqlite import SqliteGround
 
 ENTRIES = ["http://a.example/", "http://a.example/2"]
 POLITE = {"delay_s": 0}
@@ -34,34 +33,36 @@ START = datetime.fromisoformat("2026-01-01T00:00:00Z").timestamp()
 class Desk:
     """What the tests about schedules do over and over."""
 
-    def __init__(self, ground: SqliteGround) -> None:
-        self.ground = ground
-        self.clock = ground.clock
+    def __init__(self, backend: SqliteBackend) -> None:
+        self.backend = backend
+        self.clock = backend.clock
         self.table = Timetable(
-            ground.schedules, ground.tasks, ground.store, ground.clock, AddressPolicy(opens_all=True)
+            backend.schedules, backend.tasks, backend.store, backend.clock, AddressPolicy(opens_all=True)
         )
         self.epoch = 0
 
     async def lead(self) -> int:
-        term = await self.ground.leadership.take("tests", 1e9)
+        term = await self.backend.leadership.take("tests", 1e9)
         assert term is not None
         self.epoch = term.epoch
         return term.epoch
 
     async def task(self, name: str = "shop", **more: object) -> TaskRecord:
-        spec = spec_of(parse_task({"name": name, "entry_urls": ENTRIES, "politeness": POLITE, **more}))
-        task = await self.ground.tasks.create(spec, actor="ann")
+        spec = task_spec(parse_task({"name": name, "entry_urls": ENTRIES, "politeness": POLITE, **more}))
+        task = await self.backend.tasks.create(spec, actor="ann")
         await follow_task(self.table, task.id, actor="ann")
         return task
 
     async def change(self, task: TaskRecord, **more: object) -> None:
-        spec = spec_of(parse_task({"name": task.name, "entry_urls": ENTRIES, "politeness": POLITE, **more}))
-        await self.ground.tasks.change(task.id, spec, actor="bob")
+        spec = task_spec(parse_task({"name": task.name, "entry_urls": ENTRIES, "politeness": POLITE, **more}))
+        await self.backend.tasks.change(task.id, spec, actor="bob")
         await follow_task(self.table, task.id, actor="bob")
 
-    async def schedule(self, task: TaskRecord, **knobs: object) -> Schedule:
-        rule = read_rule({"every_s": 3600.0, **knobs} if "cron" not in knobs and "at" not in knobs else knobs)
-        return await self.ground.schedules.add(
+    async def schedule(self, task: TaskRecord, **knobs: object) -> ScheduleRecord:
+        rule = parse_schedule(
+            {"every_s": 3600.0, **knobs} if "cron" not in knobs and "at" not in knobs else knobs
+        )
+        return await self.backend.schedules.add(
             task.id, rule, actor="ann", next_fire_at=next_time(rule, self.clock.now())
         )
 
@@ -70,32 +71,32 @@ class Desk:
         await self.lead()  # a write, by which this process learns what time it is
 
     async def states(self) -> list[str]:
-        return [run.state for run in reversed(await self.ground.store.find_runs())]
+        return [run.state for run in reversed(await self.backend.store.find_runs())]
 
     async def end_run(self, run_id: int, *, failed: int = 0, items: int = 0) -> None:
         """Work on a run until it is over; so many of its two pages fail for good."""
-        store, frontier = self.ground.store, self.ground.frontier
+        store, frontier = self.backend.store, self.backend.frontier
         await store.set_state(run_id, "running")
-        worker = await frontier.join(WorkerCard("w"))
+        worker = await frontier.join(WorkerRegistration("w"))
         while leases := (await frontier.lease(worker, 2, [run_id])).leases:
             for lease in leases:
                 found = [Item({"n": number}) for number in range(items)]
                 good = Close("done", "", 200, items=found)
                 verdict = Close("dead", "http: 500", 500) if failed > 0 else good
                 items, failed = 0, failed - 1
-                await self.ground.ledger.settle([Settlement(lease, verdict)])
+                await self.backend.ledger.settle([Settlement(lease, verdict)])
         await store.finish(run_id)
         await frontier.leave(worker)
 
 
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    ground = SqliteGround(tmp_path, ManualClock(START))
-    desk = Desk(ground)
+    backend = SqliteBackend(tmp_path, ManualClock(START))
+    desk = Desk(backend)
     await desk.lead()
     yield desk
-    assert await ground.store.fsck() == []
-    await ground.close()
+    assert await backend.store.fsck() == []
+    await backend.close()
 
 
 @pytest.fixture

@@ -18,18 +18,19 @@ from smartspider.backends.redis.frontier import RedisFrontier
 from smartspider.backends.redis.index import RedisIndex
 from smartspider.backends.redis.servers import open_servers
 from smartspider.backends.redis.shards import Shards
-from smartspider.core.errors import TermOver
-from smartspider.core.lease import Lease
-from smartspider.core.placing import HostRow, Place, RunControl, RunLoad
-from smartspider.core.runs import Counters, Run
-from smartspider.core.workers import WorkerCard
+from smartspider.core.errors import LeadershipLost
+from smartspider.core.frontier.lease import Lease
+from smartspider.core.frontier.updates import HostRow, QueuePosition, RunControl, RunLoad
+from smartspider.core.runs.run import Counters, Run
+from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.frontier.arming import ArmShard
-from smartspider.keeper.frontier.controls import Controls, TellControls
-from smartspider.keeper.frontier.filling import FillLanes, Offering
+from smartspider.keeper.frontier.controls import RunControlSender, SendRunControls
+from smartspider.keeper.frontier.filling import FillLanes, RowOffer
 from smartspider.keeper.frontier.loads import CountLoads
-from smartspider.keeper.frontier.sweeping import SweepOpen
-from smartspider.keeper.frontier.watch import Apart, Watch
+from smartspider.installation.remote_frontier import RemoteFrontier
+from smartspider.keeper.frontier.state import FrontierState
+from smartspider.keeper.frontier.sweeping import SweepOpenRows
 
 CAP = 20
 
@@ -61,7 +62,7 @@ class Row:
 
     async def check(self, epoch: int) -> None:
         if epoch != self.epoch:
-            raise TermOver(f"term {epoch} is over")
+            raise LeadershipLost(f"term {epoch} is over")
 
 
 class LoadedRows(MemoryRows):
@@ -92,12 +93,12 @@ class LoadedRows(MemoryRows):
         await self._pass("controls")
         return found
 
-    async def places_after(self, run_id: int, *, after: int = 0, limit: int = 500) -> list[Place]:
+    async def places_after(self, run_id: int, *, after: int = 0, limit: int = 500) -> list[QueuePosition]:
         found = await super().places_after(run_id, after=after, limit=limit)
         await self._pass("places_after")
         return found
 
-    async def heads(self, run_id: int, hosts: Sequence[str], limit: int) -> list[Place]:
+    async def heads(self, run_id: int, hosts: Sequence[str], limit: int) -> list[QueuePosition]:
         found = await super().heads(run_id, hosts, limit)
         await self._pass("heads")
         return found
@@ -115,18 +116,18 @@ class Leader:
         self.scene = scene
         self.name = name
         self.index = scene.index
-        self.apart = Apart(
+        self.apart = RemoteFrontier(
             self.index, scene.rows, scene.row, scene.clock.store_now, history=scene.read_history
         )
-        self.watch = Watch(self.apart)
-        self.controls, offering = Controls(self.watch), Offering(self.watch)
+        self.watch = FrontierState(self.apart)
+        self.controls, offering = RunControlSender(self.watch), RowOffer(self.watch)
         self.arming = [
             ArmShard(self.watch, self.controls, offering, shard) for shard in range(self.index.shards)
         ]
-        self.telling = TellControls(self.watch, self.controls)
+        self.telling = SendRunControls(self.watch, self.controls)
         self.filling = FillLanes(self.watch, offering)
         self.counting = CountLoads(self.watch, scene.live_runs, scene.clock)
-        self.sweeping = SweepOpen(self.watch, offering, scene.clock)
+        self.sweeping = SweepOpenRows(self.watch, offering, scene.clock)
         self.term = Term(name, 0, 0.0)
 
     async def lead(self) -> None:
@@ -201,7 +202,7 @@ class House:
     async def take(self, *runs: int, want: int = 64) -> list[Lease]:
         """What a new worker gets."""
         await self.turn()
-        worker = await self.frontier.join(WorkerCard("w"))
+        worker = await self.frontier.join(WorkerRegistration("w"))
         return (await self.frontier.lease(worker, want, runs)).leases
 
     async def queued(self, run_id: int) -> int:

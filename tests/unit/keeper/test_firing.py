@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.unit.keeper.conftest import START, Desk
 
-from smartspider.core.errors import TermOver
+from smartspider.core.errors import LeadershipLost
 from smartspider.core.schedules import Firing
 from smartspider.keeper.scheduling import FireSchedules, FollowTasks
-from smartspider.services.firing import fire_due, retry_failed
+from smartspider.services.schedules.firing import fire_due, retry_failed
 
 HOUR_S = 3600.0
 
@@ -170,7 +170,7 @@ async def test_an_old_leader_fires_nothing(desk: Desk) -> None:
     old = desk.epoch
     await desk.ground.leadership.resign("tests")
     await desk.ground.leadership.take("another", 10.0)
-    with pytest.raises(TermOver):
+    with pytest.raises(LeadershipLost):
         await fire_due(desk.table, due, epoch=old)
     assert await desk.states() == []
     assert await history(desk) == []

@@ -11,8 +11,8 @@ import pytest
 from tests.unit.backends.redis.grounds import url, urls
 from tests.unit.keeper.leading import House, Leader
 
-from smartspider.core.errors import FrontierUnavailable, NotArmed, TermOver
-from smartspider.core.lease import Lease
+from smartspider.core.errors import FrontierUnavailable, LeadershipLost, NotArmed
+from smartspider.core.frontier.lease import Lease
 from smartspider.interfaces.index import LAPSE_S
 from smartspider.keeper.frontier.arming import CHECK_S
 from smartspider.keeper.frontier.rebuilding import rebuild
@@ -115,9 +115,9 @@ async def test_a_new_leader_goes_on_with_what_serves(house: House, leader: Leade
     assert len(second) == 2
     assert second[0].token > first.token
     assert await house.frontier.held([first]) == {first.token}
-    with pytest.raises(TermOver):
+    with pytest.raises(LeadershipLost):
         await leader.tend()
-    with pytest.raises(TermOver):
+    with pytest.raises(LeadershipLost):
         await house.index.arm(0, leader.term.epoch, house.clock.store_now())
 
 
@@ -205,7 +205,7 @@ async def test_who_cannot_reach_the_store_renews_nothing(house: House, leader: L
     await leader.tend()
     await house.clock.advance(LAPSE_S / 2)
     house.row.epoch += 1  # somebody else leads by now, as the store has it
-    with pytest.raises(TermOver):
+    with pytest.raises(LeadershipLost):
         await leader.arm()
     await house.clock.advance(LAPSE_S / 2 + 0.1)
     with pytest.raises(NotArmed):
@@ -228,7 +228,7 @@ async def test_a_leader_that_was_frozen_while_arming_writes_nothing_after(house:
     later = house.rows.add_run(urls(2))
     await new.tend()
     house.rows.thawed.set()
-    with pytest.raises(TermOver):
+    with pytest.raises(LeadershipLost):
         await freezing
     assert len(await house.take(run_id, later)) == 2
 
@@ -251,7 +251,7 @@ async def test_a_leader_that_was_frozen_in_a_duty_writes_nothing_after(
     fresh = house.rows.add_run(urls(2, host="f.example"))
     await other.tend()
     house.rows.thawed.set()
-    with pytest.raises(TermOver):
+    with pytest.raises(LeadershipLost):
         await freezing
     assert len(await house.take(fresh)) == 2
 

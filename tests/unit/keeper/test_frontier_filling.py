@@ -11,7 +11,7 @@ from tests.unit.backends.redis.grounds import url, urls
 from tests.unit.keeper.leading import House, Leader
 
 from smartspider.backends.redis.shards import Call
-from smartspider.core.placing import Moves, RunControl, RunLoad
+from smartspider.core.frontier.updates import FrontierUpdate, RunControl, RunLoad
 from smartspider.interfaces.index import IndexCounts
 from smartspider.keeper.frontier.controls import part_of
 from smartspider.keeper.frontier.filling import HEAD, WALKED
@@ -101,7 +101,7 @@ async def test_the_head_of_a_lane_is_filled_until_all_of_it_was_handed_out(
         order += [lease.request.priority for lease in leases]
         for lease in leases:
             house.rows.rows[lease.url_id].state = "done"
-        await house.frontier.carry_out(Moves(ended=leases))
+        await house.frontier.carry_out(FrontierUpdate(ended=leases))
         await leader.pass_time(1.0)
         assert await house.queued(run_id) <= house.cap
     assert order == sorted(order, reverse=True)

@@ -14,7 +14,7 @@ from tests.unit.keeper.conftest import Desk
 from smartspider.core.errors import StoreUnavailable
 from smartspider.interfaces.leadership import Leadership, Term
 from smartspider.keeper.duty import Duty
-from smartspider.keeper.keeper import LOOK_S, TERM_S, Keeper, called
+from smartspider.keeper.keeper import LOOK_S, TERM_S, Keeper, leader_name
 
 
 class Counting:
@@ -120,7 +120,7 @@ async def test_a_keeper_says_once_that_it_stands_by_and_once_that_it_leads(
     ],
 )
 def test_a_leader_is_called_so_that_people_find_it(owner: str, name: str) -> None:
-    assert called(owner) == name
+    assert leader_name(owner) == name
 
 
 async def test_a_keeper_goes_in_good_order_whatever_its_duties_make_of_it(desk: Desk) -> None:

@@ -19,14 +19,14 @@ from smartspider.core.errors import NameNotResolved, StoreUnavailable
 from smartspider.core.events import Event
 from smartspider.core.logs import LEVELS, LogLine
 from smartspider.core.redaction import Redactor
-from smartspider.interfaces.log_store import LogFilter
+from smartspider.store.logs.marks import LogFilter
 from smartspider.telemetry import buffer as buffers
 from smartspider.telemetry.buffer import LogBuffer
 from smartspider.telemetry.lines import line_of
-from smartspider.telemetry.process_log import ProcessPlaces, process_log
-from smartspider.telemetry.subscribers import Places, worker_subscribers
+from smartspider.telemetry.process_log import ProcessLogDestinations, process_log
+from smartspider.telemetry.subscribers import LogDestinations, worker_subscribers
 from smartspider.wiring.folder import DataFolder, open_folder
-from smartspider_testing.contracts.acts import plan_of
+from smartspider_testing.contracts.actions import plan_of
 
 CANARY = "c4nary-V4lue"
 URL = f"http://u:{CANARY}@h.example/p?token={CANARY}&page=2"
@@ -190,7 +190,7 @@ async def test_a_worker_tells_a_file_the_store_and_standard_output(
 ) -> None:
     with open_folder(tmp_path) as folder:
         run = await folder.store.create_run(plan_of("one"))
-        places = Places(tmp_path, folder.logs, folder.metrics, is_printed=True)
+        places = LogDestinations(tmp_path, folder.logs, folder.metrics, is_printed=True)
         async with worker_subscribers(places, "worker-0", Redactor([CANARY])) as subscribers:
             for subscriber in subscribers:
                 subscriber(RETRIED)
@@ -215,7 +215,7 @@ async def test_a_process_tells_what_its_code_and_its_libraries_say(
     with open_folder(tmp_path) as folder:
         run = await folder.store.create_run(plan_of("one"))
         before = (logging.getLogger().handlers[:], logging.getLogger().level)
-        async with process_log(ProcessPlaces(tmp_path, folder.logs), "api") as redactor:
+        async with process_log(ProcessLogDestinations(tmp_path, folder.logs), "api") as redactor:
             redactor.add(CANARY)
             with structlog.contextvars.bound_contextvars(run_id=str(run.id), url=URL):
                 _say_everything()
@@ -272,7 +272,7 @@ async def test_a_process_does_not_wait_long_for_a_store_that_is_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("smartspider.telemetry.process_log.LAST_LINES_S", 0.05)
-    places = ProcessPlaces(tmp_path, cast("Any", Away()), is_printed=False)
+    places = ProcessLogDestinations(tmp_path, cast("Any", Away()), is_printed=False)
     async with asyncio.timeout(4.0):  # less than workers wait, who have sums to hand in
         async with process_log(places, "api"):
             logging.getLogger("a").warning("the last words")
@@ -283,7 +283,7 @@ async def test_a_process_does_not_wait_long_for_a_store_that_is_away(
 async def test_a_record_that_cannot_be_told_disturbs_nobody(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with process_log(ProcessPlaces(tmp_path), "api"):
+    async with process_log(ProcessLogDestinations(tmp_path), "api"):
         logging.getLogger("a").warning("%d", "not a number")
         logging.getLogger("a").warning("half \ud800 a character")
         structlog.get_logger().warning("odd", thing=object(), number=float("nan"), half="\udfff")

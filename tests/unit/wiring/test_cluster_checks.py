@@ -10,13 +10,13 @@ from tests.unit.wiring.vouching import warned_of
 
 from smartspider.backends.redis import library
 from smartspider.backends.redis.connecting import read_url
-from smartspider.backends.redis.seen.opening import open_layers
+from smartspider.backends.redis.dedup.opening import open_filters
 from smartspider.backends.redis.shards import Shards
 from smartspider.core.errors import FrontierTaken, FrontierUnavailable
+from smartspider.installation.settings import Settings
 from smartspider.services.doctor import Check
 from smartspider.wiring import checking
 from smartspider.wiring.cluster import open_cluster
-from smartspider.wiring.settings import Settings
 from smartspider_testing.servers import PostgresServer, RedisServer
 
 
@@ -48,12 +48,12 @@ async def test_two_installations_on_one_redis_are_noticed(
     first, second = (
         Settings(store_url=url, frontier_url=empty_redis.url) for url in (empty_database, second_database)
     )
-    async with open_cluster(first, tmp_path / "first") as premises:
-        assert await checking.rebuild(premises) == 1
-    async with open_cluster(second, tmp_path / "second") as premises:
+    async with open_cluster(first, tmp_path / "first") as installation:
+        assert await checking.rebuild(installation) == 1
+    async with open_cluster(second, tmp_path / "second") as installation:
         with pytest.raises(FrontierTaken, match="another installation"):
-            await checking.rebuild(premises)
-        line = await warned_of(premises, caplog)
+            await checking.rebuild(installation)
+        line = await warned_of(installation, caplog)
     assert "?namespace=NAME" in line
     assert "?namespace=NAME" in (await frontier(second)).detail
     assert "namespace" not in (await frontier(first)).detail
@@ -89,8 +89,8 @@ async def test_a_keeper_that_never_reached_redis_says_so_once(
     empty_database: str, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     settings = Settings(store_url=empty_database, frontier_url="redis://127.0.0.1:1")
-    async with open_cluster(settings, tmp_path) as premises:
-        line = await warned_of(premises, caplog)
+    async with open_cluster(settings, tmp_path) as installation:
+        line = await warned_of(installation, caplog)
     assert "127.0.0.1:1 cannot be used: Connection refused" in line
     assert "SMARTSPIDER_FRONTIER_URL" in line
 
@@ -113,7 +113,7 @@ async def test_a_cluster_that_is_away_is_waited_for_like_a_single_server(
         with pytest.raises(FrontierUnavailable, match="cannot be used"):
             await shards.call(3, "look")
     await shards.close()
-    async with open_layers(address, "exact") as layers:
+    async with open_filters(address, "exact") as layers:
         assert layers.exact is not None
         with pytest.raises(FrontierUnavailable):
             await layers.exact.size()

@@ -8,13 +8,13 @@ import logging
 
 from smartspider.core.errors import FrontierUnavailable, FrontierUnfit, NotArmed
 from smartspider.core.failpoints import reach
-from smartspider.core.runs import LEASES_IN
+from smartspider.core.runs.run import LEASES_IN
 from smartspider.interfaces.index import Lead, ShardState
 from smartspider.interfaces.leadership import Term
-from smartspider.keeper.frontier.controls import Controls
-from smartspider.keeper.frontier.filling import Offering
-from smartspider.keeper.frontier.hosts import tell_hosts
-from smartspider.keeper.frontier.watch import MARGIN_S, Watch
+from smartspider.keeper.frontier.controls import RunControlSender
+from smartspider.keeper.frontier.filling import RowOffer
+from smartspider.keeper.frontier.hosts import send_hosts
+from smartspider.keeper.frontier.state import MARGIN_S, FrontierState
 
 RENEW_S = 1.0
 LOOK_S = 0.25
@@ -40,7 +40,9 @@ class ArmShard:
     Which one is last is noted in the store before it is armed.
     """
 
-    def __init__(self, watch: Watch, controls: Controls, offering: Offering, shard: int) -> None:
+    def __init__(
+        self, watch: FrontierState, controls: RunControlSender, offering: RowOffer, shard: int
+    ) -> None:
         self.name = f"arming of shard {shard}"
         self._watch = watch
         self._controls = controls
@@ -209,7 +211,7 @@ class ArmShard:
         if self._watch.now() < self._free_at(state.process):
             return
         # What changed while it was waited for.
-        await tell_hosts(self._watch, term, self._shard)
+        await send_hosts(self._watch, term, self._shard)
         await self._tell_runs(term)
         if self._noted != self._noting(state.process):
             await self._watch.rows.arming(self._shard, self._noting(state.process), epoch=term.epoch)
@@ -228,7 +230,7 @@ class ArmShard:
     async def _load(self, term: Term) -> None:
         watch = self._watch
         await watch.index.begin(self._shard, term.epoch, watch.now())
-        await tell_hosts(watch, term, self._shard)
+        await send_hosts(watch, term, self._shard)
         turn, controls = await self._controls.read()
         await self._controls.tell(term, self._shard, turn, controls, anew=True)
         until = watch.now() + LOADING_S

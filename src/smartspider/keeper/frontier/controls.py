@@ -9,20 +9,20 @@ from itertools import count
 import msgspec
 
 from smartspider.core.failpoints import reach
-from smartspider.core.placing import RunControl
+from smartspider.core.frontier.updates import RunControl
 from smartspider.interfaces.index import IndexCounts
 from smartspider.interfaces.leadership import Term
-from smartspider.keeper.frontier.watch import Watch, side_by_side
+from smartspider.keeper.frontier.state import FrontierState, gather_shards
 
 TELL_S = 0.5
 IDLE_S = 1.0
 BEGINNING_S = 0.25
 
 
-class Controls:
+class RunControlSender:
     """Tells shards about runs; what was read later is never followed by what was read before."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: FrontierState) -> None:
         self._watch = watch
         self._turns = count(1)
         self._locks = [asyncio.Lock() for _ in range(watch.index.shards)]
@@ -75,12 +75,12 @@ def part_of(
     )
 
 
-class TellControls:
+class SendRunControls:
     """Tells every shard that serves which runs there are, and notices those that are new."""
 
     name = "controls"
 
-    def __init__(self, watch: Watch, controls: Controls) -> None:
+    def __init__(self, watch: FrontierState, controls: RunControlSender) -> None:
         self._watch = watch
         self._controls = controls
 
@@ -102,7 +102,7 @@ class TellControls:
         if not shards:
             return
         turn, controls = await self._controls.read()
-        answers = await side_by_side(self._controls.tell(term, shard, turn, controls) for shard in shards)
+        answers = await gather_shards(self._controls.tell(term, shard, turn, controls) for shard in shards)
         known = {control.run_id: control.state for control in watch.controls}
         for control in controls:
             before = known.get(control.run_id)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Sequence
 import msgspec
 
 from smartspider.core.failpoints import reach
-from smartspider.core.placing import Place
+from smartspider.core.frontier.updates import QueuePosition
 from smartspider.interfaces.leadership import Term
-from smartspider.keeper.frontier.watch import Watch, side_by_side
+from smartspider.keeper.frontier.state import FrontierState, gather_shards
 
 HEAD = 1000
 """Rows of a lane that are offered at a time."""
@@ -35,10 +35,10 @@ class Filled(msgspec.Struct, frozen=True):
     """Lanes of which the store has more."""
 
 
-class Offering:
+class RowOffer:
     """Offers open rows of runs to shards. Whatever is live there stays as it is."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: FrontierState) -> None:
         self._watch = watch
 
     async def offer(
@@ -72,9 +72,11 @@ class Offering:
             size = max(LANES, size // 2) if rows > ROWS else min(size * 2, MOST_LANES)
         return offered
 
-    async def send(self, term: Term, run_id: int, places: Sequence[Place], shards: Collection[int]) -> int:
+    async def send(
+        self, term: Term, run_id: int, places: Sequence[QueuePosition], shards: Collection[int]
+    ) -> int:
         """Offer places to those of the shards they belong to."""
-        groups: dict[int, list[Place]] = {}
+        groups: dict[int, list[QueuePosition]] = {}
         for place in places:
             if (shard := self._watch.index.shard_of(place.host)) in shards:
                 groups.setdefault(shard, []).append(place)
@@ -82,7 +84,7 @@ class Offering:
             return 0
         reach("keeper.replay")
         replay = self._watch.index.replay
-        new = await side_by_side(replay(shard, term.epoch, run_id, group) for shard, group in groups.items())
+        new = await gather_shards(replay(shard, term.epoch, run_id, group) for shard, group in groups.items())
         return sum(one for one in new if isinstance(one, int))
 
     async def fill(self, term: Term, run_id: int, shard: int, hosts: Sequence[str], limit: int) -> Filled:
@@ -100,7 +102,7 @@ class FillLanes:
 
     name, every_s = "filling", 0.25
 
-    def __init__(self, watch: Watch, offering: Offering) -> None:
+    def __init__(self, watch: FrontierState, offering: RowOffer) -> None:
         self._watch = watch
         self._offering = offering
         self._limits: dict[tuple[int, str], int] = {}
@@ -122,7 +124,7 @@ class FillLanes:
             except BaseException:
                 watch.want(run_id)
                 raise
-        filled = await side_by_side(self._refill(term, shard) for shard in shards)
+        filled = await gather_shards(self._refill(term, shard) for shard in shards)
         self._limits = {}
         for limits in filled:
             self._limits |= {} if isinstance(limits, BaseException) else limits

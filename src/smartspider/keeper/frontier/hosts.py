@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from smartspider.core.placing import HostRow
+from smartspider.core.frontier.updates import HostRow
 from smartspider.interfaces.leadership import Term
-from smartspider.keeper.frontier.watch import Watch, side_by_side
+from smartspider.keeper.frontier.state import FrontierState, gather_shards
 
 PAGE = 1000
 OVERLAP_S = 30.0
 """Longer than any transaction: a change that is committed after a later one is not missed."""
 
 
-async def tell_hosts(watch: Watch, term: Term, shard: int) -> None:
+async def send_hosts(watch: FrontierState, term: Term, shard: int) -> None:
     """All gates with anything to say; what a shard knows of a hold is never shortened by that."""
     after = ""
     while page := await watch.rows.hosts(after=after, limit=PAGE):
@@ -23,12 +23,12 @@ async def tell_hosts(watch: Watch, term: Term, shard: int) -> None:
         after = page[-1].name
 
 
-class TellChanged:
+class SendChangedHosts:
     """Tells shards of gates that changed lately: who changed one may have died before he told of it."""
 
     name, every_s = "hosts", 2.0
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: FrontierState) -> None:
         self._watch = watch
         self._told: dict[str, float] = {}
         """Hosts that were told of in this term, by when they changed; the oldest are forgotten."""
@@ -59,7 +59,7 @@ class TellChanged:
         by_shard: dict[int, list[HostRow]] = {}
         for host in hosts:
             by_shard.setdefault(self._watch.index.shard_of(host.name), []).append(host)
-        await side_by_side(
+        await gather_shards(
             self._watch.index.set_hosts(shard, term.epoch, mine)
             for shard, mine in by_shard.items()
             if shard in self._watch.armed

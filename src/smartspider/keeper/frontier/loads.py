@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 
 from smartspider.core.errors import FrontierUnavailable
-from smartspider.core.placing import RunControl, RunLoad
-from smartspider.core.runs import Run
+from smartspider.core.frontier.updates import RunControl, RunLoad
+from smartspider.core.runs.run import Run
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.index import IndexCounts
 from smartspider.interfaces.leadership import Term
-from smartspider.keeper.frontier.watch import Watch, side_by_side
+from smartspider.keeper.frontier.state import FrontierState, gather_shards
 
 QUEUES_SHARE = 0.05
 """The part of the time that may go into counting queues, which takes longer the more hosts there are."""
@@ -29,7 +29,7 @@ class CountLoads:
 
     name, every_s = "loads", 1.0
 
-    def __init__(self, watch: Watch, live_runs: LiveRuns, clock: Clock) -> None:
+    def __init__(self, watch: FrontierState, live_runs: LiveRuns, clock: Clock) -> None:
         self._watch = watch
         self._live_runs = live_runs
         self._clock = clock
@@ -70,7 +70,7 @@ class CountLoads:
         watch = self._watch
         runs = [control.run_id for control in controls]
         shards = list(watch.armed)
-        counted = await side_by_side(
+        counted = await gather_shards(
             watch.index.counts(shard, runs, with_queues=with_queues) for shard in shards
         )
         for shard, counts in zip(shards, counted, strict=True):

@@ -6,14 +6,14 @@ from smartspider.core.errors import FrontierUnavailable, NotAllowed
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.duty import Duty
-from smartspider.keeper.frontier.watch import Apart
+from smartspider.installation.remote_frontier import RemoteFrontier
 
 TERM_S = 15.0
 LOOK_S = 0.25
 PATIENCE_S = 120.0
 
 
-async def rebuild(apart: Apart, arming: list[Duty], clock: Clock, *, owner: str) -> int:
+async def rebuild(apart: RemoteFrontier, arming: list[Duty], clock: Clock, *, owner: str) -> int:
     """Forget what the frontier holds and fill it from the store; how many shards serve again.
 
     Where a keeper leads, it sees its shards unarmed and arms them; else it is done here, in a term of ours.
@@ -32,7 +32,9 @@ async def rebuild(apart: Apart, arming: list[Duty], clock: Clock, *, owner: str)
             await apart.leadership.resign(owner)
 
 
-async def _armed(apart: Apart, arming: list[Duty], clock: Clock, mine: Term | None, owner: str) -> int:
+async def _armed(
+    apart: RemoteFrontier, arming: list[Duty], clock: Clock, mine: Term | None, owner: str
+) -> int:
     give_up_at = clock.monotonic() + PATIENCE_S
     while clock.monotonic() < give_up_at:
         if mine is not None:

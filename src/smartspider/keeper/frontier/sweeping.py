@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import logging
 
-from smartspider.core.runs import LEASES_IN
+from smartspider.core.runs.run import LEASES_IN
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Term
-from smartspider.keeper.frontier.filling import PIECE, Offering
-from smartspider.keeper.frontier.watch import Watch
+from smartspider.keeper.frontier.filling import PIECE, RowOffer
+from smartspider.keeper.frontier.state import FrontierState
 
 log = logging.getLogger("smartspider.keeper")
 
 
-class SweepOpen:
+class SweepOpenRows:
     """Offers every open row of the runs that are worked on, a piece at a time."""
 
     name, every_s = "sweep", 30.0
     breath_s = 0.25
     """Between two pieces: workers come first."""
 
-    def __init__(self, watch: Watch, offering: Offering, clock: Clock) -> None:
+    def __init__(self, watch: FrontierState, offering: RowOffer, clock: Clock) -> None:
         self._watch = watch
         self._offering = offering
         self._clock = clock

@@ -1,0 +1,183 @@
+"""Reading a page: its items, and the requests its links lead to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from smartspider.core.datetimes import parse_iso_datetime
+from smartspider.core.errors import TooManyRedirects
+from smartspider.core.events import FieldsDropped, ItemsRejected, LinksDropped, ValuesCleaned
+from smartspider.core.frontier.verdict import Validators
+from smartspider.core.pages.extraction import Extraction, Item
+from smartspider.core.pages.headers import header_forbids_follow, redirect_target
+from smartspider.core.pages.page import Page
+from smartspider.core.pages.rules import DateCutoff
+from smartspider.core.requests.fingerprint import content_fingerprint
+from smartspider.core.requests.recrawl import PageVersion, page_version
+from smartspider.core.requests.request import Extras, Request, make_request
+from smartspider.core.runs.plan import Plan
+from smartspider.engine.link_filter import FoundLinks, LinkFilter
+from smartspider.engine.verdicts import Reading
+from smartspider.interfaces.event_bus import EventBus
+from smartspider.interfaces.extractor import Extractor
+from smartspider.interfaces.pipeline import Pipeline
+
+
+class AnswerReader:
+    """Turns an answer into a reading. Only good answers are extracted."""
+
+    def __init__(
+        self,
+        run_id: int,
+        plan: Plan,
+        extractor: Extractor,
+        pipeline: Pipeline | None,
+        links: LinkFilter,
+        *,
+        bus: EventBus,
+    ) -> None:
+        self._run_id = run_id
+        self._plan = plan
+        self._extractor = extractor
+        self._pipeline = pipeline
+        self._links = links
+        self._bus = bus
+
+    def read(self, page: Page, request: Request) -> tuple[Reading, FoundLinks | None]:
+        """Items and children of a page."""
+        if not 200 <= page.status < 300:
+            if is_unchanged(page, request):
+                return Reading(page, is_unchanged=True), None
+            target = redirect_target(page)
+            return (Reading(page), None) if target is None else (self._moved(page, request, target), None)
+        landed = self._landed(page, request)
+        extraction = self._extractor.extract(page, request)
+        if self._pipeline is not None:
+            extraction = self._pipeline.treat(extraction, page)
+        self._publish_losses(extraction, request)
+        found = self._found(page, request, extraction)
+        keys_of = self._plan.items.keys_of
+        reading = Reading(
+            page,
+            extraction.items,
+            keys=[keys_of(item) for item in extraction.items] if self._plan.items.keys else [],
+            children=found.children,
+            next_pages=found.next_pages,
+            rejected=extraction.rejected,
+            changes=extraction.changes,
+            counts=extraction.counts,
+            links=found.links,
+            validators=validators_of(self._plan, page, request, extraction.items),
+            landed=landed,
+        )
+        return reading, found
+
+    def _publish_losses(self, extraction: Extraction, request: Request) -> None:
+        """Tell what was found in the page and is not in its rows and links as it stood there."""
+        where = (self._run_id, request.host, request.url)
+        if extraction.cleaned:
+            self._bus.publish(ValuesCleaned(*where, extraction.cleaned))
+        if extraction.links_dropped:
+            self._bus.publish(LinksDropped(*where, extraction.links_dropped))
+        if extraction.carries_dropped:
+            self._bus.publish(FieldsDropped(*where, extraction.carries_dropped))
+        if extraction.rejected:
+            self._bus.publish(ItemsRejected(*where, len(extraction.rejected), extraction.rejected[0].reason))
+
+    def _found(self, page: Page, request: Request, extraction: Extraction) -> FoundLinks:
+        """The requests the page leads to, as far as it may be followed and its list goes on."""
+        page_plan = self._plan.pages.get(request.page)
+        is_rules = page_plan is None or page_plan.kind == "rules"
+        if is_rules and self._plan.politeness.obey_robots and header_forbids_follow(page.headers):
+            return FoundLinks([], [])
+        older = None if page_plan is None else page_plan.stop_when.older_than
+        if older is not None and is_list_too_old(extraction, older, page.fetched_at):
+            extraction = without_next_pages(extraction)
+        return self._links.children(extraction, request)
+
+    def _landed(self, page: Page, request: Request) -> Request | None:
+        """The request that redirects on one host ended at, when it is not the one that was asked for."""
+        if not page.hops:
+            return None
+        landed = self._redirected(request, page.url, Extras(meta=request.extras.meta))
+        return landed if landed.fingerprint != request.fingerprint else None
+
+    def _moved(self, page: Page, request: Request, target: str) -> Reading:
+        """A redirect that was not followed: its target is a request of its own, or it is refused."""
+        refusal = self._links.redirect_refusal(target, request)
+        if refusal is not None:
+            return Reading(page, refusal=f"redirected to {target}: {refusal}")
+        hops = int(request.extras.meta.get("redirects", 0)) + 1
+        if hops > self._plan.fetch.max_redirects:
+            raise TooManyRedirects(f"more than {self._plan.fetch.max_redirects} redirects")
+        extras = Extras(meta={**request.extras.meta, "redirects": hops})
+        if page.status in (307, 308):
+            extras = msgspec.structs.replace(extras, method=request.extras.method, body=request.extras.body)
+        return Reading(page, children=[self._redirected(request, target, extras)], moved=True)
+
+    def _redirected(self, request: Request, url: str, extras: Extras) -> Request:
+        """The request that takes the place of one that was redirected."""
+        return make_request(
+            url,
+            rules=self._plan.canonical,
+            page=request.page,
+            priority=request.priority,
+            depth=request.depth,
+            is_entry=request.is_entry,
+            extras=extras,
+        )
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def is_unchanged(page: Page, request: Request) -> bool:
+    """Whether the server says that the page is still the version that an earlier run stored."""
+    return page.status == 304 and request.extras.version is not None and not page.hops
+
+
+def validators_of(plan: Plan, page: Page, request: Request, items: list[Item]) -> Validators | None:
+    """What a later run compares the page with, and asks with; None when the task does not look back.
+
+    Content is the items where the page type has fields, and the body elsewhere.
+    """
+    if not plan.recrawl.needs_history:
+        return None
+    page_plan = plan.pages.get(request.page)
+    has_fields = page_plan is not None and bool(page_plan.fields)
+    content = content_fingerprint(_encode(items) if has_fields else page.body)
+    is_asked_for = plan.recrawl.conditional and page.status == 200 and request.extras.method == "GET"
+    return Validators(content, page_version(page.headers) if is_asked_for else PageVersion())
+
+
+def without_next_pages(extraction: Extraction) -> Extraction:
+    """The same without its links to further pages."""
+    links = [link for link in extraction.links if not link.is_pagination]
+    return msgspec.structs.replace(extraction, links=links)
+
+
+def is_list_too_old(extraction: Extraction, older: DateCutoff, now: float) -> bool:
+    """Whether the page has dates and all of them are older. Items that were rejected count as well."""
+    limit = older.moment if older.age_s is None else now - older.age_s
+    moments = list(_moments(extraction, older.field))
+    return bool(moments) and limit is not None and max(moments) < limit
+
+
+def _moments(extraction: Extraction, field: str) -> Iterator[float]:
+    for item in (*extraction.items, *extraction.unemitted, *(each.item for each in extraction.rejected)):
+        moment = _moment(item.get(field))
+        if moment is not None:
+            yield moment
+
+
+def _moment(value: Any) -> float | None:
+    """The moment of an ISO date, UTC unless it names a zone; None for anything else."""
+    if not isinstance(value, str):
+        return None
+    try:
+        return parse_iso_datetime(value.strip()).timestamp()
+    except (ValueError, OverflowError):
+        return None

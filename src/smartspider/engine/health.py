@@ -1,0 +1,96 @@
+"""How a worker does, measured by itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+
+from smartspider.core.events import WorkerEased, WorkerRestored
+from smartspider.core.frontier.verdict import Settlement
+from smartspider.core.workers.host_assignment import load_shares, owned_partitions
+from smartspider.core.workers.worker import WorkerHealth
+from smartspider.interfaces.event_bus import EventBus
+
+DECAY = 200
+"""Of so many requests the last ones count."""
+LAG_DECAY = 5
+"""And of so many beats."""
+LAG_MAX_S = 2.0
+"""A machine that slept was not slow."""
+
+
+class HealthMeter:
+    """Counts what comes of requests, and how late this process gets to what is due.
+
+    A worker without requests has no faults: the share begins at nought and grows with what is seen.
+    """
+
+    def __init__(self) -> None:
+        self._faults = 0.0
+        self._request_s = 0.0
+        self._requests = 0
+        self._pages = 0
+        self._lag_s = 0.0
+        self._latest_s = 0.0
+
+    def record_settled(self, settlements: Iterable[Settlement], stored: int) -> None:
+        """Requests are over, and of so many of them a page was stored."""
+        self._pages += stored
+        for one in settlements:
+            self._requests += 1
+            is_fault = one.news is not None and one.news.is_unreachable
+            self._faults += (is_fault - self._faults) / DECAY
+            self._request_s += (one.elapsed_s - self._request_s) / min(self._requests, DECAY)
+
+    def record_lag(self, seconds: float) -> None:
+        """Something was done so long after it was due."""
+        self._latest_s = max(self._latest_s, min(seconds, LAG_MAX_S))
+
+    def measure(self) -> WorkerHealth:
+        """How it does now. Asked for with each beat: the worst lateness since the last one is counted."""
+        self._lag_s += (self._latest_s - self._lag_s) / LAG_DECAY
+        self._latest_s = 0.0
+        return WorkerHealth(
+            round(self._lag_s, 4), round(self._faults, 4), round(self._request_s, 6), self._pages, _load()
+        )
+
+
+def _load() -> float:
+    try:
+        return round(os.getloadavg()[0], 2)
+    except OSError:  # pragma: no cover - a machine that does not know
+        return 0.0
+
+
+class Peers:
+    """What a worker makes of how all of them do. When it begins to ask for less, and when that is over, it is
+    said.
+    """
+
+    def __init__(self, bus: EventBus, *, is_placed: bool = True) -> None:
+        self.share = 1.0
+        """Of its slots, what it fills."""
+        self.own = b""
+        """The hosts that it takes first, see `core/workers/host_assignment.py`; none: it does not matter."""
+        self._bus = bus
+        self._is_placed = is_placed
+        self._placed_for: tuple[int, dict[int, float]] = (0, {})
+
+    def update(self, worker_id: int, peers: Mapping[int, WorkerHealth]) -> None:
+        """All workers that stay, as they do now, this one among them."""
+        weights = load_shares(peers)
+        self._set_share(weights.get(worker_id, 1.0), peers.get(worker_id, WorkerHealth()))
+        if self._is_placed and self._placed_for != (worker_id, weights):
+            self._placed_for = (worker_id, weights)
+            self.own = owned_partitions(worker_id, weights) if len(weights) > 1 else b""
+
+    def usable_slots(self, slots: int) -> int:
+        """How many of its slots it fills: one at least, unless it has none."""
+        return min(slots, max(int(slots * self.share), 1))
+
+    def _set_share(self, share: float, health: WorkerHealth) -> None:
+        was, self.share = self.share, share
+        if was == 1.0 > share:
+            self._bus.publish(WorkerEased(0, share, health.fault_share, health.lag_s))
+        elif was < 1.0 == share:
+            self._bus.publish(WorkerRestored(0))

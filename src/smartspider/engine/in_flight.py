@@ -1,0 +1,131 @@
+"""What a worker has in its hands: requests from their lease to their settlement, each worked on by itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Container, Sequence
+
+import msgspec
+
+from smartspider.core.errors import NotFound
+from smartspider.core.frontier.lease import FencingToken, Lease
+from smartspider.core.runs.run import LIMIT
+from smartspider.engine.context import WorkerContext
+from smartspider.engine.health import HealthMeter
+from smartspider.engine.jobs import Job, OpenedJob
+from smartspider.engine.processor import Processed
+
+
+class LeasedRequest(msgspec.Struct, frozen=True):
+    """A request that is being worked on, and with which job."""
+
+    lease: Lease
+    opened: OpenedJob
+    task: asyncio.Task[None]
+
+
+class InFlight:
+    """Begins with requests, settles what is finished and gives back what nobody will store.
+
+    `on_finished` is called when a request can be settled, `on_trouble` with what must not go unseen.
+    """
+
+    def __init__(
+        self,
+        context: WorkerContext,
+        health: HealthMeter,
+        on_finished: Callable[[], None],
+        on_error: Callable[[Exception], None],
+    ) -> None:
+        self._context = context
+        self._health = health
+        self._on_finished = on_finished
+        self._on_error = on_error
+        self._held: dict[FencingToken, LeasedRequest] = {}
+        self._done: list[Processed] = []
+        self.settle_s = 0.0
+        """How long the last settle took; endless where it failed."""
+
+    @property
+    def held(self) -> int:
+        """How many there are, finished ones among them."""
+        return len(self._held)
+
+    @property
+    def finished(self) -> int:
+        """How many wait to be settled."""
+        return len(self._done)
+
+    @property
+    def in_flight(self) -> int:
+        """How many are being worked on."""
+        return len(self._held) - len(self._done)
+
+    def leases(self) -> list[Lease]:
+        """All leases that are held."""
+        return [request.lease for request in self._held.values()]
+
+    def start(self, lease: Lease, opened: OpenedJob) -> None:
+        """Begin with a request."""
+        opened.users += 1
+        opened.job.links.admit(lease.request.host, lease.request.page)
+        task = asyncio.create_task(self._work(lease, opened.job))
+        self._held[lease.token] = LeasedRequest(lease, opened, task)
+
+    async def _work(self, lease: Lease, job: Job) -> None:
+        try:
+            processed = await job.processor.process(lease)
+        except Exception as error:  # noqa: BLE001 - the worker raises it: nothing must end unseen
+            self._on_error(error)
+            return
+        self._done.append(processed)
+        self._on_finished()
+
+    async def settle(self) -> None:
+        """Commit what was finished; only then are its links known and its leases over."""
+        clock = self._context.clock
+        group = list(self._done)
+        began_at, self.settle_s = clock.monotonic(), float("inf")
+        report = await self._context.ledger.settle([processed.settlement for processed in group])
+        self.settle_s = clock.monotonic() - began_at
+        del self._done[: len(group)]
+        self._health.record_settled((processed.settlement for processed in group), len(report.stored))
+        stored = set(report.stored)
+        for processed in group:
+            lease = processed.settlement.lease
+            request = self._held.pop(lease.token)
+            request.opened.users -= 1
+            if processed.found is not None and lease.url_id in stored:
+                request.opened.job.links.remember(processed.found)
+        for event in report.events:
+            self._context.bus.publish(event)
+
+    async def abandon(self, runs: Container[int]) -> None:
+        """Break off what nobody will store, and give it back; what is of one of `runs` goes on."""
+        others = {request.lease.run_id for request in self._held.values() if request.lease.run_id not in runs}
+        abandoned_runs = {run_id for run_id in others if await self._is_abandoned(run_id)}
+        requests = [request for request in self._held.values() if request.lease.run_id in abandoned_runs]
+        await _cancel(requests)
+        released = [request for request in requests if request.task.cancelled()]
+        for request in released:
+            del self._held[request.lease.token]
+            request.opened.users -= 1
+        if released:
+            await self._context.frontier.release([request.lease for request in released])
+
+    async def _is_abandoned(self, run_id: int) -> bool:
+        try:
+            run = await self._context.store.get_run(run_id)
+        except NotFound:
+            return True
+        return run.state == "cancelled" or run.reason.startswith(LIMIT)
+
+    async def cancel_all(self) -> None:
+        """Break off everything; who leaves gives it back."""
+        await _cancel(list(self._held.values()))
+
+
+async def _cancel(requests: Sequence[LeasedRequest]) -> None:
+    for request in requests:
+        request.task.cancel()
+    await asyncio.gather(*(request.task for request in requests), return_exceptions=True)

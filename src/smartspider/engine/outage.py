@@ -1,0 +1,109 @@
+"""Servers that are away for a while: waited for, with one word when that begins and one when it is over."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from smartspider.core.errors import StoreUnavailable
+from smartspider.core.events import StoreLost, StoreReturned
+from smartspider.core.frontier.lease import GateClosed, SendWindow
+from smartspider.interfaces.clock import Clock
+from smartspider.interfaces.event_bus import EventBus
+from smartspider.interfaces.frontier import Frontier
+from smartspider.interfaces.robots_cache import RobotsAnswer, RobotsCache
+
+FIRST_PAUSE_S = 0.05
+LONGEST_PAUSE_S = 0.5
+"""Short: a frontier that was replaced serves again some three seconds later, and nobody should sleep then."""
+
+T = TypeVar("T")
+
+
+class Backoff:
+    """Each twice as long as the one before, up to the longest."""
+
+    def __init__(self) -> None:
+        self._next_s = FIRST_PAUSE_S
+
+    def next_s(self) -> float:
+        """How long to wait this time."""
+        pause_s, self._next_s = self._next_s, min(self._next_s * 2.0, LONGEST_PAUSE_S)
+        return pause_s
+
+    def reset(self) -> None:
+        """All is well again."""
+        self._next_s = FIRST_PAUSE_S
+
+
+class OutageRetry:
+    """What a worker does about a store or a frontier that is away.
+
+    With `is_enabled` it waits for as long as that takes; without, the first failure is the last.
+    """
+
+    def __init__(self, clock: Clock, bus: EventBus, *, is_enabled: bool) -> None:
+        self.is_enabled = is_enabled
+        self._clock = clock
+        self._bus = bus
+        self._failing: set[str] = set()
+        self._since = 0.0
+
+    def report_failure(self, what: str, error: StoreUnavailable) -> None:
+        """Something cannot be done for now; raises the error where that is the end of it."""
+        if not self.is_enabled:
+            raise error
+        if not self._failing:
+            self._since = self._clock.monotonic()
+            self._bus.publish(StoreLost(0, error.message))
+        self._failing.add(what)
+
+    def report_success(self, what: str) -> None:
+        """It can be done, as ever or again."""
+        if what in self._failing:
+            self._failing.discard(what)
+            if not self._failing:
+                self._bus.publish(StoreReturned(0, self._clock.monotonic() - self._since))
+
+    async def call(self, what: str, ask: Callable[[], Awaitable[T]]) -> T:
+        """Ask until there is an answer."""
+        backoff = Backoff()
+        while True:
+            try:
+                answer = await ask()
+            except StoreUnavailable as error:
+                self.report_failure(what, error)
+                await self._clock.sleep(backoff.next_s())
+            else:
+                self.report_success(what)
+                return answer
+
+
+class OutageRetryGate:
+    """The gates of a frontier; a permit is waited for as long as it takes."""
+
+    def __init__(self, frontier: Frontier, outage: OutageRetry) -> None:
+        self._frontier = frontier
+        self._outage = outage
+
+    async def permit(self, host: str) -> SendWindow | GateClosed:
+        """The next slot of a host."""
+        return await self._outage.call("permit", lambda: self._frontier.permit(host))
+
+
+class OutageRetryRobotsCache:
+    """A robots cache; the store is waited for as long as it takes."""
+
+    def __init__(self, cache: RobotsCache, outage: OutageRetry) -> None:
+        self._cache = cache
+        self._outage = outage
+
+    async def get_robots(self, origin: str) -> RobotsAnswer | None:
+        """What is known."""
+        return await self._outage.call("robots", lambda: self._cache.get_robots(origin))
+
+    async def put_robots(self, answer: RobotsAnswer, *, host: str, crawl_delay_s: float | None) -> None:
+        """Keep an answer."""
+        await self._outage.call(
+            "robots", lambda: self._cache.put_robots(answer, host=host, crawl_delay_s=crawl_delay_s)
+        )

@@ -1,0 +1,61 @@
+"""Reading that ends: an expression of a task may take for ever on a page that nobody thought of."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType
+from typing import ClassVar
+
+from smartspider.core.errors import NotReadable
+from smartspider.core.pages.page import Page
+from smartspider.core.requests.request import Request
+from smartspider.engine.link_filter import FoundLinks
+from smartspider.engine.processor import Reader
+from smartspider.engine.verdicts import Reading
+
+LONGEST_S = 20.0
+"""Well below the time of a lease, which nobody renews meanwhile."""
+
+
+class _TookTooLong(BaseException):
+    """Not an `Exception`, so that nobody on the way takes it for a mistake of one step."""
+
+
+class ReadTimeout:
+    """Another reader, cut off after a while. Regular expressions, the only part that can take for ever, look
+    for signals while they search. Outside the main thread, where no signal arrives, nothing is cut off.
+    A process has one alarm, so all readers of a process share it: only one reads at a time.
+    """
+
+    _is_reading: ClassVar[bool] = False
+
+    def __init__(self, reader: Reader, longest_s: float = LONGEST_S) -> None:
+        self._reader = reader
+        self._longest_s = longest_s
+        self._can_end = threading.current_thread() is threading.main_thread()
+        if self._can_end:
+            signal.signal(signal.SIGALRM, ReadTimeout._end)
+
+    def read(self, page: Page, request: Request) -> tuple[Reading, FoundLinks | None]:
+        """What a page holds; raises `NotReadable` when that takes too long."""
+        if not self._can_end:
+            return self._reader.read(page, request)
+        try:
+            ReadTimeout._is_reading = True
+            signal.setitimer(signal.ITIMER_REAL, self._longest_s)
+            try:
+                return self._reader.read(page, request)
+            finally:
+                ReadTimeout._is_reading = False
+                signal.setitimer(signal.ITIMER_REAL, 0)
+        except _TookTooLong:
+            what = (
+                f"reading took more than {self._longest_s:g} s: does a regular expression try too many ways?"
+            )
+            raise NotReadable(what) from None
+
+    @staticmethod
+    def _end(_number: int, _frame: FrameType | None) -> None:
+        if ReadTimeout._is_reading:
+            raise _TookTooLong

@@ -1,0 +1,80 @@
+"""The clock of real life."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import gc
+import logging
+import os
+import resource
+import time
+from pathlib import Path
+
+from smartspider.core.events import Event
+from smartspider.interfaces.event_bus import Subscriber
+
+
+class SystemClock:
+    """See `interfaces/clock.py`."""
+
+    def now(self) -> float:
+        """Seconds since 1970."""
+        return time.time()
+
+    def monotonic(self) -> float:
+        """Seconds that never go back."""
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await asyncio.sleep(seconds)
+
+
+class LocalBus:
+    """See `interfaces/event_bus.py`."""
+
+    def __init__(self) -> None:
+        self._subscribers: list[Subscriber] = []
+
+    def subscribe(self, subscriber: Subscriber) -> None:
+        """Hear all events from now on."""
+        self._subscribers.append(subscriber)
+
+    def publish(self, event: Event) -> None:
+        """Tell all subscribers; one that fails is dropped."""
+        for subscriber in tuple(self._subscribers):
+            try:
+                subscriber(event)
+            except Exception:
+                self._subscribers.remove(subscriber)
+                logging.getLogger(__name__).exception("a subscriber failed and was dropped")
+
+
+_STATM = Path("/proc/self/statm")
+_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3
+
+
+def tune_process() -> None:
+    """Keep freed memory for the next page, and look for garbage cycles less often.
+
+    glibc gives a parsed page's memory back to the kernel and asks for it again at the next page, which costs
+    as much as parsing it. Where the C library is another one, nothing happens.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(_M_MMAP_THRESHOLD, 32 << 20)
+        mallopt(_M_TRIM_THRESHOLD, 256 << 20)
+        mallopt(_M_TOP_PAD, 16 << 20)
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+
+
+def resident_bytes() -> int:
+    """Memory this process has now; where the system does not tell, the most it ever had."""
+    try:
+        return int(_STATM.read_bytes().split()[1]) * os.sysconf("SC_PAGESIZE")
+    except (OSError, ValueError, IndexError):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

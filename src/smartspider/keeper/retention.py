@@ -1,0 +1,133 @@
+"""Duties about what need not be kept: logs, events, runs, known URLs, and what signs people in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from smartspider.core.errors import NotFound
+from smartspider.core.runs.run import UNFINISHED
+from smartspider.dedup.url_filter import UrlFilter
+from smartspider.interfaces.clock import Clock
+from smartspider.interfaces.leadership import Term
+from smartspider.services.dedup import drop_finished
+from smartspider.services.retention import Retention, RunSweep
+from smartspider.store.access.users import UserStore
+from smartspider.store.events import EventFeed
+from smartspider.store.idempotency import IdempotencyStore
+from smartspider.store.logs.store import LogStore
+from smartspider.store.notifications import NotificationStore
+from smartspider.store.runs.store import RunStore
+
+MINUTE_S = 60.0
+
+
+class TrimLogs:
+    """Keeps the log lines within their budget and their age."""
+
+    name, every_s = "logs", 30.0
+
+    def __init__(self, logs: LogStore, clock: Clock, kept: Retention) -> None:
+        self._logs = logs
+        self._clock = clock
+        self._kept = kept
+
+    async def do(self, term: Term) -> None:  # noqa: ARG002 - done twice, it does nothing
+        """Forget the oldest."""
+        if self._kept.log_bytes is not None:
+            await self._logs.trim(self._kept.log_bytes)
+        if self._kept.log_age_s is not None:
+            await self._logs.forget_before(self._clock.now() - self._kept.log_age_s)
+
+
+class TrimEvents:
+    """Keeps the events of each run within their number: of live ones often, of others once they are over."""
+
+    name, every_s = "events", MINUTE_S
+
+    def __init__(self, events: EventFeed, store: RunStore, kept: Retention) -> None:
+        self._events = events
+        self._store = store
+        self._keep = kept.events_per_run
+        self._watched: set[int] = set()
+
+    async def do(self, term: Term) -> None:  # noqa: ARG002 - done twice, it does nothing
+        """Every run that is live, or was when this was last done."""
+        live = {run.id for run in await self._store.live_runs()}
+        for run_id in sorted(live | self._watched):
+            await self._events.trim(run_id, self._keep)
+            await asyncio.sleep(0)
+        self._watched = live
+
+
+class DeleteOldRuns:
+    """Forgets old runs with their rows, when the settings say so."""
+
+    name, every_s = "retention", 15.0
+    walk_every_s = 3600.0
+
+    def __init__(self, sweep: RunSweep, clock: Clock) -> None:
+        self._sweep = sweep
+        self._clock = clock
+        self._next_at = 0.0
+
+    async def do(self, term: Term) -> None:  # noqa: ARG002 - done twice, it does nothing
+        """One page of runs; after the last one, none for an hour."""
+        if self._clock.monotonic() >= self._next_at and not await self._sweep.step():
+            self._next_at = self._clock.monotonic() + self.walk_every_s
+
+
+class FreeUrlFilters:
+    """Frees what is known of the URLs of runs that are over, and of a store that is gone."""
+
+    name, every_s = "known", MINUTE_S
+
+    def __init__(
+        self, layers: Sequence[UrlFilter], store: RunStore, epoch: Callable[[], Awaitable[str]] | None
+    ) -> None:
+        self._layers = layers
+        self._store = store
+        self._epoch = epoch
+
+    async def do(self, term: Term) -> None:  # noqa: ARG002 - done twice, it does nothing
+        """Ask about each run that a layer knows of; those that may go on are left alone."""
+        known = {key.id for layer in self._layers for key in await layer.keys() if key.kind == "run"}
+        if known:
+            epoch = "" if self._epoch is None else await self._epoch()
+            live = {run_id for run_id in known if await self._may_go_on(run_id)}
+            await drop_finished(self._layers, live, epoch)
+
+    async def _may_go_on(self, run_id: int) -> bool:
+        try:
+            return (await self._store.get_run(run_id)).state in UNFINISHED
+        except NotFound:
+            return False
+
+
+class DeleteExpired:
+    """Forgets what is of no use any more: tickets, refreshes, kept answers, notices that ended."""
+
+    name, every_s = "sweep", MINUTE_S
+
+    def __init__(
+        self,
+        users: UserStore,
+        answers: IdempotencyStore,
+        notices: NotificationStore,
+        clock: Clock,
+        kept: Retention,
+    ) -> None:
+        self._users = users
+        self._answers = answers
+        self._notices = notices
+        self._clock = clock
+        self._kept = kept
+
+    async def do(self, term: Term) -> None:  # noqa: ARG002 - done twice, it does nothing
+        """All of it, in short steps."""
+        await self._users.sweep()
+        while await self._answers.sweep():  # noqa: ASYNC110 - others have a turn in between
+            await asyncio.sleep(0)
+        before = self._clock.now() - self._kept.notice_age_s
+        while await self._notices.sweep(before):  # noqa: ASYNC110 - as above
+            await asyncio.sleep(0)

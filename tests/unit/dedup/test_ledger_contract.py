@@ -1,0 +1,46 @@
+"""A ledger behind layers keeps all promises of a ledger."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from smartspider.core.frontier.verdict import Settlement
+from smartspider.core.requests.scope import UrlScope
+from smartspider.core.runs.plan import Plan
+from smartspider.dedup.deduplicator import DedupRun
+from smartspider.dedup.ledger import DedupLedger
+from smartspider.dedup.url_filter import FilterStack
+from smartspider.engine.runtime import LocalBus
+from smartspider.interfaces.ledger import SettleReport
+from smartspider_testing.backends.memory_url_filter import MemoryUrlFilter
+from smartspider_testing.backends.sqlite import SqliteBackend
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.contracts import LedgerContract
+
+pytestmark = pytest.mark.thorough
+
+PLAN = Plan("task", b"{}", "hash", (), {}, UrlScope())
+
+
+class AllSifted(DedupLedger):
+    """Sifts every run it hears of."""
+
+    async def settle(self, settlements: Sequence[Settlement]) -> SettleReport:
+        with ExitStack() as stack:
+            for run_id in {settlement.lease.run_id for settlement in settlements}:
+                stack.enter_context(self.deduplicating(run_id, DedupRun(PLAN)))
+            return await super().settle(settlements)
+
+
+class TestLedgerBehindLayers(LedgerContract):
+    @pytest.fixture
+    async def backend(self, tmp_path: Path) -> AsyncIterator[SqliteBackend]:
+        backend = SqliteBackend(tmp_path / "data", ManualClock())
+        layers = FilterStack(exact=MemoryUrlFilter())
+        backend.ledger = AllSifted(backend.ledger, layers, backend.clock, LocalBus())
+        yield backend
+        await backend.close()

@@ -1,0 +1,106 @@
+"""A store without room: who is told, and how often."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+import pytest
+from tests.unit.keeper.conftest import Desk
+
+from smartspider.core.errors import DeliveryFailed, StoreFull, StoreUnavailable
+from smartspider.core.notifications import NotificationTarget
+from smartspider.interfaces.leadership import Term
+from smartspider.keeper.disk_space import WatchDiskSpace
+from smartspider.services.notifications.email import _message
+from smartspider.services.notifications.notifier import BACKOFF_S, Letter, Post
+
+TERM = Term("tests", 7, 1e12)
+
+
+class Disk:
+    """Has room, or not; and a carrier that may fail."""
+
+    def __init__(self) -> None:
+        self.error: StoreUnavailable | None = None
+        self.brings = True
+        self.brought: list[tuple[str, Letter]] = []
+
+    async def check_room(self) -> None:
+        if self.error is not None:
+            raise self.error
+
+    async def carry(self, target: NotificationTarget, letter: Letter) -> None:
+        if not self.brings:
+            raise DeliveryFailed("away")
+        self.brought.append((target.address, letter))
+
+    @property
+    def told(self) -> list[dict[str, Any]]:
+        return [msgspec.json.decode(letter.body) for _, letter in self.brought]
+
+
+@pytest.fixture
+async def disk(desk: Desk) -> Disk:
+    add = desk.ground.notices.add_target
+    await add("webhook", "http://all/", ["store.full", "store.returned"], task_id=None, actor="ann")
+    await add("webhook", "http://runs/", ["run.failed"], task_id=None, actor="ann")
+    return Disk()
+
+
+def watching(desk: Desk, disk: Disk) -> WatchDiskSpace:
+    post = Post({"webhook": disk, "email": disk})
+    return WatchDiskSpace(disk.check_room, desk.ground.store, desk.ground.notices, post, desk.clock)
+
+
+async def test_a_full_disk_and_its_end_are_told_once_to_who_wants_to_know(desk: Desk, disk: Disk) -> None:
+    await desk.task()
+    plan = await desk.table.plan(await desk.ground.tasks.get("shop"))
+    run = await desk.ground.store.create_run(plan, version=1)
+    duty = watching(desk, disk)
+    await duty.do(TERM)
+    disk.error = StoreFull("the store takes no writes: disk full")
+    for _ in range(3):
+        await duty.do(TERM)
+        await desk.clock.advance(2.0)
+    disk.error = None
+    for _ in range(3):
+        await duty.do(TERM)
+    assert [place for place, _ in disk.brought] == ["http://all/", "http://all/"]
+    full, returned = disk.told
+    assert (full["event"], returned["event"]) == ("store.full", "store.returned")
+    assert full["store"]["reason"] == "the store takes no writes: disk full"
+    assert full["store"]["runs"] == [str(run.id)]
+    assert returned["store"]["away_s"] == 6.0
+    assert full["id"] != returned["id"]
+
+
+async def test_a_notice_that_did_not_arrive_is_brought_again(desk: Desk, disk: Disk) -> None:
+    duty = watching(desk, disk)
+    disk.error, disk.brings = StoreFull("full"), False
+    await duty.do(TERM)
+    disk.brings = True
+    await duty.do(TERM)
+    assert disk.brought == []
+    await desk.clock.advance(BACKOFF_S[0])
+    await duty.do(TERM)
+    assert [one["event"] for one in disk.told] == ["store.full"]
+
+
+async def test_a_store_that_does_not_answer_is_neither_full_nor_well(desk: Desk, disk: Disk) -> None:
+    duty = watching(desk, disk)
+    for error in (StoreUnavailable("away"), StoreFull("full"), StoreUnavailable("away"), StoreFull("full")):
+        disk.error = error
+        with suppress(StoreUnavailable):
+            await duty.do(TERM)
+    assert [one["event"] for one in disk.told] == ["store.full"]
+
+
+async def test_it_can_be_read_in_a_mail(desk: Desk, disk: Disk) -> None:
+    duty = watching(desk, disk)
+    disk.error = StoreFull("the store takes no writes: disk full")
+    await duty.do(TERM)
+    message = _message("from@x", "to@x", disk.brought[0][1])
+    assert message["Subject"] == "SmartSpider: the store is full"
+    assert "reason: the store takes no writes: disk full" in message.get_content()

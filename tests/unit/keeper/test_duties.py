@@ -1,0 +1,273 @@
+"""The duties about runs, what is kept, and health."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from tests.unit.keeper.conftest import Desk
+
+from smartspider.core.errors import NotAllowed, SettingInvalid
+from smartspider.core.idempotency import IdempotencyClaim
+from smartspider.core.logs import LogLine
+from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.interfaces.leadership import Term
+from smartspider.keeper.health import CheckHealth
+from smartspider.keeper.retention import DeleteExpired, DeleteOldRuns, TrimEvents, TrimLogs
+from smartspider.keeper.runs import SOON_S, USUAL_S, CompleteRuns, ReclaimLeases, ReplayOpenRows
+from smartspider.services.retention import Retention, RunSweep, read_retention
+from smartspider.store.logs.marks import LogFilter
+
+TERM = Term("tests", 1, 1e12)
+DAY_S = 86_400.0
+
+
+async def made(desk: Desk, name: str = "shop") -> int:
+    plan = await desk.table.plan(await desk.ground.tasks.get(name))
+    return (await desk.ground.store.create_run(plan, version=1)).id
+
+
+async def test_leases_of_a_dead_worker_are_taken_back(desk: Desk) -> None:
+    await desk.task()
+    run_id = await made(desk)
+    await desk.ground.store.set_state(run_id, "running")
+    other = await desk.ground.another()
+    worker = await other.frontier.join(WorkerRegistration("w"))
+    assert (await other.frontier.lease(worker, 1, [run_id])).leases
+    await other.lose(worker)
+    await ReclaimLeases(desk.ground.frontier).do(TERM)
+    assert (await desk.ground.store.get_run(run_id)).in_flight == 0
+
+
+async def test_a_run_that_was_asked_to_stop_ends_without_a_worker(desk: Desk) -> None:
+    await desk.task()
+    run_id = await made(desk)
+    await desk.ground.store.set_state(run_id, "running")
+    await desk.ground.store.set_state(run_id, "stopping", "by hand")
+    await CompleteRuns(desk.ground.store, desk.ground.database.now).do(TERM)
+    assert (await desk.ground.store.get_run(run_id)).state == "stopped"
+
+
+async def test_a_run_ends_when_its_time_is_over_without_a_worker(desk: Desk) -> None:
+    await desk.task(limits={"max_duration_s": 60})
+    run_id = await made(desk)
+    await desk.ground.store.set_state(run_id, "running")
+    duty = CompleteRuns(desk.ground.store, desk.ground.database.now)
+    await desk.pass_time(10.0)
+    await duty.do(TERM)
+    assert duty.every_s == USUAL_S
+    await desk.pass_time(49.0)
+    await duty.do(TERM)
+    assert duty.every_s == SOON_S, "it is looked for when it is near"
+    assert (await desk.ground.store.get_run(run_id)).state == "running"
+    await desk.pass_time(1.0)
+    await duty.do(TERM)
+    run = await desk.ground.store.get_run(run_id)
+    assert (run.state, run.reason) == ("completed", "limit: max_duration_s 60 reached")
+    await duty.do(TERM)
+    assert duty.every_s == USUAL_S
+
+
+async def test_open_rows_that_are_not_queued_are_offered(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    from smartspider.backends.sqlite.replay import SqliteReplay
+
+    await desk.task()
+    run_id = await made(desk)
+    replay = SqliteReplay(desk.ground.database)
+    duty = ReplayOpenRows(desk.ground.store, desk.ground.frontier, replay)
+    assert await replay.is_whole(run_id)
+    await duty.do(TERM)
+    assert caplog.text == ""
+
+    def lose(connection: object) -> None:
+        connection.execute("DELETE FROM queue")  # type: ignore[attr-defined]
+        connection.execute("UPDATE lane SET queued = 0")  # type: ignore[attr-defined]
+
+    await desk.ground.database.write(lose)
+    assert not await replay.is_whole(run_id)
+    with caplog.at_level(logging.WARNING):
+        await duty.do(TERM)
+    assert "2 open requests were not queued" in caplog.text
+    assert await replay.is_whole(run_id)
+
+
+async def sweep(desk: Desk, kept: Retention) -> list[int]:
+    async def forget(run_id: int) -> None:
+        await desk.ground.store.delete_run(run_id, actor="system")
+
+    walk = RunSweep(desk.ground.store, desk.clock, kept, forget)
+    while await walk.step():
+        pass
+    return [run.id for run in reversed(await desk.ground.store.find_runs())]
+
+
+async def test_by_default_every_run_is_kept(desk: Desk) -> None:
+    await desk.task()
+    for _ in range(3):
+        await desk.end_run(await made(desk))
+    await desk.pass_time(1000 * DAY_S)
+    assert await sweep(desk, Retention()) == [1, 2, 3]
+
+
+async def test_old_runs_go_but_the_newest_of_each_task_and_what_is_not_over(desk: Desk) -> None:
+    await desk.task()
+    await desk.task("other")
+    ids = [await made(desk) for _ in range(4)] + [await made(desk, "other")]
+    for run_id in (*ids[1:3], ids[4]):
+        await desk.end_run(run_id)  # 1 and 4 stay unfinished
+    await desk.pass_time(31 * DAY_S)
+    assert await sweep(desk, Retention(run_age_s=30 * DAY_S)) == [1, 3, 4, 5]
+    gone = [one for one in await desk.ground.audit.entries() if one.action == "run.deleted"]
+    assert [(one.actor, one.subject) for one in gone] == [("system", "run:2")]
+
+
+async def test_so_many_runs_of_each_task_are_kept(desk: Desk) -> None:
+    for name in ("shop", "other"):
+        await desk.task(name)
+        for _ in range(4):
+            await desk.end_run(await made(desk, name))
+    assert await sweep(desk, Retention(runs_per_task=2)) == [3, 4, 7, 8]
+
+
+async def test_a_run_that_cannot_be_forgotten_now_is_left(desk: Desk) -> None:
+    await desk.task()
+    for _ in range(3):
+        await desk.end_run(await made(desk))
+
+    async def forget(run_id: int) -> None:
+        raise NotAllowed(f"run {run_id} is worked on")
+
+    walk = RunSweep(desk.ground.store, desk.clock, Retention(runs_per_task=1), forget)
+    assert await walk.step()
+    assert not await walk.step()
+
+
+async def test_retention_walks_once_an_hour(desk: Desk) -> None:
+    class Steps:
+        count = 0
+
+        async def step(self) -> bool:
+            self.count += 1
+            return self.count % 3 != 0
+
+    steps = Steps()
+    duty = DeleteOldRuns(steps, desk.clock)  # type: ignore[arg-type]
+    for _ in range(10):
+        await duty.do(TERM)
+    assert steps.count == 3
+    await desk.clock.advance(3600.0)
+    await duty.do(TERM)
+    assert steps.count == 4
+
+
+async def test_events_of_a_run_are_trimmed_while_it_lives_and_once_more(desk: Desk) -> None:
+    from smartspider.store.events import EventFeed
+
+    events = EventFeed(desk.ground.database)
+    await desk.task()
+    run_id = await made(desk)
+    for _ in range(10):
+        for state in ("running", "paused", "queued"):
+            await desk.ground.store.set_state(run_id, state)
+    duty = TrimEvents(events, desk.ground.store, Retention(events_per_run=5))
+    await duty.do(TERM)
+    assert len(await events.of_run(run_id)) == 5
+    await desk.ground.store.set_state(run_id, "cancelled")
+    assert len(await events.of_run(run_id)) > 5
+    await duty.do(TERM)
+    assert len(await events.of_run(run_id)) == 5
+
+
+async def test_logs_are_kept_within_their_size_and_age(desk: Desk) -> None:
+    logs = desk.ground.logs
+    text = "x" * 1000
+    await logs.add([LogLine(desk.clock.now(), 20, "test", text, "w")] * 1000)
+    duty = TrimLogs(logs, desk.clock, Retention(log_bytes=1_500_000, log_age_s=DAY_S))
+    await duty.do(TERM)
+    assert 0 < await logs.size() <= 1_500_000
+    await desk.pass_time(DAY_S + 1)
+    await logs.add([LogLine(desk.clock.now(), 20, "test", "new", "w")])
+    await duty.do(TERM)
+    page = await logs.after(LogFilter(), after=0)
+    assert [one.line.text for one in page.lines] == ["new"]
+
+
+async def test_sweeping_forgets_what_is_over(desk: Desk) -> None:
+    ground = desk.ground
+    await ground.answers.claim("ann", "key", b"asked")
+    await desk.pass_time(2 * DAY_S)
+    await DeleteExpired(ground.users, ground.answers, ground.notices, desk.clock, Retention()).do(TERM)
+    assert isinstance(await ground.answers.claim("ann", "key", b"another"), IdempotencyClaim)
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (("1GB,30d", "forever", "10000"), Retention()),
+        (("", "", "500"), Retention(None, None, events_per_run=500)),
+        (("500 MB", "90d", "100"), Retention(500_000_000, None, 90 * DAY_S, None, 100)),
+        (("7d", "20", "100"), Retention(None, 7 * DAY_S, None, 20, 100)),
+        (("2GB", "2w,5", "100"), Retention(2 * 10**9, None, 14 * DAY_S, 5, 100)),
+    ],
+)
+def test_settings_say_what_is_kept(settings: tuple[str, str, str], expected: Retention) -> None:
+    assert read_retention(*settings) == expected
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ("1 potato", "", "1000"),
+        ("1GB,2GB", "", "1000"),
+        ("1KB", "", "1000"),
+        ("", "some", "1000"),
+        ("", "0", "1000"),
+        ("", "-1d", "1000"),
+        ("", "", "5"),
+        ("", "", "many"),
+    ],
+)
+def test_a_setting_that_means_nothing_is_refused(settings: tuple[str, str, str]) -> None:
+    with pytest.raises(SettingInvalid):
+        read_retention(*settings)
+
+
+class Usage(NamedTuple):
+    total: int
+    used: int
+    free: int
+
+
+async def test_health_tells_what_is_new_and_what_is_over(
+    desk: Desk, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from smartspider.backends.sqlite.workers import sqlite_workers
+
+    free = 10**12
+    monkeypatch.setattr(
+        "smartspider.keeper.health.shutil.disk_usage", lambda _path: Usage(2 * 10**12, 0, free)
+    )
+    workers = sqlite_workers(desk.ground.database)
+    duty = CheckHealth(tmp_path, workers, desk.clock, desk.ground.database.now)
+    worker = await desk.ground.frontier.join(WorkerRegistration("slow"))
+    with caplog.at_level(logging.INFO):
+        await duty.do(TERM)
+        assert caplog.text == ""
+        free = 1000
+        await desk.pass_time(100.0)
+        desk.clock.wind(-60.0)
+        await duty.do(TERM)
+        await duty.do(TERM)
+        assert caplog.text.count("MB are free") == 1
+        assert caplog.text.count("slow has been silent for 100 s") == 1
+        assert caplog.text.count("60 s behind") == 1
+        free = 10**12
+        await desk.ground.frontier.leave(worker)
+        desk.clock.wind(60.0)
+        await duty.do(TERM)
+    assert duty.findings == {}
+    assert "disk is well again" in caplog.text

@@ -1,0 +1,377 @@
+"""Notices: what is told to whom, and how it gets there."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import msgspec
+import pytest
+from aiohttp import web
+from aiosmtpd.smtp import SMTP, Envelope, Session
+from tests.unit.keeper.conftest import Desk
+
+from smartspider.core.errors import DeliveryFailed, LeadershipLost, SettingInvalid
+from smartspider.core.notifications import NotificationEvent, NotificationTarget
+from smartspider.fetch.addresses import AddressPolicy
+from smartspider.installation.keys import Keys
+from smartspider.interfaces.leadership import Term
+from smartspider.keeper.notifications import DeliverNotifications, WriteNotifications
+from smartspider.services.notifications.email import Mail, MailServer, read_mail_server
+from smartspider.services.notifications.messages import is_few
+from smartspider.services.notifications.notifier import BACKOFF_S, Letter, Post, letter, signature
+from smartspider.services.notifications.webhook import Webhooks
+from smartspider.store.events import EventFeed
+
+OPEN = AddressPolicy(opens_all=True)
+KEYS = Keys(b"a master key of the tests")
+BODY = b'{"event":"run.failed","at":"2026-01-01","run":{"run_id":"5","task":"shop","reason":"guard"}}'
+EVERYTHING: tuple[NotificationEvent, ...] = ("run.finished", "run.failed", "run.paused", "run.few_rows")
+
+
+def hook(address: str, number: int = 1) -> NotificationTarget:
+    return NotificationTarget(number, "webhook", address, ("run.failed",), None, True, "ann", 0.0)
+
+
+async def term_of(desk: Desk) -> Term:
+    term = await desk.ground.leadership.current()
+    assert term is not None
+    return term
+
+
+async def tell(desk: Desk) -> list[tuple[str, dict[str, Any]]]:
+    """Look at all events; what is in the outbox now, oldest first."""
+    duty = WriteNotifications(desk.ground.notices, EventFeed(desk.ground.database), desk.ground.store)
+    await duty.do(await term_of(desk))
+    found = (await desk.ground.notices.find())[::-1]
+    return [(one.name, msgspec.json.decode(one.data)) for one in found]
+
+
+async def run_of(desk: Desk, *, items: int = 0, failed: int = 0) -> int:
+    task = await desk.ground.tasks.get("shop")
+    run = await desk.ground.store.create_run(await desk.table.plan(task), version=task.version)
+    await desk.end_run(run.id, items=items, failed=failed)
+    return run.id
+
+
+async def test_what_became_of_a_run_is_told_once(desk: Desk) -> None:
+    task = await desk.task()
+    await desk.ground.notices.add_target("webhook", "http://h/", EVERYTHING, task_id=task.id, actor="ann")
+    await run_of(desk, items=3)
+    await run_of(desk, failed=2)
+    told = await tell(desk)
+    assert [name for name, _ in told] == ["run.finished", "run.failed"]
+    assert told[0][1]["event"] == "run.finished"
+    assert told[0][1]["run"]["items"] == 3
+    assert told[0][1]["run"]["task"] == "shop"
+    assert told[1][1]["run"]["state"] == "failed"
+    assert "no entry URL" in told[1][1]["run"]["reason"]
+    assert await tell(desk) == told
+
+
+async def test_a_pause_is_told(desk: Desk) -> None:
+    await desk.task()
+    await desk.ground.notices.add_target("webhook", "http://h/", EVERYTHING, task_id=None, actor="ann")
+    plan = await desk.table.plan(await desk.ground.tasks.get("shop"))
+    run = await desk.ground.store.create_run(plan, version=1)
+    await desk.ground.store.set_state(run.id, "running")
+    await desk.ground.store.set_state(run.id, "paused", "guard: 5 failures in a row")
+    ((name, data),) = await tell(desk)
+    assert (name, data["run"]["reason"]) == ("run.paused", "guard: 5 failures in a row")
+
+
+async def test_nobody_is_told_of_other_tasks_other_events_or_what_was_before(desk: Desk) -> None:
+    await desk.task()
+    other = await desk.task("other")
+    await run_of(desk)
+    await desk.pass_time(1.0)
+    add = desk.ground.notices.add_target
+    await add("webhook", "http://late/", EVERYTHING, task_id=None, actor="ann")
+    await add("webhook", "http://other/", EVERYTHING, task_id=other.id, actor="ann")
+    await add("webhook", "http://failed/", ["run.failed"], task_id=None, actor="ann")
+    assert await tell(desk) == []
+    await desk.pass_time(1.0)
+    await run_of(desk)
+    assert len(await tell(desk)) == 1
+
+
+async def test_far_fewer_rows_than_usual_are_told(desk: Desk) -> None:
+    await desk.task()
+    await desk.ground.notices.add_target("webhook", "http://h/", ["run.few_rows"], task_id=None, actor="ann")
+    for items in (10, 12, 11):
+        await run_of(desk, items=items)
+    assert await tell(desk) == []
+    await run_of(desk, items=6)
+    assert await tell(desk) == []
+    await run_of(desk, items=5)
+    ((name, data),) = await tell(desk)
+    assert (name, data["usual_items"], data["run"]["items"]) == ("run.few_rows", 10.5, 5)
+
+
+@pytest.mark.parametrize(
+    ("items", "earlier", "usual"),
+    [
+        (0, [10, 10], None),
+        (4, [10, 10, 10], 10.0),
+        (5, [10, 10, 10], None),
+        (0, [0, 0, 0], None),
+        (40, [100, 100, 1, 1, 100, 1, 1], 100.0),
+    ],
+)
+def test_few_is_under_half_of_the_median_of_the_last_five(
+    items: int, earlier: list[int], usual: float | None
+) -> None:
+    assert is_few(items, earlier) == usual
+
+
+async def test_without_targets_nothing_is_written_event_by_event(desk: Desk) -> None:
+    await desk.task()
+    await run_of(desk)
+    assert await tell(desk) == []
+    assert await desk.ground.notices.looked_at() == 0
+
+
+async def test_a_leader_that_has_seen_all_events_hears_of_the_next(desk: Desk) -> None:
+    await desk.task()
+    await desk.ground.notices.add_target("webhook", "http://h/", EVERYTHING, task_id=None, actor="ann")
+    duty = WriteNotifications(desk.ground.notices, EventFeed(desk.ground.database), desk.ground.store)
+    for number in range(3):
+        await run_of(desk)
+        await duty.do(await term_of(desk))
+        assert len(await desk.ground.notices.find()) == number + 1
+        await duty.do(await term_of(desk))
+        assert len(await desk.ground.notices.find()) == number + 1
+
+
+async def test_an_old_leader_tells_nothing(desk: Desk) -> None:
+    await desk.task()
+    await desk.ground.notices.add_target("webhook", "http://h/", EVERYTHING, task_id=None, actor="ann")
+    await run_of(desk)
+    old = await term_of(desk)
+    await desk.ground.leadership.resign("tests")
+    await desk.ground.leadership.take("another", 10.0)
+    duty = WriteNotifications(desk.ground.notices, EventFeed(desk.ground.database), desk.ground.store)
+    with pytest.raises(LeadershipLost):
+        await duty.do(old)
+    assert await desk.ground.notices.find() == []
+
+
+class Listener:
+    """A webhook that keeps what it gets and answers as it is told."""
+
+    def __init__(self) -> None:
+        self.answers: list[int] = []
+        self.got: list[tuple[dict[str, str], bytes]] = []
+        self.base = ""
+
+    async def handle(self, request: web.Request) -> web.Response:
+        self.got.append((dict(request.headers), await request.read()))
+        status = self.answers.pop(0) if self.answers else 200
+        headers = {"Location": f"{self.base}/elsewhere"} if 300 <= status < 400 else {}
+        return web.Response(status=status, headers=headers)
+
+
+@pytest.fixture
+async def listener() -> AsyncIterator[Listener]:
+    listener = Listener()
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", listener.handle)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    listener.base = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    yield listener
+    await runner.cleanup()
+
+
+async def test_a_webhook_is_signed(desk: Desk, listener: Listener) -> None:
+    carrier = Webhooks(OPEN, KEYS.webhook_secret, desk.clock)
+    await carrier.carry(hook(listener.base + "/hook?key=1", 7), letter("42", BODY))
+    ((headers, body),) = listener.got
+    told = msgspec.json.decode(body)
+    assert (told["id"], told["event"], told["run"]["task"]) == ("42", "run.failed", "shop")
+    assert headers["X-SmartSpider-Id"] == "42"
+    timestamp = headers["X-SmartSpider-Timestamp"]
+    assert timestamp == str(int(desk.clock.now()))
+    secret = KEYS.webhook_secret(7)
+    wanted = hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256).hexdigest()
+    assert headers["X-SmartSpider-Signature"] == f"v1={wanted}"
+    assert signature(secret, timestamp, body) == f"v1={wanted}"
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [(500, "answered 500"), (404, "answered 404"), (302, "redirects are not")]
+)
+async def test_only_success_counts_as_arrived(desk: Desk, listener: Listener, status: int, said: str) -> None:
+    listener.answers = [status]
+    with pytest.raises(DeliveryFailed, match=said):
+        await Webhooks(OPEN, KEYS.webhook_secret, desk.clock).carry(hook(listener.base), letter("1", BODY))
+    assert len(listener.got) == 1  # no redirect was followed
+
+
+async def test_a_webhook_that_is_not_there_is_said_so_without_its_secret(desk: Desk) -> None:
+    carrier = Webhooks(OPEN, KEYS.webhook_secret, desk.clock)
+    with pytest.raises(DeliveryFailed) as caught:
+        await carrier.carry(hook("http://127.0.0.1:1/hook?key=hidden"), letter("1", BODY))
+    assert "127.0.0.1" in caught.value.message
+    assert "hidden" not in caught.value.message
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "169.254.169.254", "0x7f000001"])
+async def test_private_addresses_are_not_told(desk: Desk, listener: Listener, host: str) -> None:
+    port = listener.base.rpartition(":")[2]
+    carrier = Webhooks(AddressPolicy(), KEYS.webhook_secret, desk.clock)
+    with pytest.raises(DeliveryFailed, match=r"private|this machine"):
+        await carrier.carry(hook(f"http://{host}:{port}/"), letter("1", BODY))
+    assert listener.got == []
+
+
+async def test_a_name_that_leads_inside_is_not_told(
+    desk: Desk, listener: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def resolve(*_args: object, **_more: object) -> list[dict[str, object]]:
+        return [{"hostname": "h", "host": "127.0.0.1", "port": 80, "family": 2, "proto": 0, "flags": 0}]
+
+    monkeypatch.setattr("aiohttp.resolver.ThreadedResolver.resolve", resolve)
+    carrier = Webhooks(AddressPolicy(), KEYS.webhook_secret, desk.clock)
+    with pytest.raises(DeliveryFailed, match="private"):
+        await carrier.carry(
+            hook(f"http://hooks.example:{listener.base.rpartition(':')[2]}/"), letter("1", BODY)
+        )
+    assert listener.got == []
+
+
+async def delivering(desk: Desk, address: str) -> Callable[[], Awaitable[None]]:
+    """An outbox with one notice, and the duty that delivers it."""
+    target = await desk.ground.notices.add_target(
+        "webhook", address, ["run.failed"], task_id=None, actor="ann"
+    )
+    await desk.ground.notices.put([(target.id, 1, "run.failed", 5, BODY)], up_to=1, epoch=desk.epoch)
+    post = Post({"webhook": Webhooks(OPEN, KEYS.webhook_secret, desk.clock)})
+    duty = DeliverNotifications(desk.ground.notices, post, desk.clock)
+
+    async def deliver() -> None:
+        await duty.do(await term_of(desk))
+
+    return deliver
+
+
+async def test_what_did_not_arrive_is_tried_again_with_the_same_id(desk: Desk, listener: Listener) -> None:
+    listener.answers = [500, 503]
+    deliver = await delivering(desk, listener.base)
+    for wait_s in (*BACKOFF_S[:2], 0.0):
+        await deliver()
+        await deliver()
+        await desk.pass_time(wait_s)
+    assert [headers["X-SmartSpider-Id"] for headers, _ in listener.got] == ["1", "1", "1"]
+    (notice,) = await desk.ground.notices.find()
+    assert (notice.tries, notice.error, notice.due_at) == (3, "", None)
+
+
+async def test_after_five_tries_in_an_hour_a_notice_is_given_up(desk: Desk, listener: Listener) -> None:
+    listener.answers = [500] * 100
+    deliver = await delivering(desk, listener.base)
+    begun = desk.clock.now()
+    while (await desk.ground.notices.find())[0].due_at is not None:
+        await deliver()
+        await desk.pass_time(30.0)
+    (notice,) = await desk.ground.notices.find()
+    assert (notice.tries, notice.error) == (5, "127.0.0.1 answered 500")
+    assert len(listener.got) == 5
+    assert 3000 < desk.clock.now() - begun < 4000
+
+
+async def test_a_slow_webhook_does_not_keep_others_waiting(desk: Desk) -> None:
+    arrived: list[int] = []
+    release = asyncio.Event()
+
+    class Slow:
+        async def carry(self, target: NotificationTarget, letter: Letter) -> None:
+            if target.id == 1:
+                await release.wait()
+            arrived.append(target.id)
+            if target.id == 3:
+                release.set()
+
+    for number in (1, 2, 3):
+        await desk.ground.notices.add_target(
+            "webhook", "http://h/", ["run.failed"], task_id=None, actor="ann"
+        )
+        await desk.ground.notices.put(
+            [(number, number, "run.failed", 5, BODY)], up_to=number, epoch=desk.epoch
+        )
+    await DeliverNotifications(desk.ground.notices, Post({"webhook": Slow()}), desk.clock).do(
+        await term_of(desk)
+    )
+    assert arrived == [2, 3, 1]
+
+
+async def test_a_mistake_while_delivering_is_no_endless_loop(desk: Desk) -> None:
+    class Broken:
+        tries = 0
+
+        async def carry(self, target: NotificationTarget, letter: Letter) -> None:
+            self.tries += 1
+            raise ValueError("a mistake")
+
+    broken = Broken()
+    await delivering(desk, "http://h/")
+    await DeliverNotifications(desk.ground.notices, Post({"webhook": broken}), desk.clock).do(
+        await term_of(desk)
+    )
+    assert broken.tries == 1
+    (notice,) = await desk.ground.notices.find()
+    assert notice.error == "an unexpected error"
+
+
+class Mailbox:
+    def __init__(self) -> None:
+        self.letters: list[Envelope] = []
+
+    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802 - its name
+        self.letters.append(envelope)
+        return "250 OK"
+
+
+def mail_to(address: str) -> NotificationTarget:
+    return NotificationTarget(1, "email", address, ("run.failed",), None, True, "ann", 0.0)
+
+
+async def test_an_email_arrives() -> None:
+    mailbox = Mailbox()
+    loop = asyncio.get_running_loop()
+    async with await loop.create_server(lambda: SMTP(mailbox), "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        mail = Mail(read_mail_server(f"smtp://127.0.0.1:{port}"), "spider@example.com")
+        await mail.carry(mail_to("ann@example.com"), letter("42", BODY))
+    (envelope,) = mailbox.letters
+    assert (envelope.mail_from, envelope.rcpt_tos) == ("spider@example.com", ["ann@example.com"])
+    text = envelope.content
+    assert isinstance(text, bytes)
+    assert b"Subject: SmartSpider: shop, run 5: failed" in text
+    assert b"X-SmartSpider-Id: 42" in text
+    assert b"reason: guard" in text
+
+
+async def test_mail_that_cannot_be_sent_says_why() -> None:
+    with pytest.raises(DeliveryFailed, match="no mail server"):
+        await Mail(None, "a@b.c").carry(mail_to("ann@example.com"), letter("1", BODY))
+    dead = MailServer("127.0.0.1", 1, is_tls=False)
+    with pytest.raises(DeliveryFailed, match="cannot be used"):
+        await Mail(dead, "a@b.c").carry(mail_to("ann@example.com"), letter("1", BODY))
+
+
+def test_the_url_of_a_mail_server_is_read() -> None:
+    assert read_mail_server("") is None
+    assert read_mail_server("smtp://mail.example") == MailServer("mail.example", 587, is_tls=False)
+    assert read_mail_server("smtps://ann:p%40ss@mail.example:4650/") == MailServer(
+        "mail.example", 4650, True, "ann", "p@ss"
+    )
+    for wrong in ("mail.example", "http://mail.example", "smtp://", "smtp://h:port", "smtp://h/path"):
+        with pytest.raises(SettingInvalid) as caught:
+            read_mail_server(wrong)
+        assert wrong not in caught.value.message

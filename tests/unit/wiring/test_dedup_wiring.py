@@ -1,0 +1,346 @@
+"""Layers in front of the store, as an installation uses them: workers, keeper, `fsck` and settings."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from smartspider.wiring.desk import desk_of
+
+from smartspider.backends.sqlite.dedup import FOLDER, FolderBloomFilter
+from smartspider.cli import run_view
+from smartspider.core.errors import SettingInvalid
+from smartspider.core.requests.fingerprint import fingerprint
+from smartspider.core.runs.run import Run
+from smartspider.dedup.ledger import DedupLedger
+from smartspider.dedup.memory import RecentSet
+from smartspider.dedup.url_filter import FilterKey
+from smartspider.engine.context import WorkerOptions
+from smartspider.engine.link_filter import LinkFilter
+from smartspider.engine.outage import OutageRetry
+from smartspider.installation.installation import Installation
+from smartspider.installation.settings import Settings, read_settings
+from smartspider.interfaces.leadership import Term
+from smartspider.keeper.retention import FreeUrlFilters
+from smartspider.services.metrics import gather
+from smartspider.services.runs.runs import runs
+from smartspider.taskfile.compile import compile_task
+from smartspider.taskfile.load import parse_task
+from smartspider.wiring import checking
+from smartspider.wiring.crawl import crawl_run
+from smartspider.wiring.dedup import filter_location, open_dedup, open_filters
+from smartspider.wiring.deleting import forget_run
+from smartspider.wiring.folder import DataFolder, open_folder
+from smartspider.wiring.keeper_process import keeper_of
+from smartspider.wiring.opening import open_installation
+from smartspider.wiring.plans import plan_of
+from smartspider.wiring.worker import JobFactory, bus_of, fleet_worker
+from smartspider_testing.backends.memory_url_filter import MemoryUrlFilter
+from smartspider_testing.contracts.url_filter import fingerprints
+from smartspider_testing.servers import RedisServer
+from smartspider_testing.sites.scripted import ScriptableSite
+
+PAGES = [f"/{number}" for number in range(8)]
+TERM = Term("tests", 1, 1e12)
+CLUSTER = {"STORE_URL": "postgresql://db/x", "FRONTIER_URL": "redis://cache"}
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[ScriptableSite]:
+    """Each page links to all others."""
+    async with ScriptableSite() as site:
+        yield site.link(dict.fromkeys(("/", *PAGES), PAGES))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[DataFolder]:
+    with open_folder(tmp_path / "data") as folder:
+        yield folder
+
+
+async def queue_run(installation: Installation, site: ScriptableSite, **more: Any) -> Run:
+    task = {
+        "name": "links",
+        "entry_urls": [site.url("/")],
+        "selectors": {"fields": {"url": {"type": "meta", "expr": "url"}}},
+        "follow": [{"selector": "a"}],
+        "politeness": {"delay_s": 0, "robots": "ignore"},
+        **more,
+    }
+    return await installation.store.create_run(compile_task(parse_task(task)))
+
+
+async def crawled(folder: DataFolder, run: Run, *, workers: int = 1) -> Run:
+    return await crawl_run(
+        folder, run, plan_of(run), Settings(), workers=workers, on_ready=lambda _stop: None
+    )
+
+
+@asynccontextmanager
+async def fleet_at_work(installation: Installation, settings: Settings) -> AsyncIterator[DedupLedger]:
+    bus = bus_of()
+    async with open_dedup(installation, settings, bus) as dedup:
+        outage = OutageRetry(installation.clock, bus, is_enabled=installation.is_cluster)
+        place = JobFactory(installation, settings, bus, outage=outage, dedup=dedup)
+        worker = fleet_worker(
+            place, number=0, slots=4, options=WorkerOptions(reclaims=not installation.is_cluster)
+        )
+        working = asyncio.create_task(worker.run())
+        assert known.ledger is not None
+        try:
+            yield known.ledger
+        finally:
+            worker.stop()
+            await working
+
+
+async def over(installation: Installation, run: Run) -> Run:
+    async with asyncio.timeout(30.0):
+        while (await installation.store.get_run(run.id)).finished_at is None:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.02)
+    return await installation.store.get_run(run.id)
+
+
+def read(folder: Path, **environment: str) -> Settings:
+    return read_settings({f"SMARTSPIDER_{name}": value for name, value in environment.items()}, folder)
+
+
+def test_nothing_is_shared_unless_a_cluster_is_told_to(tmp_path: Path) -> None:
+    assert (read(tmp_path).dedup, read(tmp_path).dedup_memory) == ("off", 256_000_000)
+    assert read(tmp_path, **CLUSTER, DEDUP="exact+bloom").dedup == "exact+bloom"
+    with pytest.raises(SettingInvalid, match="only workers of a cluster share known URLs"):
+        read(tmp_path, DEDUP="exact")
+    with pytest.raises(SettingInvalid, match="SMARTSPIDER_DEDUP is 'bloom'"):
+        read(tmp_path, **CLUSTER, DEDUP="bloom")
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("1MB", 10**6), (" 2 gb ", 2 * 10**9), ("0MB", 0), ("5", 0), ("1TB", 0), ("-1MB", 0)]
+)
+def test_the_budget_of_a_layer_is_a_size(tmp_path: Path, text: str, size: int) -> None:
+    if size:
+        assert read(tmp_path, DEDUP_MEMORY=text).dedup_memory == size
+    else:
+        with pytest.raises(SettingInvalid, match="SMARTSPIDER_DEDUP_MEMORY is"):
+            read(tmp_path, DEDUP_MEMORY=text)
+
+
+async def test_a_plain_crawl_has_nothing_in_front_of_its_store(
+    folder: DataFolder, site: ScriptableSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("no layer is needed")
+
+    monkeypatch.setattr(DedupLedger, "settle", never)
+    monkeypatch.setattr(FolderBloomFilter, "__init__", never)
+    ended = await crawled(folder, await queue_run(folder, site))
+    assert (ended.state, ended.counters.done) == ("completed", 9)
+    assert JobFactory(folder, Settings(), bus_of()).context.ledger is folder.ledger
+
+
+def test_workers_of_a_data_folder_import_no_redis() -> None:
+    code = """
+import sys
+import smartspider.wiring.worker_process, smartspider.cli.crawling, smartspider.wiring.checking
+sys.exit(" ".join({"redis", "psycopg"} & set(sys.modules)) or 0)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+async def test_a_crawl_by_filter_gives_the_same_pages_and_leaves_no_filter(
+    folder: DataFolder, site: ScriptableSite, workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[int] = []
+    add = FolderBloomFilter.add
+
+    async def noting(self: FolderBloomFilter, key: FilterKey, given: Any, *, day: int = 0) -> Any:
+        added = await add(self, key, given, day=day)
+        told.append(added.new)
+        return added
+
+    monkeypatch.setattr(FolderBloomFilter, "add", noting)
+    ended = await crawled(folder, await queue_run(folder, site, dedup={"urls": "bloom"}), workers=workers)
+    assert (ended.state, ended.counters.done, ended.counters.items) == ("completed", 9, 9)
+    assert len(site.requests()) == 9
+    assert workers > 1 or sum(told) == 9
+    assert (folder.path / FOLDER).exists()
+    assert list((folder.path / FOLDER).iterdir()) == []
+
+
+async def test_what_the_filter_calls_known_is_not_fetched(folder: DataFolder, site: ScriptableSite) -> None:
+    """The price that a task pays by name: here the filter knows a page that nobody stored."""
+    for urls, pages in (("bloom", 8), ("exact", 9)):
+        run = await queue_run(folder, site, name=urls, dedup={"urls": urls})
+        async with open_filters(filter_location(folder, Settings())) as layers:
+            assert layers.lossy is not None
+            await layers.lossy.add(FilterKey("run", run.id), [fingerprint(site.url(PAGES[3]))])
+        assert (await crawled(folder, run)).counters.done == pages
+
+
+async def test_workers_of_a_server_sift_only_runs_that_ask_for_it(
+    folder: DataFolder, site: ScriptableSite
+) -> None:
+    async with fleet_at_work(folder, Settings(allow_private="1")) as ledger:
+        await over(folder, await queue_run(folder, site))
+        assert (ledger.counts["lossy"].added, ledger.counts["local"].misses) == (0, 0)
+        run = await over(folder, await queue_run(folder, site, name="other", dedup={"urls": "bloom"}))
+        assert (run.counters.done, ledger.counts["lossy"].added) == (9, 9)
+
+
+async def test_a_filter_that_knows_more_than_the_store_is_forgotten(
+    folder: DataFolder, site: ScriptableSite
+) -> None:
+    """The database was made anew or is an older copy, and what is known of a run is of another one."""
+    run, place = await queue_run(folder, site), filter_location(folder, Settings())
+    key, given = FilterKey("run", run.id), fingerprints(0, 5)
+    older = FolderBloomFilter(folder.path)
+    await older.add(key, given[:1])
+    async with open_filters(place) as layers:
+        assert layers.lossy is not None
+        assert await layers.lossy.find_known(key, given) == set(given[:1]), "the entry has a row"
+    await older.add(key, given)
+    async with open_filters(place) as layers:
+        assert layers.lossy is not None
+        assert await layers.lossy.find_known(key, given) == set()
+    older.close()
+
+
+async def test_a_run_that_is_deleted_takes_its_filter_with_it(
+    folder: DataFolder, site: ScriptableSite
+) -> None:
+    run = await queue_run(folder, site)
+    bloom = FolderBloomFilter(folder.path)
+    await bloom.add(FilterKey("run", run.id), fingerprints(0, 1))
+    await folder.store.set_state(run.id, "cancelled")
+    await forget_run(folder, run.id, actor="tests")
+    assert await bloom.keys() == []
+    bloom.close()
+
+
+async def test_the_keeper_frees_what_is_known_of_runs_that_are_over(
+    folder: DataFolder, site: ScriptableSite
+) -> None:
+    states = ("running", "paused", "cancelled")
+    runs = [await queue_run(folder, site, name=state) for state in ("queued", *states)]
+    for run, state in zip(runs[1:], states, strict=True):
+        await folder.store.set_state(run.id, state)  # type: ignore[arg-type]
+    layer = MemoryUrlFilter()
+    for run_id in [*(run.id for run in runs), 999]:
+        await layer.add(FilterKey("run", run_id), fingerprints(0, 1))
+    await FreeUrlFilters([layer], folder.store, None).do(TERM)
+    assert {key.id for key in await layer.keys()} == {run.id for run in runs[:3]}
+    await layer.add(FilterKey("run", runs[0].id, "another"), fingerprints(0, 1))
+
+    async def epoch() -> str:
+        return "another"
+
+    await FreeUrlFilters([layer], folder.store, epoch).do(TERM)
+    assert await layer.keys() == [FilterKey("run", runs[0].id, "another")]
+
+
+async def test_mending_a_data_folder_drops_its_filters(folder: DataFolder) -> None:
+    bloom = FolderBloomFilter(folder.path)
+    await bloom.add(FilterKey("run", 1), fingerprints(0, 1))
+    assert await checking.check(folder, Settings(), repair=False) == []
+    assert len(await bloom.keys()) == 1
+    assert await checking.check(folder, Settings(), repair=True) == []
+    assert await bloom.keys() == []
+    bloom.close()
+
+
+async def _check_told(installation: Installation, settings: Settings, run: Run) -> None:
+    """Whoever looks is told about how many distinct URLs there are, and what that takes."""
+    desk = desk_of(installation, settings)
+    status = await runs.status(desk, run.id)
+    assert (status.distinct_estimate, status.task_distinct_estimate, status.distinct_error) == (9, 9, 0.0081)
+    metrics = await runs.metrics(desk, run.id)
+    assert metrics.distinct_estimate == 9
+    shown = run_view.lines(metrics, await runs.receipt(desk, run.id))
+    assert "  distinct URLs   about 9 (± 0.8 %), 9 of all runs" in shown
+    families = {
+        family.name: family.values for family in (await gather(installation.metrics, installation.filters))[0]
+    }
+    exact = (("layer", "exact"),)
+    assert families["smartspider_known_urls_bytes"][exact] == 9 * 25
+    assert families["smartspider_known_urls_budget_bytes"][exact] == 256_000_000
+    checks, _ = await checking.check_servers(settings)
+    told = {check.what: check for check in checks}["known URLs, exact"]
+    assert (told.is_ok, told.detail.partition(",")[0]) == (True, "0.0 of 256 MB (0 %)")
+
+
+class Histories:
+    """A store whose history is told by hand."""
+
+    def __init__(self) -> None:
+        self.now = "first"
+
+    async def epoch(self) -> str:
+        return self.now
+
+
+async def test_what_a_worker_remembers_ends_with_the_history_of_a_database(
+    folder: DataFolder, site: ScriptableSite
+) -> None:
+    """Also where nothing is shared: a standby that took over may lack rows that the worker saw committed."""
+    run = await queue_run(folder, site)
+    cluster = msgspec.structs.replace(folder, apart=object(), stored_urls=(history := Histories()))
+    settings = Settings(store_url="postgresql://db/x", frontier_url="redis://cache", dedup="off")
+    remembered: RecentSet[bytes] = RecentSet()
+    remembered.add(b"a child")
+    plan = plan_of(run)
+    async with open_dedup(cluster, settings, bus_of()) as dedup:
+        assert known.ledger is not None
+        with known.deduplicating(run, plan, LinkFilter(plan, lambda _: True, remembered)):
+            await known.ledger.settle([])
+            assert len(remembered) == 1
+            history.now = "second"
+            await known.ledger.settle([])
+    assert len(remembered) == 0
+
+
+async def test_workers_of_a_cluster_share_what_they_stored_and_fsck_compares_it(
+    empty_store: str, empty_redis: RedisServer, site: ScriptableSite, tmp_path: Path
+) -> None:
+    settings = Settings(
+        store_url=empty_store,
+        frontier_url=empty_redis.url,
+        master_key="the same on all machines",
+        allow_private="1",
+        dedup="exact+bloom",
+    )
+    async with (
+        open_installation(tmp_path, settings, "worker") as installation,
+        open_filters(filter_location(installation, settings)) as layers,
+    ):
+        keeping = asyncio.create_task(keeper_of(installation, settings).run())
+        try:
+            run = await queue_run(installation, site)
+            await installation.store.set_state(run.id, "running")
+            async with fleet_at_work(installation, settings) as ledger:
+                assert (await over(installation, run)).counters.done == 9
+            assert (ledger.counts["exact"].added, ledger.counts["lossy"].added) == (9, 0)
+            await _check_told(installation, settings, run)
+            assert layers.exact is not None
+            assert layers.lossy is not None
+            epoch = await installation.stored_urls.epoch()
+            key = FilterKey("run", run.id, epoch)
+            assert await layers.exact.keys() == await layers.lossy.keys() == [key]
+            assert await checking.check(installation, settings, repair=False) == []
+            await layers.exact.add(key, fingerprints(0, 1))
+            (finding,) = await checking.check(installation, settings, repair=True)
+            assert "1 of 10 looked at have no row" in finding.message
+            assert await layers.exact.keys() == await layers.lossy.keys() == []
+            await layers.exact.add(key, fingerprints(0, 1))
+            await FreeUrlFilters([layers.exact], installation.store, installation.stored_urls.epoch).do(TERM)
+            assert await layers.exact.keys() == []
+        finally:
+            keeping.cancel()
+            await asyncio.gather(keeping, return_exceptions=True)
