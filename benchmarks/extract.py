@@ -13,10 +13,10 @@ from urllib.parse import urljoin
 
 from selectolax.lexbor import LexborHTMLParser
 
-from smartspider.core.page import Page
-from smartspider.core.request import make_request
-from smartspider.core.rules import FieldRule, Follow, NextLink, PagePlan, Rule
-from smartspider.core.traps import TrapGuards
+from smartspider.core.pages.page import Page
+from smartspider.core.pages.rules import FieldRule, FollowRule, NextLinkPagination, PagePlan, ValueRule
+from smartspider.core.requests.request import make_request
+from smartspider.core.requests.scope import TrapGuards
 from smartspider.extract.compile import compile_pages
 from smartspider.interfaces.extractor import Extractor
 
@@ -66,13 +66,13 @@ def _card(number: int, dice: random.Random) -> str:
 
 
 def extractor(*, with_fields: bool, with_links: bool) -> Extractor:
-    fields: dict[str, FieldRule] = {name: Rule("css", expr) for name, expr in FIELDS.items()}
+    fields: dict[str, FieldRule] = {name: ValueRule("css", expr) for name, expr in FIELDS.items()}
     plan = PagePlan(
         "default",
-        items=(Rule("css", ".card"),),
+        items=(ValueRule("css", ".card"),),
         fields=fields if with_fields else {},
-        follow=(Follow(Rule("css", "a"), "default"),) if with_links else (),
-        pagination=NextLink(Rule("css", "a.next")) if with_links else None,
+        follow=(FollowRule(ValueRule("css", "a"), "default"),) if with_links else (),
+        pagination=NextLinkPagination(ValueRule("css", "a.next")) if with_links else None,
     )
     return compile_pages({"default": plan}, TrapGuards())
 

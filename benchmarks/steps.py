@@ -9,11 +9,12 @@ import time
 from functools import partial
 from typing import Any
 
-from smartspider.core.columns import Column
-from smartspider.core.extraction import Extraction, Item
-from smartspider.core.page import Page
+from smartspider.core.items.columns import TableColumn
+from smartspider.core.pages.extraction import Extraction, Item
+from smartspider.core.pages.page import Page
 from smartspider.interfaces.step import Around
 from smartspider.pipeline.compile import StepCompiler
+from smartspider.plugins.kinds import STEP
 from smartspider.plugins.registry import resolve
 
 URL = "http://shop.example/list?page=3"
@@ -59,8 +60,8 @@ def best(run: Any, count: int) -> float:
 
 
 def pipeline_us(steps: tuple[dict[str, Any], ...], *, logs: bool = False) -> float:
-    columns = tuple(Column(name) for name in item(0))
-    pipeline = StepCompiler(partial(resolve, "step"), logs_cleaning=logs).pipeline(steps, columns)
+    columns = tuple(TableColumn(name) for name in item(0))
+    pipeline = StepCompiler(partial(resolve, STEP), logs_cleaning=logs).pipeline(steps, columns)
     assert pipeline is not None
 
     def run(number: int) -> None:
@@ -83,12 +84,12 @@ def step_us(use: str, values: list[Any], **options: Any) -> tuple[float, float]:
     new = best(
         lambda _: [
             resolved.treat(value, AROUND)
-            for resolved in [resolve("step", use)(**options)]
+            for resolved in [resolve(STEP, use)(**options)]
             for value in values
         ],
         len(values),
     )
-    step = resolve("step", use)(**options)
+    step = resolve(STEP, use)(**options)
     few = values[:500]
     known = best(lambda _: [step.treat(value, AROUND) for _ in range(10) for value in few], 10 * len(few))
     return new, known

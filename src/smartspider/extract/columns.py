@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from smartspider.core.errors import NotReadable
-from smartspider.core.rules import Rule
+from smartspider.core.pages.rules import ValueRule
 from smartspider.extract.cleaning import clean
 from smartspider.extract.document import Document
 from smartspider.extract.scopes import Scope
@@ -47,7 +47,7 @@ class Leaf:
 
     is_open = False
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: ValueRule) -> None:
         self._default = clean(rule.default)[0]
         if self._default is None and rule.many and rule.join is None:
             self._default = []
@@ -71,7 +71,7 @@ class Leaf:
 class ConstColumn(Leaf):
     """The same value everywhere."""
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: ValueRule) -> None:
         super().__init__(rule)
         self._value = clean(rule.expr)[0]
 
@@ -94,7 +94,7 @@ _META: dict[str, Callable[[Document], Any]] = {
 class MetaColumn(Leaf):
     """Something known about the page or its request."""
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: ValueRule) -> None:
         super().__init__(rule)
         self._key = str(rule.expr)
         self._read = _META.get(self._key, self._from_request)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from smartspider.core.errors import NotReadable, Problem, TaskInvalid
-from smartspider.core.extraction import Extraction
-from smartspider.core.page import Page
-from smartspider.core.request import Request
-from smartspider.core.rules import EXPRESSIONS, PagePlan
-from smartspider.core.traps import TrapGuards
+from smartspider.core.pages.extraction import Extraction
+from smartspider.core.pages.page import Page
+from smartspider.core.pages.rules import EXPRESSIONS, PagePlan
+from smartspider.core.requests.request import Request
+from smartspider.core.requests.scope import TrapGuards
 from smartspider.extract.engine import Engine
 from smartspider.extract.fitting import all_rules
 from smartspider.extract.page_reader import PageReader

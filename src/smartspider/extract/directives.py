@@ -6,7 +6,7 @@ import re
 from typing import Any, NamedTuple
 
 from smartspider.core.errors import NotReadable
-from smartspider.core.urls import normal_url
+from smartspider.core.requests.urls import normal_url
 from smartspider.extract.document import Document
 
 _ROBOTS_NAMES = frozenset({"robots", "smartspider"})

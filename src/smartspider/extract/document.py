@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from smartspider.core.errors import NotReadable
-from smartspider.core.page import Page
-from smartspider.core.request import Request
+from smartspider.core.pages.page import Page
+from smartspider.core.requests.request import Request
 from smartspider.extract.json_reading import JsonWrong, read_json
 from smartspider.extract.reading import is_xml_page, readable_html, readable_json, readable_text
 
@@ -25,13 +25,17 @@ class Document:
 
     __slots__ = (
         "_is_xml", "_json", "_root", "_script_holders", "_text", "_tree", "_tree_script_holders",
-        "_unreadable", "around", "cleaned", "directives", "is_on_lxml", "is_stained", "page", "prefixes",
-        "refused", "request", "sources",
+        "_unreadable", "around", "cleaned", "directives", "is_item", "is_on_lxml", "is_stained", "page",
+        "prefixes", "refused", "request", "sources",
     )  # fmt: skip
 
-    def __init__(self, page: Page, request: Request, *, is_on_lxml: bool = False) -> None:
+    def __init__(
+        self, page: Page, request: Request, *, is_on_lxml: bool = False, is_item: bool = False
+    ) -> None:
         self.page = page
         self.request = request
+        self.is_item = is_item
+        """The document is the HTML of one item of a page."""
         self.is_on_lxml = is_on_lxml
         """The page type is read by lxml, HTML too."""
         self.cleaned = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
-from smartspider.core.rules import Rule
+from smartspider.core.pages.rules import ValueRule
 from smartspider.extract.columns import Column
 from smartspider.extract.json_column import TextReader
 from smartspider.extract.links import LinkFinder
@@ -22,7 +22,7 @@ class LinkKind(NamedTuple):
 class XPathEngine(Protocol):
     """Compiles XPath; everything raises `ExpressionWrong`."""
 
-    def xpath_column(self, rule: Rule, expr: str) -> Column:
+    def xpath_column(self, rule: ValueRule, expr: str) -> Column:
         """The values of an expression."""
 
     def xpath_finder(self, expr: str) -> Finder:
@@ -42,7 +42,7 @@ class Engine(Protocol):
     def check(self, expr: str) -> tuple[Member, ...]:
         """The members of a CSS expression that works here; raises `SelectorWrong`."""
 
-    def css_column(self, rule: Rule, members: tuple[Member, ...], is_page: bool, /) -> Column:
+    def css_column(self, rule: ValueRule, members: tuple[Member, ...], is_page: bool, /) -> Column:
         """The values of a CSS rule."""
 
     def css_finder(self, members: tuple[Member, ...], is_page: bool, /) -> Finder:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smartspider.core.errors import Problem
-from smartspider.core.rules import FieldRule, FirstOf, Nested, NextLink, PagePlan, Rule
+from smartspider.core.pages.rules import (
+    FieldRule,
+    FirstOf,
+    NestedRule,
+    NextLinkPagination,
+    PagePlan,
+    ValueRule,
+)
 from smartspider.extract.scopes import ScopeKind
 
 _PLACES = {"values": "items that are JSON values", "texts": "items that are texts"}
@@ -14,21 +21,21 @@ _IN_ELEMENTS = frozenset({"css", "xpath", "tables", "links", "markdown"})
 """Those that also make sense of a part of a page."""
 
 
-def kind_of_matches(rule: Rule) -> ScopeKind:
+def kind_of_matches(rule: ValueRule) -> ScopeKind:
     """What the matches of a rule are to the rules that look into them."""
     if rule.type in {"css", "xpath"}:
         return "elements"
     return "texts" if rule.type == "regex" else "values"
 
 
-def misfit(rule: Rule, kind: ScopeKind) -> tuple[str, str] | None:
+def misfit(rule: ValueRule, kind: ScopeKind) -> tuple[str, str] | None:
     """Why a rule cannot look into such places, and what to use; None when it can."""
     if kind == "page" or rule.type in _EVERYWHERE:
         return None
     return _misfit_in_elements(rule) if kind == "elements" else _misfit_in_data(rule, kind)
 
 
-def _misfit_in_elements(rule: Rule) -> tuple[str, str] | None:
+def _misfit_in_elements(rule: ValueRule) -> tuple[str, str] | None:
     if rule.type in _IN_ELEMENTS or rule.within is not None:
         return None
     if rule.type == "jmespath":
@@ -37,7 +44,7 @@ def _misfit_in_elements(rule: Rule) -> tuple[str, str] | None:
     return f"a rule of type {rule.type!r} is about the whole page, not about an item", "leave `items` out"
 
 
-def _misfit_in_data(rule: Rule, kind: ScopeKind) -> tuple[str, str] | None:
+def _misfit_in_data(rule: ValueRule, kind: ScopeKind) -> tuple[str, str] | None:
     if rule.type == "jmespath":
         if rule.within is None:
             return None
@@ -46,7 +53,7 @@ def _misfit_in_data(rule: Rule, kind: ScopeKind) -> tuple[str, str] | None:
     return f"a rule of type {rule.type!r} cannot look into {_PLACES[kind]}", instead
 
 
-def idle_keys(rule: Rule, path: str) -> Iterator[Problem]:
+def idle_keys(rule: ValueRule, path: str) -> Iterator[Problem]:
     """Keys of a field's rule that would do nothing."""
     if rule.within is not None and rule.type != "jmespath":
         yield Problem(f"{path}.in", "`in` belongs to rules of type jmespath", "leave it out")
@@ -60,14 +67,14 @@ def idle_keys(rule: Rule, path: str) -> Iterator[Problem]:
         yield from _idle_beside_fields(rule, path)
 
 
-def _idle_beside_fields(rule: Rule, path: str) -> Iterator[Problem]:
+def _idle_beside_fields(rule: ValueRule, path: str) -> Iterator[Problem]:
     hints = {"attr": "", "join": "objects cannot be joined", "steps": "put the steps into the fields"}
     for key, hint in hints.items():
         if getattr(rule, key):
             yield Problem(f"{path}.{key}", f"`{key}` does nothing beside `fields`", hint)
 
 
-def idle_keys_of_items(rule: Rule, path: str) -> Iterator[Problem]:
+def idle_keys_of_items(rule: ValueRule, path: str) -> Iterator[Problem]:
     """Keys of an items rule that would do nothing."""
     if rule.within is not None and rule.type != "jmespath":
         yield Problem(f"{path}.in", "`in` belongs to rules of type jmespath", "leave it out")
@@ -76,26 +83,26 @@ def idle_keys_of_items(rule: Rule, path: str) -> Iterator[Problem]:
             yield Problem(f"{path}.{key}", f"`{key}` does nothing in `items`", "it belongs to fields")
 
 
-def all_rules(plan: PagePlan) -> Iterator[Rule]:
+def all_rules(plan: PagePlan) -> Iterator[ValueRule]:
     """Every rule of a page type."""
     yield from plan.items
     for field in plan.fields.values():
         yield from _rules_in(field)
     for follow in plan.follow:
         yield follow.rule
-    if isinstance(plan.pagination, NextLink):
+    if isinstance(plan.pagination, NextLinkPagination):
         yield plan.pagination.rule
 
 
-def _rules_in(rule: FieldRule) -> Iterator[Rule]:
+def _rules_in(rule: FieldRule) -> Iterator[ValueRule]:
     match rule:
         case FirstOf(rules=rules):
             for inner in rules:
                 yield from _rules_in(inner)
-        case Nested(fields=fields):
+        case NestedRule(fields=fields):
             for inner in fields.values():
                 yield from _rules_in(inner)
-        case Rule(fields=fields):
+        case ValueRule(fields=fields):
             yield rule
             for inner in fields.values():
                 yield from _rules_in(inner)

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from smartspider.core.bodies import FORM, JSON, json_body, media_type_of, said_to_be
-from smartspider.core.extraction import Item, Link
-from smartspider.core.request import NO_EXTRAS, Extras
-from smartspider.core.rules import Follow, RequestTemplate
-from smartspider.core.templating import fill_form, fill_header, fill_json, fill_text, fill_url
+from smartspider.core.pages.extraction import Item, Link
+from smartspider.core.pages.rules import FollowRequest, FollowRule
+from smartspider.core.requests.bodies import FORM, JSON, json_body, media_type_of, with_content_type
+from smartspider.core.requests.request import NO_EXTRAS, Extras
+from smartspider.core.requests.templates import fill_form, fill_header, fill_json, fill_text, fill_url
 
 CARRIED_BYTES = 64_000
 """Of one link, as JSON."""
@@ -34,10 +34,10 @@ class Made(NamedTuple):
     """Links, and how many of them lost what they should carry because it was too large."""
 
     links: list[Link]
-    uncarried: int = 0
+    carries_dropped: int = 0
 
 
-def make_links(follow: Follow, found: Sequence[FoundLink], items: Sequence[Item | None]) -> Made:
+def make_links(follow: FollowRule, found: Sequence[FoundLink], items: Sequence[Item | None]) -> Made:
     """A link for each value found, in their order."""
     rest = (follow.to, follow.priority, False, follow.max_depth, follow.allow, follow.deny)
     luggage = _Luggage(follow.carry, items)
@@ -82,7 +82,7 @@ def _item(items: Sequence[Item | None], number: int | None) -> Item | None:
     return items[number] if number < len(items) else None
 
 
-def _request(template: RequestTemplate | None, value: Any, item: Item) -> tuple[str, Extras]:
+def _request(template: FollowRequest | None, value: Any, item: Item) -> tuple[str, Extras]:
     if template is None:
         return _href(value), NO_EXTRAS
     values: Mapping[str, Any] = {**template.variables, **item, "value": value}
@@ -92,7 +92,7 @@ def _request(template: RequestTemplate | None, value: Any, item: Item) -> tuple[
         return href, Extras(template.method, headers)
     if not isinstance(template.body, str):
         body = json_body(fill_json(template.body, values))
-        return href, Extras(template.method, said_to_be(JSON, headers), body)
+        return href, Extras(template.method, with_content_type(JSON, headers), body)
     fill = fill_form if media_type_of(headers) == FORM else fill_text
     return href, Extras(template.method, headers, fill(template.body, values).encode(errors="replace"))
 

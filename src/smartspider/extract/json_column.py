@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from smartspider.core.rules import Rule
+from smartspider.core.pages.rules import ValueRule
 from smartspider.extract.columns import Leaf
 from smartspider.extract.document import Document
 from smartspider.extract.jmes import JmesExpression
@@ -88,7 +88,7 @@ def _found_json(texts: list[str], document: Document) -> list[Any]:
 class JsonColumn(Leaf):
     """Values looked up in JSON."""
 
-    def __init__(self, rule: Rule, reader: Reader, expression: JmesExpression | None) -> None:
+    def __init__(self, rule: ValueRule, reader: Reader, expression: JmesExpression | None) -> None:
         super().__init__(rule)
         self._reader = reader
         self._search = None if expression is None else expression.search

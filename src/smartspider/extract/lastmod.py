@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-from smartspider.core.moments import iso_moment, zoned
+from smartspider.core.datetimes import assume_utc, parse_iso_datetime
 
 _PARTIAL = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
 _LONGEST = 64
@@ -31,6 +31,6 @@ def latest_moment(text: str) -> float | None:
 
 def _exact(text: str) -> datetime:
     try:
-        return iso_moment(text)
+        return parse_iso_datetime(text)
     except ValueError:
-        return zoned(parsedate_to_datetime(text))
+        return assume_utc(parsedate_to_datetime(text))

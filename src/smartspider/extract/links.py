@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from smartspider.core.extraction import Item, Link
-from smartspider.core.rules import Follow, PagePlan
+from smartspider.core.pages.extraction import Item, Link
+from smartspider.core.pages.rules import FollowRule, PagePlan
 from smartspider.extract.cleaning import clean
 from smartspider.extract.directives import directives_of
 from smartspider.extract.follows import FoundLink, make_links
@@ -29,7 +29,9 @@ class LinkFinder(Protocol):
 class FollowLinks:
     """The links of one follow rule. `finders` are by the kind of items when it looks inside items."""
 
-    def __init__(self, follow: Follow, finders: Mapping[ScopeKind, LinkFinder], *, is_in_items: bool) -> None:
+    def __init__(
+        self, follow: FollowRule, finders: Mapping[ScopeKind, LinkFinder], *, is_in_items: bool
+    ) -> None:
         self.follow = follow
         self._finders = finders
         self.is_in_items = is_in_items
@@ -80,7 +82,7 @@ class FoundLinks(NamedTuple):
 
     links: list[Link]
     dropped: int = 0
-    uncarried: int = 0
+    carries_dropped: int = 0
 
 
 class PageLinks:
@@ -100,7 +102,7 @@ class PageLinks:
         plan, document = self._plan, page.document
         if plan.obeys_nofollow and directives_of(document).is_nofollow:
             return FoundLinks([])
-        links, dropped, uncarried = self._followed(page, items)
+        links, dropped, carries_dropped = self._followed(page, items)
         if plan.pagination is not None:
             found = items.found if items.has_fields else len(links) + dropped
             further = self._further(page, found)
@@ -109,12 +111,12 @@ class PageLinks:
             links = further + links[:room]
         if document.is_stained:
             links = [msgspec.structs.replace(link, href=clean(link.href)[0]) for link in links]
-        return FoundLinks(links, dropped, uncarried)
+        return FoundLinks(links, dropped, carries_dropped)
 
     def _followed(self, page: WholePage, items: Places) -> FoundLinks:
         links: list[Link] = []
         seen: dict[tuple[object, ...], set[str]] = {}
-        dropped = uncarried = 0
+        dropped = carries_dropped = 0
         for follow in self._follows:
             room = self._max_links - len(links)
             if follow.is_plain:
@@ -122,10 +124,10 @@ class PageLinks:
             else:
                 made = make_links(follow.follow, follow.found(page, items), items.items)
                 more, lost = made.links[:room], max(len(made.links) - room, 0)
-                uncarried += made.uncarried
+                carries_dropped += made.carries_dropped
             links += more
             dropped += lost
-        return FoundLinks(links, dropped, uncarried)
+        return FoundLinks(links, dropped, carries_dropped)
 
     def _further(self, page: WholePage, found: int) -> list[Link]:
         plan, document = self._plan, page.document

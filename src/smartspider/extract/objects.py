@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from smartspider.core.rules import Rule
+from smartspider.core.pages.rules import ValueRule
 from smartspider.extract.columns import Case, Leaf, NestedColumn
 from smartspider.extract.document import Document
 from smartspider.extract.scopes import Scope
@@ -26,7 +26,7 @@ class ObjectsColumn(Leaf):
 
     is_open = True
 
-    def __init__(self, rule: Rule, finder: Finder, fields: NestedColumn) -> None:
+    def __init__(self, rule: ValueRule, finder: Finder, fields: NestedColumn) -> None:
         super().__init__(rule)
         self._finder = finder
         self._fields = fields

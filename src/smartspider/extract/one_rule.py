@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from smartspider.core.rules import EXPRESSIONS, Rule
+from smartspider.core.pages.rules import EXPRESSIONS, ValueRule
 from smartspider.extract.columns import Column, ConstColumn, MetaColumn
 from smartspider.extract.engine import Engine, LinkKind
 from smartspider.extract.jmes import JmesExpression
@@ -45,7 +45,7 @@ class WithinWrong(ExpressionWrong):
 class OneRule:
     """A rule that fits into places of a kind. Everything raises `ExpressionWrong`."""
 
-    def __init__(self, rule: Rule, kind: ScopeKind, engine: Engine) -> None:
+    def __init__(self, rule: ValueRule, kind: ScopeKind, engine: Engine) -> None:
         self._rule = rule
         self._kind = kind
         self._engine = engine

@@ -7,9 +7,9 @@ from itertools import repeat
 from typing import Any
 
 from smartspider.core.errors import NotReadable
-from smartspider.core.extraction import Extraction, Item, Rejected
-from smartspider.core.page import Page
-from smartspider.core.request import Request
+from smartspider.core.pages.extraction import Extraction, Item, RejectedItem
+from smartspider.core.pages.page import Page
+from smartspider.core.requests.request import Request
 from smartspider.extract.cleaning import clean
 from smartspider.extract.columns import Case, Column
 from smartspider.extract.directives import base_of
@@ -39,7 +39,7 @@ class PageReader:
         kind, scope = _places(rules, whole)
         fields = rules.fields.get(kind, {})
         items: list[Item] = []
-        rejected: list[Rejected] = []
+        rejected: list[RejectedItem] = []
         if fields and scope is not None:
             items, lacking = _read_items(fields, scope)
         found, base = FoundLinks([]), page.url
@@ -55,8 +55,8 @@ class PageReader:
             rejected if self._emits else [],
             document.cleaned,
             found.dropped,
-            uncarried=found.uncarried,
-            unlisted=[] if self._emits else items,
+            carries_dropped=found.carries_dropped,
+            unemitted=[] if self._emits else items,
         )
 
     def _for_xml(self) -> PageRules:
@@ -116,20 +116,20 @@ def _settled(name: str, field: Column, scope: Scope, lacking: dict[int, str]) ->
 
 def _sorted_out(
     items: list[Item], lacking: dict[int, str], document: Document
-) -> tuple[list[Item], list[Rejected]]:
+) -> tuple[list[Item], list[RejectedItem]]:
     """The items that are kept, and those that are not."""
     refused = document.refused
     if not lacking and not refused:
         return items, []
     kept: list[Item] = []
-    rejected: list[Rejected] = []
+    rejected: list[RejectedItem] = []
     for index, item in enumerate(items):
         if index in refused:
             field, why = refused[index]
             value = clean(why.value)[0]
-            rejected.append(Rejected(f"{field} {why.reason}", item, why.step, field, value))
+            rejected.append(RejectedItem(f"{field} {why.reason}", item, why.step, field, value))
         elif index in lacking:
-            rejected.append(Rejected(f"required field {lacking[index]!r} is missing", item))
+            rejected.append(RejectedItem(f"required field {lacking[index]!r} is missing", item))
         else:
             kept.append(item)
     return kept, rejected

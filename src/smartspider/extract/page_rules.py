@@ -5,8 +5,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from smartspider.core.errors import Problem
-from smartspider.core.request import DEFAULT_PAGE
-from smartspider.core.rules import EXPRESSIONS, Cursor, Follow, NextLink, PagePlan, Rule
+from smartspider.core.pages.rules import (
+    EXPRESSIONS,
+    CursorPagination,
+    FollowRule,
+    NextLinkPagination,
+    PagePlan,
+    ValueRule,
+)
+from smartspider.core.requests.request import DEFAULT_PAGE
 from smartspider.extract.columns import Column
 from smartspider.extract.engine import Engine, LinkKind
 from smartspider.extract.fitting import idle_keys_of_items, kind_of_matches
@@ -81,7 +88,7 @@ class PageCompiler:
         follows = tuple(self._follow(follow, number, kinds) for number, follow in enumerate(plan.follow))
         return PageLinks(plan, follows, self._next_link(), self._max_links)
 
-    def _follow(self, follow: Follow, number: int, kinds: list[ScopeKind]) -> FollowLinks:
+    def _follow(self, follow: FollowRule, number: int, kinds: list[ScopeKind]) -> FollowLinks:
         path = f"{self._prefix}follow[{number}].selector"
         is_in_items = self._is_in_items(follow)
         is_href = follow.request is None or follow.request.url is None
@@ -93,7 +100,7 @@ class PageCompiler:
                 finders[kind] = finder
         return FollowLinks(follow, finders, is_in_items=is_in_items)
 
-    def _is_in_items(self, follow: Follow) -> bool:
+    def _is_in_items(self, follow: FollowRule) -> bool:
         """Whether links are looked for in the items: what goes along with them is there, or they themselves
         are, as in a feed, where the page is no JSON of its own.
         """
@@ -104,11 +111,11 @@ class PageCompiler:
 
     def _next_link(self) -> LinkFinder | None:
         pagination = self._plan.pagination
-        if isinstance(pagination, Cursor):
+        if isinstance(pagination, CursorPagination):
             # Looked up by `pagination.py`; here it is only checked.
-            rule, link = Rule("jmespath", pagination.expr), LinkKind(is_href=False, obeys_nofollow=False)
+            rule, link = ValueRule("jmespath", pagination.expr), LinkKind(is_href=False, obeys_nofollow=False)
             self._rules.links(rule, f"{self._prefix}pagination.expr", PAGE, link)
-        if not isinstance(pagination, NextLink):
+        if not isinstance(pagination, NextLinkPagination):
             return None
         path = f"{self._prefix}pagination.selector"
         link = LinkKind(is_href=True, obeys_nofollow=self._plan.obeys_nofollow)

@@ -10,15 +10,28 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from smartspider.core.bodies import JSON, said_to_be, value_at, with_value
 from smartspider.core.errors import NotReadable
-from smartspider.core.extraction import Link
-from smartspider.core.page import Page
-from smartspider.core.queries import param_of, with_url_param
-from smartspider.core.request import NO_EXTRAS, Extras, Request
-from smartspider.core.rules import Cursor, HeaderLink, Offset, PageParam, PagePlan, StopWhen
-from smartspider.core.templating import fill_text
-from smartspider.core.urls import normal_url
+from smartspider.core.pages.extraction import Link
+from smartspider.core.pages.page import Page
+from smartspider.core.pages.rules import (
+    CursorPagination,
+    HeaderLinkPagination,
+    OffsetPagination,
+    PageParamPagination,
+    PagePlan,
+    StopConditions,
+)
+from smartspider.core.requests.bodies import (
+    JSON,
+    param_of,
+    value_at,
+    with_content_type,
+    with_url_param,
+    with_value,
+)
+from smartspider.core.requests.request import NO_EXTRAS, Extras, Request
+from smartspider.core.requests.templates import fill_text
+from smartspider.core.requests.urls import normal_url
 from smartspider.extract.jmes import JmesExpression
 from smartspider.extract.link_header import next_target
 
@@ -64,7 +77,9 @@ class Numbers(msgspec.Struct, frozen=True):
 
 def goes_on(plan: PagePlan, found: int) -> bool:
     """Whether a page with so many items may have a next one."""
-    is_open = isinstance(plan.pagination, PageParam | Offset) and plan.pagination.stop is None
+    is_open = (
+        isinstance(plan.pagination, PageParamPagination | OffsetPagination) and plan.pagination.stop is None
+    )
     return found > 0 or not (is_open or plan.stop_when.empty)
 
 
@@ -80,15 +95,15 @@ def next_links(
     # After a redirect the landing page goes on, but a body is only known to fit where it was sent.
     url = page.url if request.extras.method == "GET" else request.url
     match pagination:
-        case PageParam(param=param, start=start, step=step, stop=stop):
+        case PageParamPagination(param=param, start=start, step=step, stop=stop):
             return _numbered(plan, request, url, Numbers(param, start, step, stop), max_links=max_links)
-        case Offset(param=param, size=size, limit_param=limit_param, stop=stop):
+        case OffsetPagination(param=param, size=size, limit_param=limit_param, stop=stop):
             fixed = () if limit_param is None else ((limit_param, str(size)),)
             numbers = Numbers(param, size, size, stop, fixed)
             return _numbered(plan, request, url, numbers, max_links=max_links)
-        case Cursor():
+        case CursorPagination():
             return _after_cursor(pagination, request, url, document)
-        case HeaderLink():
+        case HeaderLinkPagination():
             target = next_target(page.headers.get("link", ""))
             href = None if target is None else normal_url(target, page.url)
             return [] if href is None else [_further(request, href)]
@@ -109,7 +124,7 @@ def _numbered(plan: PagePlan, request: Request, url: str, numbers: Numbers, *, m
 
 def _is_one_by_one(plan: PagePlan, numbers: Numbers) -> bool:
     """A list whose end only shows while it is read: then no page is asked for ahead of the one before."""
-    return numbers.stop is None or plan.stop_when != StopWhen()
+    return numbers.stop is None or plan.stop_when != StopConditions()
 
 
 def _ahead(plan: PagePlan, numbers: Numbers) -> int:
@@ -121,7 +136,7 @@ def _at_once(plan: PagePlan, numbers: Numbers, max_links: int) -> int:
     return 1 if _is_one_by_one(plan, numbers) else max(min(max_links // 2, AT_ONCE), 1)
 
 
-def _after_cursor(cursor: Cursor, request: Request, url: str, document: Document) -> list[Link]:
+def _after_cursor(cursor: CursorPagination, request: Request, url: str, document: Document) -> list[Link]:
     value = _compiled(cursor.expr).search(document.json)
     if not value:
         return []
@@ -138,7 +153,7 @@ def _after_cursor(cursor: Cursor, request: Request, url: str, document: Document
     kept = msgspec.structs.replace(
         extras,
         method="POST" if extras.method == "GET" else extras.method,
-        headers=said_to_be(JSON, extras.headers),
+        headers=with_content_type(JSON, extras.headers),
         body=body,
         version=None,
     )

@@ -6,8 +6,8 @@ import codecs
 import re
 
 from smartspider.core.errors import NotReadable
-from smartspider.core.nesting import is_too_deep
-from smartspider.core.page import Page
+from smartspider.core.pages.nesting import is_too_deep
+from smartspider.core.pages.page import Page
 from smartspider.extract.cleaning import STAIN
 
 _MAGIC = (

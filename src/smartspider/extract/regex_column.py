@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from html.entities import name2codepoint
 from typing import Any
 
-from smartspider.core.rules import Rule
+from smartspider.core.pages.rules import ValueRule
 from smartspider.extract.columns import Leaf
 from smartspider.extract.document import Document
 from smartspider.extract.scopes import Scope, Texts, Values, WholePage
@@ -54,7 +54,7 @@ class Pattern:
 class RegexColumn(Leaf):
     """Values found by a regular expression."""
 
-    def __init__(self, rule: Rule, pattern: Pattern, texts_of: TextsOf, *, is_markup: bool) -> None:
+    def __init__(self, rule: ValueRule, pattern: Pattern, texts_of: TextsOf, *, is_markup: bool) -> None:
         super().__init__(rule)
         self._pattern = pattern
         self._texts_of = texts_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from smartspider.core.errors import Problem, TaskInvalid
-from smartspider.core.rules import EXPRESSIONS, FieldRule, FirstOf, Nested, Rule
+from smartspider.core.pages.rules import EXPRESSIONS, FieldRule, FirstOf, NestedRule, ValueRule
 from smartspider.extract.columns import Column, FirstOfColumn, NestedColumn
 from smartspider.extract.engine import Engine, LinkKind
 from smartspider.extract.fitting import idle_keys, kind_of_matches, misfit
@@ -28,7 +28,7 @@ class Treatments:
         self._rule_steps = rule_steps
         self._made: dict[str, Treatment] = {}
 
-    def of(self, rule: Rule, path: str) -> Treatment:
+    def of(self, rule: ValueRule, path: str) -> Treatment:
         """The steps of the rule at a path; raises `TaskInvalid`."""
         if path not in self._made:
             if self._rule_steps is None:
@@ -58,9 +58,9 @@ class RuleCompiler:
         match rule:
             case FirstOf(rules=rules):
                 return self._first_of(rules, path, name, kind)
-            case Nested(fields=fields):
+            case NestedRule(fields=fields):
                 return self._nested(fields, path, name, kind)
-            case Rule():
+            case ValueRule():
                 wrong = misfit(rule, kind)
                 if wrong is not None:
                     self.refuse(Problem(f"{path}.type", *wrong))
@@ -69,7 +69,7 @@ class RuleCompiler:
                 self.refuse(*idle)
                 return None if idle else self._rule(rule, path, name, kind)
 
-    def finder(self, rule: Rule, path: str, kind: ScopeKind) -> Finder | None:
+    def finder(self, rule: ValueRule, path: str, kind: ScopeKind) -> Finder | None:
         """The matches of a rule as places to look into."""
         try:
             return OneRule(rule, kind, self._engine).finder()
@@ -77,7 +77,7 @@ class RuleCompiler:
             self._refuse_expression(rule, f"{path}.expr", wrong)
             return None
 
-    def links(self, rule: Rule, path: str, kind: ScopeKind, link: LinkKind) -> LinkFinder | None:
+    def links(self, rule: ValueRule, path: str, kind: ScopeKind, link: LinkKind) -> LinkFinder | None:
         """The links that a rule finds in places of some kind; `path` is that of its expression."""
         unfit = misfit(rule, kind)
         if unfit is not None:
@@ -96,7 +96,7 @@ class RuleCompiler:
         unfit = []
         for number, rule in enumerate(rules):
             place = f"{path}[{number}]"
-            wrong = misfit(rule, kind) if isinstance(rule, Rule) else None
+            wrong = misfit(rule, kind) if isinstance(rule, ValueRule) else None
             if wrong is not None:
                 unfit.append(Problem(f"{place}.type", *wrong))
                 continue
@@ -116,17 +116,17 @@ class RuleCompiler:
         }
         return NestedColumn({inner: column for inner, column in columns.items() if column is not None})
 
-    def _rule(self, rule: Rule, path: str, name: str, kind: ScopeKind) -> Column | None:
+    def _rule(self, rule: ValueRule, path: str, name: str, kind: ScopeKind) -> Column | None:
         if rule.fields:
             return self._objects(rule, path, name, kind)
         return self._treated(rule, path, kind) if rule.steps else self._value(rule, path, kind)
 
-    def _objects(self, rule: Rule, path: str, name: str, kind: ScopeKind) -> ObjectsColumn | None:
+    def _objects(self, rule: ValueRule, path: str, name: str, kind: ScopeKind) -> ObjectsColumn | None:
         finder = self.finder(rule, path, kind)
         fields = self._nested(rule.fields, f"{path}.fields", name, kind_of_matches(rule))
         return None if finder is None else ObjectsColumn(rule, finder, fields)
 
-    def _treated(self, rule: Rule, path: str, kind: ScopeKind) -> TreatedColumn | None:
+    def _treated(self, rule: ValueRule, path: str, kind: ScopeKind) -> TreatedColumn | None:
         is_many = rule.many or rule.join is not None
         found = self._value(msgspec.structs.replace(rule, many=is_many, join=None), path, kind)
         try:
@@ -136,14 +136,14 @@ class RuleCompiler:
             return None
         return None if found is None else TreatedColumn(rule, found, treatment)
 
-    def _value(self, rule: Rule, path: str, kind: ScopeKind) -> Column | None:
+    def _value(self, rule: ValueRule, path: str, kind: ScopeKind) -> Column | None:
         try:
             return OneRule(rule, kind, self._engine).column()
         except ExpressionWrong as wrong:
             self._refuse_expression(rule, f"{path}.expr", wrong)
             return None
 
-    def _refuse_expression(self, rule: Rule, path: str, wrong: ExpressionWrong) -> None:
+    def _refuse_expression(self, rule: ValueRule, path: str, wrong: ExpressionWrong) -> None:
         kind, expr = _NAMES.get(rule.type, rule.type), rule.expr
         if rule.type == "jmespath" or rule.type not in EXPRESSIONS:
             kind = "JMESPath"

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from smartspider.core.errors import NotReadable
-from smartspider.core.extraction import Extraction, Link
-from smartspider.core.page import Page
-from smartspider.core.request import Request
-from smartspider.core.rules import ROBOTS_PAGE, SITEMAP_PAGE, PagePlan, SitemapPlan
+from smartspider.core.pages.extraction import Extraction, Link
+from smartspider.core.pages.page import Page
+from smartspider.core.pages.rules import ROBOTS_PAGE, SITEMAP_PAGE, PagePlan, SitemapPlan
+from smartspider.core.requests.request import Request
 from smartspider.extract.lastmod import latest_moment
 
 if TYPE_CHECKING:

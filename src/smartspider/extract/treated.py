@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from smartspider.core.rules import Rule
+from smartspider.core.pages.rules import ValueRule
 from smartspider.extract.cleaning import clean
 from smartspider.extract.columns import Case, Column, Leaf
 from smartspider.extract.directives import base_of
@@ -19,7 +19,7 @@ class TreatedColumn(Leaf):
 
     is_open = True
 
-    def __init__(self, rule: Rule, found: Column, treatment: Treatment) -> None:
+    def __init__(self, rule: ValueRule, found: Column, treatment: Treatment) -> None:
         super().__init__(rule)
         self._found = found
         self._treatment = treatment

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from smartspider.core.extraction import Item, Rejected, StepCount
+from smartspider.core.pages.extraction import Item, RejectedItem, StepCount
 from smartspider.interfaces.step import Around, ItemStep, Refused, StepFailed
 from smartspider.pipeline.counting import CleaningLog
 from smartspider.pipeline.paths import Path, changed_at, value_at
@@ -19,13 +19,13 @@ class Batch:
         self.rows: list[Item | None] = [dict(item) for item in items]
         self.around = around
         self.log = log
-        self.rejected: dict[int, Rejected] = {}
+        self.rejected: dict[int, RejectedItem] = {}
 
     def reject(self, number: int, refused: Refused, field: str) -> None:
         """Takes an item out, with what it failed at."""
         reason = f"{field or 'the item'} {refused.reason}"
         item = self.rows[number] or {}
-        self.rejected[number] = Rejected(reason, item, refused.step, field, refused.value)
+        self.rejected[number] = RejectedItem(reason, item, refused.step, field, refused.value)
         self.rows[number] = None
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from smartspider.core.columns import Column, Kind
 from smartspider.core.errors import TaskInvalid
-from smartspider.core.plan import Plan
-from smartspider.core.rules import FieldRule, FirstOf, Nested, Rule
+from smartspider.core.items.columns import ColumnKind, TableColumn
+from smartspider.core.pages.rules import FieldRule, FirstOf, NestedRule, ValueRule
+from smartspider.core.runs.plan import Plan
 from smartspider.pipeline.compile import Find, StepCompiler
 from smartspider.pipeline.kinds import merged, natural_kind
 from smartspider.pipeline.table import Shape, Table, columns_in, shape_after
 
-_META: dict[str, Kind] = {
+_META: dict[str, ColumnKind] = {
     "url": "text",
     "final_url": "text",
     "parent": "text",
@@ -22,12 +22,12 @@ _META: dict[str, Kind] = {
 _TEXTS = frozenset({"css", "xpath", "regex", "markdown"})
 
 
-def columns_of(plan: Plan, find: Find) -> tuple[Column, ...]:
+def columns_of(plan: Plan, find: Find) -> tuple[TableColumn, ...]:
     """The columns of the rows after all steps, in task order, of all page types whose items are rows."""
     return columns_in(row_table(plan, find))
 
 
-def rule_columns(plan: Plan, find: Find) -> tuple[Column, ...]:
+def rule_columns(plan: Plan, find: Find) -> tuple[TableColumn, ...]:
     """The columns as the rules and their steps leave them: what the pipeline is given."""
     return columns_in(rule_table(plan, find))
 
@@ -55,11 +55,11 @@ def rule_table(plan: Plan, find: Find) -> Table:
 def rule_shape(rule: FieldRule, compiler: StepCompiler) -> Shape:
     """What a rule and its steps make."""
     match rule:
-        case Nested():
+        case NestedRule():
             return Shape("json")
         case FirstOf(rules=rules):
             return _either([rule_shape(inner, compiler) for inner in rules])
-        case Rule():
+        case ValueRule():
             shape = _found_shape(rule)
             try:
                 uses = compiler.rule_steps(rule.steps, "").uses
@@ -70,18 +70,18 @@ def rule_shape(rule: FieldRule, compiler: StepCompiler) -> Shape:
             return _with_default(Shape("text") if rule.join is not None else shape, rule)
 
 
-def _with_default(shape: Shape, rule: Rule) -> Shape:
+def _with_default(shape: Shape, rule: ValueRule) -> Shape:
     """Defaults and `required` come after the steps."""
     if rule.default is not None and not shape.is_many:
         shape = shape._replace(kind=merged((shape.kind, natural_kind(rule.default))) or shape.kind)
     return shape._replace(is_required=rule.required)
 
 
-def _found_shape(rule: Rule) -> Shape:
+def _found_shape(rule: ValueRule) -> Shape:
     """What is found, before any step."""
     if rule.many or rule.fields:
         return Shape("json", is_many=rule.many and not rule.fields)
-    kind: Kind = "json"
+    kind: ColumnKind = "json"
     if rule.type in _TEXTS and (rule.type != "markdown" or rule.expr is None):
         kind = "text"
     elif rule.type == "meta":

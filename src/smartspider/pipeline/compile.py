@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from smartspider.core.columns import Column
 from smartspider.core.errors import Problem, TaskInvalid
+from smartspider.core.items.columns import TableColumn
 from smartspider.interfaces.step import ItemStep, ValueStep
 from smartspider.pipeline.acts import Act, AsideAct, FieldsAct, ItemAct
 from smartspider.pipeline.building import Built, build
@@ -16,7 +16,7 @@ from smartspider.pipeline.naming import names_problems
 from smartspider.pipeline.paths import Path, path_of
 from smartspider.pipeline.plain import guarded
 from smartspider.pipeline.running import RuleTreatment, StepPipeline
-from smartspider.pipeline.steps.unique import UniqueStep
+from smartspider.pipeline.steps.fields import UniqueStep
 from smartspider.pipeline.table import Shape, Table, shape_after, table_after, table_of
 from smartspider.pipeline.use import StepUse
 
@@ -54,7 +54,7 @@ class StepCompiler:
         self._treatments.append(treatment)
         return treatment
 
-    def pipeline(self, steps: Steps, columns_in: tuple[Column, ...]) -> StepPipeline | None:
+    def pipeline(self, steps: Steps, columns_in: tuple[TableColumn, ...]) -> StepPipeline | None:
         """The pipeline of items with these columns, None when nothing is to do; raises `TaskInvalid`."""
         acts, _ = self.acts(steps, table_of(columns_in))
         if not acts and not any(treatment.uses for treatment in self._treatments):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from smartspider.core.extraction import Change, StepCount
+from smartspider.core.pages.extraction import StepCount, ValueChange
 
 _LONGEST = 500
 _MOST_CHANGES = 10_000
@@ -17,14 +17,14 @@ class CleaningLog:
 
     def __init__(self, *, is_on: bool) -> None:
         self.is_on = is_on
-        self._changes: list[Change] = []
+        self._changes: list[ValueChange] = []
 
     def note(self, item: int, step: str, field: str, before: Any, after: Any) -> None:
         """Adds a change, its values shortened."""
         if len(self._changes) < _MOST_CHANGES:
-            self._changes.append(Change(item, step, field, _short(before), _short(after)))
+            self._changes.append(ValueChange(item, step, field, _short(before), _short(after)))
 
-    def take(self) -> list[Change]:
+    def take(self) -> list[ValueChange]:
         """All of them; the log is empty then."""
         taken, self._changes = self._changes, []
         return taken

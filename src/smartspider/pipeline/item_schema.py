@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from smartspider.core.columns import Kind
-from smartspider.core.plan import Plan
-from smartspider.core.rules import FieldRule, FirstOf, Nested, Rule
+from smartspider.core.items.columns import ColumnKind
+from smartspider.core.pages.rules import FieldRule, FirstOf, NestedRule, ValueRule
+from smartspider.core.runs.plan import Plan
 from smartspider.pipeline.columns import row_table, rule_shape
 from smartspider.pipeline.compile import Find, StepCompiler
 from smartspider.pipeline.table import Shape
 
-_TYPES: dict[Kind, dict[str, Any]] = {
+_TYPES: dict[ColumnKind, dict[str, Any]] = {
     "text": {"type": "string"},
     "number": {"type": "number"},
     "integer": {"type": "integer"},
@@ -61,14 +61,14 @@ class _Inside:
 
     def _rule(self, rule: FieldRule) -> dict[str, Any]:
         match rule:
-            case Nested(fields=fields):
+            case NestedRule(fields=fields):
                 return self._object(fields)
-            case Rule(fields=fields, many=many, steps=()) if fields:
+            case ValueRule(fields=fields, many=many, steps=()) if fields:
                 inner = self._object(fields)
                 return {"type": ["array", "null"], "items": inner} if many else inner
-            case Rule(steps=(), many=True, join=None, type="css" | "xpath" | "regex"):
+            case ValueRule(steps=(), many=True, join=None, type="css" | "xpath" | "regex"):
                 return {"type": ["array", "null"], "items": {"type": "string"}}
-            case Rule() | FirstOf():
+            case ValueRule() | FirstOf():
                 return _of_kind(rule_shape(rule, self._compiler))
 
     def _object(self, fields: dict[str, FieldRule]) -> dict[str, Any]:

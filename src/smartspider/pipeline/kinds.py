@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from smartspider.core.columns import Kind
+from smartspider.core.items.columns import ColumnKind
 
 
-def natural_kind(value: Any) -> Kind:
+def natural_kind(value: Any) -> ColumnKind:
     """The kind of column a plain value fits in."""
     match value:
         case bool():
@@ -23,7 +23,7 @@ def natural_kind(value: Any) -> Kind:
             return "json"
 
 
-def merged(kinds: Iterable[Kind]) -> Kind | None:
+def merged(kinds: Iterable[ColumnKind]) -> ColumnKind | None:
     """The narrowest kind that holds all of them; None when there are none."""
     found = set(kinds)
     if len(found) <= 1:

@@ -8,9 +8,7 @@ from difflib import get_close_matches
 from smartspider.core.errors import Problem
 from smartspider.pipeline.building import Built
 from smartspider.pipeline.paths import path_of
-from smartspider.pipeline.steps.rename import RenameStep
-from smartspider.pipeline.steps.template import TemplateStep
-from smartspider.pipeline.steps.unique import UniqueStep
+from smartspider.pipeline.steps.fields import RenameStep, TemplateStep, UniqueStep
 
 
 def names_problems(built: Built, known: Collection[str]) -> list[Problem]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-from smartspider.core.extraction import Item
+from smartspider.core.pages.extraction import Item
 
 Path = tuple[str, ...]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from smartspider.core.columns import Kind
-from smartspider.core.extraction import Extraction, StepCount
-from smartspider.core.page import Page
+from smartspider.core.items.columns import ColumnKind
+from smartspider.core.pages.extraction import Extraction, StepCount
+from smartspider.core.pages.page import Page
 from smartspider.interfaces.step import Around, Refused
 from smartspider.pipeline.acts import Act, Batch, broken
 from smartspider.pipeline.counting import CleaningLog, added
@@ -18,7 +18,9 @@ from smartspider.pipeline.use import StepUse
 class RuleTreatment:
     """The steps of one rule."""
 
-    def __init__(self, uses: tuple[StepUse, ...], kind: Kind | None, field: str, log: CleaningLog) -> None:
+    def __init__(
+        self, uses: tuple[StepUse, ...], kind: ColumnKind | None, field: str, log: CleaningLog
+    ) -> None:
         self.uses = uses
         self.kind = kind
         self._field = field

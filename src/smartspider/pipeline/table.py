@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from smartspider.core.columns import Column, Kind
+from smartspider.core.items.columns import ColumnKind, TableColumn
 from smartspider.interfaces.step import ItemStep
 from smartspider.pipeline.kinds import merged
 from smartspider.pipeline.steps.shapes import TextStep
@@ -15,7 +15,7 @@ from smartspider.pipeline.use import OnError
 class Shape(NamedTuple):
     """What is known about a column: `is_many` is a list of values, which steps treat value by value."""
 
-    kind: Kind = "text"
+    kind: ColumnKind = "text"
     is_many: bool = False
     is_required: bool = False
     """It is never null."""
@@ -39,22 +39,22 @@ def table_after(table: Table, step: ItemStep) -> Table:
     return after
 
 
-def columns_in(table: Table) -> tuple[Column, ...]:
+def columns_in(table: Table) -> tuple[TableColumn, ...]:
     """The columns of a table."""
-    return tuple(Column(name, shape.kind) for name, shape in table.items())
+    return tuple(TableColumn(name, shape.kind) for name, shape in table.items())
 
 
-def table_of(columns: Iterable[Column]) -> Table:
+def table_of(columns: Iterable[TableColumn]) -> Table:
     """A table of columns of which no more is known than their kind."""
     return {column.name: Shape(column.kind) for column in columns}
 
 
-def _kind_after(shape: Shape, step: Any, on_error: OnError | None) -> tuple[Kind, bool]:
-    kind: Kind | None = step.kind
+def _kind_after(shape: Shape, step: Any, on_error: OnError | None) -> tuple[ColumnKind, bool]:
+    kind: ColumnKind | None = step.kind
     if getattr(step, "ends_lists", False):
         return ("text", False) if shape.is_many else (shape.kind, False)
     if kind is None:
-        also: Kind | None = getattr(step, "also_kind", None)
+        also: ColumnKind | None = getattr(step, "also_kind", None)
         return (merged((shape.kind, also)) or shape.kind if also else shape.kind), shape.is_many
     if shape.is_many and not step.takes_lists:
         return shape.kind, True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from smartspider.core.extraction import StepCount
+from smartspider.core.pages.extraction import StepCount
 from smartspider.interfaces.step import Around, Refused, StepFailed, ValueStep
 
 OnError = Literal["null", "keep", "reject"]

@@ -1,107 +1,60 @@
-"""Plug-ins by kind and name.
-
-Built-ins stand in a table and are imported when first asked for. Installed packages add to it by entry points
-in the group `smartspider.<kind>s`; these are scanned only for names the table does not have.
-"""
+"""Find the implementation of a name, built in or installed."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from importlib.util import find_spec
-from typing import Any
+from typing import Any, TypeVar
 
 from smartspider.core.errors import NotBuilt, NotFound
+from smartspider.core.extras import require_extra
+from smartspider.plugins.kinds import PluginKind
 
-BUILT_IN: dict[str, dict[str, str]] = {
-    "output": {
-        "csv": "smartspider.sinks.csv:CsvSink",
-        "db": "smartspider.sinks.sqlite:SqliteSink",
-        "json": "smartspider.sinks.json:JsonSink",
-        "jsonl": "smartspider.sinks.jsonl:JsonlSink",
-        "md": "smartspider.sinks.markdown:MarkdownSink",
-        "parquet": "smartspider.sinks.parquet:ParquetSink",
-        "sqlite": "smartspider.sinks.sqlite:SqliteSink",
-        "xlsx": "smartspider.sinks.xlsx:XlsxSink",
-        "xml": "smartspider.sinks.xml:XmlSink",
-    },
-    "step": {
-        "boolean": "smartspider.pipeline.steps.boolean:BooleanStep",
-        "date": "smartspider.pipeline.steps.date:DateStep",
-        "default": "smartspider.pipeline.steps.missing:DefaultStep",
-        "drop": "smartspider.pipeline.steps.drop:DropStep",
-        "email": "smartspider.pipeline.steps.email:EmailStep",
-        "enum": "smartspider.pipeline.steps.checks:EnumStep",
-        "extract": "smartspider.pipeline.steps.regex:ExtractStep",
-        "html_text": "smartspider.pipeline.steps.html_text:HtmlTextStep",
-        "integer": "smartspider.pipeline.steps.integer:IntegerStep",
-        "join": "smartspider.pipeline.steps.lists:JoinStep",
-        "language": "smartspider.pipeline.steps.language:LanguageStep",
-        "length": "smartspider.pipeline.steps.checks:LengthStep",
-        "lower": "smartspider.pipeline.steps.text:LowerStep",
-        "map": "smartspider.pipeline.steps.mapping:MapStep",
-        "markdown": "smartspider.pipeline.steps.markdown:MarkdownStep",
-        "matches": "smartspider.pipeline.steps.checks:MatchesStep",
-        "number": "smartspider.pipeline.steps.number:NumberStep",
-        "phone": "smartspider.pipeline.steps.phone:PhoneStep",
-        "range": "smartspider.pipeline.steps.checks:RangeStep",
-        "rename": "smartspider.pipeline.steps.rename:RenameStep",
-        "replace": "smartspider.pipeline.steps.regex:ReplaceStep",
-        "required": "smartspider.pipeline.steps.missing:RequiredStep",
-        "schema": "smartspider.pipeline.steps.schema:SchemaStep",
-        "split": "smartspider.pipeline.steps.lists:SplitStep",
-        "template": "smartspider.pipeline.steps.template:TemplateStep",
-        "trim": "smartspider.pipeline.steps.text:TrimStep",
-        "type": "smartspider.pipeline.steps.checks:TypeStep",
-        "unicode": "smartspider.pipeline.steps.text:UnicodeStep",
-        "unique": "smartspider.pipeline.steps.unique:UniqueStep",
-        "upper": "smartspider.pipeline.steps.text:UpperStep",
-        "url": "smartspider.pipeline.steps.url:UrlStep",
-        "whitespace": "smartspider.pipeline.steps.text:WhitespaceStep",
-    },
-}
-"""Kind, name, and where it is: `module:attribute`. A kind exists when it has a line here."""
-
-EXTRAS: dict[str, tuple[str, str]] = {
-    "smartspider.sinks.parquet:ParquetSink": ("pyarrow", "parquet"),
-    "smartspider.pipeline.steps.language:LanguageStep": ("py3langid", "text"),
-    "smartspider.pipeline.steps.markdown:MarkdownStep": ("markdownify", "text"),
-    "smartspider.pipeline.steps.schema:SchemaStep": ("jsonschema", "text"),
-}
-"""Built-ins that import a package only when they work: that package, and the extra that installs it."""
+T = TypeVar("T")
 
 
-def resolve(kind: str, name: str) -> Any:
-    """The object a name stands for; `NotFound` when nobody has it, `NotBuilt` when it cannot be loaded."""
-    place = BUILT_IN[kind].get(name)
-    if place is not None:
-        _require_extra(f"the {kind} {name!r}", place)
-        return _loaded(f"the {kind} {name!r}", lambda: _imported(place))
-    found = sorted(_offered(kind, name), key=lambda point: point.value)
-    if not found:
-        raise NotFound(f"there is no {kind} called {name!r}", hint=_hint(kind, name))
-    if len(found) > 1:
+def resolve(kind: PluginKind[T], name: str) -> T:
+    """Return the implementation of a name.
+
+    Entry points are scanned only for names that are not built in. Raise `NotFound` for an unknown name and
+    `NotBuilt` for an implementation that cannot be loaded or has the wrong signature.
+    """
+    target = kind.built_in.get(name)
+    if target is not None:
+        what = f"the {kind.name} {name!r}"
+        if name in kind.needs:
+            package, extra = kind.needs[name]
+            require_extra(what, extra, package)
+        implementation: T = _load(what, lambda: _import(target))
+        return implementation
+    points = sorted(_entry_points(kind, name), key=lambda point: point.value)
+    if not points:
+        raise NotFound(f"there is no {kind.name} {name!r}", hint=_hint(kind, name))
+    if len(points) > 1:
         raise NotBuilt(
-            f"the {kind} {name!r} is offered by more than one package: {', '.join(map(_origin, found))}",
-            hint="remove all but one of them",
+            f"more than one package provides the {kind.name} {name!r}: {', '.join(map(_origin, points))}",
+            hint="uninstall all but one of them",
         )
-    return _loaded(f"the {kind} plug-in {name!r} of {_origin(found[0])}", found[0].load)
+    what = f"the {kind.name} plug-in {name!r} of {_origin(points[0])}"
+    plugin: T = _load(what, points[0].load)
+    _check_signature(what, kind, plugin)
+    return plugin
 
 
-def known(kind: str) -> list[str]:
-    """All names of a kind, built in or installed, sorted."""
-    return sorted({*BUILT_IN[kind], *(point.name for point in entry_points(group=_group(kind)))})
+def known(kind: PluginKind[Any]) -> list[str]:
+    """Return all names of a kind, built in or installed, sorted."""
+    installed = () if kind.group is None else entry_points(group=kind.group)
+    return sorted({*kind.built_in, *(point.name for point in installed)})
 
 
-def _group(kind: str) -> str:
-    return f"smartspider.{kind}s"
-
-
-def _offered(kind: str, name: str) -> list[EntryPoint]:
-    # The same package can be seen twice, from two places of the path; that is still one offer.
-    points = entry_points(group=_group(kind), name=name)
+def _entry_points(kind: PluginKind[Any], name: str) -> list[EntryPoint]:
+    if kind.group is None:
+        return []
+    # A package that is on the path twice counts once.
+    points = entry_points(group=kind.group, name=name)
     return list({(point.value, _origin(point)): point for point in points}.values())
 
 
@@ -109,21 +62,12 @@ def _origin(point: EntryPoint) -> str:
     return f"{point.dist.name} {point.dist.version}" if point.dist else point.value
 
 
-def _imported(place: str) -> Any:
-    module, _, attribute = place.partition(":")
+def _import(target: str) -> Any:
+    module, _, attribute = target.partition(":")
     return getattr(import_module(module), attribute)
 
 
-def _require_extra(what: str, place: str) -> None:
-    package, extra = EXTRAS.get(place, ("", ""))
-    if package and find_spec(package) is None:
-        raise NotBuilt(
-            f"{what} needs the package {package}, which is not installed",
-            hint=f"pip install 'smartspider[{extra}]'",
-        )
-
-
-def _loaded(what: str, load: Callable[[], Any]) -> Any:
+def _load(what: str, load: Callable[[], Any]) -> Any:
     try:
         return load()
     except Exception as error:  # a plug-in's module may raise anything while it is imported
@@ -133,8 +77,23 @@ def _loaded(what: str, load: Callable[[], Any]) -> Any:
         ) from error
 
 
-def _hint(kind: str, name: str) -> str:
+def _check_signature(what: str, kind: PluginKind[Any], plugin: Any) -> None:
+    """Raise `NotBuilt` if a plug-in cannot be called with the positional arguments of its kind."""
+    if kind.parameters is None:
+        return
+    expected = f"({', '.join(kind.parameters)})"
+    try:
+        inspect.signature(plugin).bind(*kind.parameters)
+    except ValueError:  # a callable written in C has no signature
+        return
+    except TypeError as error:
+        raise NotBuilt(
+            f"{what} cannot be called with {expected}: {error}", hint="update or remove the package"
+        ) from error
+
+
+def _hint(kind: PluginKind[Any], name: str) -> str:
     names = known(kind)
-    nearest = get_close_matches(name, names, n=2)
-    meant = f"{' or '.join(map(repr, nearest))}; " if nearest else ""
-    return f"{meant}known are {', '.join(names)}"
+    near = " or ".join(map(repr, get_close_matches(name, names, n=2)))
+    known_names = f"known: {', '.join(names)}"
+    return f"did you mean {near}? {known_names}" if near else known_names

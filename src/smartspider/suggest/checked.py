@@ -7,13 +7,14 @@ from functools import partial
 from typing import Any
 
 from smartspider.core.errors import SmartSpiderError
-from smartspider.core.extraction import Extraction, Item
-from smartspider.core.page import Page
-from smartspider.core.request import DEFAULT_PAGE, make_request
-from smartspider.core.traps import TrapGuards
+from smartspider.core.pages.extraction import Extraction, Item
+from smartspider.core.pages.page import Page
+from smartspider.core.requests.request import DEFAULT_PAGE, make_request
+from smartspider.core.requests.scope import TrapGuards
 from smartspider.extract.compile import compile_pages
 from smartspider.interfaces.step import Around
 from smartspider.pipeline.compile import StepCompiler
+from smartspider.plugins.kinds import STEP
 from smartspider.plugins.registry import resolve
 from smartspider.suggest.suggestion import Draft, Field, Suggestion
 from smartspider.suggest.task import task_of
@@ -107,7 +108,7 @@ def _treatment(rule: Any, around: Around) -> Callable[[Any], Any] | None:
     if not steps:
         return None
     plain = tuple({"use": step} if isinstance(step, str) else step for step in steps)
-    treatment = StepCompiler(partial(resolve, "step")).rule_steps(plain, "selectors.fields.value")
+    treatment = StepCompiler(partial(resolve, STEP)).rule_steps(plain, "selectors.fields.value")
 
     def treat(value: Any) -> Any:
         return value if value is None else treatment.treat(value, around, 0)

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from smartspider.core.errors import NotReadable
-from smartspider.core.page import Page
-from smartspider.core.request import make_request
+from smartspider.core.pages.page import Page
+from smartspider.core.requests.request import make_request
 from smartspider.extract.document import Document
 from smartspider.extract.link_header import next_target
 from smartspider.suggest.api_pages import api_pagination

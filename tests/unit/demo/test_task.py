@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from smartspider.core.urls import canonical_url, normal_url
+from smartspider.core.requests.urls import canonical_url, normal_url
 from smartspider.demo.facts import (
     EXPECTED_ITEMS,
     EXPECTED_MISSING,

@@ -8,18 +8,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from smartspider.core.extraction import Extraction
-from smartspider.core.page import Page
-from smartspider.core.request import Extras, make_request
-from smartspider.core.rules import FieldRule, Follow, NextLink, PagePlan, Rule
-from smartspider.core.traps import TrapGuards
+from smartspider.core.pages.extraction import Extraction
+from smartspider.core.pages.page import Page
+from smartspider.core.pages.rules import FieldRule, FollowRule, NextLinkPagination, PagePlan, ValueRule
+from smartspider.core.requests.request import Extras, make_request
+from smartspider.core.requests.scope import TrapGuards
 from smartspider.extract.compile import compile_pages
 from smartspider.interfaces.step import RuleSteps
 
 URL = "http://shop.example/list"
 
 
-Items = str | Rule | tuple[Rule, ...] | None
+Items = str | ValueRule | tuple[ValueRule, ...] | None
 
 
 def _read(
@@ -27,8 +27,8 @@ def _read(
     *,
     fields: dict[str, FieldRule] | None = None,
     items: Items = None,
-    follow: tuple[Follow, ...] = (),
-    next_link: str | Rule | None = None,
+    follow: tuple[FollowRule, ...] = (),
+    next_link: str | ValueRule | None = None,
     content_type: str | None = "text/html",
     charset: str = "utf-8",
     url: str = URL,
@@ -43,7 +43,7 @@ def _read(
         items=_rules(items),
         fields=fields or {},
         follow=follow,
-        pagination=NextLink(*_rules(next_link)) if next_link is not None else None,
+        pagination=NextLinkPagination(*_rules(next_link)) if next_link is not None else None,
     )
     plan = msgspec.structs.replace(plan, **plan_keys)
     extractor = compile_pages({"default": plan}, TrapGuards(max_links_per_page=max_links), rule_steps)
@@ -59,10 +59,10 @@ def _read(
     return extractor.extract(page, msgspec.structs.replace(request, parent=parent))
 
 
-def _rules(rules: Items) -> tuple[Rule, ...]:
+def _rules(rules: Items) -> tuple[ValueRule, ...]:
     if isinstance(rules, str):
-        return (Rule("css", rules),)
-    return () if rules is None else (rules,) if isinstance(rules, Rule) else rules
+        return (ValueRule("css", rules),)
+    return () if rules is None else (rules,) if isinstance(rules, ValueRule) else rules
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def value() -> Callable[..., Any]:
     def first_value(
         html: str | bytes, expr: Any, *, items: Items = None, content_type: str = "text/html", **rule: Any
     ) -> Any:
-        field = Rule(rule.pop("type", "css"), expr, **rule)
+        field = ValueRule(rule.pop("type", "css"), expr, **rule)
         return _read(html, fields={"x": field}, items=items, content_type=content_type).items[0]["x"]
 
     return first_value

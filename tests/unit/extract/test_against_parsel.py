@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from parsel import Selector
 
-from smartspider.core.extraction import Extraction
-from smartspider.core.page import Page
-from smartspider.core.request import make_request
-from smartspider.core.rules import Rule
+from smartspider.core.pages.extraction import Extraction
+from smartspider.core.pages.page import Page
+from smartspider.core.pages.rules import ValueRule
+from smartspider.core.requests.request import make_request
 from smartspider.extract.document import Document
 from smartspider.extract.lexbor.cards import Cards
 from smartspider.extract.lexbor.columns import CssColumn
@@ -80,7 +80,10 @@ def _page(tree: str) -> str:
 @given(tree=TREES, items=ITEMS, expr=EXPRESSIONS)
 def test_raw_values_in_items_equal_parsel(read: Read, tree: str, items: str, expr: str) -> None:
     html = _page(tree)
-    fields = {"all": Rule("css", expr, many=True, is_raw=True), "one": Rule("css", expr, is_raw=True)}
+    fields = {
+        "all": ValueRule("css", expr, many=True, is_raw=True),
+        "one": ValueRule("css", expr, is_raw=True),
+    }
     expected = [
         {"all": item.css(expr).getall(), "one": item.css(expr).get()} for item in Selector(html).css(items)
     ]
@@ -91,7 +94,10 @@ def test_raw_values_in_items_equal_parsel(read: Read, tree: str, items: str, exp
 @given(tree=TREES, expr=EXPRESSIONS)
 def test_raw_values_of_a_page_equal_parsel(read: Read, tree: str, expr: str) -> None:
     html = _page(tree)
-    fields = {"all": Rule("css", expr, many=True, is_raw=True), "one": Rule("css", expr, is_raw=True)}
+    fields = {
+        "all": ValueRule("css", expr, many=True, is_raw=True),
+        "one": ValueRule("css", expr, is_raw=True),
+    }
     answer = Selector(html).css(expr)
     assert read(html, fields=fields).items == [{"all": answer.getall(), "one": answer.get()}]
 
@@ -107,7 +113,7 @@ def test_all_items_at_once_equal_each_by_itself(
     tree: str, items: str, expr: str, rule: dict[str, Any]
 ) -> None:
     html = _page(tree)
-    css = Rule("css", expr, **rule)
+    css = ValueRule("css", expr, **rule)
     column = CssColumn(css, make_queries(check_css(expr), is_raw=css.is_raw))
     document = Document(Page("http://h/", 200, {}, html.encode(), "utf-8", 0.0), make_request("http://h/"))
     nodes = document.root.css(items)
@@ -132,7 +138,7 @@ def test_an_ordinary_shop_page_equals_parsel(read: Read, expr: str) -> None:
             for i in range(5)
         )
     )
-    rule = Rule("css", expr, many=True, is_raw=True)
+    rule = ValueRule("css", expr, many=True, is_raw=True)
     ours = [item["x"] for item in read(html, items=".card", fields={"x": rule}).items]
     parsel_expr = f":scope {expr}" if expr.startswith(">") else expr
     assert ours == [card.css(parsel_expr).getall() for card in Selector(html).css(".card")]

@@ -5,10 +5,18 @@ from __future__ import annotations
 import pytest
 
 from smartspider.core.errors import NotReadable, Problem, TaskInvalid
-from smartspider.core.page import Page
-from smartspider.core.request import make_request
-from smartspider.core.rules import FieldRule, FirstOf, Follow, Nested, NextLink, PagePlan, Rule
-from smartspider.core.traps import TrapGuards
+from smartspider.core.pages.page import Page
+from smartspider.core.pages.rules import (
+    FieldRule,
+    FirstOf,
+    FollowRule,
+    NestedRule,
+    NextLinkPagination,
+    PagePlan,
+    ValueRule,
+)
+from smartspider.core.requests.request import make_request
+from smartspider.core.requests.scope import TrapGuards
 from smartspider.extract.compile import compile_pages
 
 
@@ -23,20 +31,20 @@ def problem_of(rule: FieldRule) -> Problem:
     return problem
 
 
-BAD = Rule("css", "p[")
+BAD = ValueRule("css", "p[")
 
 
 def test_every_wrong_expression_is_named_by_its_path() -> None:
     fields: dict[str, FieldRule] = {
         "price": BAD,
-        "alt": FirstOf((Rule("css", "p"), BAD)),
-        "n": Nested({"in": BAD}),
+        "alt": FirstOf((ValueRule("css", "p"), BAD)),
+        "n": NestedRule({"in": BAD}),
     }
     rest = {
         "items": (BAD,),
         "fields": fields,
-        "follow": (Follow(BAD, "default"),),
-        "pagination": NextLink(BAD),
+        "follow": (FollowRule(BAD, "default"),),
+        "pagination": NextLinkPagination(BAD),
     }
     paths = [
         "selectors.items.expr",
@@ -80,7 +88,7 @@ def test_every_wrong_expression_is_named_by_its_path() -> None:
     ],
 )
 def test_the_message_says_where_and_what(expr: str, at: int, what: str) -> None:
-    problem = problem_of(Rule("css", expr))
+    problem = problem_of(ValueRule("css", expr))
     assert f"the CSS expression {expr!r} is wrong at position {at}: {what}" in problem.message
 
 
@@ -95,15 +103,20 @@ def test_the_message_says_where_and_what(expr: str, at: int, what: str) -> None:
     ],
 )
 def test_common_mistakes_get_a_hint(expr: str, hint: str) -> None:
-    assert hint in problem_of(Rule("css", expr)).hint
+    assert hint in problem_of(ValueRule("css", expr)).hint
 
 
 def test_rules_that_give_the_wrong_thing_are_refused() -> None:
-    assert "`attr` is given too" in problem_of(Rule("css", "a::text", attr="href")).message
-    assert "is text, not 7" in problem_of(Rule("css", 7)).message
-    text = Rule("css", "a::text")
+    assert "`attr` is given too" in problem_of(ValueRule("css", "a::text", attr="href")).message
+    assert "is text, not 7" in problem_of(ValueRule("css", 7)).message
+    text = ValueRule("css", "a::text")
     items, follow, pagination = problems_of(
-        PagePlan("default", items=(text,), follow=(Follow(text, "default"),), pagination=NextLink(text))
+        PagePlan(
+            "default",
+            items=(text,),
+            follow=(FollowRule(text, "default"),),
+            pagination=NextLinkPagination(text),
+        )
     )
     assert "not elements" in items.message
     assert "not links" in follow.message
@@ -127,7 +140,7 @@ def test_rules_that_give_the_wrong_thing_are_refused() -> None:
     ],
 )  # fmt: skip
 def test_ordinary_css_is_accepted(expr: str) -> None:
-    compile_pages({"default": PagePlan("default", fields={"x": Rule("css", expr)})}, TrapGuards())
+    compile_pages({"default": PagePlan("default", fields={"x": ValueRule("css", expr)})}, TrapGuards())
 
 
 def test_a_page_type_that_is_not_there_cannot_be_read() -> None:

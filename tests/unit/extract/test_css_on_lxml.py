@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from smartspider.core.errors import TaskInvalid
-from smartspider.core.extraction import Extraction
-from smartspider.core.rules import FieldRule, Follow, Rule
+from smartspider.core.pages.extraction import Extraction
+from smartspider.core.pages.rules import FieldRule, FollowRule, ValueRule
 
 Read = Callable[..., Extraction]
 
-XPATH = Rule("xpath", "//none")
+XPATH = ValueRule("xpath", "//none")
 """Makes a page type one of lxml."""
 TAGS = st.sampled_from(["div", "span", "em"])
 CLASSES = st.sampled_from(
@@ -71,7 +71,7 @@ def _element(children: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 )
 def test_combinators_inside_parentheses(read: Read, expr: str, expected: list[str]) -> None:
     html = "<!DOCTYPE html><section><div><p>0</p><h1>1</h1><p>2</p><p>3</p></div></section>"
-    fields: dict[str, FieldRule] = {"x": Rule("css", expr, many=True)}
+    fields: dict[str, FieldRule] = {"x": ValueRule("css", expr, many=True)}
     for extra in ({}, {"xpath": XPATH}):
         assert read(html, items="div", fields={**fields, **extra}).items[0]["x"] == expected
 
@@ -85,11 +85,11 @@ def test_combinators_inside_parentheses(read: Read, expr: str, expected: list[st
 def test_both_engines_give_the_same(read: Read, tree: str, items: str | None, expr: str) -> None:
     html = f"<!DOCTYPE html><html><head></head><body>{tree}</body></html>"
     fields: dict[str, FieldRule] = {
-        "one": Rule("css", expr),
-        "all": Rule("css", expr, many=True),
-        "raw": Rule("css", expr, is_raw=True),
-        "all raw": Rule("css", expr, many=True, is_raw=True),
-        "objects": Rule("css", "span", many=True, fields={"x": Rule("css", expr)}),
+        "one": ValueRule("css", expr),
+        "all": ValueRule("css", expr, many=True),
+        "raw": ValueRule("css", expr, is_raw=True),
+        "all raw": ValueRule("css", expr, many=True, is_raw=True),
+        "objects": ValueRule("css", "span", many=True, fields={"x": ValueRule("css", expr)}),
     }
     lexbor = read(html, items=items, fields=fields).items
     lxml = read(html, items=items, fields={**fields, "xpath": XPATH}).items
@@ -106,7 +106,7 @@ PAGE = """<!DOCTYPE html><base href="/sub/"><title>T</title><div class=c id=1><h
     ["h2", "H2", "a::attr(HREF)", "p", ".X", "[CLASS=X]", "::attr(ID)", "p:lexbor-contains('upp')"],
 )
 def test_names_of_html_have_no_case(read: Read, expr: str) -> None:
-    fields: dict[str, FieldRule] = {"x": Rule("css", expr)}
+    fields: dict[str, FieldRule] = {"x": ValueRule("css", expr)}
     lexbor = read(PAGE, items=".c", fields=fields).items
     assert [{**item, "y": None} for item in lexbor] == read(
         PAGE, items=".c", fields={**fields, "y": XPATH}
@@ -116,7 +116,7 @@ def test_names_of_html_have_no_case(read: Read, expr: str) -> None:
 
 @pytest.mark.parametrize("expr", ["a", "a, img", "a::attr(href)", ".c > a", ".none"])
 def test_links_are_the_same(read: Read, expr: str) -> None:
-    follow = (Follow(Rule("css", expr), "default"),)
+    follow = (FollowRule(ValueRule("css", expr), "default"),)
     lexbor = read(PAGE, follow=follow, next_link="a")
     lxml = read(PAGE, follow=follow, next_link="a", fields={"x": XPATH})
     assert (lexbor.links, lexbor.base) == (lxml.links, lxml.base)
@@ -125,7 +125,7 @@ def test_links_are_the_same(read: Read, expr: str) -> None:
 
 def test_a_page_can_forbid_following_to_lxml_too(read: Read) -> None:
     html = "<meta name=robots content=nofollow><a href=/1>x</a>"
-    assert read(html, follow=(Follow(Rule("xpath", "//a"), "default"),)).links == []
+    assert read(html, follow=(FollowRule(ValueRule("xpath", "//a"), "default"),)).links == []
 
 
 @pytest.mark.parametrize(
@@ -133,11 +133,11 @@ def test_a_page_can_forbid_following_to_lxml_too(read: Read) -> None:
 )
 def test_what_cannot_be_translated_is_refused_with_its_place(read: Read, expr: str, at: int) -> None:
     with pytest.raises(TaskInvalid, match=f"is wrong at position {at}: "):
-        read(PAGE, fields={"x": Rule("css", expr), "y": XPATH})
+        read(PAGE, fields={"x": ValueRule("css", expr), "y": XPATH})
 
 
 def test_contains_works_beside_xpath(read: Read) -> None:
-    fields: dict[str, FieldRule] = {"x": Rule("css", "h2:contains('B')"), "y": XPATH}
+    fields: dict[str, FieldRule] = {"x": ValueRule("css", "h2:contains('B')"), "y": XPATH}
     assert read(PAGE, fields=fields).items == [{"x": "B", "y": None}]
 
 
@@ -147,6 +147,6 @@ def test_scripts_are_not_text(read: Read) -> None:
             0
         ]
 
-    assert items(Rule("css", "h2"), XPATH)["0"] == "A b"
-    assert items(Rule("xpath", ".//h2"))["0"] == "A b"
-    assert items(Rule("xpath", ".//script"))["0"] == "x"
+    assert items(ValueRule("css", "h2"), XPATH)["0"] == "A b"
+    assert items(ValueRule("xpath", ".//h2"))["0"] == "A b"
+    assert items(ValueRule("xpath", ".//script"))["0"] == "x"

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from smartspider.core.extraction import Extraction, Rejected
-from smartspider.core.rules import FieldRule, FirstOf, Nested, Rule
+from smartspider.core.pages.extraction import Extraction, RejectedItem
+from smartspider.core.pages.rules import FieldRule, FirstOf, NestedRule, ValueRule
 
 Read = Callable[..., Extraction]
 
 HTML = """<div class="c"><b>1</b><i>x</i></div><div class="c"><b>2</b></div><div class="c"><i>z</i></div>"""
 
 
-def css(expr: str, **rule: Any) -> Rule:
-    return Rule("css", expr, **rule)
+def css(expr: str, **rule: Any) -> ValueRule:
+    return ValueRule("css", expr, **rule)
 
 
 def test_every_key_is_there_in_task_order(read: Read) -> None:
@@ -37,8 +37,8 @@ def test_an_item_without_a_required_field_is_rejected(read: Read) -> None:
     extraction = read(HTML, items=".c", fields={"i": css("i", required=True), "b": css("b", required=True)})
     assert extraction.items == [{"i": "x", "b": "1"}]
     assert extraction.rejected == [
-        Rejected("required field 'i' is missing", {"i": None, "b": "2"}),
-        Rejected("required field 'b' is missing", {"i": "z", "b": None}),
+        RejectedItem("required field 'i' is missing", {"i": None, "b": "2"}),
+        RejectedItem("required field 'b' is missing", {"i": "z", "b": None}),
     ]
 
 
@@ -50,7 +50,7 @@ def test_required_holds_for_lists_and_is_met_by_a_default(read: Read) -> None:
 
 
 def test_the_first_alternative_with_a_value_gives_it(read: Read) -> None:
-    fields: dict[str, FieldRule] = {"x": FirstOf((css("i"), css("b"), Rule("const", "never")))}
+    fields: dict[str, FieldRule] = {"x": FirstOf((css("i"), css("b"), ValueRule("const", "never")))}
     assert [item["x"] for item in read(HTML, items=".c", fields=fields).items] == ["x", "2", "z"]
     only_bold: dict[str, FieldRule] = {"x": FirstOf((css("u"), css("b", default="none")))}
     assert [item["x"] for item in read(HTML, items=".c", fields=only_bold).items] == ["1", "2", "none"]
@@ -64,7 +64,7 @@ def test_alternatives_can_be_required(read: Read) -> None:
 
 def test_an_object_of_rules_is_a_nested_item(read: Read) -> None:
     fields: dict[str, FieldRule] = {
-        "n": Nested({"b": css("b"), "deep": Nested({"i": css("i", default="-")})})
+        "n": NestedRule({"b": css("b"), "deep": NestedRule({"i": css("i", default="-")})})
     }
     assert [item["n"] for item in read(HTML, items=".c", fields=fields).items] == [
         {"b": "1", "deep": {"i": "x"}},
@@ -74,21 +74,21 @@ def test_an_object_of_rules_is_a_nested_item(read: Read) -> None:
 
 
 def test_a_required_field_of_a_nested_item_is_named_by_its_path(read: Read) -> None:
-    extraction = read(HTML, items=".c", fields={"n": Nested({"b": css("b", required=True)})})
+    extraction = read(HTML, items=".c", fields={"n": NestedRule({"b": css("b", required=True)})})
     assert len(extraction.items) == 2
-    assert extraction.rejected == [Rejected("required field 'n.b' is missing", {"n": {"b": None}})]
+    assert extraction.rejected == [RejectedItem("required field 'n.b' is missing", {"n": {"b": None}})]
 
 
 def test_a_nested_alternative_counts_when_it_has_what_it_requires(read: Read) -> None:
-    nested = Nested({"b": css("b", required=True), "i": css("i")})
+    nested = NestedRule({"b": css("b", required=True), "i": css("i")})
     extraction = read(HTML, items=".c", fields={"x": FirstOf((nested, css("i")))})
     assert [item["x"] for item in extraction.items] == [{"b": "1", "i": "x"}, {"b": "2", "i": None}, "z"]
 
 
 def test_const_and_meta_fill_every_item(read: Read) -> None:
     keys = ["url", "final_url", "status", "fetched_at", "depth", "parent", "page", "colour", "size"]
-    fields: dict[str, FieldRule] = {key: Rule("meta", key) for key in keys}
-    fields["c"] = Rule("const", {"a": [1]})
+    fields: dict[str, FieldRule] = {key: ValueRule("meta", key) for key in keys}
+    fields["c"] = ValueRule("const", {"a": [1]})
     extraction = read(
         HTML,
         items=".c",
@@ -130,6 +130,6 @@ def test_without_fields_there_is_no_item(read: Read, items: str | None) -> None:
 
 def test_a_page_type_without_css_never_parses(read: Read) -> None:
     picture = b"\x89PNG\x00\x00"
-    extraction = read(picture, content_type="image/png", fields={"u": Rule("meta", "url")})
+    extraction = read(picture, content_type="image/png", fields={"u": ValueRule("meta", "url")})
     assert extraction.items == [{"u": "http://shop.example/list"}]
     assert read(picture, content_type="image/png").items == []

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from smartspider.core.errors import NotReadable, TaskInvalid
-from smartspider.core.extraction import Extraction
-from smartspider.core.rules import FieldRule, FirstOf, Nested, PagePlan, Rule
-from smartspider.core.traps import TrapGuards
+from smartspider.core.pages.extraction import Extraction
+from smartspider.core.pages.rules import FieldRule, FirstOf, NestedRule, PagePlan, ValueRule
+from smartspider.core.requests.scope import TrapGuards
 from smartspider.extract.compile import compile_pages
 
 Read = Callable[..., Extraction]
@@ -20,11 +20,11 @@ API = """{"items": [
  {"id": 1, "name": " Kettle ", "price": 12.5, "tags": ["a", "", null, " b "], "on": true, "o": {"k": [1]}},
  {"id": 2, "name": "", "price": null, "tags": [], "on": false}
 ], "next": "/p/2", "total": 2}"""
-ITEMS = Rule("jmespath", "items")
+ITEMS = ValueRule("jmespath", "items")
 
 
-def jmes(expr: str, **rule: Any) -> Rule:
-    return Rule("jmespath", expr, **rule)
+def jmes(expr: str, **rule: Any) -> ValueRule:
+    return ValueRule("jmespath", expr, **rule)
 
 
 @pytest.mark.parametrize(
@@ -46,11 +46,11 @@ def jmes(expr: str, **rule: Any) -> Rule:
         (jmes("o.k[0]"), [1, None]),
         (jmes("length(o)"), [1, None]),
         (jmes("@"), None),
-        (Rule("regex", r'"id":(\d)'), ["1", "2"]),
-        (Rule("const", "c"), ["c", "c"]),
-        (Rule("meta", "status"), [200, 200]),
+        (ValueRule("regex", r'"id":(\d)'), ["1", "2"]),
+        (ValueRule("const", "c"), ["c", "c"]),
+        (ValueRule("meta", "status"), [200, 200]),
         (FirstOf((jmes("price"), jmes("id"))), [12.5, 2]),
-        (Nested({"n": jmes("id")}), [{"n": 1}, {"n": 2}]),
+        (NestedRule({"n": jmes("id")}), [{"n": 1}, {"n": 2}]),
     ],
 )
 def test_values_are_as_json_has_them(read: Read, rule: FieldRule, expected: list[Any] | None) -> None:
@@ -78,12 +78,14 @@ def test_a_page_without_items_is_one_item(read: Read) -> None:
     [("items", 2), ("items[?on]", 1), ("total", 1), ("missing", 0), ("items[].o", 1), ("@", 1)],
 )
 def test_each_value_of_a_list_is_an_item(read: Read, expr: str, count: int) -> None:
-    items = read(API, items=jmes(expr), fields={"c": Rule("const", 1)}, content_type="application/json").items
+    items = read(
+        API, items=jmes(expr), fields={"c": ValueRule("const", 1)}, content_type="application/json"
+    ).items
     assert len(items) == count
 
 
 def test_items_may_be_plain_values(read: Read) -> None:
-    rules: dict[str, FieldRule] = {"v": jmes("@"), "r": Rule("regex", "b.")}
+    rules: dict[str, FieldRule] = {"v": jmes("@"), "r": ValueRule("regex", "b.")}
     items = read('["ab", "b1", 3]', items=jmes("@"), fields=rules, content_type="application/json").items
     assert items == [{"v": "ab", "r": None}, {"v": "b1", "r": "b1"}, {"v": 3, "r": None}]
 
@@ -96,7 +98,7 @@ SCRIPTS = """<script id=state>window.__STATE__ = {"a": {"b": "x</b>"}, "l": [1, 
 <div class=c data-json="broken"></div>"""
 
 
-@pytest.mark.parametrize("extra", [{}, {"xpath": Rule("xpath", "//none")}])
+@pytest.mark.parametrize("extra", [{}, {"xpath": ValueRule("xpath", "//none")}])
 @pytest.mark.parametrize(
     ("rule", "expected"),
     [
@@ -111,12 +113,12 @@ SCRIPTS = """<script id=state>window.__STATE__ = {"a": {"b": "x</b>"}, "l": [1, 
     ],
 )
 def test_json_inside_html_is_found(
-    read: Read, rule: Rule, expected: Any, extra: dict[str, FieldRule]
+    read: Read, rule: ValueRule, expected: Any, extra: dict[str, FieldRule]
 ) -> None:
     assert read(SCRIPTS, fields={"x": rule, **extra}).items[0]["x"] == expected
 
 
-@pytest.mark.parametrize("extra", [{}, {"xpath": Rule("xpath", "//none")}])
+@pytest.mark.parametrize("extra", [{}, {"xpath": ValueRule("xpath", "//none")}])
 def test_json_inside_an_item_is_its_own(read: Read, extra: dict[str, FieldRule]) -> None:
     fields: dict[str, FieldRule] = {"i": jmes("id", within="::attr(data-json)"), "p": jmes("p", within="pre")}
     items = read(SCRIPTS, items=".c", fields={**fields, **extra}).items
@@ -137,18 +139,20 @@ def test_what_is_not_json_is_refused(read: Read, body: str) -> None:
 
 
 def test_what_cannot_be_read_is_no_match_among_alternatives(read: Read) -> None:
-    fields: dict[str, FieldRule] = {"x": FirstOf((jmes("a"), Rule("css", "p")))}
+    fields: dict[str, FieldRule] = {"x": FirstOf((jmes("a"), ValueRule("css", "p")))}
     assert read("<p>x</p>", fields=fields).items == [{"x": "x"}]
     assert read('{"a": 1}', fields=fields, content_type="application/json").items == [{"x": 1}]
-    turned: dict[str, FieldRule] = {"x": FirstOf((Rule("css", "p"), jmes("a")))}
+    turned: dict[str, FieldRule] = {"x": FirstOf((ValueRule("css", "p"), jmes("a")))}
     assert read('{"a": 1}', fields=turned, content_type="application/json").items == [{"x": 1}]
     with pytest.raises(NotReadable, match="the page is not JSON"):
         read("<p>x</p>", fields={"x": FirstOf((jmes("a"), jmes("b")))})
 
 
 def test_alternatives_of_items_may_be_of_different_kinds(read: Read) -> None:
-    items = (Rule("css", ".c"), ITEMS, Rule("regex", r"line (\w+)"))
-    fields: dict[str, FieldRule] = {"x": FirstOf((Rule("css", "b"), jmes("name"), Rule("regex", r"\w+")))}
+    items = (ValueRule("css", ".c"), ITEMS, ValueRule("regex", r"line (\w+)"))
+    fields: dict[str, FieldRule] = {
+        "x": FirstOf((ValueRule("css", "b"), jmes("name"), ValueRule("regex", r"\w+")))
+    }
     assert read("<div class=c><b>1</b></div>", items=items, fields=fields).items == [{"x": "1"}]
     assert read(API, items=items, fields=fields, content_type="application/json").items == [
         {"x": "Kettle"}, {"x": ""}
@@ -173,7 +177,7 @@ def test_foreign_characters_of_json_are_taken_out(read: Read) -> None:
 
 def test_foreign_characters_of_whole_values_are_taken_out(read: Read) -> None:
     body = r'[{"a": "x\ud800"}]'
-    fields: dict[str, FieldRule] = {"r": Rule("regex", '"a":"(.*?)"'), "j": jmes("[@, a]", join=" ")}
+    fields: dict[str, FieldRule] = {"r": ValueRule("regex", '"a":"(.*?)"'), "j": jmes("[@, a]", join=" ")}
     items = read(body, items=jmes("@"), fields=fields, content_type="application/json").items
     assert items == [{"r": "x", "j": '{"a":"x"} x'}]
 
@@ -188,19 +192,23 @@ def test_foreign_characters_of_whole_values_are_taken_out(read: Read) -> None:
         (jmes("a", within="p["), "in", "the CSS expression 'p[' is wrong at position 1"),
         (jmes("a", attr="x"), "attr", "finds no elements"),
         (jmes(7), "expr", "is text, not 7"),  # type: ignore[arg-type]  # wrong on purpose
-        (Rule("css", "a", within="script"), "in", "`in` belongs to rules of type jmespath"),
-        (Rule("regex", "("), "expr", "is wrong at position 0"),
-        (Rule("regex", "a", attr="x"), "attr", "finds no elements"),
-        (Rule("const", 1, join=","), "join", "does nothing"),
-        (Rule("meta", "url", fields={"a": Rule("css", "a")}), "fields", "does nothing"),
-        (Rule("css", "a", join=",", fields={"a": Rule("css", "a")}), "join", "does nothing beside `fields`"),
-        (Rule("css", "a::text", fields={"a": Rule("css", "a")}), "expr", "not elements"),
-        (Rule("css", "a", steps=({"use": "trim"},)), "steps", "cannot be run here"),
-        (Rule("json_ld", "a["), "expr", "the JMESPath expression"),
+        (ValueRule("css", "a", within="script"), "in", "`in` belongs to rules of type jmespath"),
+        (ValueRule("regex", "("), "expr", "is wrong at position 0"),
+        (ValueRule("regex", "a", attr="x"), "attr", "finds no elements"),
+        (ValueRule("const", 1, join=","), "join", "does nothing"),
+        (ValueRule("meta", "url", fields={"a": ValueRule("css", "a")}), "fields", "does nothing"),
+        (
+            ValueRule("css", "a", join=",", fields={"a": ValueRule("css", "a")}),
+            "join",
+            "does nothing beside `fields`",
+        ),
+        (ValueRule("css", "a::text", fields={"a": ValueRule("css", "a")}), "expr", "not elements"),
+        (ValueRule("css", "a", steps=({"use": "trim"},)), "steps", "cannot be run here"),
+        (ValueRule("json_ld", "a["), "expr", "the JMESPath expression"),
         (jmes(f"a[{'9' * 20_000}]"), "expr", "the JMESPath expression"),
     ],
 )
-def test_rules_that_mean_nothing_are_refused(rule: Rule, path: str, message: str) -> None:
+def test_rules_that_mean_nothing_are_refused(rule: ValueRule, path: str, message: str) -> None:
     with pytest.raises(TaskInvalid) as refused:
         compile_pages({"default": PagePlan("default", fields={"x": rule})}, TrapGuards())
     (problem,) = refused.value.problems
@@ -211,20 +219,40 @@ def test_rules_that_mean_nothing_are_refused(rule: Rule, path: str, message: str
 @pytest.mark.parametrize(
     ("items", "rule", "message"),
     [
-        (ITEMS, Rule("css", "a"), "a rule of type 'css' cannot look into items that are JSON values"),
-        (ITEMS, Rule("xpath", "//a"), "a rule of type 'xpath' cannot look into items that are JSON values"),
+        (ITEMS, ValueRule("css", "a"), "a rule of type 'css' cannot look into items that are JSON values"),
+        (
+            ITEMS,
+            ValueRule("xpath", "//a"),
+            "a rule of type 'xpath' cannot look into items that are JSON values",
+        ),
         (ITEMS, jmes("a", within="script"), "`in` looks for elements"),
-        (ITEMS, Rule("links", None), "a rule of type 'links' cannot look into items that are JSON values"),
-        (Rule("regex", "a"), Rule("css", "a"), "cannot look into items that are texts"),
-        (Rule("css", "a"), jmes("a"), "JMESPath looks into JSON, and the items are elements"),
-        (Rule("css", "a"), Rule("json_ld", None), "is about the whole page, not about an item"),
-        (ITEMS, FirstOf((Rule("css", "a"), Rule("css", "b"))), "cannot look into items that are JSON values"),
-        (ITEMS, FirstOf((Rule("css", "a"), jmes("b"))), "cannot look into items that are JSON values"),
-        (ITEMS, jmes("a", fields={"y": Rule("css", "b")}), "cannot look into items that are JSON values"),
-        (Rule("css", "a"), Rule("regex", "b", fields={"y": Rule("css", "b")}), "items that are texts"),
+        (
+            ITEMS,
+            ValueRule("links", None),
+            "a rule of type 'links' cannot look into items that are JSON values",
+        ),
+        (ValueRule("regex", "a"), ValueRule("css", "a"), "cannot look into items that are texts"),
+        (ValueRule("css", "a"), jmes("a"), "JMESPath looks into JSON, and the items are elements"),
+        (ValueRule("css", "a"), ValueRule("json_ld", None), "is about the whole page, not about an item"),
+        (
+            ITEMS,
+            FirstOf((ValueRule("css", "a"), ValueRule("css", "b"))),
+            "cannot look into items that are JSON values",
+        ),
+        (ITEMS, FirstOf((ValueRule("css", "a"), jmes("b"))), "cannot look into items that are JSON values"),
+        (
+            ITEMS,
+            jmes("a", fields={"y": ValueRule("css", "b")}),
+            "cannot look into items that are JSON values",
+        ),
+        (
+            ValueRule("css", "a"),
+            ValueRule("regex", "b", fields={"y": ValueRule("css", "b")}),
+            "items that are texts",
+        ),
     ],
 )
-def test_rules_are_refused_where_they_cannot_look(items: Rule, rule: FieldRule, message: str) -> None:
+def test_rules_are_refused_where_they_cannot_look(items: ValueRule, rule: FieldRule, message: str) -> None:
     with pytest.raises(TaskInvalid) as refused:
         compile_pages({"default": PagePlan("default", items=(items,), fields={"x": rule})}, TrapGuards())
     assert message in refused.value.problems[0].message
@@ -235,17 +263,17 @@ def test_rules_are_refused_where_they_cannot_look(items: Rule, rule: FieldRule, 
 def test_keys_that_do_nothing_in_items_are_refused(key: str) -> None:
     values: dict[str, Any] = {
         "steps": ({"use": "trim"},),
-        "fields": {"a": Rule("css", "a")},
+        "fields": {"a": ValueRule("css", "a")},
         "required": True,
     }
-    rule = Rule("css", "a", **{key: values.get(key, "x")})
+    rule = ValueRule("css", "a", **{key: values.get(key, "x")})
     with pytest.raises(TaskInvalid) as refused:
         compile_pages({"default": PagePlan("default", items=(rule,))}, TrapGuards())
     assert [problem.path for problem in refused.value.problems] == [f"selectors.items.{key}"]
 
 
 def test_wrong_alternatives_of_items_are_named_by_their_number() -> None:
-    rules = (Rule("css", "p"), Rule("css", "p["), Rule("const", 1))
+    rules = (ValueRule("css", "p"), ValueRule("css", "p["), ValueRule("const", 1))
     with pytest.raises(TaskInvalid) as refused:
         compile_pages({"default": PagePlan("default", items=rules)}, TrapGuards())
     assert [problem.path for problem in refused.value.problems] == [

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from smartspider.core.extraction import Extraction, Link
-from smartspider.core.rules import Follow, Rule
+from smartspider.core.pages.extraction import Extraction, Link
+from smartspider.core.pages.rules import FollowRule, ValueRule
 
 Read = Callable[..., Extraction]
 
 
-def follow(expr: str, to: str = "default", **rest: Any) -> Follow:
-    return Follow(Rule("css", expr), to, **rest)
+def follow(expr: str, to: str = "default", **rest: Any) -> FollowRule:
+    return FollowRule(ValueRule("css", expr), to, **rest)
 
 
 def hrefs(extraction: Extraction) -> list[str]:
@@ -140,6 +140,8 @@ def test_links_beyond_the_cap_are_counted_not_kept(read: Read) -> None:
 
 def test_items_do_not_disturb_links(read: Read) -> None:
     html = "<div class=c><a href=/1>one</a></div><div class=c><a href=/2>two</a></div>"
-    extraction = read(html, items=".c", fields={"t": Rule("css", "a")}, follow=(follow("> body > .c > a"),))
+    extraction = read(
+        html, items=".c", fields={"t": ValueRule("css", "a")}, follow=(follow("> body > .c > a"),)
+    )
     assert hrefs(extraction) == ["/1", "/2"]
     assert extraction.items == [{"t": "one"}, {"t": "two"}]

@@ -8,8 +8,15 @@ from typing import Any
 import pytest
 
 from smartspider.core.errors import TaskInvalid
-from smartspider.core.extraction import Extraction
-from smartspider.core.rules import FieldRule, Follow, PageParam, RequestTemplate, Rule, StopWhen
+from smartspider.core.pages.extraction import Extraction
+from smartspider.core.pages.rules import (
+    FieldRule,
+    FollowRequest,
+    FollowRule,
+    PageParamPagination,
+    StopConditions,
+    ValueRule,
+)
 from smartspider.extract.follows import FoundLink
 
 Read = Callable[..., Extraction]
@@ -24,8 +31,8 @@ def hrefs(extraction: Extraction) -> list[str]:
     return [link.href for link in extraction.links]
 
 
-def follow(kind: Any, expr: str, **rest: Any) -> Follow:
-    return Follow(Rule(kind, expr, many=True), "default", **rest)
+def follow(kind: Any, expr: str, **rest: Any) -> FollowRule:
+    return FollowRule(ValueRule(kind, expr, many=True), "default", **rest)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +51,7 @@ def test_links_of_html(read: Read, kind: Any, expr: str, expected: list[str]) ->
     assert hrefs(read(HTML, follow=(follow(kind, expr),))) == expected
     first = expected[:1]
     if "|" not in expr:
-        assert hrefs(read(HTML, next_link=Rule(kind, expr))) == first
+        assert hrefs(read(HTML, next_link=ValueRule(kind, expr))) == first
 
 
 @pytest.mark.parametrize(
@@ -54,7 +61,7 @@ def test_links_of_html(read: Read, kind: Any, expr: str, expected: list[str]) ->
 def test_links_of_json(read: Read, expr: str, expected: list[str]) -> None:
     extraction = read(API, follow=(follow("jmespath", expr),), content_type="application/json")
     assert (hrefs(extraction), extraction.base) == (expected, "http://shop.example/list")
-    one = read(API, next_link=Rule("jmespath", expr), content_type="application/json")
+    one = read(API, next_link=ValueRule("jmespath", expr), content_type="application/json")
     assert hrefs(one) == expected[:1]
     assert all(link.is_pagination for link in one.links)
 
@@ -66,10 +73,10 @@ def test_links_of_the_same_url_are_one(read: Read) -> None:
 
 CARDS = """<div class=c><b>A</b><a href=/1>x</a><i>11</i></div><div class=c><b>B</b><a href=/2>x</a></div>
 <a href=/out>x</a>"""
-NAME: dict[str, FieldRule] = {"name": Rule("css", "b")}
+NAME: dict[str, FieldRule] = {"name": ValueRule("css", "b")}
 
 
-@pytest.mark.parametrize("extra", [{}, {"xpath": Rule("xpath", "//none")}])
+@pytest.mark.parametrize("extra", [{}, {"xpath": ValueRule("xpath", "//none")}])
 def test_a_link_carries_fields_of_its_item(read: Read, extra: dict[str, FieldRule]) -> None:
     rules = (follow("css", "a", carry=("name",)),)
     links = read(CARDS, items=".c", fields={**NAME, **extra}, follow=rules).links
@@ -84,7 +91,7 @@ def test_the_item_itself_can_be_the_link(read: Read) -> None:
 
 
 def test_links_of_rejected_items_are_followed(read: Read) -> None:
-    fields: dict[str, FieldRule] = {"name": Rule("css", "b"), "i": Rule("css", "i", required=True)}
+    fields: dict[str, FieldRule] = {"name": ValueRule("css", "b"), "i": ValueRule("css", "i", required=True)}
     extraction = read(CARDS, items=".c", fields=fields, follow=(follow("css", "a", carry=("name",)),))
     assert (len(extraction.items), len(extraction.rejected)) == (1, 1)
     assert [link.extras.meta["name"] for link in extraction.links] == ["A", "B"]
@@ -92,14 +99,18 @@ def test_links_of_rejected_items_are_followed(read: Read) -> None:
 
 def test_json_items_have_links_too(read: Read) -> None:
     rules = (follow("jmespath", "url", carry=("id",)), follow("regex", r"/d/\d", carry=("id",)))
-    fields: dict[str, FieldRule] = {"id": Rule("jmespath", "id")}
+    fields: dict[str, FieldRule] = {"id": ValueRule("jmespath", "id")}
     links = read(
-        API, items=Rule("jmespath", "items"), fields=fields, follow=rules, content_type="application/json"
+        API,
+        items=ValueRule("jmespath", "items"),
+        fields=fields,
+        follow=rules,
+        content_type="application/json",
     ).links
     assert [(link.href, link.extras.meta) for link in links] == [("/d/1", {"id": 1})] * 2
 
 
-@pytest.mark.parametrize("extra", [{}, {"xpath": Rule("xpath", "//none")}])
+@pytest.mark.parametrize("extra", [{}, {"xpath": ValueRule("xpath", "//none")}])
 @pytest.mark.parametrize(
     ("kind", "expr", "expected"),
     [
@@ -113,7 +124,7 @@ def test_json_items_have_links_too(read: Read) -> None:
 def test_values_for_templates_need_not_be_links(
     read: Read, kind: Any, expr: str, expected: list[str], extra: dict[str, FieldRule]
 ) -> None:
-    request = RequestTemplate(url="http://h/{value}")
+    request = FollowRequest(url="http://h/{value}")
     links = read(
         CARDS, items=".c", fields={**NAME, **extra}, follow=(follow(kind, expr, request=request),)
     ).links
@@ -121,7 +132,7 @@ def test_values_for_templates_need_not_be_links(
 
 
 def test_a_template_without_items_looks_into_the_page(read: Read) -> None:
-    request = RequestTemplate(url="http://h/{value}")
+    request = FollowRequest(url="http://h/{value}")
     extraction = read(
         API, follow=(follow("jmespath", "items[].id", request=request),), content_type="application/json"
     )
@@ -130,12 +141,12 @@ def test_a_template_without_items_looks_into_the_page(read: Read) -> None:
 
 def test_text_gives_no_links_without_a_template(read: Read) -> None:
     with pytest.raises(TaskInvalid, match="gives text, not links"):
-        read(CARDS, follow=(follow("css", "i::text", request=RequestTemplate()),))
+        read(CARDS, follow=(follow("css", "i::text", request=FollowRequest()),))
 
 
 def test_a_link_rule_that_cannot_look_into_the_items_is_refused(read: Read) -> None:
     with pytest.raises(TaskInvalid, match="cannot look into items that are JSON values") as refused:
-        read(API, items=Rule("jmespath", "items"), follow=(follow("css", "a", carry=("x",)),))
+        read(API, items=ValueRule("jmespath", "items"), follow=(follow("css", "a", carry=("x",)),))
     assert refused.value.problems[0].path == "follow[0].selector"
     with pytest.raises(TaskInvalid, match="finds no links"):
         read(API, follow=(follow("const", "a"),))
@@ -145,7 +156,7 @@ def test_items_that_are_not_emitted_are_still_carried(read: Read) -> None:
     rules = (follow("css", "a", carry=("name",)),)
     extraction = read(CARDS, items=".c", fields=NAME, follow=rules, emits=False)
     assert (extraction.items, extraction.rejected) == ([], [])
-    assert extraction.unlisted == [{"name": "A"}, {"name": "B"}]
+    assert extraction.unemitted == [{"name": "A"}, {"name": "B"}]
     assert len(extraction.links) == 2
 
 
@@ -154,7 +165,7 @@ def test_nofollow_is_a_wish_that_a_task_may_ignore(read: Read) -> None:
     rules: tuple[tuple[Any, str], ...] = (("css", "a"), ("xpath", "//a"))
     for kind, expr in rules:
         extraction = read(
-            html, follow=(follow(kind, expr),), next_link=Rule(kind, expr), obeys_nofollow=False
+            html, follow=(follow(kind, expr),), next_link=ValueRule(kind, expr), obeys_nofollow=False
         )
         assert hrefs(extraction) == ["/1?a=1&b=2", "/1?a=1&b=2", "/no"]
 
@@ -163,20 +174,20 @@ def test_nofollow_is_a_wish_that_a_task_may_ignore(read: Read) -> None:
     ("html", "expected"), [("<p class=c></p><a class=n href=/2>", ["/2"]), ("<a class=n href=/2>", [])]
 )
 def test_pagination_may_end_at_an_empty_page(read: Read, html: str, expected: list[str]) -> None:
-    stop = StopWhen(empty=True)
+    stop = StopConditions(empty=True)
     assert hrefs(read(html, items=".c", fields=NAME, next_link="a.n", stop_when=stop)) == expected
 
 
 def test_other_pagination_comes_first_and_counts_rejected_items(read: Read) -> None:
-    fields: dict[str, FieldRule] = {"i": Rule("css", "u", required=True)}
+    fields: dict[str, FieldRule] = {"i": ValueRule("css", "u", required=True)}
     extraction = read(
-        CARDS, items=".c", fields=fields, follow=(follow("css", "a"),), pagination=PageParam("page")
+        CARDS, items=".c", fields=fields, follow=(follow("css", "a"),), pagination=PageParamPagination("page")
     )
     assert hrefs(extraction) == ["http://shop.example/list?page=2", "/1", "/2", "/out"]
-    assert hrefs(read("<p>", items=".c", fields=fields, pagination=PageParam("page"))) == []
-    assert hrefs(read(CARDS, follow=(follow("css", "a"),), pagination=PageParam("page")))[0].endswith(
-        "page=2"
-    )
+    assert hrefs(read("<p>", items=".c", fields=fields, pagination=PageParamPagination("page"))) == []
+    assert hrefs(read(CARDS, follow=(follow("css", "a"),), pagination=PageParamPagination("page")))[
+        0
+    ].endswith("page=2")
 
 
 def test_more_links_than_are_kept_are_counted(read: Read) -> None:
@@ -205,8 +216,8 @@ def test_links_of_page_data_are_looked_for_in_its_items(read: Read) -> None:
     data = '<script type="application/ld+json">[{"n": 1, "url": "/1"}, {"n": 2, "url": "/2"}]</script>'
     extraction = read(
         data,
-        items=Rule("json_ld", None),
-        fields={"n": Rule("jmespath", "n")},
+        items=ValueRule("json_ld", None),
+        fields={"n": ValueRule("jmespath", "n")},
         follow=(follow("jmespath", "url"),),
     )
     assert hrefs(extraction) == ["/1", "/2"]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from smartspider.core.extraction import Extraction
-from smartspider.core.rules import FieldRule, FirstOf, Nested, Rule
+from smartspider.core.pages.extraction import Extraction
+from smartspider.core.pages.rules import FieldRule, FirstOf, NestedRule, ValueRule
 
 Read = Callable[..., Extraction]
 
@@ -16,11 +16,11 @@ SHOP = """<!DOCTYPE html><body><h1>top</h1>
 <div class="shop"><h2>A</h2><ul class="wrap"><li><b>1</b><i>x</i></li><li><b>2</b></li><li>e</li></ul></div>
 <div class="shop"><h2>B</h2><li><b>3</b><ol><li><b>4</b></li></ol></li></div>
 <div class="shop"><h2>C</h2></div></body>"""
-XPATH: dict[str, FieldRule] = {"xpath": Rule("xpath", "//none")}
+XPATH: dict[str, FieldRule] = {"xpath": ValueRule("xpath", "//none")}
 
 
-def css(expr: str, **rule: Any) -> Rule:
-    return Rule("css", expr, **rule)
+def css(expr: str, **rule: Any) -> ValueRule:
+    return ValueRule("css", expr, **rule)
 
 
 def column(read: Read, rule: FieldRule, items: Any = ".shop", **rest: Any) -> list[Any]:
@@ -53,7 +53,7 @@ def test_rules_of_an_object_see_nothing_around_it(read: Read) -> None:
 
 
 def test_objects_nest_to_any_depth(read: Read) -> None:
-    inner = css("li", many=True, fields={"b": css("b"), "deep": Nested({"c": css("b", many=True)})})
+    inner = css("li", many=True, fields={"b": css("b"), "deep": NestedRule({"c": css("b", many=True)})})
     rule = css("li", many=True, fields={"b": css("b"), "inner": inner})
     assert column(read, rule)[1] == (
         "B",
@@ -96,11 +96,11 @@ def test_objects_are_alternatives_too(read: Read) -> None:
 def test_objects_of_one_language_may_hold_another(read: Read) -> None:
     html = """<div class=c data-j='{"l": [{"n": "a-1"}, {"n": "b-2"}]}'><p>k=1;</p><p>k=2;</p></div>"""
     fields: dict[str, FieldRule] = {
-        "json": Rule(
+        "json": ValueRule(
             "jmespath", "l", within="::attr(data-j)", many=True,
-            fields={"n": Rule("jmespath", "n"), "d": Rule("regex", r"\d")},
+            fields={"n": ValueRule("jmespath", "n"), "d": ValueRule("regex", r"\d")},
         ),
-        "text": Rule("regex", r"<p>(.*?)</p>", many=True, fields={"k": Rule("regex", r"k=(\d)")}),
+        "text": ValueRule("regex", r"<p>(.*?)</p>", many=True, fields={"k": ValueRule("regex", r"k=(\d)")}),
     }  # fmt: skip
     for extra in ({}, XPATH):
         item = read(html, items=".c", fields={**fields, **extra}).items[0]
@@ -110,16 +110,23 @@ def test_objects_of_one_language_may_hold_another(read: Read) -> None:
 
 def test_objects_of_json(read: Read) -> None:
     body = '{"o": [{"v": [{"s": 1, "q": null}, {"s": 2, "q": 3}]}, {"v": []}]}'
-    rule = Rule("jmespath", "v", many=True, fields={"s": Rule("jmespath", "s"), "q": Rule("jmespath", "q")})
-    items = read(body, items=Rule("jmespath", "o"), fields={"x": rule}, content_type="application/json").items
+    rule = ValueRule(
+        "jmespath", "v", many=True, fields={"s": ValueRule("jmespath", "s"), "q": ValueRule("jmespath", "q")}
+    )
+    items = read(
+        body, items=ValueRule("jmespath", "o"), fields={"x": rule}, content_type="application/json"
+    ).items
     assert [item["x"] for item in items] == [[{"s": 1, "q": None}, {"s": 2, "q": 3}], []]
 
 
 def test_xpath_objects(read: Read) -> None:
-    rule = Rule(
-        "xpath", ".//li", many=True, fields={"b": Rule("xpath", "./b"), "up": Rule("xpath", "../../h2")}
+    rule = ValueRule(
+        "xpath",
+        ".//li",
+        many=True,
+        fields={"b": ValueRule("xpath", "./b"), "up": ValueRule("xpath", "../../h2")},
     )
-    items = read(SHOP, items=Rule("xpath", "//div"), fields={"x": rule}).items
+    items = read(SHOP, items=ValueRule("xpath", "//div"), fields={"x": rule}).items
     assert items[0]["x"] == [
         {"b": "1", "up": "A"}, {"b": "2", "up": "A"}, {"b": None, "up": "A"}
     ]  # fmt: skip

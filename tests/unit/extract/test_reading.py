@@ -11,14 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from smartspider.core.errors import NotReadable
-from smartspider.core.extraction import Extraction
-from smartspider.core.nesting import is_too_deep
-from smartspider.core.rules import FieldRule, Follow, Rule
+from smartspider.core.pages.extraction import Extraction
+from smartspider.core.pages.nesting import is_too_deep
+from smartspider.core.pages.rules import FieldRule, FollowRule, ValueRule
 from smartspider.extract.cleaning import clean
 
 Read = Callable[..., Extraction]
 
-P: dict[str, FieldRule] = {"p": Rule("css", "p")}
+P: dict[str, FieldRule] = {"p": ValueRule("css", "p")}
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_the_charset_says_how_to_read(read: Read, body: bytes, charset: str, exp
 
 def test_a_byte_order_mark_does_not_leave_standards_mode(read: Read) -> None:
     html = b"\xef\xbb\xbf<!DOCTYPE html><p class=A>x</p>"
-    assert read(html, fields={"p": Rule("css", "p.a")}).items == [{"p": None}]
+    assert read(html, fields={"p": ValueRule("css", "p.a")}).items == [{"p": None}]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -50,8 +50,8 @@ def test_a_byte_order_mark_does_not_leave_standards_mode(read: Read) -> None:
 def test_broken_utf8_reads_as_if_decoded_first(read: Read, noise: bytes) -> None:
     body = b"<!DOCTYPE html><p data-x='" + noise.replace(b"'", b"") + b"'>" + noise + b"</p>" + b" " * 400
     fields: dict[str, FieldRule] = {
-        "text": Rule("css", "p::text", is_raw=True, default=""),
-        "attr": Rule("css", "p::attr(data-x)", is_raw=True),
+        "text": ValueRule("css", "p::text", is_raw=True, default=""),
+        "attr": ValueRule("css", "p::attr(data-x)", is_raw=True),
     }
     decoded = body.decode(errors="replace").encode()
     assert read(body, fields=fields).items == read(decoded, fields=fields).items
@@ -99,12 +99,12 @@ def test_markup_and_text_are_read(read: Read, content_type: str | None) -> None:
 def test_nul_and_surrogates_are_taken_out_and_counted(read: Read) -> None:
     html = b"<p title='a\x00b'>c\x00d \xed\xa0\x80e</p><i>clean</i><a href='/x\x00y'>z</a>"
     fields: dict[str, FieldRule] = {
-        "text": Rule("css", "p"),
-        "title": Rule("css", "p::attr(title)"),
-        "list": Rule("css", "p ::text, i", many=True),
-        "clean": Rule("css", "i"),
+        "text": ValueRule("css", "p"),
+        "title": ValueRule("css", "p::attr(title)"),
+        "list": ValueRule("css", "p ::text, i", many=True),
+        "clean": ValueRule("css", "i"),
     }
-    extraction = read(html, fields=fields, follow=(Follow(Rule("css", "a"), "default"),))
+    extraction = read(html, fields=fields, follow=(FollowRule(ValueRule("css", "a"), "default"),))
     assert extraction.items == [{"text": "cd e", "title": "ab", "list": ["cd e", "clean"], "clean": "clean"}]
     assert extraction.cleaned == 3
     assert extraction.links[0].href == "/xy"
@@ -117,9 +117,9 @@ def test_surrogates_of_other_charsets_are_taken_out(read: Read) -> None:
 
 def test_values_of_the_request_and_the_task_are_cleaned(read: Read) -> None:
     fields: dict[str, FieldRule] = {
-        "m": Rule("meta", "m"),
-        "c": Rule("const", "x\x00"),
-        "d": Rule("meta", "none", default="\ud800y"),
+        "m": ValueRule("meta", "m"),
+        "c": ValueRule("const", "x\x00"),
+        "d": ValueRule("meta", "none", default="\ud800y"),
     }
     extraction = read("", fields=fields, meta={"m": {"k\x00": ["a\x00", "b"]}})
     assert (extraction.items, extraction.cleaned) == ([{"m": {"k": ["a", "b"]}, "c": "x", "d": "y"}], 1)

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from smartspider.core.extraction import Extraction
-from smartspider.core.rules import Rule
+from smartspider.core.pages.extraction import Extraction
+from smartspider.core.pages.rules import ValueRule
 
 Read = Callable[..., Extraction]
 
 
 def column(read: Read, html: str, items: str, expr: str, **rule: Any) -> list[Any]:
-    extraction = read(html, items=items, fields={"x": Rule("css", expr, **rule)})
+    extraction = read(html, items=items, fields={"x": ValueRule("css", expr, **rule)})
     return [item["x"] for item in extraction.items]
 
 
@@ -43,7 +43,7 @@ def test_a_rule_can_start_at_the_item(read: Read, expr: str) -> None:
 
 
 def test_scope_at_page_level_is_the_root_element(read: Read) -> None:
-    extraction = read(LIST, fields={"x": Rule("css", "> body > div > h2::text", many=True)})
+    extraction = read(LIST, fields={"x": ValueRule("css", "> body > div > h2::text", many=True)})
     assert extraction.items == [{"x": ["outside", "after"]}]
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from smartspider.core.columns import Kind
 from smartspider.core.errors import Problem, TaskInvalid
-from smartspider.core.extraction import Extraction
-from smartspider.core.rules import FieldRule, FirstOf, Nested, PagePlan, Rule
-from smartspider.core.traps import TrapGuards
+from smartspider.core.items.columns import ColumnKind
+from smartspider.core.pages.extraction import Extraction
+from smartspider.core.pages.rules import FieldRule, FirstOf, NestedRule, PagePlan, ValueRule
+from smartspider.core.requests.scope import TrapGuards
 from smartspider.extract.compile import compile_pages
 from smartspider.interfaces.step import Around, Refused
 
@@ -39,7 +39,7 @@ class Steps:
 
 
 class Treatment:
-    kind: Kind | None = None
+    kind: ColumnKind | None = None
 
     def __init__(self, steps: Steps, use: str) -> None:
         self._steps = steps
@@ -60,8 +60,8 @@ class Treatment:
         return value
 
 
-def stepped(expr: str, use: str = "int", **rule: Any) -> Rule:
-    return Rule("css", expr, steps=({"use": use},), **rule)
+def stepped(expr: str, use: str = "int", **rule: Any) -> ValueRule:
+    return ValueRule("css", expr, steps=({"use": use},), **rule)
 
 
 def column(read: Read, rule: FieldRule, steps: Steps | None = None) -> list[Any]:
@@ -93,22 +93,22 @@ def test_steps_may_stand_in_for_what_is_missing(read: Read) -> None:
 
 def test_alternatives_are_treated_until_one_makes_sense(read: Read) -> None:
     steps = Steps()
-    rule = FirstOf((stepped("b"), stepped("b:last-child", "as it is"), Rule("const", "none")))
+    rule = FirstOf((stepped("b"), stepped("b:last-child", "as it is"), ValueRule("const", "none")))
     assert column(read, rule, steps) == [1, "y", "none"]
     assert steps.seen == [("1", 0), ("y", 1), ("y", 1)]
 
 
 def test_steps_are_told_the_number_of_the_item(read: Read) -> None:
     steps = Steps()
-    rule = Nested({"l": Rule("css", "b", many=True, fields={"t": stepped(":scope", "as it is")})})
+    rule = NestedRule({"l": ValueRule("css", "b", many=True, fields={"t": stepped(":scope", "as it is")})})
     column(read, rule, steps)
     assert steps.seen == [("1", 0), ("x", 0), ("2", 0), ("y", 1)]
 
 
 def test_a_refusal_rejects_the_item_with_its_reason(read: Read) -> None:
     fields: dict[str, FieldRule] = {
-        "n": Nested({"x": stepped("b:nth-child(2)", "refuse")}),
-        "b": Rule("css", "b"),
+        "n": NestedRule({"x": stepped("b:nth-child(2)", "refuse")}),
+        "b": ValueRule("css", "b"),
     }
     extraction = read(HTML, items=".c", fields=fields, rule_steps=Steps())
     assert [item["b"] for item in extraction.items] == ["y", None]
@@ -120,8 +120,8 @@ def test_a_refusal_rejects_the_item_with_its_reason(read: Read) -> None:
 
 def test_a_refusal_inside_alternatives_and_objects_rejects_too(read: Read) -> None:
     for rule in (
-        FirstOf((stepped("b:nth-child(2)", "refuse"), Rule("css", "b"))),
-        Rule("css", "b", many=True, fields={"y": stepped(":scope", "refuse")}),
+        FirstOf((stepped("b:nth-child(2)", "refuse"), ValueRule("css", "b"))),
+        ValueRule("css", "b", many=True, fields={"y": stepped(":scope", "refuse")}),
         stepped("b", "refuse", many=True),
     ):
         extraction = read(HTML, items=".c", fields={"x": rule}, rule_steps=Steps())
@@ -132,18 +132,20 @@ def test_a_refusal_inside_alternatives_and_objects_rejects_too(read: Read) -> No
 def test_the_item_that_is_refused_is_the_one_it_was_found_in(read: Read) -> None:
     html = "<div class=c><b>1</b></div><div class=c><b>x</b></div><div class=c><b>3</b></div>"
     rules: list[FieldRule] = [stepped("b", "refuse"), FirstOf((stepped("b", "refuse"),))]
-    rules.append(Rule("css", "b", many=True, fields={"y": stepped(":scope", "refuse")}))
+    rules.append(ValueRule("css", "b", many=True, fields={"y": stepped(":scope", "refuse")}))
     for rule in rules:
-        extraction = read(html, items=".c", fields={"x": rule, "b": Rule("css", "b")}, rule_steps=Steps())
+        extraction = read(
+            html, items=".c", fields={"x": rule, "b": ValueRule("css", "b")}, rule_steps=Steps()
+        )
         assert [item["b"] for item in extraction.items] == ["1", "3"]
         assert [each.item["b"] for each in extraction.rejected] == ["x"]
 
 
 def test_steps_know_the_base_of_the_page(read: Read) -> None:
     assert column(read, stepped("b", "base"))[0] == "http://shop.example/sub/1"
-    xpath = Rule("xpath", "//b", steps=({"use": "base"},))
+    xpath = ValueRule("xpath", "//b", steps=({"use": "base"},))
     assert read(HTML, fields={"x": xpath}, rule_steps=Steps()).items == [{"x": "http://shop.example/sub/1"}]
-    json = Rule("jmespath", "a", steps=({"use": "base"},))
+    json = ValueRule("jmespath", "a", steps=({"use": "base"},))
     extraction = read('{"a": "b"}', fields={"x": json}, rule_steps=Steps(), content_type="application/json")
     assert extraction.items == [{"x": "http://shop.example/listb"}]
 
@@ -156,7 +158,10 @@ def test_values_are_clean_before_they_are_treated(read: Read) -> None:
 
 def test_const_meta_and_data_have_steps_too(read: Read) -> None:
     use = ({"use": "int"},)
-    fields: dict[str, FieldRule] = {"c": Rule("const", "7", steps=use), "m": Rule("meta", "m", steps=use)}
+    fields: dict[str, FieldRule] = {
+        "c": ValueRule("const", "7", steps=use),
+        "m": ValueRule("meta", "m", steps=use),
+    }
     assert read(HTML, fields=fields, meta={"m": "8"}, rule_steps=Steps()).items == [{"c": 7, "m": 8}]
 
 
@@ -171,7 +176,7 @@ def test_wrong_steps_are_named_with_everything_else() -> None:
 
 def test_steps_are_made_once_for_all_kinds_of_items_and_pages() -> None:
     steps = Steps()
-    rule = Rule("regex", "a", steps=({"use": "int"},))
-    plan = PagePlan("default", items=(Rule("css", "a"), Rule("jmespath", "a")), fields={"x": rule})
+    rule = ValueRule("regex", "a", steps=({"use": "int"},))
+    plan = PagePlan("default", items=(ValueRule("css", "a"), ValueRule("jmespath", "a")), fields={"x": rule})
     compile_pages({"default": plan}, TrapGuards(), steps)
     assert steps.made == ["selectors.fields.x.steps"]

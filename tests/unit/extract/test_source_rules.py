@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from smartspider.core.errors import NotReadable
-from smartspider.core.extraction import Extraction
-from smartspider.core.rules import FieldRule, FirstOf, Rule
+from smartspider.core.pages.extraction import Extraction
+from smartspider.core.pages.rules import FieldRule, FirstOf, ValueRule
 
 Read = Callable[..., Extraction]
 
@@ -20,23 +20,23 @@ PAGE = """<!DOCTYPE html><html><head><title>T</title><meta property="og:title" c
 <div class="c"><h2>Two</h2><p>text</p></div></body></html>"""
 
 
-@pytest.mark.parametrize("extra", [{}, {"xpath": Rule("xpath", "//none")}])
+@pytest.mark.parametrize("extra", [{}, {"xpath": ValueRule("xpath", "//none")}])
 @pytest.mark.parametrize(
     ("rule", "expected"),
     [
-        (Rule("json_ld", "[0].name"), "Kettle"),
-        (Rule("json_ld", "[].name", many=True), ["Kettle", "Lamp"]),
-        (Rule("json_ld", "[].name", join="+"), "Kettle+Lamp"),
-        (Rule("json_ld", "[].offers.price", many=True), [12]),
-        (Rule("opengraph", "title"), "Kettle"),
-        (Rule("microdata", None), None),
-        (Rule("microdata", None, default="-"), "-"),
-        (Rule("microdata", None, many=True), []),
-        (Rule("links", "[0].url"), "http://shop.example/1"),
-        (Rule("tables", "[0].rows[0].k"), "1"),
-        (FirstOf((Rule("microdata", "[0].name"), Rule("json_ld", "[1].name"))), "Lamp"),
+        (ValueRule("json_ld", "[0].name"), "Kettle"),
+        (ValueRule("json_ld", "[].name", many=True), ["Kettle", "Lamp"]),
+        (ValueRule("json_ld", "[].name", join="+"), "Kettle+Lamp"),
+        (ValueRule("json_ld", "[].offers.price", many=True), [12]),
+        (ValueRule("opengraph", "title"), "Kettle"),
+        (ValueRule("microdata", None), None),
+        (ValueRule("microdata", None, default="-"), "-"),
+        (ValueRule("microdata", None, many=True), []),
+        (ValueRule("links", "[0].url"), "http://shop.example/1"),
+        (ValueRule("tables", "[0].rows[0].k"), "1"),
+        (FirstOf((ValueRule("microdata", "[0].name"), ValueRule("json_ld", "[1].name"))), "Lamp"),
         (
-            Rule("json_ld", None, many=True, fields={"n": Rule("jmespath", "name")}),
+            ValueRule("json_ld", None, many=True, fields={"n": ValueRule("jmespath", "name")}),
             [{"n": "Kettle"}, {"n": "Lamp"}],
         ),
     ],
@@ -48,17 +48,20 @@ def test_an_expression_looks_into_a_source(
 
 
 def test_a_source_can_be_the_items(read: Read) -> None:
-    fields: dict[str, FieldRule] = {"n": Rule("jmespath", "name"), "p": Rule("jmespath", "offers.price")}
-    items = read(PAGE, items=Rule("json_ld", "[?\"@type\"=='Product']"), fields=fields).items
+    fields: dict[str, FieldRule] = {
+        "n": ValueRule("jmespath", "name"),
+        "p": ValueRule("jmespath", "offers.price"),
+    }
+    items = read(PAGE, items=ValueRule("json_ld", "[?\"@type\"=='Product']"), fields=fields).items
     assert items == [{"n": "Kettle", "p": 12}, {"n": "Lamp", "p": None}]
 
 
-@pytest.mark.parametrize("extra", [{}, {"xpath": Rule("xpath", "//none")}])
+@pytest.mark.parametrize("extra", [{}, {"xpath": ValueRule("xpath", "//none")}])
 def test_items_have_their_own_tables_links_and_markdown(read: Read, extra: dict[str, FieldRule]) -> None:
     fields: dict[str, FieldRule] = {
-        "t": Rule("tables", "[0].rows", many=True),
-        "l": Rule("links", "[].url", many=True),
-        "m": Rule("markdown", None),
+        "t": ValueRule("tables", "[0].rows", many=True),
+        "l": ValueRule("links", "[].url", many=True),
+        "m": ValueRule("markdown", None),
     }
     first, second = read(PAGE, items=".c", fields={**fields, **extra}).items
     assert (first["t"], first["l"]) == ([{"k": "1"}], ["http://shop.example/1"])
@@ -69,11 +72,13 @@ def test_items_have_their_own_tables_links_and_markdown(read: Read, extra: dict[
 
 def test_a_feed_is_a_list_of_entries(read: Read) -> None:
     rss = "<rss><channel><item><title>A</title><link>http://h/1</link></item></channel></rss>"
-    fields: dict[str, FieldRule] = {"t": Rule("jmespath", "title"), "l": Rule("jmespath", "link")}
-    items = read(rss, items=Rule("feed", "entries"), fields=fields, content_type="application/rss+xml").items
+    fields: dict[str, FieldRule] = {"t": ValueRule("jmespath", "title"), "l": ValueRule("jmespath", "link")}
+    items = read(
+        rss, items=ValueRule("feed", "entries"), fields=fields, content_type="application/rss+xml"
+    ).items
     assert items == [{"t": "A", "l": "http://h/1"}]
 
 
 def test_a_page_that_is_no_html_cannot_say_anything(read: Read) -> None:
     with pytest.raises(NotReadable):
-        read(b"\x89PNG", fields={"x": Rule("json_ld", None)}, content_type="image/png")
+        read(b"\x89PNG", fields={"x": ValueRule("json_ld", None)}, content_type="image/png")

@@ -10,13 +10,13 @@ import pytest
 
 SCRIPT = """
 import json, sys
-from smartspider.core.page import Page
-from smartspider.core.request import make_request
-from smartspider.core.rules import Follow, PagePlan, Rule
-from smartspider.core.traps import TrapGuards
+from smartspider.core.pages.page import Page
+from smartspider.core.requests.request import make_request
+from smartspider.core.pages.rules import FollowRule, PagePlan, ValueRule
+from smartspider.core.requests.scope import TrapGuards
 from smartspider.extract.compile import compile_pages
-fields = {"x": Rule(*json.loads(sys.argv[1]))}
-plan = PagePlan("default", fields=fields, follow=(Follow(Rule("css", "a"), "default"),))
+fields = {"x": ValueRule(*json.loads(sys.argv[1]))}
+plan = PagePlan("default", fields=fields, follow=(FollowRule(ValueRule("css", "a"), "default"),))
 page = Page("http://h/", 200, {}, b"<p>x</p><script type='application/ld+json'>{}</script>", "utf-8", 0.0)
 compile_pages({"default": plan}, TrapGuards()).extract(page, make_request("http://h/"))
 print(json.dumps([name for name in sys.modules if name in json.loads(sys.argv[2])]))

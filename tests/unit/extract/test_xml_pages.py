@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from smartspider.core.errors import NotReadable
-from smartspider.core.extraction import Extraction
-from smartspider.core.page import Page
-from smartspider.core.rules import FieldRule, Follow, Rule
+from smartspider.core.pages.extraction import Extraction
+from smartspider.core.pages.page import Page
+from smartspider.core.pages.rules import FieldRule, FollowRule, ValueRule
 from smartspider.extract.reading import is_xml_page
 
 Read = Callable[..., Extraction]
@@ -59,20 +59,22 @@ def test_rules_read_elements_by_their_names(
     read: Read, case: tuple[str, Any, str, str, list[Any]], content_type: str | None
 ) -> None:
     page, kind, items, expr, expected = case
-    found = read(page, items=Rule(kind, items), fields={"x": Rule(kind, expr)}, content_type=content_type)
+    found = read(
+        page, items=ValueRule(kind, items), fields={"x": ValueRule(kind, expr)}, content_type=content_type
+    )
     assert [item["x"] for item in found.items] == expected
 
 
 def test_raw_elements_are_xml_without_the_namespace_they_lost(read: Read) -> None:
-    rule = Rule("css", "entry link", is_raw=True)
+    rule = ValueRule("css", "entry link", is_raw=True)
     assert read(ATOM, fields={"x": rule}).items[0]["x"].startswith("<link ")
     assert "2005/Atom" not in read(ATOM, fields={"x": rule}).items[0]["x"]
 
 
 def test_links_of_a_feed_are_followed(read: Read) -> None:
     rules = (
-        Follow(Rule("css", "item > link"), "default"),
-        Follow(Rule("xpath", "//media:thumbnail/@url"), "default"),
+        FollowRule(ValueRule("css", "item > link"), "default"),
+        FollowRule(ValueRule("xpath", "//media:thumbnail/@url"), "default"),
     )
     extraction = read(RSS, follow=rules, content_type="application/rss+xml")
     assert [link.href for link in extraction.links] == ["http://n.example/1", "http://n.example/2", "/1.png"]
@@ -107,7 +109,7 @@ def test_nothing_outside_the_page_is_read(read: Read, tmp_path: Any) -> None:
     secret.write_text("secret")
     xml = f"""<?xml version="1.0"?><!DOCTYPE r [<!ENTITY f SYSTEM "file://{secret}"><!ENTITY i "inner">
     <!ENTITY % p SYSTEM "file://{secret}"> %p;]><r><a>x&f;&i;y</a></r>"""
-    text = read(xml, fields={"a": Rule("xpath", "//a")}).items[0]["a"]
+    text = read(xml, fields={"a": ValueRule("xpath", "//a")}).items[0]["a"]
     assert "secret" not in text
     assert text == "xy"
 
@@ -116,24 +118,26 @@ def test_entities_that_grow_without_end_do_not(read: Read) -> None:
     bomb = '<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a0 "ha">' + "".join(
         f'<!ENTITY a{n} "&a{n - 1};&a{n - 1};&a{n - 1};&a{n - 1};&a{n - 1};">' for n in range(1, 30)
     )
-    assert read(bomb + "]><r><a>x&a29;</a></r>", fields={"a": Rule("xpath", "//a")}).items == [{"a": "x"}]
+    assert read(bomb + "]><r><a>x&a29;</a></r>", fields={"a": ValueRule("xpath", "//a")}).items == [
+        {"a": "x"}
+    ]
 
 
 @pytest.mark.parametrize("xml", ["<r><a>1</a><c>2", "<r><a>1<c>2</r>", "<r><a>1</a><c>2</c>&bad</r>"])
 def test_broken_xml_is_read_as_far_as_it_can_be(read: Read, xml: str) -> None:
-    items = read(xml, fields={"c": Rule("css", "c::text")}, content_type="text/xml").items
+    items = read(xml, fields={"c": ValueRule("css", "c::text")}, content_type="text/xml").items
     assert items == [{"c": "2"}]
 
 
 def test_references_to_no_character_are_replaced(read: Read) -> None:
     xml = "<?xml version='1.0'?><r><a>&#0;&#xD800;&#55296;&#x110000;&#65;&#x41;</a></r>"
-    extraction = read(xml, fields={"a": Rule("xpath", "//a")})
+    extraction = read(xml, fields={"a": ValueRule("xpath", "//a")})
     assert extraction.items == [{"a": "\ufffd\ufffd\ufffd\ufffdAA"}]
 
 
 def test_foreign_characters_are_taken_out(read: Read) -> None:
     extraction = read(
-        b"<?xml version='1.0'?><r><a>x\x00y\xed\xa0\x80</a></r>", fields={"a": Rule("css", "a")}
+        b"<?xml version='1.0'?><r><a>x\x00y\xed\xa0\x80</a></r>", fields={"a": ValueRule("css", "a")}
     )
     assert (extraction.items, extraction.cleaned) == ([{"a": "xy"}], 1)
 
@@ -148,11 +152,11 @@ def test_foreign_characters_are_taken_out(read: Read) -> None:
 )
 def test_what_is_no_xml_is_refused(read: Read, xml: str, message: str) -> None:
     with pytest.raises(NotReadable, match=message):
-        read(xml, fields={"a": Rule("css", "a")}, content_type="text/xml")
+        read(xml, fields={"a": ValueRule("css", "a")}, content_type="text/xml")
 
 
 def test_a_rule_that_only_works_on_html_makes_an_xml_page_unreadable(read: Read) -> None:
-    fields: dict[str, FieldRule] = {"x": Rule("css", "p:nth-child(1 of .a)")}
+    fields: dict[str, FieldRule] = {"x": ValueRule("css", "p:nth-child(1 of .a)")}
     assert read("<p class=a>x</p>", fields=fields).items == [{"x": "x"}]
     with pytest.raises(
         NotReadable, match=r"the page is XML, and selectors.fields.x.expr does not work there"
@@ -162,7 +166,7 @@ def test_a_rule_that_only_works_on_html_makes_an_xml_page_unreadable(read: Read)
 
 def test_the_charset_of_an_xml_page_counts(read: Read) -> None:
     xml = '<?xml version="1.0" encoding="gbk"?><r><a>中</a></r>'.encode("gbk")
-    assert read(xml, fields={"a": Rule("css", "a")}, charset="gbk").items == [{"a": "中"}]
+    assert read(xml, fields={"a": ValueRule("css", "a")}, charset="gbk").items == [{"a": "中"}]
 
 
 @pytest.mark.timeout(20)
@@ -170,6 +174,6 @@ def test_the_charset_of_an_xml_page_counts(read: Read) -> None:
 def test_xml_made_to_hurt_takes_no_time(read: Read, part: str) -> None:
     xml = "<?xml version='1.0'?><r><a>" + part * 100_000
     try:
-        read(xml, fields={"a": Rule("xpath", "//a")})
+        read(xml, fields={"a": ValueRule("xpath", "//a")})
     except NotReadable as wrong:
         assert "nests" in wrong.message  # noqa: PT017 - reading it is fine too

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from parsel import Selector
 
 from smartspider.core.errors import NotReadable, TaskInvalid
-from smartspider.core.extraction import Extraction
-from smartspider.core.page import Page
-from smartspider.core.request import make_request
-from smartspider.core.rules import FieldRule, PagePlan, Rule
-from smartspider.core.traps import TrapGuards
+from smartspider.core.pages.extraction import Extraction
+from smartspider.core.pages.page import Page
+from smartspider.core.pages.rules import FieldRule, PagePlan, ValueRule
+from smartspider.core.requests.request import make_request
+from smartspider.core.requests.scope import TrapGuards
 from smartspider.extract.compile import compile_pages
 
 Read = Callable[..., Extraction]
@@ -27,7 +27,7 @@ SHOP = """<!DOCTYPE html><html><head><title> Shop </title></head><body><ul class
  kettle </h2><p class="price">12 <i>EUR</i></p><a href=" /k/1 " rel="x">go</a><!-- note --></div>
 <div class="card" data-id="2"><h2>Lamp</h2><p class="price">3.50</p><script>var x = "h2";</script></div>
 </body></html>"""
-CARDS = Rule("xpath", "//div[has-class('card')]")
+CARDS = ValueRule("xpath", "//div[has-class('card')]")
 
 
 @pytest.mark.parametrize(
@@ -56,23 +56,23 @@ CARDS = Rule("xpath", "//div[has-class('card')]")
     ],
 )
 def test_a_value_is_text_a_number_or_a_truth(read: Read, expr: str, expected: list[Any]) -> None:
-    items = read(SHOP, items=CARDS, fields={"x": Rule("xpath", expr)}).items
+    items = read(SHOP, items=CARDS, fields={"x": ValueRule("xpath", expr)}).items
     assert [item["x"] for item in items] == expected
     assert [type(item["x"]) for item in items] == [type(value) for value in expected]
 
 
 def test_many_join_attr_default_and_required_work(read: Read) -> None:
     fields: dict[str, FieldRule] = {
-        "many": Rule("xpath", ".//p//text()", many=True),
-        "join": Rule("xpath", ".//p//text()", join="|"),
-        "attr": Rule("xpath", ".//a", attr="rel"),
-        "default": Rule("xpath", ".//u", default="-"),
-        "none": Rule("xpath", ".//u", many=True),
+        "many": ValueRule("xpath", ".//p//text()", many=True),
+        "join": ValueRule("xpath", ".//p//text()", join="|"),
+        "attr": ValueRule("xpath", ".//a", attr="rel"),
+        "default": ValueRule("xpath", ".//u", default="-"),
+        "none": ValueRule("xpath", ".//u", many=True),
     }
     assert read(SHOP, items=CARDS, fields=fields).items[0] == {
         "many": ["12", "EUR"], "join": "12|EUR", "attr": "x", "default": "-", "none": []
     }  # fmt: skip
-    rejected = read(SHOP, items=CARDS, fields={"a": Rule("xpath", ".//a", required=True)}).rejected
+    rejected = read(SHOP, items=CARDS, fields={"a": ValueRule("xpath", ".//a", required=True)}).rejected
     assert [each.reason for each in rejected] == ["required field 'a' is missing"]
 
 
@@ -119,13 +119,13 @@ def test_raw_values_equal_parsel(read: Read, tree: str, items: str | None, expr:
     places = [Selector(html)] if items is None else Selector(html).xpath(items)
     expected = [{"all": place.xpath(expr).getall(), "one": place.xpath(expr).get()} for place in places]
     fields: dict[str, FieldRule] = {
-        "all": Rule("xpath", expr, many=True, is_raw=True), "one": Rule("xpath", expr, is_raw=True)
+        "all": ValueRule("xpath", expr, many=True, is_raw=True), "one": ValueRule("xpath", expr, is_raw=True)
     }  # fmt: skip
-    rules = None if items is None else Rule("xpath", items)
+    rules = None if items is None else ValueRule("xpath", items)
     assert read(html, items=rules, fields=fields).items == expected
 
 
-def problem_of(rule: Rule) -> Any:
+def problem_of(rule: ValueRule) -> Any:
     with pytest.raises(TaskInvalid) as refused:
         compile_pages({"default": PagePlan("default", fields={"x": rule})}, TrapGuards())
     (problem,) = refused.value.problems
@@ -148,27 +148,27 @@ def problem_of(rule: Rule) -> Any:
     ],
 )
 def test_a_wrong_expression_is_refused_with_its_place(expr: str, message: str) -> None:
-    problem = problem_of(Rule("xpath", expr))
+    problem = problem_of(ValueRule("xpath", expr))
     assert problem.path == "selectors.fields.x.expr"
     assert f"the XPath expression {expr!r} is wrong" in problem.message
     assert message in problem.message
 
 
 def test_a_misspelt_function_gets_a_hint() -> None:
-    assert problem_of(Rule("xpath", "//a[contain(., 'x')]")).hint == "did you mean contains()?"
+    assert problem_of(ValueRule("xpath", "//a[contain(., 'x')]")).hint == "did you mean contains()?"
 
 
 def test_items_by_xpath_are_elements(read: Read) -> None:
-    numbered: dict[str, FieldRule] = {"i": Rule("xpath", "@data-id")}
-    found = read(SHOP, items=Rule("xpath", "//div | //comment()"), fields=numbered).items
+    numbered: dict[str, FieldRule] = {"i": ValueRule("xpath", "@data-id")}
+    found = read(SHOP, items=ValueRule("xpath", "//div | //comment()"), fields=numbered).items
     assert found == [{"i": "1"}, {"i": "2"}]
     for expr in ("//a/text()", "//a/@href", "count(//div)", "'a'"):
         with pytest.raises(TaskInvalid, match=r"not elements|instead of finding elements"):
-            read(SHOP, items=Rule("xpath", expr), fields={"i": Rule("xpath", ".")})
+            read(SHOP, items=ValueRule("xpath", expr), fields={"i": ValueRule("xpath", ".")})
 
 
 def test_an_expression_that_fails_on_a_page_makes_it_unreadable(read: Read) -> None:
-    rule = Rule("xpath", "//i[re:test(., concat('[', .))]")
+    rule = ValueRule("xpath", "//i[re:test(., concat('[', .))]")
     with pytest.raises(NotReadable, match="cannot be evaluated on the page"):
         read(SHOP, fields={"x": rule})
 
@@ -180,7 +180,7 @@ def test_a_prefix_that_nobody_defined_matches_nothing(value: Value) -> None:
 
 @pytest.mark.parametrize("expr", ["set:distinct(//li)", "str:concat(//li)", "math:max(//li)"])
 def test_exslt_functions_do_not_pile_up_memory(expr: str) -> None:
-    rule = Rule("xpath", expr)
+    rule = ValueRule("xpath", expr)
     extractor = compile_pages({"default": PagePlan("default", fields={"x": rule})}, TrapGuards())
     page, request = Page("http://h/", 200, {}, b"<li>1</li>", "utf-8", 0.0), make_request("http://h/")
     for _ in range(300):
@@ -196,7 +196,7 @@ def test_exslt_functions_do_not_pile_up_memory(expr: str) -> None:
 
 def test_text_beyond_plain_characters_is_clean(read: Read) -> None:
     html = b"<p title='a\x00b'>c\x00d \xed\xa0\x80e&#0;&#xD800;</p>"
-    fields: dict[str, FieldRule] = {"p": Rule("xpath", "//p"), "t": Rule("xpath", "//p/@title")}
+    fields: dict[str, FieldRule] = {"p": ValueRule("xpath", "//p"), "t": ValueRule("xpath", "//p/@title")}
     extraction = read(html, fields=fields)
     assert extraction.items == [{"p": "cd e\ufffd\ufffd", "t": "ab"}]
     assert extraction.cleaned == 2
@@ -204,7 +204,7 @@ def test_text_beyond_plain_characters_is_clean(read: Read) -> None:
 
 @pytest.mark.parametrize("html", ["", "   ", "no markup", "<p>"])
 def test_pages_with_nothing_in_them_are_read(read: Read, html: str) -> None:
-    assert read(html, fields={"x": Rule("xpath", "//a")}).items == [{"x": None}]
+    assert read(html, fields={"x": ValueRule("xpath", "//a")}).items == [{"x": None}]
 
 
 @pytest.mark.parametrize(
@@ -216,29 +216,29 @@ def test_pages_with_nothing_in_them_are_read(read: Read, html: str) -> None:
     ],
 )
 def test_the_charset_says_how_to_read(read: Read, body: bytes, charset: str) -> None:
-    assert read(body, fields={"p": Rule("xpath", "//p")}, charset=charset).items == [{"p": "é"}]
+    assert read(body, fields={"p": ValueRule("xpath", "//p")}, charset=charset).items == [{"p": "é"}]
 
 
 def test_broken_bytes_become_replacement_characters(read: Read) -> None:
-    assert read(b"<p>caf\xe9</p>", fields={"p": Rule("xpath", "//p")}).items == [{"p": "caf\ufffd"}]
+    assert read(b"<p>caf\xe9</p>", fields={"p": ValueRule("xpath", "//p")}).items == [{"p": "caf\ufffd"}]
 
 
 def test_a_page_that_nests_too_deeply_is_refused_not_cut(read: Read) -> None:
     html = "<div>" * 3000 + "<p>x</p>" + "</div>" * 3000
     with pytest.raises(NotReadable, match="nests its elements too deeply"):
-        read(html, fields={"p": Rule("xpath", "//p")})
+        read(html, fields={"p": ValueRule("xpath", "//p")})
 
 
 def test_the_engine_of_a_page_type_is_named() -> None:
-    css, xpath = Rule("css", "p"), Rule("xpath", "//p")
+    css, xpath = ValueRule("css", "p"), ValueRule("xpath", "//p")
     plans = {
         "css": PagePlan("css", fields={"x": css}),
-        "mixed": PagePlan("mixed", fields={"x": css, "y": Rule("css", "p", fields={"z": xpath})}),
+        "mixed": PagePlan("mixed", fields={"x": css, "y": ValueRule("css", "p", fields={"z": xpath})}),
         "items": PagePlan("items", items=(xpath,), fields={"x": css}),
-        "json": PagePlan("json", fields={"x": Rule("jmespath", "a"), "y": Rule("const", 1)}),
-        "script": PagePlan("script", fields={"x": Rule("jmespath", "a", within="script")}),
-        "text": PagePlan("text", fields={"x": Rule("regex", "a")}),
-        "none": PagePlan("none", fields={"x": Rule("meta", "url")}),
+        "json": PagePlan("json", fields={"x": ValueRule("jmespath", "a"), "y": ValueRule("const", 1)}),
+        "script": PagePlan("script", fields={"x": ValueRule("jmespath", "a", within="script")}),
+        "text": PagePlan("text", fields={"x": ValueRule("regex", "a")}),
+        "none": PagePlan("none", fields={"x": ValueRule("meta", "url")}),
     }
     extractor = compile_pages(plans, TrapGuards())
     assert {name: extractor.engine_of(name) for name in plans} == {

@@ -8,18 +8,19 @@ from typing import Any
 
 import pytest
 
-from smartspider.core.columns import Column
 from smartspider.core.errors import Problem, TaskInvalid
-from smartspider.core.extraction import Extraction, Item
-from smartspider.core.page import Page
+from smartspider.core.items.columns import TableColumn
+from smartspider.core.pages.extraction import Extraction, Item
+from smartspider.core.pages.page import Page
 from smartspider.interfaces.step import Around, StepFailed
 from smartspider.pipeline.compile import StepCompiler
+from smartspider.plugins.kinds import STEP
 from smartspider.plugins.registry import resolve
 
 FETCHED_AT = 1767960000.0  # 2026-01-09T12:00:00Z, a Friday
 URL = "http://shop.example/list/page"
 
-find = partial(resolve, "step")
+find = partial(resolve, STEP)
 
 
 def a_page() -> Page:
@@ -52,7 +53,7 @@ def run() -> Callable[..., Extraction]:
         names = columns.split() or list(dict.fromkeys(name for item in items for name in item))
         pipeline = StepCompiler(find, logs_cleaning=logs).pipeline(
             tuple({"use": step} if isinstance(step, str) else step for step in steps),
-            tuple(Column(name) for name in names),
+            tuple(TableColumn(name) for name in names),
         )
         extraction = Extraction(list(items), [], URL)
         return extraction if pipeline is None else pipeline.treat(extraction, a_page())
@@ -68,7 +69,7 @@ def wrong() -> Callable[..., list[Problem]]:
         with pytest.raises(TaskInvalid) as caught:
             StepCompiler(find).pipeline(
                 tuple({"use": step} if isinstance(step, str) else step for step in steps),
-                tuple(Column(name) for name in columns.split()),
+                tuple(TableColumn(name) for name in columns.split()),
             )
         assert str(caught.value) == f"{caught.value.problems[0].path}: {caught.value.problems[0].message}"
         return list(caught.value.problems)

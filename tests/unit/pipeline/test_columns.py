@@ -7,20 +7,20 @@ from typing import Any
 import jsonschema
 import pytest
 
-from smartspider.core.plan import Plan
-from smartspider.core.rules import FieldRule, FirstOf, Nested, PagePlan, Rule
-from smartspider.core.scope import Scope
-from smartspider.services.columns import columns_of, schema_of
+from smartspider.core.pages.rules import FieldRule, FirstOf, NestedRule, PagePlan, ValueRule
+from smartspider.core.requests.scope import UrlScope
+from smartspider.core.runs.plan import Plan
+from smartspider.services.results.columns import columns_of, schema_of
 
 
 def plan(fields: dict[str, FieldRule], *pipeline: Any, more: tuple[PagePlan, ...] = ()) -> Plan:
     pages = {page.name: page for page in (PagePlan("default", fields=fields), *more)}
     steps = tuple({"use": step} if isinstance(step, str) else step for step in pipeline)
-    return Plan("shop", b"", "", (), pages, Scope(frozenset()), pipeline=steps)
+    return Plan("shop", b"", "", (), pages, UrlScope(frozenset()), pipeline=steps)
 
 
-def css(*steps: Any, **rule: Any) -> Rule:
-    return Rule("css", ".x", steps=tuple({"use": s} if isinstance(s, str) else s for s in steps), **rule)
+def css(*steps: Any, **rule: Any) -> ValueRule:
+    return ValueRule("css", ".x", steps=tuple({"use": s} if isinstance(s, str) else s for s in steps), **rule)
 
 
 def kinds(made: Plan) -> dict[str, str]:
@@ -52,22 +52,22 @@ def kinds(made: Plan) -> dict[str, str]:
         (css({"use": "map", "values": {"a": 1, "b": 2.5, "c": None}}), "number"),
         (css({"use": "extract", "pattern": "(?P<a>.)"}), "json"),
         (css(fields={"a": css()}), "json"),
-        (Nested({"a": css()}), "json"),
-        (Rule("jmespath", "a"), "json"),
-        (Rule("jmespath", "a", steps=({"use": "type", "is": "integer"},)), "integer"),
-        (Rule("jmespath", "a", steps=({"use": "trim"},)), "json"),
-        (Rule("json_ld", None), "json"),
-        (Rule("const", "x"), "text"),
-        (Rule("const", 5), "integer"),
-        (Rule("const", ["x"]), "json"),
-        (Rule("meta", "status"), "integer"),
-        (Rule("meta", "depth"), "integer"),
-        (Rule("meta", "fetched_at"), "datetime"),
-        (Rule("meta", "url"), "text"),
-        (Rule("meta", "carried"), "json"),
+        (NestedRule({"a": css()}), "json"),
+        (ValueRule("jmespath", "a"), "json"),
+        (ValueRule("jmespath", "a", steps=({"use": "type", "is": "integer"},)), "integer"),
+        (ValueRule("jmespath", "a", steps=({"use": "trim"},)), "json"),
+        (ValueRule("json_ld", None), "json"),
+        (ValueRule("const", "x"), "text"),
+        (ValueRule("const", 5), "integer"),
+        (ValueRule("const", ["x"]), "json"),
+        (ValueRule("meta", "status"), "integer"),
+        (ValueRule("meta", "depth"), "integer"),
+        (ValueRule("meta", "fetched_at"), "datetime"),
+        (ValueRule("meta", "url"), "text"),
+        (ValueRule("meta", "carried"), "json"),
         (FirstOf((css("number"), css("integer"))), "number"),
-        (FirstOf((css(), Rule("const", "none"))), "text"),
-        (FirstOf((css(), Rule("jmespath", "a"))), "json"),
+        (FirstOf((css(), ValueRule("const", "none"))), "text"),
+        (FirstOf((css(), ValueRule("jmespath", "a"))), "json"),
     ],
 )
 def test_a_rule_and_its_steps_give_the_kind_of_its_column(rule: FieldRule, kind: str) -> None:
@@ -113,10 +113,10 @@ def test_the_schema_of_a_row_is_valid_and_typed() -> None:
             "title": css(required=True),
             "price": css("number"),
             "tags": css(many=True),
-            "seller": Nested({"name": css(), "id": css("integer")}),
+            "seller": NestedRule({"name": css(), "id": css("integer")}),
             "offers": css(many=True, fields={"p": css("number")}),
             "when": css("date"),
-            "any": Rule("jmespath", "a"),
+            "any": ValueRule("jmespath", "a"),
         }
     )
     schema = schema_of(made)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smartspider.interfaces.step import Around, StepFailed
-from smartspider.pipeline.steps.date import DateStep
+from smartspider.pipeline.steps.dates import DateStep
 
 One = Callable[..., Any]
 

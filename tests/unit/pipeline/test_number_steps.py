@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smartspider.interfaces.step import Around, StepFailed
-from smartspider.pipeline.steps.number import NumberStep
+from smartspider.pipeline.steps.numbers import NumberStep
 
 One = Callable[..., Any]
 

@@ -10,18 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smartspider.core.columns import Column
-from smartspider.core.dedup import unique_keys
-from smartspider.core.extraction import Change, Extraction, Link, Rejected, StepCount
-from smartspider.core.page import Page
+from smartspider.core.items.columns import TableColumn
+from smartspider.core.items.dedup import unique_keys
+from smartspider.core.pages.extraction import Extraction, Link, RejectedItem, StepCount, ValueChange
+from smartspider.core.pages.page import Page
 from smartspider.pipeline.compile import StepCompiler
-from smartspider.plugins.registry import BUILT_IN, resolve
+from smartspider.plugins.kinds import STEP
+from smartspider.plugins.registry import resolve
 
 Run = Callable[..., Extraction]
 
 
 def find(name: str) -> Any:
-    return resolve("step", name)
+    return resolve(STEP, name)
 
 
 def test_a_step_without_fields_treats_all_of_them(run: Run) -> None:
@@ -133,10 +134,12 @@ def test_a_default_is_not_shared_between_items(run: Run) -> None:
 
 
 def test_items_stay_in_order_and_rejects_come_after_those_of_the_rules() -> None:
-    pipeline = StepCompiler(find).pipeline(({"use": "required"}, {"use": "range", "max": 5}), (Column("a"),))
+    pipeline = StepCompiler(find).pipeline(
+        ({"use": "required"}, {"use": "range", "max": 5}), (TableColumn("a"),)
+    )
     assert pipeline is not None
     link = Link("/x", "default")
-    earlier = Rejected("earlier", {})
+    earlier = RejectedItem("earlier", {})
     given_ = Extraction(
         [{"a": 1}, {"a": 9}, {"a": 2}, {"a": None}, {"a": 3}], [link], "http://h/", [earlier], 7
     )
@@ -157,7 +160,7 @@ def test_counts_say_what_each_step_did(run: Run) -> None:
 
 
 def test_counts_begin_anew_with_each_page() -> None:
-    pipeline = StepCompiler(find).pipeline(({"use": "trim"},), (Column("a"),))
+    pipeline = StepCompiler(find).pipeline(({"use": "trim"},), (TableColumn("a"),))
     assert pipeline is not None
     page = Page("http://h/", 200, {}, b"", "utf-8", 0.0)
     for _ in range(2):
@@ -170,13 +173,13 @@ def test_the_cleaning_log_has_before_and_after(run: Run) -> None:
     steps = ["trim", {"use": "number", "fields": ["a"]}, {"use": "rename", "fields": ["a"], "to": "z"}]
     done = run(steps, {"a": "1", "b": {"c": 1}}, {"a": " 2 ", "b": None}, logs=True)
     assert done.changes == [
-        Change(1, "pipeline[0] trim", "a", " 2 ", "2"),
-        Change(0, "pipeline[1] number", "a", "1", 1),
-        Change(1, "pipeline[1] number", "a", "2", 2),
-        Change(0, "pipeline[2] rename", "a", 1, None),
-        Change(0, "pipeline[2] rename", "z", None, 1),
-        Change(1, "pipeline[2] rename", "a", 2, None),
-        Change(1, "pipeline[2] rename", "z", None, 2),
+        ValueChange(1, "pipeline[0] trim", "a", " 2 ", "2"),
+        ValueChange(0, "pipeline[1] number", "a", "1", 1),
+        ValueChange(1, "pipeline[1] number", "a", "2", 2),
+        ValueChange(0, "pipeline[2] rename", "a", 1, None),
+        ValueChange(0, "pipeline[2] rename", "z", None, 1),
+        ValueChange(1, "pipeline[2] rename", "a", 2, None),
+        ValueChange(1, "pipeline[2] rename", "z", None, 2),
     ]
 
 
@@ -200,13 +203,13 @@ def test_the_cleaning_log_of_a_page_is_bounded(run: Run) -> None:
 
 def test_the_log_notes_what_happened_inside_objects(run: Run) -> None:
     done = run([{"use": "trim", "fields": ["s.n"]}], {"s": {"n": " x"}}, logs=True)
-    assert done.changes == [Change(0, "pipeline[0] trim", "s.n", " x", "x")]
+    assert done.changes == [ValueChange(0, "pipeline[0] trim", "s.n", " x", "x")]
 
 
 def test_no_steps_are_no_pipeline() -> None:
-    assert StepCompiler(find).pipeline((), (Column("a"),)) is None
-    assert StepCompiler(find).pipeline(({"use": "trim", "enabled": False},), (Column("a"),)) is None
-    assert StepCompiler(find).pipeline(({"use": "unique"},), (Column("a"),)) is None
+    assert StepCompiler(find).pipeline((), (TableColumn("a"),)) is None
+    assert StepCompiler(find).pipeline(({"use": "trim", "enabled": False},), (TableColumn("a"),)) is None
+    assert StepCompiler(find).pipeline(({"use": "unique"},), (TableColumn("a"),)) is None
 
 
 @pytest.mark.parametrize(
@@ -252,12 +255,12 @@ ANYTHING = st.recursive(
 )
 
 
-@pytest.mark.parametrize("use", sorted(set(BUILT_IN["step"]) - {"date", "language"}))
+@pytest.mark.parametrize("use", sorted(set(STEP.built_in) - {"date", "language"}))
 @settings(max_examples=40, deadline=None)
 @given(value=ANYTHING, other=ANYTHING)
 def test_no_value_makes_a_step_raise(use: str, value: Any, other: Any) -> None:
     step = {"use": use, **OPTIONS.get(use, {})}
-    pipeline = StepCompiler(find, logs_cleaning=True).pipeline((step,), (Column("a"), Column("b")))
+    pipeline = StepCompiler(find, logs_cleaning=True).pipeline((step,), (TableColumn("a"), TableColumn("b")))
     if pipeline is None:
         return
     done = pipeline.treat(
@@ -271,7 +274,7 @@ def test_no_value_makes_a_step_raise(use: str, value: Any, other: Any) -> None:
 @given(value=ANYTHING)
 def test_no_value_makes_a_date_raise(value: Any) -> None:
     step = {"use": "date", "formats": ["%d.%m.%Y"]}
-    pipeline = StepCompiler(find).pipeline((step,), (Column("a"),))
+    pipeline = StepCompiler(find).pipeline((step,), (TableColumn("a"),))
     assert pipeline is not None
     done = pipeline.treat(
         Extraction([{"a": value}], [], "http://h/"), Page("http://h/", 200, {}, b"", "utf-8", 0.0)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from smartspider.core.errors import Problem
-from smartspider.core.extraction import Extraction
+from smartspider.core.pages.extraction import Extraction
 
 SOURCE = r"""
 from smartspider.interfaces.step import StepFailed
@@ -134,7 +134,7 @@ def test_an_item_stays_an_item(run: Run) -> None:
         ),
         ({"use": "no_step"}, "pipeline[0]", "the plug-in 'no_step' made no step"),
         ({"use": "stamp", "fields": ["a"]}, "pipeline[0].fields", "the step 'stamp' treats whole items"),
-        ({"use": "dobule"}, "pipeline[0]", "there is no step called 'dobule'"),
+        ({"use": "dobule"}, "pipeline[0]", "there is no step 'dobule'"),
     ],
 )
 def test_a_plug_in_used_wrongly_is_a_problem_of_the_task(

@@ -6,17 +6,18 @@ from typing import Any
 
 import pytest
 
-from smartspider.core.extraction import Change, Extraction, StepCount
-from smartspider.core.page import Page
+from smartspider.core.pages.extraction import Extraction, StepCount, ValueChange
+from smartspider.core.pages.page import Page
 from smartspider.interfaces.step import Around, Refused
 from smartspider.pipeline.compile import StepCompiler
+from smartspider.plugins.kinds import STEP
 from smartspider.plugins.registry import resolve
 
 PAGE = Page("http://h/", 200, {}, b"", "utf-8", 0.0)
 
 
 def find(name: str) -> Any:
-    return resolve("step", name)
+    return resolve(STEP, name)
 
 
 def steps(*used: Any) -> tuple[dict[str, Any], ...]:
@@ -68,9 +69,9 @@ def test_what_the_steps_of_rules_did_comes_out_with_the_page(around: Around) -> 
         "pages.x.fields.seller.fields.name[1].steps[0] trim": StepCount(seen=1, changed=1),
     }
     assert done.changes == [
-        Change(0, "fields.price.steps[0] number", "price", "1", 1),
-        Change(1, "fields.price.steps[0] number", "price", "x", None),
-        Change(1, "pages.x.fields.seller.fields.name[1].steps[0] trim", "seller.name", " a", "a"),
+        ValueChange(0, "fields.price.steps[0] number", "price", "1", 1),
+        ValueChange(1, "fields.price.steps[0] number", "price", "x", None),
+        ValueChange(1, "pages.x.fields.seller.fields.name[1].steps[0] trim", "seller.name", " a", "a"),
     ]
     again = pipeline.treat(Extraction([], [], "http://h/"), PAGE)
     assert (again.counts, again.changes) == ({}, [])

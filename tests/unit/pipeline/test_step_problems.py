@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -10,22 +11,23 @@ import pytest
 from smartspider.core.errors import NotBuilt, Problem, TaskInvalid
 from smartspider.pipeline.compile import StepCompiler
 from smartspider.plugins import registry
+from smartspider.plugins.kinds import STEP
 
 Wrong = Callable[..., list[Problem]]
 
 
 def find(name: str) -> Any:
-    return registry.resolve("step", name)
+    return registry.resolve(STEP, name)
 
 
 @pytest.mark.parametrize(
     ("step", "path", "message", "hint"),
     [
-        ("trimm", "pipeline[0]", "there is no step called 'trimm'", "'trim'"),
+        ("trimm", "pipeline[0]", "there is no step 'trimm'", "'trim'"),
         (
             {"use": "nubmer", "fields": ["a"]},
             "pipeline[0].use",
-            "there is no step called 'nubmer'",
+            "there is no step 'nubmer'",
             "'number'",
         ),
         (
@@ -196,10 +198,10 @@ def test_what_is_compared_must_not_be_dropped_later(wrong: Wrong) -> None:
 def test_a_step_whose_package_is_missing_says_how_to_install_it(
     wrong: Wrong, monkeypatch: pytest.MonkeyPatch, use: str, package: str
 ) -> None:
-    monkeypatch.setattr(registry, "find_spec", lambda name: None if name == package else object())
+    monkeypatch.setitem(sys.modules, package, None)
     (problem,) = wrong([use])
     assert package in problem.message
-    assert problem.hint == "pip install 'smartspider[text]'"
+    assert problem.hint == 'pip install "smartspider-crawler[text]"'
 
 
 @pytest.mark.parametrize(
@@ -222,7 +224,7 @@ def test_a_step_whose_package_is_missing_says_how_to_install_it(
             "has no other field to write to",
         ),
         ({"use": "language", "to": "c"}, "selectors.fields.p.steps[0].to", "has no other field to write to"),
-        ({"use": "nope"}, "selectors.fields.p.steps[0]", "there is no step called 'nope'"),
+        ({"use": "nope"}, "selectors.fields.p.steps[0]", "there is no step 'nope'"),
         ({"use": "replace", "pattern": "("}, "selectors.fields.p.steps[0].pattern", "at position 0"),
     ],
 )

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from smartspider.core.page import Page
-from smartspider.core.request import make_request
-from smartspider.core.traps import TrapGuards
+from smartspider.core.pages.page import Page
+from smartspider.core.requests.request import make_request
+from smartspider.core.requests.scope import TrapGuards
 from smartspider.extract.compile import compile_pages
 from smartspider.pipeline.compile import StepCompiler
+from smartspider.plugins.kinds import STEP
 from smartspider.plugins.registry import resolve
 from smartspider.suggest.suggest import Suggestion, suggest, to_task
 from smartspider.taskfile.compile_pages import page_plans
@@ -64,7 +65,7 @@ def rows() -> Callable[[Suggestion, Page], list[dict[str, Any]]]:
 
     def read(suggestion: Suggestion, page: Page) -> list[dict[str, Any]]:
         plans = page_plans(parse_task(to_task(suggestion, page.url)))
-        steps = StepCompiler(partial(resolve, "step"))
+        steps = StepCompiler(partial(resolve, STEP))
         return (
             compile_pages(plans, TrapGuards(), steps.rule_steps).extract(page, make_request(page.url)).items
         )

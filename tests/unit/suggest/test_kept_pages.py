@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from smartspider.core.page import Page
+from smartspider.core.pages.page import Page
 from smartspider.suggest.suggest import Suggestion, suggest, to_task
 from smartspider.taskfile.load import parse_task
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from selectolax.lexbor import LexborNode
 
-from smartspider.core.rules import Rule
+from smartspider.core.pages.rules import ValueRule
 from smartspider.extract.columns import Leaf
 from smartspider.extract.document import Document
 from smartspider.extract.lexbor.cards import Cards
@@ -20,7 +20,7 @@ from smartspider.extract.texts import text_of
 class CssColumn(Leaf):
     """Values found by a CSS expression."""
 
-    def __init__(self, rule: Rule, queries: tuple[Query, ...]) -> None:
+    def __init__(self, rule: ValueRule, queries: tuple[Query, ...]) -> None:
         super().__init__(rule)
         self._queries = queries
         self._is_raw = rule.is_raw

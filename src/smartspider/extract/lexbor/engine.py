@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smartspider.core.rules import Rule
+from smartspider.core.pages.rules import ValueRule
 from smartspider.extract.engine import LinkKind, XPathEngine
 from smartspider.extract.lexbor.cards import Cards
 from smartspider.extract.lexbor.columns import CssColumn, CssFinder, CssTexts
@@ -25,7 +25,7 @@ class LexborEngine:
         """The members of an expression that Lexbor can read; raises `SelectorWrong`."""
         return check_css(expr)
 
-    def css_column(self, rule: Rule, members: tuple[Member, ...], _is_page: bool, /) -> CssColumn:
+    def css_column(self, rule: ValueRule, members: tuple[Member, ...], _is_page: bool, /) -> CssColumn:
         """The values of a CSS rule."""
         return CssColumn(rule, make_queries(members, is_raw=rule.is_raw))
 

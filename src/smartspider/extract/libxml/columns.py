@@ -8,7 +8,7 @@ from typing import Any
 
 from lxml import etree
 
-from smartspider.core.rules import Rule
+from smartspider.core.pages.rules import ValueRule
 from smartspider.extract.columns import Leaf
 from smartspider.extract.document import Document
 from smartspider.extract.libxml.xpath import Expression, Strings
@@ -53,7 +53,7 @@ def markup_of(node: etree._Element, document: Document) -> str:
 class XPathColumn(Leaf):
     """Values found by an expression."""
 
-    def __init__(self, rule: Rule, expression: Expression) -> None:
+    def __init__(self, rule: ValueRule, expression: Expression) -> None:
         super().__init__(rule)
         self._expression = expression
         self._is_raw = rule.is_raw

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smartspider.core.rules import Rule
+from smartspider.core.pages.rules import ValueRule
 from smartspider.extract.engine import LinkKind
 from smartspider.extract.libxml.columns import Elements, XPathColumn, XPathFinder, XPathTexts, markup_of
 from smartspider.extract.libxml.css import CssTranslator
@@ -29,7 +29,7 @@ class LibxmlEngine:
         self._css.translate(members, is_page=True, is_raw=False)
         return members
 
-    def css_column(self, rule: Rule, members: tuple[Member, ...], is_page: bool, /) -> XPathColumn:
+    def css_column(self, rule: ValueRule, members: tuple[Member, ...], is_page: bool, /) -> XPathColumn:
         """The values of a CSS rule."""
         return XPathColumn(rule, self._expression(members, is_page=is_page, is_raw=rule.is_raw))
 
@@ -46,7 +46,7 @@ class LibxmlEngine:
         xpath = self._css.translate(members, is_page=is_page, is_raw=True)
         return self.xpath_links(xpath, link)
 
-    def xpath_column(self, rule: Rule, expr: str) -> XPathColumn:
+    def xpath_column(self, rule: ValueRule, expr: str) -> XPathColumn:
         """The values of an XPath rule; raises `ExpressionWrong`."""
         expression = Expression(expr)
         if rule.attr is not None:

@@ -6,45 +6,20 @@ One module a kind, imported when a rule first asks for it, and asked at most onc
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
-from importlib.util import find_spec
+from functools import cache
 from typing import Any
 
-from smartspider.core.errors import NotBuilt
-from smartspider.core.page import Page
+from smartspider.core.pages.page import Page
 from smartspider.extract.cleaning import clean
 from smartspider.extract.directives import directives_of
 from smartspider.extract.document import Document
-
-_READERS = {
-    "json_ld": "json_ld:read_json_ld",
-    "microdata": "microdata:read_microdata",
-    "opengraph": "opengraph:read_opengraph",
-    "state": "state:read_state",
-    "feed": "feed:read_feed",
-    "article": "article:read_article",
-    "product": "product:read_product",
-    "list": "listing:read_list",
-    "tables": "tables:read_tables",
-    "links": "links:read_links",
-    "markdown": "markdown:read_markdown",
-}
-_ITEM_READERS = {
-    "tables": "tables:read_tables",
-    "links": "links:read_links",
-    "markdown": "markdown:read_item_markdown",
-}
-_NEEDS = {"article": "trafilatura"}
+from smartspider.plugins.kinds import SOURCE
+from smartspider.plugins.registry import resolve
 
 
 def require_source(kind: str) -> None:
-    """Raises `NotBuilt` when a source needs a package that is not installed."""
-    package = _NEEDS.get(kind)
-    if package is not None and find_spec(package) is None:
-        raise NotBuilt(
-            f"rules of type {kind!r} need the package {package}, which is not installed",
-            hint="pip install 'smartspider[text]'",
-        )
+    """Raise `NotBuilt` if a source needs a package that is not installed."""
+    resolve(SOURCE, kind)
 
 
 def read_source(kind: str, document: Document) -> Any:
@@ -55,7 +30,7 @@ def read_source(kind: str, document: Document) -> Any:
     """
     sources = document.sources
     if kind not in sources:
-        value, stains = clean(_reader(_READERS[kind])(document))
+        value, stains = clean(_reader(kind)(document))
         document.cleaned += stains
         sources[kind] = value
     return sources[kind]
@@ -63,18 +38,16 @@ def read_source(kind: str, document: Document) -> Any:
 
 def read_source_in(kind: str, html: str, document: Document) -> Any:
     """The tables, links or Markdown of one item of the page, given as HTML."""
-    read = _reader(_ITEM_READERS[kind])
-    item = Document(_page_of(html, document.page), document.request)
+    item = Document(_page_of(html, document.page), document.request, is_item=True)
     item.directives = directives_of(document)
-    value, stains = clean(read(item))
+    value, stains = clean(_reader(kind)(item))
     document.cleaned += stains
     return value
 
 
-def _reader(place: str) -> Callable[[Document], Any]:
-    module, _, name = place.partition(":")
-    reader: Callable[[Document], Any] = getattr(import_module(f"{__name__}.{module}"), name)
-    return reader
+@cache
+def _reader(kind: str) -> Callable[[Document], Any]:
+    return resolve(SOURCE, kind)
 
 
 def _page_of(html: str, page: Page) -> Page:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from smartspider.core.urls import normal_url
+from smartspider.core.requests.urls import normal_url
 
 _LONGEST = 8_192
 

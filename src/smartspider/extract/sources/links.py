@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from smartspider.core.urls import host_of
+from smartspider.core.requests.urls import host_of
 from smartspider.extract.directives import base_of
 from smartspider.extract.document import Document
 from smartspider.extract.hrefs import page_href

@@ -14,20 +14,17 @@ _SHARE = 0.1
 
 
 def read_markdown(document: Document) -> str:
-    """The content of a page, without navigation, footers and scripts; addresses are absolute."""
+    """Return a page without navigation, footers and scripts, or all of an item; URLs are absolute."""
     root = document.root
     base = base_of(document)
+    if document.is_item:
+        return MarkdownWriter(base, leaves_out_around=False).write(_body(root))
     content = MarkdownWriter(base, leaves_out_around=True).write(main_of(document))
     whole = _body(root)
     if len(content) < _SHARE * len(text_of(whole, document)):
         # The page calls its content navigation, or hides it until a script has run.
         content = MarkdownWriter(base, leaves_out_around=False).write(whole)
     return content
-
-
-def read_item_markdown(document: Document) -> str:
-    """All of an item."""
-    return MarkdownWriter(base_of(document), leaves_out_around=False).write(_body(document.root))
 
 
 def markdown_of(html: str, base: str) -> str:

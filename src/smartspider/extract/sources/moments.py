@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from smartspider.core.moments import iso_moment
+from smartspider.core.datetimes import parse_iso_datetime
 from smartspider.extract.texts import collapsed
 
 _LONGEST = 100
@@ -41,7 +41,7 @@ def utc_moment(value: Any) -> str | None:
     if text is None:
         return None
     try:
-        return iso_moment(text).astimezone(UTC).isoformat()
+        return parse_iso_datetime(text).astimezone(UTC).isoformat()
     except OverflowError:
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from smartspider.core.columns import Kind
+from smartspider.core.items.columns import ColumnKind
 from smartspider.interfaces.step import Around, StepFailed
 from smartspider.pipeline.options import OptionWrong, bounds, pattern, shown
 from smartspider.pipeline.steps.shapes import Check, word_for
@@ -27,7 +27,7 @@ _ALSO = {
     "array": "list",
     "dict": "object",
 }
-_KINDS: dict[str, Kind] = {
+_KINDS: dict[str, ColumnKind] = {
     "text": "text",
     "number": "number",
     "integer": "integer",

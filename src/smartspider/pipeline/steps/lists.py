@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from smartspider.core.columns import Kind
+from smartspider.core.items.columns import ColumnKind
 from smartspider.interfaces.step import Around, StepFailed
 from smartspider.pipeline.options import OptionWrong
 from smartspider.pipeline.steps.shapes import Converter
@@ -18,7 +18,7 @@ class SplitStep(Converter):
     neither text nor list stays as it is.
     """
 
-    kind: Kind | None = "json"
+    kind: ColumnKind | None = "json"
     takes_lists = True
     makes_lists = True
 
@@ -47,7 +47,7 @@ class SplitStep(Converter):
 class JoinStep(Converter):
     """The values of a list as one text, nulls left out; everything else stays as it is."""
 
-    kind: Kind | None = "text"
+    kind: ColumnKind | None = "text"
     takes_lists = True
     ends_lists = True
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from smartspider.core.columns import Kind
+from smartspider.core.items.columns import ColumnKind
 from smartspider.interfaces.step import Around, StepFailed
 from smartspider.pipeline.kinds import natural_kind
 from smartspider.pipeline.steps.shapes import Check, Converter, is_missing
@@ -19,7 +19,7 @@ class DefaultStep(Converter):
 
     def __init__(self, *, value: Any) -> None:
         self._value = value
-        self.also_kind: Kind | None = None if value is None else natural_kind(value)
+        self.also_kind: ColumnKind | None = None if value is None else natural_kind(value)
         """Values of this kind may stand beside those that were there."""
 
     def treat(self, value: Any, _: Around) -> Any:

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from smartspider.core.columns import Column
-from smartspider.core.extraction import Item
+from smartspider.core.items.columns import TableColumn
+from smartspider.core.pages.extraction import Item
 from smartspider.interfaces.step import Around, StepFailed
 from smartspider.pipeline.options import OptionWrong
 from smartspider.pipeline.steps.shapes import Check
@@ -52,7 +52,7 @@ class SchemaStep(Check):
         self._check(item)
         return item
 
-    def columns(self, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    def columns(self, columns: tuple[TableColumn, ...]) -> tuple[TableColumn, ...]:
         """The same: a check changes nothing."""
         return columns
 

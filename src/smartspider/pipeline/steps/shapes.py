@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from smartspider.core.columns import Kind
+from smartspider.core.items.columns import ColumnKind
 from smartspider.interfaces.step import Around, StepFailed
 
 LOOKED_AT = 200
@@ -23,7 +23,7 @@ _WORDS: dict[type, str] = {
 class Converter:
     """Makes one value of another; a value it cannot make sense of becomes null unless the task says else."""
 
-    kind: Kind | None = None
+    kind: ColumnKind | None = None
     takes_null = False
     takes_lists = False
     is_check = False

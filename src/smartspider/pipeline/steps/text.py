@@ -6,8 +6,10 @@ import re
 import unicodedata
 from typing import Any, Literal
 
+from smartspider.core.items.columns import ColumnKind
 from smartspider.interfaces.step import Around, StepFailed
-from smartspider.pipeline.steps.shapes import TextStep
+from smartspider.pipeline.options import OptionWrong
+from smartspider.pipeline.steps.shapes import Converter, TextStep, word_for
 
 _INVISIBLE = "\u200b\ufeff\u2060"
 """Zero-width space, byte order mark, word joiner: never meant, and no whitespace to Python."""
@@ -90,3 +92,39 @@ def _has_many_marks(value: str) -> bool:
             if run > _LONGEST_MARKS:
                 return True
     return False
+
+
+_LOOKED_AT = 2_000
+_FEWEST_LETTERS = 2
+
+
+class LanguageStep(Converter):
+    """Puts the ISO 639-1 code of a text's language into the field `to` (default: `language`). In the steps of
+    a rule the code takes the text's place.
+    """
+
+    keeps_value = True
+    """A text whose language nobody can tell stays."""
+
+    def __init__(self, *, to: str | None = None) -> None:
+        if to == "":
+            raise OptionWrong("to", "is empty", "the field that receives the code")
+        self.aside = to or "language"
+        self.aside_kind: ColumnKind = "text"
+        self.aside_option = "to" if to else ""
+
+    def treat(self, value: Any, _: Around) -> str:
+        """The code."""
+        if not isinstance(value, str):
+            raise StepFailed(f"is {word_for(value)}, not text")
+        text = value[:_LOOKED_AT]
+        if sum(map(str.isalpha, text)) < _FEWEST_LETTERS:
+            raise StepFailed("has too few letters to tell its language")
+        import py3langid  # type: ignore[import-untyped]  # it has no types
+
+        code: str = py3langid.classify(text)[0]
+        return code
+
+    def treat_aside(self, value: Any, around: Around) -> tuple[Any, str]:
+        """The text as it is, and the code."""
+        return value, self.treat(value, around)

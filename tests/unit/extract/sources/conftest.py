@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from smartspider.core.page import Page
-from smartspider.core.request import make_request
+from smartspider.core.pages.page import Page
+from smartspider.core.requests.request import make_request
 from smartspider.extract.document import Document
 from smartspider.extract.sources import read_source, read_source_in
 

@@ -1,0 +1,1 @@
+"""File formats: each module writes items to one kind of file."""

@@ -1,0 +1,129 @@
+"""Parquet: typed columns, compressed with zstd."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import suppress
+from datetime import datetime
+from typing import Any, ClassVar
+
+from smartspider.core.items.columns import ColumnKind
+from smartspider.core.pages.extraction import Item
+from smartspider.outputs.cells import decode_row, distinct, text_of
+from smartspider.outputs.column_types import ColumnTypes
+from smartspider.outputs.file_output import FileOutput
+from smartspider.outputs.files import os_errors
+
+_GROUP_ROWS = 50_000
+_GROUP_BYTES = 32_000_000
+
+
+class ParquetOutput(FileOutput):
+    """Writes one Parquet file. Text is string, number float64, integer int64, boolean bool, datetime
+    timestamp[us, UTC] (UTC if it has no time zone); lists and objects are JSON strings.
+
+    If a value does not fit the type of its column, the whole column becomes a string column: the rows
+    written so far are written again. Memory is bounded by one row group.
+    """
+
+    media_type: ClassVar[str] = "application/vnd.apache.parquet"
+    _writer: Any = None
+
+    def write_encoded(self, data: bytes) -> None:
+        """Write one row in stored form."""
+        self._rows.append(decode_row(data))
+        self._bytes += len(data)
+        self._batch_bytes += len(data)
+        if len(self._rows) >= _GROUP_ROWS or self._batch_bytes >= _GROUP_BYTES:
+            with os_errors(self._path):
+                self._flush()
+
+    def size(self) -> int:
+        """Return the size of the rows as JSON, in bytes."""
+        return self._bytes
+
+    def notes(self) -> list[str]:
+        """Return one line per column that became text."""
+        return self._types.notes(str(self._path))
+
+    def _begin(self) -> None:
+        self._rows: list[Item] = []
+        self._bytes = self._batch_bytes = 0
+        self._types = ColumnTypes(self._columns)
+        self._headings = distinct(self._names)
+
+    def _end(self) -> None:
+        self._flush()
+        if self._writer is None:
+            self._open_writer()
+        self._close_writer()
+
+    def _release(self) -> None:
+        self._rows = []
+        with suppress(Exception):  # closing writes a footer to a file that is about to be removed
+            self._close_writer()
+
+    def _flush(self) -> None:
+        if not self._rows:
+            return
+        import pyarrow as pa  # type: ignore[import-untyped] # ships no types
+
+        columns, widened = self._types.take(self._rows)
+        if self._writer is not None and widened:
+            self._write_again_as_text(widened)
+        if self._writer is None:
+            self._open_writer()
+        arrays = [pa.array(values, field.type) for values, field in zip(columns, self._schema, strict=True)]
+        self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+        self._rows.clear()
+        self._batch_bytes = 0
+
+    def _open_writer(self) -> None:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        types = (_type(kind) for kind in self._types.kinds)
+        self._schema = pa.schema(list(zip(self._headings, types, strict=True)))
+        self._writer = parquet.ParquetWriter(self._file.stream, self._schema, compression="zstd")
+
+    def _close_writer(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
+
+    def _write_again_as_text(self, widened: Collection[int]) -> None:
+        """Rewrite the rows written so far with some columns as text."""
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        self._close_writer()
+        with self._file.replaced() as before, parquet.ParquetFile(before) as written:
+            self._open_writer()
+            for batch in written.iter_batches(_GROUP_ROWS):
+                arrays = [
+                    _as_text(array) if index in widened else array
+                    for index, array in enumerate(batch.columns)
+                ]
+                self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+
+
+def _type(kind: ColumnKind) -> Any:
+    import pyarrow as pa
+
+    types = {
+        "number": pa.float64(),
+        "integer": pa.int64(),
+        "boolean": pa.bool_(),
+        "datetime": pa.timestamp("us", tz="UTC"),
+    }
+    return types.get(kind, pa.string())
+
+
+def _as_text(array: Any) -> Any:
+    import pyarrow as pa
+
+    texts = (
+        value.isoformat() if isinstance(value, datetime) else None if value is None else text_of(value)
+        for value in array.to_pylist()
+    )
+    return pa.array(list(texts), pa.string())

@@ -1,0 +1,136 @@
+"""An SQLite database with one table, `items`."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, ClassVar
+
+from smartspider.core.errors import StoreUnavailable
+from smartspider.core.items.columns import ColumnKind, TableColumn
+from smartspider.core.pages.extraction import Item
+from smartspider.outputs.cells import decode_row, distinct
+from smartspider.outputs.column_types import ColumnTypes
+from smartspider.outputs.file_output import FileOutput
+from smartspider.outputs.files import os_errors
+
+_BATCH_ROWS = 1_000
+_BATCH_BYTES = 8_000_000
+_TYPES: dict[ColumnKind, str] = {"number": "REAL", "integer": "INTEGER", "boolean": "INTEGER"}
+_KINDS: dict[ColumnKind, ColumnKind] = {"datetime": "text"}
+"""SQLite has no type for times: they stay text."""
+_SETTINGS = ("journal_mode = OFF", "synchronous = OFF", "temp_store = MEMORY")
+"""No other process sees the file before it is complete, and a failed one is removed."""
+
+
+class SqliteOutput(FileOutput):
+    """Writes one database file with the rows in the table `items`, in order. Number is REAL, integer INTEGER,
+    boolean INTEGER (0 or 1), the rest TEXT: datetimes unchanged, lists and objects as JSON.
+
+    If a value does not fit the type of its column, the whole column becomes TEXT. Column names that SQLite
+    considers equal get a number.
+    """
+
+    media_type: ClassVar[str] = "application/vnd.sqlite3"
+    max_columns: ClassVar[int | None] = 2_000
+    _connection: Any = None
+
+    def write_encoded(self, data: bytes) -> None:
+        """Write one row in stored form."""
+        self._rows.append(decode_row(data))
+        self._bytes += len(data)
+        self._batch_bytes += len(data)
+        if len(self._rows) >= _BATCH_ROWS or self._batch_bytes >= _BATCH_BYTES:
+            self._flush()
+
+    def size(self) -> int:
+        """Return the size of the rows as JSON, in bytes."""
+        return self._bytes
+
+    def notes(self) -> list[str]:
+        """Return one line per column that became text."""
+        return self._types.notes(str(self._path))
+
+    def _begin(self) -> None:
+        import sqlite3
+
+        self._rows: list[Item] = []
+        self._bytes = self._batch_bytes = 0
+        columns = [TableColumn(column.name, _KINDS.get(column.kind, column.kind)) for column in self._columns]
+        self._types = ColumnTypes(columns or [TableColumn("column_1")])  # a table needs at least one
+        labels = [label.replace("\0", "") for label in self._names] or ["column_1"]
+        self._headings = distinct(labels, ignores_case=True)
+        with self._sqlite_errors():
+            self._connection = sqlite3.connect(self._file.pending, isolation_level=None)
+            for setting in _SETTINGS:
+                self._connection.execute(f"PRAGMA {setting}")
+            self._connection.execute("BEGIN")
+            self._create("items")
+
+    def _end(self) -> None:
+        self._flush()
+        with self._sqlite_errors():
+            self._connection.execute("COMMIT")
+            self._connection.close()
+
+    def _release(self) -> None:
+        if self._connection is not None:
+            with suppress(Exception):  # the file is about to be removed
+                self._connection.close()
+
+    def _flush(self) -> None:
+        if not self._rows:
+            return
+        columns, widened = self._types.take(self._rows)
+        with self._sqlite_errors():
+            if widened:
+                self._make_text(widened)
+            marks = ", ".join("?" * len(columns))
+            rows = zip(*columns, strict=True)
+            self._connection.executemany(f"INSERT INTO items VALUES ({marks})", rows)  # noqa: S608 - only marks
+        self._rows.clear()
+        self._batch_bytes = 0
+
+    def _create(self, table: str) -> None:
+        kinds = zip(self._headings, self._types.kinds, strict=True)
+        columns = ", ".join(f"{_quoted(heading)} {_TYPES.get(kind, 'TEXT')}" for heading, kind in kinds)
+        self._connection.execute(f"CREATE TABLE {table} ({columns})")
+
+    def _make_text(self, widened: dict[int, ColumnKind]) -> None:
+        """Copy the rows written so far to a table in which some columns are text."""
+        values = ", ".join(
+            _cast(heading, widened[index]) if index in widened else _quoted(heading)
+            for index, heading in enumerate(self._headings)
+        )
+        self._create("wider")
+        self._connection.execute(f"INSERT INTO wider SELECT {values} FROM items")  # noqa: S608 - quoted
+        self._connection.execute("DROP TABLE items")
+        self._connection.execute("ALTER TABLE wider RENAME TO items")
+
+    @contextmanager
+    def _sqlite_errors(self) -> Iterator[None]:
+        """Turn errors of SQLite into `StoreUnavailable`."""
+        import sqlite3
+
+        try:
+            yield
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorname", "") == "SQLITE_FULL":
+                with os_errors(self._path):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
+            raise StoreUnavailable(
+                f"{self._path} cannot be written: {error}", hint="choose another path"
+            ) from error
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _cast(heading: str, kind: ColumnKind) -> str:
+    name = _quoted(heading)
+    if kind == "boolean":
+        return f"CASE {name} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"
+    return f"CAST({name} AS TEXT)"

@@ -1,0 +1,103 @@
+"""`email`: addresses in one spelling."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+from urllib.parse import unquote
+
+from smartspider.core.requests.urls import normal_url
+from smartspider.interfaces.step import Around, StepFailed
+from smartspider.pipeline.options import OptionWrong
+from smartspider.pipeline.steps.shapes import Converter, short_text, word_for
+
+_NAMED = re.compile(r"[^<>]*<([^<>]+)>\s*")
+_ADDRESS = re.compile(
+    r"(?P<local>[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*)"
+    r"@(?P<domain>(?:[^\W_](?:[\w-]*[^\W_])?\.)+[^\W\d_](?:[\w-]*[^\W_])?)"
+)
+_LONGEST_LOCAL = 64
+
+
+class EmailStep(Converter):
+    """The address in a text such as `mailto:Ann@Example.COM?subject=x` or `Ann <ann@example.com>`, its domain
+    in small letters.
+    """
+
+    kind = "text"
+
+    def treat(self, value: Any, _: Around) -> str:
+        """The address."""
+        text = short_text(value, "an e-mail address").strip()
+        if text[:7].lower() == "mailto:":
+            text = unquote(text[7:].partition("?")[0]).strip()
+        named = _NAMED.fullmatch(text)
+        found = _ADDRESS.fullmatch(named[1].strip() if named else text)
+        if found is None or len(found["local"]) > _LONGEST_LOCAL:
+            raise StepFailed("is not an e-mail address")
+        return f"{found['local']}@{found['domain'].lower()}"
+
+
+_PHONE_CACHE = 1024
+
+
+class PhoneStep(Converter):
+    """A valid telephone number as E.164, such as +4930901820. `region` is the country (ISO code) of numbers
+    that name none; without it only numbers with a country code are understood.
+    """
+
+    kind = "text"
+
+    def __init__(self, *, region: str | None = None) -> None:
+        self._region = None if region is None else _region_code(region)
+        self._parse = lru_cache(_PHONE_CACHE)(self._parsed)
+
+    def treat(self, value: Any, _: Around) -> str:
+        """The number."""
+        if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**15:
+            value = str(value)
+        found = self._parse(short_text(value, "a telephone number"))
+        if found is None:
+            raise StepFailed("is not a valid telephone number")
+        return found
+
+    def _parsed(self, text: str) -> str | None:
+        import phonenumbers
+
+        try:
+            number = phonenumbers.parse(text.strip().removeprefix("tel:"), self._region)
+        except phonenumbers.NumberParseException:
+            return None
+        if not phonenumbers.is_valid_number(number):
+            return None
+        return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+
+
+def _region_code(region: str) -> str:
+    import phonenumbers
+
+    code = region.upper()
+    if code not in phonenumbers.SUPPORTED_REGIONS:
+        raise OptionWrong("region", f"{region!r} is not a region", "a country's ISO code, like 'DE' or 'CN'")
+    return code
+
+
+_LONGEST_URL = 65_536
+
+
+class UrlStep(Converter):
+    """The absolute http(s) URL of a link of the page, in WHATWG form and without its fragment."""
+
+    kind = "text"
+
+    def treat(self, value: Any, around: Around) -> str:
+        """The URL."""
+        if not isinstance(value, str):
+            raise StepFailed(f"is {word_for(value)}, not a URL")
+        if not value or len(value) > _LONGEST_URL or value.isspace():
+            raise StepFailed("is not a URL")
+        normal = normal_url(value, around.base)
+        if normal is None:
+            raise StepFailed("is not an http(s) URL")
+        return normal

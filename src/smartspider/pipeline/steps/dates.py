@@ -1,0 +1,136 @@
+"""`date`: dates and times become ISO 8601."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from functools import lru_cache
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from smartspider.core.items.columns import ColumnKind
+from smartspider.interfaces.step import Around, StepFailed
+from smartspider.pipeline.options import OptionWrong
+from smartspider.pipeline.steps.date_guess import guessed_moment, unknown_languages
+from smartspider.pipeline.steps.date_text import Moment, epoch_moment, fixed_moment, past_day, relative_moment
+from smartspider.pipeline.steps.shapes import Converter, short_text, word_for
+
+_REMEMBERED = 4096
+_TIME = re.compile(r"%[-]?[HIMSpfcXTRz]")
+_YEAR = re.compile(r"%[-]?[YyGcxD]")
+_DAY = re.compile(r"%[-]?[djcxDueVUW]")
+_OFFSET = re.compile(r"([+-])(\d{2}):?(\d{2})")
+
+
+class DateStep(Converter):
+    """The date of a text or an epoch number as ISO 8601; a date without a time stays one (`2026-01-03`).
+
+    `formats` (of strptime) are tried first, then ISO 8601, year-first and Chinese forms, relative ones seen
+    from when the page was fetched, and HTTP dates; last it is guessed, in `languages`, or in thirty
+    common ones when neither they nor `formats` are given. `timezone` is the zone of times that name none.
+    """
+
+    kind: ColumnKind | None = "datetime"
+
+    def __init__(
+        self,
+        *,
+        formats: str | list[str] | None = None,
+        timezone: str | None = None,
+        languages: str | list[str] | None = None,
+    ) -> None:
+        self._formats = _formats([formats] if isinstance(formats, str) else formats or [])
+        self._zone = None if timezone is None else _zone(timezone)
+        self._languages = [languages] if isinstance(languages, str) else languages
+        self._guesses = bool(languages) or not self._formats
+        if self._languages and (unknown := unknown_languages(self._languages)):
+            raise OptionWrong("languages", f"{unknown[0]!r} is not a known language", "like 'en' or 'zh'")
+        self._fixed = lru_cache(_REMEMBERED)(self._fixed_text)
+        self._moving = lru_cache(_REMEMBERED)(self._moving_text)
+
+    def treat(self, value: Any, around: Around) -> str:
+        """The date, or the date and time."""
+        if isinstance(value, str):
+            text = short_text(value, "a date")
+            found = self._fixed(text) or self._moving(text, around.fetched_at)
+        elif isinstance(value, bool | list | dict):
+            raise StepFailed(f"is {word_for(value)}, not a date")
+        else:
+            found = self._written(epoch_moment(value))
+        if found is None:
+            raise StepFailed("is not a date")
+        return found
+
+    def _fixed_text(self, text: str) -> str | None:
+        text = text.strip()
+        for form, has_time, has_year in self._formats:
+            if has_year and (at := _by_format(text, form)):
+                return self._written(Moment(at, has_time))
+        return self._written(fixed_moment(text) or fixed_moment(_plain(text)))
+
+    def _moving_text(self, text: str, fetched_at: float) -> str | None:
+        now = datetime.fromtimestamp(fetched_at, self._zone or UTC)
+        text = text.strip()
+        for form, has_time, has_year in self._formats:
+            if not has_year and (at := _by_format(f"{now.year} {text}", f"%Y {form}")):
+                newest = past_day(at.month, at.day, now.replace(tzinfo=None))
+                return self._written(Moment(at.replace(year=newest.year), has_time))
+        text = _plain(text)
+        found = relative_moment(text, now)
+        if found is None and self._guesses:
+            found = guessed_moment(text, now, self._languages)
+        return self._written(found)
+
+    def _written(self, moment: Moment | None) -> str | None:
+        if moment is None:
+            return None
+        if not moment.has_time:
+            return moment.at.date().isoformat()
+        at = moment.at
+        if self._zone is not None and at.tzinfo is None:
+            at = at.replace(tzinfo=self._zone)
+        elif self._zone is not None and moment.is_counted:
+            at = at.astimezone(self._zone)
+        return at.isoformat()
+
+
+def _plain(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).split())
+
+
+def _by_format(text: str, form: str) -> datetime | None:
+    try:
+        return datetime.strptime(text, form)  # noqa: DTZ007 - the zone comes later, or is not known
+    except ValueError:
+        return None
+
+
+def _formats(formats: list[str]) -> tuple[tuple[str, bool, bool], ...]:
+    """Formats, with whether they have a time and whether they have a year."""
+    found = []
+    for form in formats:
+        has_year = _YEAR.search(form) is not None
+        try:
+            datetime.strptime("", form)  # noqa: DTZ007 - only to see whether the format means anything
+        except (ValueError, re.error) as error:
+            if "directive" in str(error) or "stray" in str(error) or not form:
+                reason = f"{form!r} is not a date format: {error}"
+                raise OptionWrong("formats", reason, "like '%d.%m.%Y %H:%M'") from error
+        if not has_year and _DAY.search(form) is None:
+            raise OptionWrong("formats", f"{form!r} has no day and no year", "like '%d.%m.%Y'")
+        found.append((form, _TIME.search(form) is not None, has_year))
+    return tuple(found)
+
+
+def _zone(name: str) -> tzinfo:
+    offset = _OFFSET.fullmatch(name)
+    if offset is not None:
+        minutes = int(offset[2]) * 60 + int(offset[3])
+        if minutes < 24 * 60:
+            return timezone(timedelta(minutes=-minutes if offset[1] == "-" else minutes))
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError, LookupError) as error:
+        hint = "an IANA name, like 'UTC' or 'Asia/Shanghai', or an offset, like '+08:00'"
+        raise OptionWrong("timezone", f"{name!r} is not a time zone", hint) from error

@@ -1,0 +1,188 @@
+"""Send the rows of a run as a file, in constant memory."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractContextManager, aclosing
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from smartspider.core.errors import NotAllowed, NotFound, RequestInvalid
+from smartspider.core.items.columns import TableColumn
+from smartspider.core.items.filters import row_filter
+from smartspider.core.runs.run import Run
+from smartspider.interfaces.output import PLAIN, Output, OutputOptions
+from smartspider.outputs.cells import decode_row, encode_row
+from smartspider.services.background import BackgroundThread, ConcurrencyLimit
+from smartspider.services.results.columns import columns_of_run, plan_of_run
+from smartspider.services.results.diff import rows_of
+from smartspider.services.results.filters import parse_fields, parse_where
+from smartspider.services.results.outputs import (
+    ENVELOPE,
+    media_type,
+    open_output,
+    open_stream,
+    output_path,
+    with_envelope,
+)
+from smartspider.services.results.results import chosen
+from smartspider.store.results.rows import StoredItem
+from smartspider.store.runs.store import RunStore
+
+AT_ONCE = 8
+CHUNK_BYTES = 1 << 18
+DELIMITERS = ",;|:^~#\t"
+
+Shape = Callable[[StoredItem], bytes | None]
+"""Returns the bytes to write for an item; None to leave it out."""
+Batches = AsyncIterator[Sequence[StoredItem]]
+
+
+class ExportChoice(msgspec.Struct, frozen=True):
+    """The rows of an export and the format of its file."""
+
+    format: str
+    compression: str | None = None
+    where: Sequence[str] = ()
+    fields: str | None = None
+    only_changes: bool = False
+    options: OutputOptions = PLAIN
+
+
+class Export(msgspec.Struct, frozen=True):
+    """A file that is being sent. Reading the first of `chunks` starts the work; closing them ends it."""
+
+    name: str
+    media_type: str
+    chunks: AsyncIterator[bytes]
+
+
+class Exports:
+    """Runs exports, a bounded number at a time.
+
+    `scratch` returns a temporary folder for formats that must be complete before they are sent.
+    """
+
+    def __init__(self, store: RunStore, scratch: Callable[[], AbstractContextManager[Path]]) -> None:
+        self._store = store
+        self._scratch = scratch
+        self.slots = ConcurrencyLimit(AT_ONCE)
+
+    def begin(self, run: Run, choice: ExportChoice) -> Export:
+        """Return the file of a run's rows; raise `RequestInvalid` if the choice is invalid."""
+        delimiter = choice.options.delimiter
+        if len(delimiter) != 1 or delimiter not in DELIMITERS:
+            raise RequestInvalid(
+                f"{delimiter[:20]!r} is not a delimiter",
+                hint=f"use one of {' '.join(DELIMITERS.strip())} or a tab",
+            )
+        columns: Sequence[TableColumn] = columns_of_run(run)
+        known = [column.name for column in columns]
+        fields = None if choice.fields is None else parse_fields(choice.fields, known)
+        if fields is not None:
+            kinds = {column.name: column for column in columns}
+            columns = [kinds[name] for name in dict.fromkeys(fields)]
+        shape = _shape(choice, known, fields)
+        columns = ENVELOPE if choice.options.has_envelope else columns
+        path = output_path(choice.format, choice.compression, f"{run.task_name}-run-{run.id}", columns)
+        chunks = self._chunks(run, choice, _Plan(path, columns, choice.options, shape))
+        return Export(path.name, media_type(path), chunks)
+
+    async def _chunks(self, run: Run, choice: ExportChoice, plan: _Plan) -> AsyncIterator[bytes]:
+        rows = rows_of(self._store, run, plan_of_run(run), only_changes=choice.only_changes)
+        with self.slots.taken():
+            async with BackgroundThread() as aside, aclosing(cast("Any", self._rows(run, rows))) as batches:
+                opened = await aside.do(open_stream, plan.path, plan.columns, plan.options)
+                if opened is None:
+                    made = self._whole(aside, plan, batches)
+                else:
+                    output, streamed = opened
+                    made = _streamed(aside, _RowWriter(output, plan.shape), streamed.take, batches)
+                async with aclosing(cast("Any", made)) as chunks:
+                    async for chunk in chunks:
+                        yield chunk
+
+    async def _rows(self, run: Run, rows: Batches) -> Batches:
+        """Yield all rows; raise `NotAllowed` at the end if the run was deleted meanwhile."""
+        async with aclosing(cast("Any", rows)) as batches:
+            async for batch in batches:
+                yield batch
+        try:
+            now = await self._store.get_run(run.id)
+        except NotFound:
+            now = None
+        if now is None or (now.state, now.reason) == ("cancelled", "deleted"):
+            raise NotAllowed(
+                f"run {run.id} was deleted while its rows were exported", hint="export another run"
+            )
+
+    async def _whole(self, aside: BackgroundThread, plan: _Plan, batches: Batches) -> AsyncIterator[bytes]:
+        """Write a temporary file, then yield its content."""
+        with self._scratch() as folder:
+            path = folder / f"rows{''.join(plan.path.suffixes[-1:])}"
+            output = await aside.do(open_output, path, plan.columns, plan.options)
+            try:
+                writer = _RowWriter(output, plan.shape)
+                async for batch in batches:
+                    await aside.do(writer.write, batch)
+                await aside.do(output.commit)
+            except BaseException:
+                await aside.do(output.abort)
+                raise
+            with await aside.do(lambda: path.open("rb")) as file:
+                while chunk := await aside.do(file.read, CHUNK_BYTES):
+                    yield chunk
+
+
+class _Plan(msgspec.Struct, frozen=True):
+    """The file of an export."""
+
+    path: Path
+    columns: Sequence[TableColumn]
+    options: OutputOptions
+    shape: Shape
+
+
+class _RowWriter:
+    """Writes rows to an output, in their shape."""
+
+    def __init__(self, output: Output, shape: Shape) -> None:
+        self.output = output
+        self._shape = shape
+
+    def write(self, batch: Sequence[StoredItem]) -> None:
+        """Write a batch of rows."""
+        for item in batch:
+            data = self._shape(item)
+            if data is not None:
+                self.output.write_encoded(data)
+
+
+async def _streamed(
+    aside: BackgroundThread, writer: _RowWriter, take: Callable[[], bytes], batches: Batches
+) -> AsyncIterator[bytes]:
+    async for batch in batches:
+        await aside.do(writer.write, batch)
+        if chunk := take():
+            yield chunk
+    await aside.do(writer.output.seal)
+    yield take()
+
+
+def _shape(choice: ExportChoice, known: Sequence[str], fields: Sequence[str] | None) -> Shape:
+    fits = row_filter(parse_where(choice.where, known))
+    has_envelope = choice.options.has_envelope
+
+    def shape(item: StoredItem) -> bytes | None:
+        data = item.data
+        if fits is not None or fields is not None:
+            row = decode_row(data)
+            if fits is not None and not fits(row):
+                return None
+            if fields is not None:
+                data = encode_row(chosen(row, fields))
+        return with_envelope(item, data) if has_envelope else data
+
+    return shape

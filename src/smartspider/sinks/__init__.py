@@ -1,1 +1,0 @@
-"""One sink per file: where items go."""

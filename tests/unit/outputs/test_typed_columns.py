@@ -1,0 +1,164 @@
+"""Columns with a type, and values that are not of it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyarrow import parquet as pq  # type: ignore[import-untyped] # ships no types
+from tests.unit.outputs.readers import read_rows
+
+from smartspider.core.items.columns import ColumnKind, TableColumn
+from smartspider.core.pages.extraction import Item
+from smartspider.interfaces.output import Output
+from smartspider.outputs import parquet, sqlite
+from smartspider.outputs.parquet import ParquetOutput
+from smartspider.outputs.sqlite import SqliteOutput
+
+COLUMNS = [
+    TableColumn("name"),
+    TableColumn("price", "number"),
+    TableColumn("stock", "integer"),
+    TableColumn("used", "boolean"),
+    TableColumn("seen", "datetime"),
+    TableColumn("tags", "json"),
+]
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are written two by two, so that there are some before the one that does not fit."""
+    monkeypatch.setattr(parquet, "_GROUP_ROWS", 2)
+    monkeypatch.setattr(sqlite, "_BATCH_ROWS", 2)
+
+
+def write(sink: Output, rows: Sequence[Item]) -> list[str]:
+    for row in rows:
+        sink.write(row)
+    sink.commit()
+    return sink.notes()
+
+
+def types_of(path: Path) -> dict[str, str]:
+    if path.suffix == ".parquet":
+        return {field.name: str(field.type) for field in pq.read_schema(path)}
+    connection = sqlite3.connect(path)
+    try:
+        return {row[1]: row[2] for row in connection.execute("PRAGMA table_info(items)")}
+    finally:
+        connection.close()
+
+
+def test_columns_have_the_types_of_the_task(tmp_path: Path) -> None:
+    write(ParquetOutput(tmp_path / "a.parquet", COLUMNS), [{"name": "x"}])
+    assert types_of(tmp_path / "a.parquet") == {
+        "name": "string",
+        "price": "double",
+        "stock": "int64",
+        "used": "bool",
+        "seen": "timestamp[us, tz=UTC]",
+        "tags": "string",
+    }
+    write(SqliteOutput(tmp_path / "a.db", COLUMNS), [{"name": "x"}])
+    assert types_of(tmp_path / "a.db") == {
+        "name": "TEXT",
+        "price": "REAL",
+        "stock": "INTEGER",
+        "used": "INTEGER",
+        "seen": "TEXT",
+        "tags": "TEXT",
+    }
+
+
+def test_columns_have_their_types_also_without_rows(tmp_path: Path) -> None:
+    write(ParquetOutput(tmp_path / "a.parquet", COLUMNS), [])
+    assert types_of(tmp_path / "a.parquet")["seen"] == "timestamp[us, tz=UTC]"
+
+
+MISFITS: list[tuple[ColumnKind, list[Any], list[Any]]] = [
+    ("number", [1.5, None, 2, 3.25, "about 4"], ["1.5", None, "2.0", "3.25", "about 4"]),
+    ("number", [1.5, 2.5, 3.5, 2**53 + 1], ["1.5", "2.5", "3.5", "9007199254740993"]),
+    ("number", [1.5, 2.5, 3.5, True], ["1.5", "2.5", "3.5", "true"]),
+    ("integer", [1, 2, 3, None, "007", 5], ["1", "2", "3", None, "007", "5"]),
+    ("integer", [1, 2, 2**63], ["1", "2", "9223372036854775808"]),
+    ("integer", [1, 2, 2.5], ["1", "2", "2.5"]),
+    ("boolean", [True, False, None, "perhaps"], ["true", "false", None, "perhaps"]),
+    ("boolean", [True, False, 1], ["true", "false", "1"]),
+    ("number", ["first"], ["first"]),
+    ("number", [1.0, 2.0, [3]], ["1.0", "2.0", "[3]"]),
+]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "sqlite"])
+@pytest.mark.parametrize(("kind", "values", "expected"), MISFITS)
+def test_a_column_with_a_value_that_does_not_fit_is_text_as_a_whole(
+    tmp_path: Path, suffix: str, kind: ColumnKind, values: list[Any], expected: list[Any]
+) -> None:
+    path = tmp_path / f"a.{suffix}"
+    columns = [TableColumn("before", "integer"), TableColumn("v", kind), TableColumn("after", "number")]
+    made = ParquetOutput if suffix == "parquet" else SqliteOutput
+    rows = [{"before": place, "v": value, "after": place + 0.5} for place, value in enumerate(values)]
+    notes = write(made(path, columns), rows)
+    found = read_rows(path)
+    assert [row["v"] for row in found] == expected
+    assert [(row["before"], row["after"]) for row in found] == [(n, n + 0.5) for n in range(len(values))]
+    assert types_of(path)["v"] in {"string", "TEXT"}
+    assert types_of(path)["after"] in {"double", "REAL"}
+    assert len(notes) == 1
+    assert notes[0].startswith(f"the column v of {path} is text: not every value is a")
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_column_of_dates_with_something_else_is_text_with_the_moments_in_utc(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    dates = ["2026-01-03T14:05:00+08:00", "2026-01-03", None, "soon"]
+    write(ParquetOutput(path, [TableColumn("v", "datetime")]), [{"v": value} for value in dates])
+    assert [row["v"] for row in read_rows(path)] == [
+        "2026-01-03T06:05:00+00:00",
+        "2026-01-03T00:00:00+00:00",
+        None,
+        "soon",
+    ]
+
+
+def test_several_columns_can_become_text_one_after_the_other(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    columns = [TableColumn("a", "integer"), TableColumn("b", "integer")]
+    rows: list[Item] = [
+        {"a": 1, "b": 1},
+        {"a": 2, "b": 2},
+        {"a": "x", "b": 3},
+        {"a": 4, "b": 4},
+        {"a": 5, "b": "y"},
+    ]
+    assert len(write(ParquetOutput(path, columns), rows)) == 2
+    assert [(row["a"], row["b"]) for row in read_rows(path)] == [
+        ("1", "1"),
+        ("2", "2"),
+        ("x", "3"),
+        ("4", "4"),
+        ("5", "y"),
+    ]
+
+
+def test_large_rows_make_small_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "_GROUP_ROWS", 1_000)
+    monkeypatch.setattr(parquet, "_GROUP_BYTES", 10_000)
+    write(ParquetOutput(tmp_path / "a.parquet", [TableColumn("a")]), [{"a": "x" * 4_000}] * 9)
+    assert pq.ParquetFile(tmp_path / "a.parquet").metadata.num_row_groups == 3
+
+
+def test_parquet_is_compressed_with_zstd(tmp_path: Path) -> None:
+    write(ParquetOutput(tmp_path / "a.parquet", COLUMNS), [{"name": "x"}])
+    metadata = pq.ParquetFile(tmp_path / "a.parquet").metadata
+    assert metadata.row_group(0).column(0).compression == "ZSTD"
+
+
+def test_moments_keep_their_microseconds(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    write(ParquetOutput(path, [TableColumn("v", "datetime")]), [{"v": "2026-01-03T14:05:00.123456Z"}])
+    assert read_rows(path) == [{"v": datetime(2026, 1, 3, 14, 5, 0, 123456, tzinfo=UTC)}]
