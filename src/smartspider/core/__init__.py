@@ -1,1 +1,1 @@
-"""The vocabulary: values and rules without I/O and without a clock."""
+"""Domain values and pure rules: no I/O, no clock."""

@@ -1,4 +1,4 @@
-"""Who may do what: roles, scopes and owners, as pure rules."""
+"""Access control: roles, scopes and ownership."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Area = Literal[
     "results",
     "logs",
     "schedules",
-    "notices",
+    "notifications",
     "hosts",
     "nodes",
     "audit",
@@ -28,73 +28,73 @@ Verb = Literal["read", "write"]
 ROLES: tuple[Role, ...] = get_args(Role)
 AREAS: tuple[Area, ...] = get_args(Area)
 SCOPES: tuple[str, ...] = tuple(f"{area}:{verb}" for area in AREAS for verb in ("read", "write"))
-"""What a token may be limited to."""
+"""The scopes a token can be limited to."""
 
-_SEEN: tuple[Area, ...] = (
+_READABLE: tuple[Area, ...] = (
     "tasks",
     "runs",
     "results",
     "logs",
     "schedules",
-    "notices",
+    "notifications",
     "hosts",
     "nodes",
     "metrics",
 )
-_WORKED: tuple[Area, ...] = ("tasks", "runs", "results", "schedules", "notices", "hosts", "tokens")
-_READ = frozenset(f"{area}:read" for area in (*_SEEN, "tokens"))
+_WRITABLE: tuple[Area, ...] = ("tasks", "runs", "results", "schedules", "notifications", "hosts", "tokens")
+_READ_GRANTS = frozenset(f"{area}:read" for area in (*_READABLE, "tokens"))
 
 GRANTS: dict[Role, frozenset[str]] = {
-    "viewer": _READ,
-    "operator": _READ | frozenset(f"{area}:write" for area in _WORKED),
+    "viewer": _READ_GRANTS,
+    "operator": _READ_GRANTS | frozenset(f"{area}:write" for area in _WRITABLE),
     "admin": frozenset(SCOPES),
     "worker": frozenset({"nodes:read", "metrics:read"}),
     "uploader": frozenset(),
 }
-"""What each role may do. An operator changes what it owns; an admin everything."""
+"""The scopes of each role. An operator changes what it owns; an admin changes everything."""
 
-AS_ITSELF = "token:"
-"""What the names of tokens that act for nobody but themselves begin with; no user's name has a colon."""
+TOKEN_ACTOR = "token:"
+"""Prefix of the names of tokens that belong to no user. User names contain no colon."""
 
 
 class Principal(msgspec.Struct, frozen=True):
-    """Somebody who acts. `name` is what the audit and owners are told by."""
+    """An authenticated user or token. Owners and audit entries refer to `name`."""
 
     name: str
     role: Role
     scopes: tuple[str, ...] = ()
-    """Limits of a token; none: all that the role may."""
+    """Scopes of a token; empty: everything the role allows."""
     token_id: int | None = None
-    """The token of a program that they came with."""
+    """The API token that authenticated the request."""
     user_id: int | None = None
-    """The user who signed in, when it is one."""
+    """The user who signed in."""
     family: str = ""
-    """Of their sign-in."""
+    """Session family of the sign-in."""
 
     @property
     def kind(self) -> Literal["user", "token", "installation"]:
-        """How they came: signed in, with a token, or with what the settings of the installation say."""
+        """How the principal authenticated: by sign-in, by token, or by the installation's settings."""
         if self.user_id is not None:
             return "user"
         return "installation" if self.token_id is None else "token"
 
     def may(self, area: Area, verb: Verb) -> bool:
-        """Whether the role allows it and no scope stands against it."""
+        """Return whether role and scopes allow an operation."""
         wanted = f"{area}:{verb}"
         return wanted in GRANTS[self.role] and (not self.scopes or wanted in self.scopes)
 
     def owns(self, owner: str) -> bool:
-        """Whether what belongs to `owner` is this principal's to change."""
+        """Return whether the principal may change what `owner` owns."""
         return self.role == "admin" or owner == self.name
 
 
 def is_within(role: Role, other: Role) -> bool:
-    """Whether a role may do nothing that the other may not."""
+    """Return whether a role has no scope that the other lacks."""
     return GRANTS[role] <= GRANTS[other]
 
 
 def require(principal: Principal, area: Area, verb: Verb, *, owner: str | None = None) -> None:
-    """Raises `Forbidden` unless the principal may do this, and to what belongs to `owner`."""
+    """Raise `Forbidden` unless the principal has the scope and, if `owner` is given, may change what it owns."""
     if not principal.may(area, verb):
         raise Forbidden(
             f"{principal.name} ({principal.role}) may not {verb} {area}",

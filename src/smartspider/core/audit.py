@@ -1,4 +1,4 @@
-"""The audit: what was done, by whom and to what, each entry bound to the one before it by a hash."""
+"""The audit log: a chain of entries, each bound to the previous one by its hash."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import msgspec
 
 
 class AuditHead(msgspec.Struct, frozen=True):
-    """The newest entry of a chain, by its number and hash."""
+    """Number and hash of the newest entry of a chain."""
 
     id: int
     hash: str
 
 
 CHAIN_START = AuditHead(0, "0" * 64)
-"""What the first entry follows."""
+"""The head of an empty chain."""
 
 
 class AuditEntry(msgspec.Struct, frozen=True):
-    """One act. `action` is a noun and a verb (`task.changed`), `subject` what it was done to (`task:3`),
-    `detail` JSON. `previous` is the hash of the entry before, `hash` that of all of this.
+    """An audit entry. `action` is noun.verb (`task.changed`), `subject` the object of it (`task:3`), `detail`
+    JSON. `previous` is the hash of the previous entry, `hash` covers this one.
     """
 
     id: int
@@ -35,16 +35,16 @@ class AuditEntry(msgspec.Struct, frozen=True):
 
 
 class ChainBreak(msgspec.Struct, frozen=True):
-    """Where a chain stops being what was written: the entry, and what is wrong with it."""
+    """The first invalid entry of a chain, and the reason."""
 
     entry_id: int
     reason: str
 
 
 def entry_hash(entry: AuditEntry) -> str:
-    """SHA-256 over the number, moment, actor, action, subject, detail and previous hash of an entry.
+    """Return the SHA-256 of an entry's number, time, actor, action, subject, detail and previous hash.
 
-    Each part is written as netstrings are: its length in bytes, a colon, the bytes, a comma.
+    Each part is encoded as a netstring: length in bytes, colon, bytes, comma.
     """
     digest = hashlib.sha256()
     parts = (
@@ -57,16 +57,16 @@ def entry_hash(entry: AuditEntry) -> str:
     return digest.hexdigest()
 
 
-def sealed(entry: AuditEntry, head: AuditHead) -> AuditEntry:
-    """The entry, as the one that follows `head`."""
+def seal(entry: AuditEntry, head: AuditHead) -> AuditEntry:
+    """Return the entry numbered and hashed as the successor of `head`."""
     bound = msgspec.structs.replace(entry, id=head.id + 1, previous=head.hash)
     return msgspec.structs.replace(bound, hash=entry_hash(bound))
 
 
-def first_break(entries: Iterable[AuditEntry], head: AuditHead = CHAIN_START) -> ChainBreak | None:
-    """The first of these entries that does not follow the one before it, or is not what was written.
+def find_break(entries: Iterable[AuditEntry], head: AuditHead = CHAIN_START) -> ChainBreak | None:
+    """Return the first entry that was altered or does not follow its predecessor, or None.
 
-    `head` is what the first of them must follow, so that a long chain can be looked at piece by piece.
+    `head` precedes the first entry, so that a long chain can be verified in batches.
     """
     for entry in entries:
         if entry.id != head.id + 1:
@@ -79,8 +79,8 @@ def first_break(entries: Iterable[AuditEntry], head: AuditHead = CHAIN_START) ->
     return None
 
 
-def missing_end(last: AuditHead, head: AuditHead) -> ChainBreak | None:
-    """What is wrong when a chain ends with `last` and should end with `head`."""
+def check_end(last: AuditHead, head: AuditHead) -> ChainBreak | None:
+    """Return the break of a chain that ends with `last` and should end with `head`, or None."""
     if last == head:
         return None
     if last.id < head.id:

@@ -1,4 +1,4 @@
-"""Being cancelled for certain, whatever a library makes of it."""
+"""Cancellation that libraries cannot swallow."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def cancellable() -> Iterator[None]:
-    """Who is cancelled within is cancelled, also where what is called returns or raises something else.
+def propagate_cancellation() -> Iterator[None]:
+    """Raise `CancelledError` on exit if the task was cancelled inside, even if the call returned or raised
+    otherwise.
 
-    `asyncio.wait_for` does that before Python 3.12 when what it waits for was done just then; the client of
-    Redis sends by it.
+    Before Python 3.12 `asyncio.wait_for` loses a cancellation that arrives when its awaitable has just
+    finished; the Redis client sends through it.
     """
     task = asyncio.current_task()
     before = task.cancelling() if task is not None else 0

@@ -1,15 +1,15 @@
-"""Moments in texts: what names no time zone is UTC."""
+"""Parsing of dates and times. UTC is the default time zone."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
 
-def zoned(moment: datetime) -> datetime:
-    """The moment itself, in UTC when it has no zone."""
+def assume_utc(moment: datetime) -> datetime:
+    """Return the datetime, with UTC as its time zone if it has none."""
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-def iso_moment(text: str) -> datetime:
-    """The moment of an ISO 8601 date, with or without a time; raises `ValueError`."""
-    return zoned(datetime.fromisoformat(text))
+def parse_iso_datetime(text: str) -> datetime:
+    """Parse an ISO 8601 date or datetime; raise `ValueError` for other text."""
+    return assume_utc(datetime.fromisoformat(text))

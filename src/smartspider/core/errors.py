@@ -114,13 +114,13 @@ class Outdated(Conflict):
     code = "outdated"
 
 
-class Unanswered(Conflict):
+class RequestInProgress(Conflict):
     """The same request is being worked on; its answer will come."""
 
     code = "unanswered"
 
 
-class TermOver(Conflict):
+class LeadershipLost(Conflict):
     """Somebody else leads, or did since."""
 
     code = "term_over"
@@ -154,7 +154,7 @@ class ServerUnreachable(SmartSpiderError):
     code = "server_unreachable"
 
 
-class Undelivered(SmartSpiderError):
+class DeliveryFailed(SmartSpiderError):
     """A notice did not arrive; the message says why, without a secret."""
 
     code = "undelivered"

@@ -1,4 +1,4 @@
-"""Places between two steps where a fault test may end the process. In ordinary life they do nothing."""
+"""Fail points: named places in the code where fault tests end the process. Otherwise they do nothing."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ NAMES = (
     "page.extracted",
 )
 
-WRITES = ("task.versioned", "audit.added", "audit.headed", "run.created")
-"""The same between the steps of writing tasks, runs and the audit."""
+TASKS = ("task.versioned", "audit.added", "audit.headed", "run.created")
+"""Between the steps of writing tasks, runs and the audit log."""
 
-ANSWERS = ("answer.claimed", "answer.made")
-"""The same between the steps of answering a request that may be sent twice."""
+IDEMPOTENCY = ("answer.claimed", "answer.made")
+"""Between the steps of answering a request with an Idempotency-Key."""
 
 CLUSTER = ("ledger.committed", "ledger.offered", "ledger.acked")
-"""The same between settling in the store and telling a frontier apart from it."""
+"""Between the commit of a settle and the update of a remote frontier."""
 
-KEEPS = ("schedule.fired", "notices.put")
-"""The same between the steps of the keeper's writes."""
+KEEPER = ("schedule.fired", "notices.put")
+"""Between the steps of the keeper's writes."""
 
-LEADS = ("keeper.arm", "keeper.drop", "keeper.replay", "keeper.refill", "keeper.complete")
-"""The same inside the duties of a leader, between what it read and what it writes."""
+LEADER = ("keeper.arm", "keeper.drop", "keeper.replay", "keeper.refill", "keeper.complete")
+"""Inside the leader's duties, between a read and the write based on it."""
 
-MOVES = ("move.begun", "move.piece", "move.settled", "move.closed", "move.finished")
-"""The same between the steps of moving a data folder to a cluster."""
+MIGRATION = ("move.begun", "move.piece", "move.settled", "move.closed", "move.finished")
+"""Between the steps of migrating a data folder to a cluster."""
 
 _on_reach: Callable[[str], None] | None = None
 
 
 def arm(on_reach: Callable[[str], None] | None) -> None:
-    """Call this at every place from now on; None disarms."""
+    """Call `on_reach` at every fail point from now on; None disarms them."""
     global _on_reach  # noqa: PLW0603 - one switch for the whole process is the point
     _on_reach = on_reach
 
 
 def reach(name: str) -> None:
-    """The code has come to this place."""
+    """Report that execution reached the fail point `name`."""
     if _on_reach is not None:
         _on_reach(name)

@@ -1,4 +1,4 @@
-"""The request with an Idempotency-Key that is worked on: what is made of it is written down with it."""
+"""The claim of the request with an Idempotency-Key that is being processed. Writes record it."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import msgspec
 
 
 class IdempotencyClaim(msgspec.Struct, frozen=True):
-    """The right to work on a request; another one takes its place when its holder falls silent."""
+    """The right to process a request. It passes to another process when its holder stops responding."""
 
     actor: str
     key: str
     token: str
-    """New for each claim: a holder that lost it cannot pass for the next one."""
+    """New for each claim, so that a former holder cannot pass as the current one."""
 
 
 class _Work:
-    """A claim, for as long as it is worked on: tasks that outlive that have a copy of the context."""
+    """A claim while it is processed. Tasks that outlive it have a copy of the context."""
 
     def __init__(self, claim: IdempotencyClaim) -> None:
         self.claim: IdempotencyClaim | None = claim
@@ -29,8 +29,8 @@ _work: ContextVar[_Work | None] = ContextVar("claimed_work", default=None)
 
 
 @contextmanager
-def working_on(claim: IdempotencyClaim) -> Iterator[None]:
-    """Whatever is written for people to look up later is written under this claim."""
+def claim_context(claim: IdempotencyClaim) -> Iterator[None]:
+    """Record this claim with everything that is written in the block."""
     work = _Work(claim)
     before = _work.set(work)
     try:
@@ -40,7 +40,7 @@ def working_on(claim: IdempotencyClaim) -> Iterator[None]:
         _work.reset(before)
 
 
-def current() -> IdempotencyClaim | None:
-    """The claim that is worked on here, if any."""
+def current_claim() -> IdempotencyClaim | None:
+    """Return the claim being processed in this context, if any."""
     work = _work.get()
     return None if work is None else work.claim

@@ -1,4 +1,4 @@
-"""Log lines as they are kept and searched."""
+"""Log lines as stored and searched."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ LEVEL_NAMES: dict[int, str] = {number: name for name, number in LEVELS.items()}
 
 
 class LogLine(msgspec.Struct, frozen=True):
-    """One thing that was worth telling. `event` is noun.verb, `text` a sentence for people, `error` the type
-    of what went wrong, `fields` the rest.
-    """
+    """A log line. `event` is noun.verb, `text` a sentence, `error` the error type, `fields` the rest."""
 
     at: float
     level: int
@@ -28,8 +26,8 @@ class LogLine(msgspec.Struct, frozen=True):
     fields: dict[str, Any] = {}
 
 
-class StoredLine(msgspec.Struct, frozen=True):
-    """A line that is kept, with its number."""
+class StoredLogLine(msgspec.Struct, frozen=True):
+    """A log line with its number in the store."""
 
     id: int
     line: LogLine

@@ -1,4 +1,4 @@
-"""Notices: telling somebody outside what became of a run, or of the store under all of them."""
+"""Notifications about runs and about the store, sent to a webhook or by email."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ NOTIFICATION_EVENTS: tuple[NotificationEvent, ...] = get_args(NotificationEvent)
 ChannelKind = Literal["webhook", "email"]
 
 SET_MAIL = "set SMARTSPIDER_SMTP_URL and SMARTSPIDER_MAIL_FROM where the server is started"
-"""What to do where email is asked for and no mail server is known."""
+"""The hint for email targets while no mail server is configured."""
 
 
 class NotificationTarget(msgspec.Struct, frozen=True):
-    """Where notices go. `task_id` None: those of all tasks."""
+    """The recipient of notifications. `task_id` None: those of all tasks."""
 
     id: int
     kind: ChannelKind
@@ -30,7 +30,7 @@ class NotificationTarget(msgspec.Struct, frozen=True):
 
 
 class Notification(msgspec.Struct, frozen=True):
-    """A notice on its way. `due_at` None: delivered, or given up with an error."""
+    """A notification and its delivery state. `due_at` None: delivered, or given up with `error`."""
 
     id: int
     target_id: int

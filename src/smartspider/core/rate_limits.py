@@ -1,4 +1,4 @@
-"""Token buckets: how often somebody may come, as a pure rule with the moment given."""
+"""Rate limiting by token buckets."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import msgspec
 
 
 class RateLimit(msgspec.Struct, frozen=True):
-    """So many a second on average, and so many at once. A rate of 0 is no limit."""
+    """Average rate per second and burst size. A rate of 0 means no limit."""
 
     per_s: float
     burst: float
 
 
 class TokenBuckets:
-    """A bucket for each key. At most `size` keys are remembered; those that came least lately go first."""
+    """A token bucket per key. Beyond `size` keys the least recently used one is dropped."""
 
     def __init__(self, rate: RateLimit, size: int = 10_000) -> None:
         self._rate, self._size = rate, size
         self._left: dict[object, tuple[float, float]] = {}
 
     def take(self, key: object, now: float) -> float:
-        """0 when one more may come; else the seconds after which it may, and nothing is taken."""
+        """Take a token and return 0; if none is left, return the seconds until the next one."""
         if self._rate.per_s <= 0:
             return 0.0
         left, at = self._left.pop(key, (self._rate.burst, now))
@@ -33,15 +33,17 @@ class TokenBuckets:
             del self._left[next(iter(self._left))]
         return wait_s
 
-    def give_back(self, key: object) -> None:
-        """What was taken last was not meant to count."""
+    def refund(self, key: object) -> None:
+        """Put the last token back."""
         if key in self._left:
             left, at = self._left[key]
             self._left[key] = (min(self._rate.burst, left + 1.0), at)
 
 
 def parse_rate(text: str) -> RateLimit:
-    """`RATE` or `RATE/BURST`, as `500/1000`; without a burst it is twice the rate. Raises `ValueError`."""
+    """Parse `RATE` or `RATE/BURST`, such as `500/1000`; raise `ValueError` if invalid. The default burst is
+    twice the rate.
+    """
     rate, _, burst = text.partition("/")
     try:
         per_s = float(rate)

@@ -1,4 +1,4 @@
-"""Taking secrets out of what is told: by name, by header, by their own value."""
+"""Removal of secrets from logs and messages, by key, by header and by value."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 from urllib.parse import quote, quote_plus
 
 REDACTED = "[redacted]"
-SHORTEST = 4
-"""A shorter value is no secret: taking it out would only spoil what is told."""
-DEEPEST = 12
-MOST = 5_000
-"""Forms of values that are known at a time; the oldest give way."""
-LONGEST = 20_000
-"""Of a text, so much is looked through; the rest is cut off."""
+MIN_CHARS = 4
+"""Minimum length of a secret: shorter values would match ordinary text."""
+MAX_DEPTH = 12
+MAX_VALUES = 5_000
+"""Maximum number of known encodings; the oldest are dropped."""
+MAX_CHARS = 20_000
+"""Longer text is truncated."""
 
 _SECRET_WORDS = frozenset(
     "password passwd passphrase pwd pass secret token tokens cookie cookies authorization auth credential"
@@ -55,7 +55,7 @@ _HINTS = (
         "sid=",
     ),
 )
-"""Without one of these in it a text has nothing that the patterns below would find."""
+"""Text without any of these cannot match the patterns below."""
 _USERINFO = re.compile(
     r"(?<=://)(?:[^\s/?#@\"'<>]{1,500}|[^\s/?#@\"'<>:]{0,200}:(?!\d{1,5}[/?#])[^\s@\"'<>]{1,200})@"
 )
@@ -77,13 +77,13 @@ _PLAIN = frozenset(("true", "false", "none", "null"))
 
 
 def without_userinfo(text: str) -> str:
-    """A URL, or a text with URLs, without the names and passwords before their hosts."""
+    """Return text with the credentials removed from its URLs."""
     return _USERINFO.sub(f"{REDACTED}@", text) if "@" in text else text
 
 
 @lru_cache(maxsize=4096)
 def is_secret_name(name: str) -> bool:
-    """Whether what stands under a name is not for telling: `access_token`, `X-Api-Key`; not `token_id`."""
+    """Return whether a key names a secret: `access_token`, `X-Api-Key`; not `token_id`."""
     parts = [part.lower() for part in _PARTS.findall(name[:200])]
     pairs = {f"{first} {second}" for first, second in pairwise(parts)}
     if not _SECRET_PAIRS.isdisjoint(pairs):
@@ -92,7 +92,7 @@ def is_secret_name(name: str) -> bool:
 
 
 class Redactor:
-    """Takes out of texts and values what must not be told. `add` names secrets that were handed out."""
+    """Removes secrets from text and values. `add` registers secrets by value."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         self._values: dict[str, None] = {}
@@ -100,36 +100,36 @@ class Redactor:
         self.add(*values)
 
     def add(self, *values: str) -> None:
-        """These values are secret, wherever they stand and however they are quoted."""
-        forms = {form for value in values for form in _forms(value.strip()) if len(form) >= SHORTEST}
+        """Register secret values; they are redacted wherever they occur, in any common encoding."""
+        forms = {form for value in values for form in _encodings(value.strip()) if len(form) >= MIN_CHARS}
         if not forms <= self._values.keys():
             self._values |= dict.fromkeys(forms)
-            for oldest in list(self._values)[: max(len(self._values) - MOST, 0)]:
+            for oldest in list(self._values)[: max(len(self._values) - MAX_VALUES, 0)]:
                 del self._values[oldest]
             longest_first = sorted(self._values, key=lambda form: (-len(form), form))
             self._exact = re.compile("|".join(map(re.escape, longest_first)))
 
     def text(self, text: str) -> str:
-        """A text without its secrets."""
-        if len(text) > LONGEST:
-            text = f"{text[:LONGEST]}…"
+        """Return text with secrets redacted."""
+        if len(text) > MAX_CHARS:
+            text = f"{text[:MAX_CHARS]}…"
         if self._exact is not None:
             text = self._exact.sub(REDACTED, text)
         lower = text.lower()
         if not any(hint in lower for hint in _HINTS):
             return text
         text = _USERINFO.sub(f"{REDACTED}@", text)
-        text = _HEADER.sub(_taken, text)
+        text = _HEADER.sub(_redacted, text)
         text = _SCHEME.sub(rf"\1 {REDACTED}", text)
-        text = _NAMED.sub(_taken_if_secret, text)
+        text = _NAMED.sub(_redacted_if_secret, text)
         text = _SHORT_QUERY.sub(rf"\1={REDACTED}", text)
         return _SHAPED.sub(REDACTED, text)
 
     def value(self, value: Any, depth: int = 0) -> Any:
-        """A value of any shape without its secrets; what stands under the name of one goes whole."""
+        """Return any value with secrets redacted; the value of a secret key is replaced as a whole."""
         if isinstance(value, bool | int | float) or value is None:
             return value
-        if depth >= DEEPEST:
+        if depth >= MAX_DEPTH:
             return REDACTED
         if isinstance(value, Mapping):
             return {self.text(str(key)): self._under(str(key), one, depth) for key, one in value.items()}
@@ -140,7 +140,7 @@ class Redactor:
         return self.text(str(value))
 
     def fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Named values without their secrets."""
+        """Return named values with secrets redacted."""
         return {self.text(name): self._under(name, value, 0) for name, value in fields.items()}
 
     def _under(self, name: str, value: Any, depth: int) -> Any:
@@ -149,9 +149,9 @@ class Redactor:
         return REDACTED if is_secret_name(name) else self.value(value, depth + 1)
 
 
-def _forms(value: str) -> set[str]:
-    """A value as it may be written: as it is, in a URL, in JSON, in base64."""
-    if len(value) < SHORTEST:
+def _encodings(value: str) -> set[str]:
+    """Return a value as plain text and as encoded in URLs, JSON and base64."""
+    if len(value) < MIN_CHARS:
         return set()
     plain = value.encode("utf-8", "replace")
     coded = {base64.b64encode(plain).decode(), base64.urlsafe_b64encode(plain).decode()}
@@ -166,18 +166,18 @@ def _forms(value: str) -> set[str]:
     }
 
 
-def _taken(found: re.Match[str]) -> str:
+def _redacted(found: re.Match[str]) -> str:
     return f"{found['name']}{found['mid']}{_quoted_like(found['value'])}"
 
 
-def _taken_if_secret(found: re.Match[str]) -> str:
+def _redacted_if_secret(found: re.Match[str]) -> str:
     value = found["value"].strip("\"'")
     start = found.start()
     before = _NAME_BEFORE.search(found.string[max(start - 40, 0) : start])
     name = f"{before[0] if before else ''}{found['name']}"
     if value.startswith(REDACTED) or value.lower() in _PLAIN or not is_secret_name(name):
         return found[0]
-    return _taken(found)
+    return _redacted(found)
 
 
 def _quoted_like(value: str) -> str:

@@ -1,4 +1,4 @@
-"""Schedules: when a task is run by itself."""
+"""Schedules: when tasks start by themselves."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from typing import Literal
 import msgspec
 
 Overlap = Literal["skip", "queue", "allow", "cancel"]
-"""What happens when the run before is not over: leave this one out, start it when that is over, start it
-beside it, or cancel that one.
+"""If the previous run has not finished: skip this one, queue it until then, allow both, or cancel the
+previous one.
 """
 Outcome = Literal["started", "skipped", "missed", "failed"]
 
 
 class ScheduleRule(msgspec.Struct, frozen=True, omit_defaults=True):
-    """When, and what to do when that cannot be. Exactly one of `cron`, `every_s` and `at` is given."""
+    """When to start runs, and how to handle missed starts. Exactly one of `cron`, `every_s` and `at` is set."""
 
     cron: str | None = None
     every_s: float | None = None
     at: float | None = None
-    """One moment."""
+    """A single time."""
     timezone: str = "UTC"
     misfire_s: float = 300.0
-    """How late a run may still be started."""
+    """Maximum delay of a missed start."""
     coalesce: bool = True
-    """Of several times that were missed, only the last is made up for."""
+    """Of several missed starts, make up only for the last."""
     overlap: Overlap = "skip"
     jitter_s: float = 0.0
-    """Started up to this much later, by chance that is the same for everybody who asks."""
+    """Maximum random delay of a start; the same for every process that computes it."""
     retries: int = 0
-    """How often a run that failed is tried again."""
+    """Maximum retries of a failed run."""
     retry_delay_s: float = 300.0
 
 
 class ScheduleRecord(msgspec.Struct, frozen=True):
-    """A schedule that is kept."""
+    """A stored schedule."""
 
     id: int
     task_id: int
@@ -50,7 +50,7 @@ class ScheduleRecord(msgspec.Struct, frozen=True):
 
 
 class Firing(msgspec.Struct, frozen=True):
-    """One time a schedule was due, and what came of it."""
+    """A time a schedule was due, and the outcome."""
 
     schedule_id: int
     fire_at: float
@@ -58,14 +58,14 @@ class Firing(msgspec.Struct, frozen=True):
     outcome: Outcome
     reason: str
     run_id: int | None
-    """The run it made; the newest one when it was tried again."""
+    """The run it created; after a retry, the newest one."""
     tries: int = 0
-    """How often a run of it that failed was tried again."""
+    """Retries of its failed run."""
 
 
 def starts_at(schedule_id: int, fire_at: float, jitter_s: float) -> float:
-    """When a run that is due at a time is really started: later by a part of the jitter that is always the
-    same for this schedule and time.
+    """Return the start time of a firing: `fire_at` plus a share of the jitter that depends only on schedule
+    and time.
     """
     if jitter_s <= 0:
         return fire_at

@@ -1,17 +1,17 @@
-"""Tasks as they are kept: a name, an owner, and every version there ever was."""
+"""Stored tasks: name, owner and all versions."""
 
 from __future__ import annotations
 
 import msgspec
 
 SYSTEM = "system"
-"""Who acts when nobody in particular does."""
+"""The actor of automatic changes."""
 
 MAX_NOTE = 1000
 
 
 class TaskSpec(msgspec.Struct, frozen=True):
-    """A checked task. `spec` is its JSON; `spec_hash` does not depend on the order of keys."""
+    """A validated task. `spec` is its JSON; `spec_hash` does not depend on the order of keys."""
 
     name: str
     spec: bytes
@@ -19,7 +19,7 @@ class TaskSpec(msgspec.Struct, frozen=True):
 
 
 class TaskRecord(msgspec.Struct, frozen=True):
-    """A task that is kept, as it stands. `version` is the number of its newest version."""
+    """A stored task. `version` is the number of its newest version."""
 
     id: int
     name: str
@@ -31,12 +31,12 @@ class TaskRecord(msgspec.Struct, frozen=True):
 
     @property
     def is_deleted(self) -> bool:
-        """Whether only its versions are left, for the runs that had them."""
+        """Return whether the task is deleted. Its versions remain for the runs that use them."""
         return self.deleted_at is not None
 
 
 class TaskVersion(msgspec.Struct, frozen=True):
-    """A task as somebody wrote it at a time. Versions are numbered from 1 and never change."""
+    """A version of a task. Versions are numbered from 1 and immutable."""
 
     task_id: int
     number: int
@@ -46,6 +46,8 @@ class TaskVersion(msgspec.Struct, frozen=True):
     created_at: float
     note: str
 
-    def holds(self, spec: TaskSpec) -> bool:
-        """Whether this is the same task to the byte; the order of fields counts, as it is that of columns."""
+    def matches(self, spec: TaskSpec) -> bool:
+        """Return whether both are the same task byte by byte. The order of fields matters: it is the order of
+        columns.
+        """
         return (self.spec_hash, self.spec) == (spec.spec_hash, spec.spec)

@@ -24,7 +24,7 @@ def find_missing(task: Task) -> list[Problem]:
     ]
 
 
-def require_built(task: Task) -> None:
+def require_supported(task: Task) -> None:
     """Raises NotBuilt, naming every key that asks for too much."""
     problems = find_missing(task)
     if problems:

@@ -7,23 +7,23 @@ from collections.abc import Iterator
 from smartspider.core.errors import Problem
 from smartspider.core.pages.rules import OWN_PAGE
 from smartspider.core.requests.request import DEFAULT_PAGE
-from smartspider.core.requests.templates import names_in
-from smartspider.taskfile.entries import entry_problems
+from smartspider.core.requests.templates import placeholders_in
+from smartspider.taskfile.entries import find_entry_problems
 from smartspider.taskfile.keys import did_you_mean, nearest
 from smartspider.taskfile.model.pages import Follow, PageType, Selectors
 from smartspider.taskfile.model.rules import Rule
-from smartspider.taskfile.model.schedule import Schedule, schedule_problems
+from smartspider.taskfile.model.schedule import Schedule, find_schedule_problems
 from smartspider.taskfile.model.sections import Adaptive
 from smartspider.taskfile.model.task import Task
 from smartspider.taskfile.model.values import duration_s
 
 
-def cross_problems(task: Task) -> list[Problem]:
+def find_contradictions(task: Task) -> list[Problem]:
     """Everything that contradicts something else in the task."""
     return [
         *_default_page(task),
         *_entry_pages(task),
-        *entry_problems(task),
+        *find_entry_problems(task),
         *_sitemaps(task),
         *_page_problems(task),
         *_field_names(task),
@@ -109,7 +109,7 @@ def _carried(path: str, follow: Follow, page: PageType, task: Task) -> Iterator[
         if name not in fields:
             yield _unknown(f"{path}.carry[{index}]", "field", name, fields)
     known = ["value", *fields, *task.variables]
-    for name in names_in(follow.request.url if follow.request else None):
+    for name in placeholders_in(follow.request.url if follow.request else None):
         if name.partition(".")[0] not in known and name not in known:
             yield _unknown(f"{path}.request.url", "field or variable", name, known)
 
@@ -173,7 +173,7 @@ def _unknown(path: str, what: str, name: str, known: list[str]) -> Problem:
 
 def _schedule(task: Task) -> Iterator[Problem]:
     if isinstance(task.schedule, Schedule):
-        yield from schedule_problems(task.schedule, "schedule.")
+        yield from find_schedule_problems(task.schedule, "schedule.")
 
 
 LOSSY = (

@@ -11,11 +11,11 @@ from smartspider.core.requests.retry import RetryPolicy
 from smartspider.core.requests.scope import TrapGuards, UrlScope
 from smartspider.core.requests.urls import CanonicalRules
 from smartspider.core.runs.plan import FetchPlan, Guards, Plan, RunLimits
-from smartspider.taskfile.capabilities import require_built
+from smartspider.taskfile.capabilities import require_supported
 from smartspider.taskfile.compile_pages import page_plans, sitemap_plans, sitemap_requests, steps_of
 from smartspider.taskfile.entries import entry_requests
 from smartspider.taskfile.model.sections import Adaptive
-from smartspider.taskfile.model.task import Task, spec_of
+from smartspider.taskfile.model.task import Task, task_spec
 from smartspider.taskfile.model.values import duration_s, host_in_punycode
 
 _GENTLE_DELAY_S = 0.1
@@ -23,13 +23,13 @@ _GENTLE_DELAY_S = 0.1
 
 def compile_task(task: Task) -> Plan:
     """The plan of a run of the task. Raises NotBuilt when it asks for what this version does not have."""
-    require_built(task)
+    require_supported(task)
     canonical = CanonicalRules(frozenset(task.dedup.ignore_params), task.dedup.drop_tracking)
     entries = entry_requests(task, canonical)
     pages = page_plans(task) | sitemap_plans(task)
     known = {entry.fingerprint for entry in entries}
     sitemaps = [each for each in sitemap_requests(task, entries, canonical) if each.fingerprint not in known]
-    written = spec_of(task)
+    written = task_spec(task)
     return Plan(
         name=written.name,
         spec=written.spec,

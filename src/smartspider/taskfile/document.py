@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from smartspider.core.errors import Problem, TaskInvalid
-from smartspider.taskfile.problems import path_text, shown, task_invalid
+from smartspider.taskfile.problems import format_path, format_value, task_invalid
 
 _MAX_DEPTH = 100
 _MAX_VALUES = 1_000_000
@@ -147,17 +147,17 @@ def _not_plain(document: object) -> Iterator[Problem]:
         elif isinstance(value, list):
             stack.extend(((*path, index), value[index]) for index in reversed(range(len(value))))
         elif reason := _bad_value(value):
-            yield Problem(path_text(path), *reason)
+            yield Problem(format_path(path), *reason)
 
 
 def _bad_keys(path: tuple[int | str, ...], value: dict[Any, Any]) -> Iterator[Problem]:
     for key in value.keys_twice if isinstance(value, _Doubled) else ():
-        yield Problem(path_text((*path, key)), f"the key {key!r} stands twice", "keep one of them")
+        yield Problem(format_path((*path, key)), f"the key {key!r} stands twice", "keep one of them")
     for key in value:
         if not isinstance(key, str):
-            yield Problem(path_text(path), f"the key {shown(key)} is not text", "put it in quotes")
+            yield Problem(format_path(path), f"the key {format_value(key)} is not text", "put it in quotes")
         elif _is_broken(key):
-            yield Problem(path_text(path), "a key holds half a character (a lone surrogate)")
+            yield Problem(format_path(path), "a key holds half a character (a lone surrogate)")
 
 
 def _bad_value(value: object) -> tuple[str, str] | None:
@@ -169,7 +169,7 @@ def _bad_value(value: object) -> tuple[str, str] | None:
         case float():
             return None if math.isfinite(value) else (f"{value} is not a number JSON has", "")
         case _:
-            return (f"{shown(value)} is read as a {type(value).__name__}", "put it in quotes")
+            return (f"{format_value(value)} is read as a {type(value).__name__}", "put it in quotes")
 
 
 def _is_broken(text: str) -> bool:

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from smartspider.core.errors import Problem
-from smartspider.core.requests.bodies import FORM, JSON, json_body, media_type_of, said_to_be
+from smartspider.core.requests.bodies import FORM, JSON, json_body, media_type_of, with_content_type
 from smartspider.core.requests.request import Extras, Request, make_request
 from smartspider.core.requests.templates import (
     fill_form,
@@ -16,15 +16,15 @@ from smartspider.core.requests.templates import (
     fill_json,
     fill_text,
     fill_url,
-    names_in,
+    placeholders_in,
 )
 from smartspider.core.requests.urls import CanonicalRules, authority_of, normal_url
 from smartspider.taskfile.keys import did_you_mean, nearest
 from smartspider.taskfile.model.task import EachForm, Entry, Range, Task
-from smartspider.taskfile.model.values import url_trouble
-from smartspider.taskfile.problems import shown, task_invalid
+from smartspider.taskfile.model.values import check_url
+from smartspider.taskfile.problems import format_value, task_invalid
 
-MOST_ENTRIES = 1_000_000
+MAX_ENTRIES = 1_000_000
 _TRIED = 100
 """Combinations of an entry whose URLs are looked at before the task is compiled."""
 
@@ -46,7 +46,7 @@ def entry_requests(task: Task, rules: CanonicalRules) -> tuple[Request, ...]:
     return tuple(requests.values())
 
 
-def entry_problems(task: Task) -> Iterator[Problem]:
+def find_entry_problems(task: Task) -> Iterator[Problem]:
     """What is wrong with the templates of the entries, and with what stands beside one another in them."""
     total = 0
     for index, entry in enumerate(task.entry_urls):
@@ -54,8 +54,8 @@ def entry_problems(task: Task) -> Iterator[Problem]:
         problems = [*_form_problems(path, _as_entry(entry)), *_name_problems(path, entry, task)]
         yield from problems
         total += prod(map(_count, _as_entry(entry).each.values()))
-        if total > MOST_ENTRIES:
-            reason = f"the entries make {total:,} requests, more than {MOST_ENTRIES:,}"
+        if total > MAX_ENTRIES:
+            reason = f"the entries make {total:,} requests, more than {MAX_ENTRIES:,}"
             yield Problem(
                 f"{path}.each", reason, "split the task, or let pagination and follow find the rest"
             )
@@ -82,7 +82,7 @@ def _form_problems(path: str, entry: Entry) -> Iterator[Problem]:
 def _name_problems(path: str, entry: str | Entry, task: Task) -> Iterator[Problem]:
     whole = _as_entry(entry)
     variables = whole.graphql.variables if whole.graphql else {}
-    telling = {*names_in(whole.url), *names_in(whole.body), *names_in(variables)}
+    telling = {*placeholders_in(whole.url), *placeholders_in(whole.body), *placeholders_in(variables)}
     for name in whole.each:
         if name not in telling:
             reason = (
@@ -92,7 +92,7 @@ def _name_problems(path: str, entry: str | Entry, task: Task) -> Iterator[Proble
     known = [*whole.each, *task.variables]
     if known:
         place = path if isinstance(entry, str) else f"{path}.url"
-        for name in names_in(whole.url):
+        for name in placeholders_in(whole.url):
             if name not in known:
                 near = nearest(name, known)
                 hint = did_you_mean(near) if near else f"known: {', '.join(known)}"
@@ -102,14 +102,14 @@ def _name_problems(path: str, entry: str | Entry, task: Task) -> Iterator[Proble
 def _url_problem(index: int, entry: str | Entry, values: dict[str, Any]) -> Problem | None:
     template = entry if isinstance(entry, str) else entry.url
     url = fill_url(template, values)
-    trouble = url_trouble(url)
-    if trouble is None and any(True for _ in names_in(authority_of(url.lstrip()))):
+    trouble = check_url(url)
+    if trouble is None and any(True for _ in placeholders_in(authority_of(url.lstrip()))):
         trouble = "has a name in its host that stands for nothing", "define it in variables"
     if trouble is None:
         return None
     place = f"entry_urls[{index}]" if isinstance(entry, str) else f"entry_urls[{index}].url"
-    made = "" if url == template else f", made from {shown(template)},"
-    return Problem(place, f"{shown(url)}{made} {trouble[0]}", trouble[1])
+    made = "" if url == template else f", made from {format_value(template)},"
+    return Problem(place, f"{format_value(url)}{made} {trouble[0]}", trouble[1])
 
 
 def _combinations(entry: str | Entry, task: Task) -> Iterator[dict[str, Any]]:
@@ -135,7 +135,7 @@ def _made(index: int, entry: str | Entry, task: Task, rules: CanonicalRules) -> 
     """The requests of an entry. Only what differs between them is made for each."""
     whole = _as_entry(entry)
     variables = whole.graphql.variables if whole.graphql else None
-    differs = any(True for _ in names_in([whole.headers, whole.body, variables, whole.meta]))
+    differs = any(True for _ in placeholders_in([whole.headers, whole.body, variables, whole.meta]))
     same = None if differs else _extras(whole, task.variables, task.fetch.method)
     for values in _combinations(entry, task):
         url = normal_url(fill_url(whole.url, values))
@@ -160,13 +160,13 @@ def _extras(entry: Entry, values: Mapping[str, Any], method: str) -> Extras:
     if entry.graphql is not None:
         asked = {"query": entry.graphql.query, "variables": fill_json(entry.graphql.variables, values)}
         named = {"operationName": entry.graphql.operation} if entry.graphql.operation else {}
-        return Extras("POST", said_to_be(JSON, headers), json_body({**asked, **named}), meta)
+        return Extras("POST", with_content_type(JSON, headers), json_body({**asked, **named}), meta)
     if isinstance(entry.body, str):
         fill = fill_form if media_type_of(headers) == FORM else fill_text
         body = fill(entry.body, values).encode(errors="replace")
     elif entry.body is not None:
         body = json_body(fill_json(entry.body, values))
-        headers = said_to_be(JSON, headers)
+        headers = with_content_type(JSON, headers)
     if body is not None and method == "GET":
         method = "POST"
     return Extras(entry.method or method, headers, body, meta)

@@ -20,7 +20,7 @@ _LIKELY = 0.6
 _MAX_DEPTH = 4
 
 
-def part_at(location: tuple[int | str, ...]) -> type[Section] | None:
+def section_at(location: tuple[int | str, ...]) -> type[Section] | None:
     """The part of the task that an error location lies in, its last key left out."""
     place: Any = Task
     for step in location[:-1]:

@@ -10,12 +10,12 @@ from pydantic import ValidationError
 
 from smartspider.core.errors import NotFound, Problem, RequestInvalid, TaskInvalid
 from smartspider.core.schedules import ScheduleRule
-from smartspider.taskfile.checks import cross_problems
+from smartspider.taskfile.checks import find_contradictions
 from smartspider.taskfile.document import read_document, require_plain
-from smartspider.taskfile.model.schedule import Schedule, rule_of, schedule_problems
+from smartspider.taskfile.model.schedule import Schedule, find_schedule_problems, schedule_rule
 from smartspider.taskfile.model.task import Task
 from smartspider.taskfile.overrides import apply_overrides
-from smartspider.taskfile.problems import problems_of, shown, task_invalid
+from smartspider.taskfile.problems import format_value, problems_from, task_invalid
 
 __all__ = ["load_task", "parse_task", "read_document", "read_text"]
 
@@ -29,12 +29,14 @@ def parse_task(data: object) -> Task:
     """The task in plain values, as JSON or YAML gives them. Raises TaskInvalid with every problem found."""
     require_plain(data)
     if not isinstance(data, dict):
-        raise task_invalid([Problem("", f"{shown(data)} is not an object", "a task is an object with keys")])
+        raise task_invalid(
+            [Problem("", f"{format_value(data)} is not an object", "a task is an object with keys")]
+        )
     try:
         task = Task.model_validate(data)
     except ValidationError as error:
-        raise task_invalid(problems_of(error)) from error
-    if problems := cross_problems(task):
+        raise task_invalid(problems_from(error)) from error
+    if problems := find_contradictions(task):
         raise task_invalid(problems)
     return task
 
@@ -59,11 +61,11 @@ def parse_schedule(knobs: Mapping[str, Any]) -> ScheduleRule:
     try:
         schedule = Schedule.model_validate(dict(knobs))
     except ValidationError as error:
-        raise _schedule_invalid(problems_of(error)) from error
-    problems = list(schedule_problems(schedule))
+        raise _schedule_invalid(problems_from(error)) from error
+    problems = list(find_schedule_problems(schedule))
     if problems:
         raise _schedule_invalid(problems)
-    return rule_of(schedule)
+    return schedule_rule(schedule)
 
 
 def _schedule_invalid(problems: list[Problem]) -> RequestInvalid:

@@ -8,7 +8,7 @@ from typing import Any
 
 from smartspider.core.errors import Problem
 from smartspider.taskfile.document import read_json_value
-from smartspider.taskfile.problems import path_text, shown, task_invalid
+from smartspider.taskfile.problems import format_path, format_value, task_invalid
 
 _INDEX = re.compile(r"\[(\d+)\]")
 
@@ -20,7 +20,7 @@ def apply_overrides(document: object, settings: Sequence[str]) -> object:
         parts = tuple(_INDEX.sub(r".\1", path.strip()).split("."))
         if not sign or not all(parts):
             hint = "write it as limits.max_pages=100"
-            raise task_invalid([Problem(path.strip(), f"{shown(setting)} is not a setting", hint)])
+            raise task_invalid([Problem(path.strip(), f"{format_value(setting)} is not a setting", hint)])
         document = _put(document, parts, _value(text), ())
     return document
 
@@ -42,8 +42,8 @@ def _put(place: object, parts: tuple[str, ...], value: object, path: tuple[int |
     if place is None:
         place = {}
     if not isinstance(place, dict):
-        problem = f"{shown(place)} is not an object, so {head!r} cannot be set in it"
-        raise task_invalid([Problem(path_text(path), problem)])
+        problem = f"{format_value(place)} is not an object, so {head!r} cannot be set in it"
+        raise task_invalid([Problem(format_path(path), problem)])
     known: dict[Any, Any] = place
     return {**known, head: _put(known.get(head), rest, value, (*path, head))}
 
@@ -55,6 +55,6 @@ def _put_in_list(
     index = int(head) if head.isdecimal() else -1
     if not 0 <= index <= len(place):
         reason = f"{head!r} is not an index of this list of {len(place)}"
-        raise task_invalid([Problem(path_text(path), reason, f"0 to {len(place)}; the last one appends")])
+        raise task_invalid([Problem(format_path(path), reason, f"0 to {len(place)}; the last one appends")])
     before = place[index] if index < len(place) else None
     return [*place[:index], _put(before, rest, value, (*path, index)), *place[index + 1 :]]

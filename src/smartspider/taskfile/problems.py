@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from smartspider.core.errors import Problem, TaskInvalid
-from smartspider.taskfile.keys import description, did_you_mean, nearest, part_at, suggestion
+from smartspider.taskfile.keys import description, did_you_mean, nearest, section_at, suggestion
 from smartspider.taskfile.model.forms import MARK, WRONG_FORM, WRONG_KIND
 from smartspider.taskfile.model.rules import NESTED, Rule
 from smartspider.taskfile.model.values import WRONG_VALUE
@@ -47,7 +47,7 @@ def task_invalid(problems: Sequence[Problem]) -> TaskInvalid:
     )
 
 
-def problems_of(error: ValidationError) -> list[Problem]:
+def problems_from(error: ValidationError) -> list[Problem]:
     """One problem for each mistake: a required key that is only misspelt is not missing as well."""
     details = error.errors(include_url=False)[:_MOST]
     pairs = [(detail, _problem(detail)) for detail in details]
@@ -61,7 +61,7 @@ def problems_of(error: ValidationError) -> list[Problem]:
     ]
 
 
-def path_text(parts: Iterable[int | str]) -> str:
+def format_path(parts: Iterable[int | str]) -> str:
     """`selectors.fields.price` or `entry_urls[0]`."""
     text = ""
     for part in parts:
@@ -69,7 +69,7 @@ def path_text(parts: Iterable[int | str]) -> str:
     return text
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """A value as it stands in the task, shortened."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
@@ -77,7 +77,7 @@ def shown(value: object) -> str:
 
 def _problem(detail: ErrorDetails) -> Problem:
     kind, location, value = detail["type"], detail["loc"], detail["input"]
-    path = path_text(_visible(location))
+    path = format_path(_visible(location))
     if kind == "extra_forbidden":
         return _unknown_key(location, path)
     if kind == "missing":
@@ -87,7 +87,7 @@ def _problem(detail: ErrorDetails) -> Problem:
     if "headers" in location[:-1] and location[-1] != "[key]":
         # What a header holds may be a secret, and messages end up in logs.
         return Problem(path, f"the value {_reason(detail)}", _hint(detail).partition(": ")[0])
-    return Problem(path, f"{shown(value)} {_reason(detail)}", _hint(detail))
+    return Problem(path, f"{format_value(value)} {_reason(detail)}", _hint(detail))
 
 
 def _visible(location: Iterable[int | str]) -> list[int | str]:
@@ -95,23 +95,25 @@ def _visible(location: Iterable[int | str]) -> list[int | str]:
 
 
 def _unknown_key(location: tuple[int | str, ...], path: str) -> Problem:
-    part, key = part_at(location), str(location[-1])[:_LONGEST]
-    hint = suggestion(key, part, path_text(_visible(location[:-1]))) if part else ""
+    part, key = section_at(location), str(location[-1])[:_LONGEST]
+    hint = suggestion(key, part, format_path(_visible(location[:-1]))) if part else ""
     return Problem(path, f"unknown key {key!r}", hint)
 
 
 def _missing_key(location: tuple[int | str, ...], path: str) -> Problem:
-    part, key = part_at(location), str(location[-1])
+    part, key = section_at(location), str(location[-1])
     return Problem(path, f"the key {key!r} is missing", description(part, key) if part else "")
 
 
 def _wrong_kind(path: str, value: Any, kinds: str) -> Problem:
     if not isinstance(value, dict):
-        return Problem(path, f"{shown(value)} is not an object", f"an object with 'type': {kinds}")
+        return Problem(path, f"{format_value(value)} is not an object", f"an object with 'type': {kinds}")
     if "type" not in value:
         return Problem(f"{path}.type", "the key 'type' is missing", f"one of {kinds}")
     kind = value["type"]
-    return Problem(f"{path}.type", f"{shown(kind)} is not one of {kinds}", _meant(kind, kinds.split(", ")))
+    return Problem(
+        f"{path}.type", f"{format_value(kind)} is not one of {kinds}", _meant(kind, kinds.split(", "))
+    )
 
 
 def _reason(detail: ErrorDetails) -> str:
@@ -161,9 +163,9 @@ def _type_hint(kind: str, value: object) -> str:
         case "bool_type", str() if value.lower() in ("true", "yes", "on", "false", "no", "off"):
             return f"write {str(value.lower() in ('true', 'yes', 'on')).lower()} without quotes"
         case "string_type", bool() | int() | float():
-            return f'put it in quotes: "{shown(value)}"'
+            return f'put it in quotes: "{format_value(value)}"'
         case "list_type", str() | int() | float() | dict():
-            return f"put it in a list: [{shown(value)}]"
+            return f"put it in a list: [{format_value(value)}]"
         case _:
             return ""
 

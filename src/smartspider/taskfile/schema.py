@@ -28,6 +28,10 @@ class _TaskSchema(GenerateJsonSchema):
         """Keys speak for themselves; only whole parts have a title."""
         return False
 
+    def normalize_name(self, name: str) -> str:
+        """Return the public name of a definition: `SinkSection` is `Sink`."""
+        return super().normalize_name(name.removesuffix("Section"))
+
     def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> JsonSchemaValue:
         """The forms of a key as `anyOf`: an editor then says what is wrong with the form that is meant."""
         forms = [self.generate_inner(choice) for choice in schema["choices"].values()]

@@ -24,14 +24,14 @@ NICKNAMES = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
 }
-LONGEST_CRON = 200
-LONGEST_ZONE = 64
-LONGEST_BACKLOG = 100
+MAX_CRON_CHARS = 200
+MAX_ZONE_CHARS = 64
+MAX_BACKLOG = 100
 """Times that are made up for one by one at most; of more, the older ones are left out."""
 _COUNTED = 1000
 
 
-def cron_trouble(text: str) -> tuple[str, str] | None:
+def check_cron(text: str) -> tuple[str, str] | None:
     """What is wrong with a cron expression and what to try, or None."""
     if text.strip().startswith("@"):
         known = ", ".join(NICKNAMES)
@@ -39,8 +39,8 @@ def cron_trouble(text: str) -> tuple[str, str] | None:
     count = len(text.split())
     if count not in (5, 6):
         return f"has {count} fields", "cron takes 5 (or 6 with seconds), like '0 6 * * *'"
-    if len(text) > LONGEST_CRON:
-        return f"is longer than {LONGEST_CRON} characters", "make several schedules of it"
+    if len(text) > MAX_CRON_CHARS:
+        return f"is longer than {MAX_CRON_CHARS} characters", "make several schedules of it"
     try:
         has_time = next(_cron(text, datetime(2024, 1, 1, tzinfo=UTC)), None) is not None
     except ValueError as error:
@@ -48,12 +48,12 @@ def cron_trouble(text: str) -> tuple[str, str] | None:
     return None if has_time else ("never comes", "no month has that day")
 
 
-def zone_trouble(name: str) -> tuple[str, str] | None:
+def check_timezone(name: str) -> tuple[str, str] | None:
     """What is wrong with the name of a time zone and what to try, or None."""
     from zoneinfo import ZoneInfo
 
     try:
-        if len(name) <= LONGEST_ZONE and name not in ("", "localtime"):
+        if len(name) <= MAX_ZONE_CHARS and name not in ("", "localtime"):
             ZoneInfo(name)
             return None
     except (KeyError, ValueError, OSError):  # OSError: a folder of the time zone files
@@ -61,7 +61,7 @@ def zone_trouble(name: str) -> tuple[str, str] | None:
     return "is not a time zone", "an IANA name, like 'UTC' or 'Europe/Berlin'"
 
 
-def moment_of(text: str, timezone: str) -> float:
+def parse_local_time(text: str, timezone: str) -> float:
     """The moment of an ISO 8601 text, in the time zone where it names none; raises `ValueError`."""
     from zoneinfo import ZoneInfo
 
@@ -103,7 +103,7 @@ def backlog(schedule_id: int, rule: ScheduleRule, first: float, now: float) -> B
     """What to deal with of all the times from `first`, which has come, until now.
 
     With `coalesce` the last of them; without, the first that is not too late, at most the
-    `LONGEST_BACKLOG` newest. When all are too late, the last of these.
+    `MAX_BACKLOG` newest. When all are too late, the last of these.
     """
     newest = _newest(schedule_id, rule, first, now)
     if rule.coalesce:
@@ -112,7 +112,7 @@ def backlog(schedule_id: int, rule: ScheduleRule, first: float, now: float) -> B
     oldest = max(first, in_time)
     candidates = [first] if first >= oldest else []
     candidates += [at for at in _until(rule, max(oldest - 1e-3, first), newest, first) if at >= oldest]
-    fire_at = candidates[-LONGEST_BACKLOG:][0] if candidates else newest
+    fire_at = candidates[-MAX_BACKLOG:][0] if candidates else newest
     return Backlog(rule, fire_at, _count(rule, first, fire_at))
 
 

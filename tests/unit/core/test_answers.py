@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from smartspider.core.errors import BadRedirect
-from smartspider.core.page import Page
-from smartspider.core.redirects import REDIRECTS, redirect_target
-from smartspider.core.robots_meta import header_forbids_follow
+from smartspider.core.pages.headers import REDIRECTS, header_forbids_follow, redirect_target
+from smartspider.core.pages.page import Page
 
 
 def answer(status: int, **headers: str) -> Page:

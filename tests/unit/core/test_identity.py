@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from smartspider.core.fingerprint import VERSION, content_fingerprint, fingerprint
-from smartspider.core.request import Extras, make_request
-from smartspider.core.urls import CanonicalRules
+from smartspider.core.requests.fingerprint import VERSION, content_fingerprint, fingerprint
+from smartspider.core.requests.request import Extras, make_request
+from smartspider.core.requests.urls import CanonicalRules
 
 URL = "http://shop.example/list?page=2"
 PARTS = st.tuples(

@@ -9,10 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smartspider.core.bodies import FORM, json_body, said_to_be, value_at, with_value
-from smartspider.core.queries import param_of, with_url_param
-from smartspider.core.templating import fill_form, fill_header, fill_json, fill_text, fill_url, names_in
-from smartspider.core.urls import normal_url
+from smartspider.core.requests.bodies import (
+    FORM,
+    json_body,
+    param_of,
+    value_at,
+    with_content_type,
+    with_url_param,
+    with_value,
+)
+from smartspider.core.requests.templates import (
+    fill_form,
+    fill_header,
+    fill_json,
+    fill_text,
+    fill_url,
+    placeholders_in,
+)
+from smartspider.core.requests.urls import normal_url
 
 VALUES: dict[str, Any] = {
     "a": "x/y z&q=1#f",
@@ -85,8 +99,8 @@ def test_a_form_is_encoded_as_forms_are() -> None:
 
 
 def test_names_are_found_in_all_texts() -> None:
-    assert list(names_in({"x": ["{a}", {"y": "{b}{c}"}], "{key}": 1})) == ["a", "b", "c"]
-    assert list(names_in(None)) == []
+    assert list(placeholders_in({"x": ["{a}", {"y": "{b}{c}"}], "{key}": 1})) == ["a", "b", "c"]
+    assert list(placeholders_in(None)) == []
 
 
 @pytest.mark.parametrize(
@@ -154,8 +168,8 @@ def test_a_form_body_has_its_field_replaced() -> None:
 
 
 def test_a_content_type_is_only_added_where_there_is_none() -> None:
-    assert said_to_be("a/b", (("X", "1"),)) == (("X", "1"), ("Content-Type", "a/b"))
-    assert said_to_be("a/b", (("content-TYPE", "c/d"),)) == (("content-TYPE", "c/d"),)
+    assert with_content_type("a/b", (("X", "1"),)) == (("X", "1"), ("Content-Type", "a/b"))
+    assert with_content_type("a/b", (("content-TYPE", "c/d"),)) == (("content-TYPE", "c/d"),)
 
 
 def test_json_is_sent_compact_and_in_its_own_order() -> None:

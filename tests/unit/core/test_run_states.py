@@ -6,16 +6,16 @@ from typing import get_args
 
 import msgspec
 
-from smartspider.core.runs import (
+from smartspider.core.frontier.verdict import ClosedState, UrlState
+from smartspider.core.runs.run import (
     ACCEPTS_PAGES,
     LEASES_IN,
     TRANSITIONS,
     UNFINISHED,
     Counters,
     RunState,
-    may_become,
+    can_transition,
 )
-from smartspider.core.verdict import ClosedState, UrlState
 
 STATES: frozenset[RunState] = frozenset(get_args(RunState))
 
@@ -26,7 +26,7 @@ def test_every_state_says_what_may_follow() -> None:
 
 
 def test_no_state_follows_itself() -> None:
-    assert not any(may_become(state, state) for state in STATES)
+    assert not any(can_transition(state, state) for state in STATES)
 
 
 def test_every_state_can_be_reached_from_created() -> None:
@@ -42,8 +42,8 @@ def test_cancelled_is_the_only_end_for_good() -> None:
 
 def test_whatever_is_unfinished_can_go_on_or_be_cancelled() -> None:
     for state in UNFINISHED - {"running"}:
-        assert may_become(state, "cancelled")
-        assert may_become(state, "running") or state == "stopping"
+        assert can_transition(state, "cancelled")
+        assert can_transition(state, "running") or state == "stopping"
     assert UNFINISHED.isdisjoint({"completed", "failed", "cancelled"})
 
 

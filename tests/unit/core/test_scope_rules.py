@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from smartspider.core.scope import Scope, is_within, pattern_refusal
-from smartspider.core.traps import TrapGuards
+from smartspider.core.requests.scope import TrapGuards, UrlScope, is_within, pattern_refusal
 
-HOSTS = Scope(hosts=frozenset({"shop.example"}))
-DOMAINS = Scope(hosts=frozenset({"shop.example"}), domains=frozenset({"good.example"}))
+HOSTS = UrlScope(hosts=frozenset({"shop.example"}))
+DOMAINS = UrlScope(hosts=frozenset({"shop.example"}), domains=frozenset({"good.example"}))
 
 
-def refusal(scope: Scope, url: str, parent: str | None = None) -> str | None:
+def refusal(scope: UrlScope, url: str, parent: str | None = None) -> str | None:
     return scope.refusal(url, url.split("/")[2], parent)
 
 
@@ -20,7 +19,7 @@ def test_by_default_only_the_hosts_of_the_entries_are_inside() -> None:
     assert refusal(HOSTS, "http://www.shop.example/a") == (
         "scope: host www.shop.example is not in the task's scope"
     )
-    assert refusal(Scope(), "http://shop.example/") is not None
+    assert refusal(UrlScope(), "http://shop.example/") is not None
 
 
 @pytest.mark.parametrize(
@@ -46,7 +45,7 @@ def test_is_within_ends_for_every_host() -> None:
 
 
 def test_deny_beats_allow_and_both_are_searched_anywhere_in_the_url() -> None:
-    scope = Scope(hosts=frozenset({"h"}), allow=("/item/", r"page=\d+$"), deny=("private",))
+    scope = UrlScope(hosts=frozenset({"h"}), allow=("/item/", r"page=\d+$"), deny=("private",))
     assert refusal(scope, "http://h/item/1") is None
     assert refusal(scope, "http://h/list?page=2") is None
     assert refusal(scope, "http://h/list?page=x") == "scope: no allow pattern matches"
@@ -55,7 +54,7 @@ def test_deny_beats_allow_and_both_are_searched_anywhere_in_the_url() -> None:
 
 
 def test_same_host_keeps_links_on_the_host_of_their_page() -> None:
-    scope = Scope(domains=frozenset({"shop.example"}), same_host=True)
+    scope = UrlScope(domains=frozenset({"shop.example"}), same_host=True)
     assert refusal(scope, "http://a.shop.example/", "a.shop.example") is None
     assert refusal(scope, "http://b.shop.example/", "a.shop.example") == (
         "scope: b.shop.example is not the page's own host"
@@ -64,7 +63,7 @@ def test_same_host_keeps_links_on_the_host_of_their_page() -> None:
 
 
 def test_hosts_can_join_and_the_old_scope_stays_as_it_was() -> None:
-    joined = HOSTS.joined_by(["www.shop.example"])
+    joined = HOSTS.with_hosts(["www.shop.example"])
     assert refusal(joined, "http://www.shop.example/") is None
     assert refusal(joined, "http://shop.example/") is None
     assert refusal(HOSTS, "http://www.shop.example/") is not None

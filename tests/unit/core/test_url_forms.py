@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from smartspider.core.urls import (
+from smartspider.core.requests.urls import (
     TRACKING_PARAMS,
     CanonicalRules,
     authority_of,

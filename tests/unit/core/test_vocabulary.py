@@ -99,6 +99,6 @@ def test_fail_points_are_silent_until_armed() -> None:
 def test_the_code_reaches_exactly_the_named_fail_points() -> None:
     texts = [path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py")]
     reached = {name for text in texts for name in re.findall(r'\breach\("([^"]+)"\)', text)}
-    settling, keeping = (*failpoints.NAMES, *failpoints.CLUSTER), (*failpoints.KEEPS, *failpoints.LEADS)
-    writing = (*failpoints.WRITES, *failpoints.ANSWERS, *failpoints.MOVES)
+    settling, keeping = (*failpoints.NAMES, *failpoints.CLUSTER), (*failpoints.KEEPER, *failpoints.LEADER)
+    writing = (*failpoints.TASKS, *failpoints.IDEMPOTENCY, *failpoints.MIGRATION)
     assert sorted(reached) == sorted((*settling, *writing, *keeping))

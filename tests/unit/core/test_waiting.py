@@ -10,10 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smartspider.core import politeness
-from smartspider.core.politeness import Politeness, circuit_hold_s, recovered, slowed, window_s
-from smartspider.core.retry import DEFAULT_ON_STATUS, RetryPolicy
-from smartspider.core.retry_after import retry_after_s
+from smartspider.core.pages.headers import retry_after_s
+from smartspider.core.requests import politeness
+from smartspider.core.requests.politeness import (
+    PolitenessPolicy,
+    circuit_hold_s,
+    decreased_delay_s,
+    increased_delay_s,
+    window_length_s,
+)
+from smartspider.core.requests.retry import DEFAULT_ON_STATUS, RetryPolicy
 
 NOW = 1_700_000_000.0
 CHANCE = st.floats(0.0, 1.0, exclude_max=True)
@@ -90,20 +96,20 @@ def test_no_header_breaks_anything_or_asks_for_less_than_nothing(value: str) -> 
 
 
 def test_the_spacing_is_the_larger_of_delay_and_rate() -> None:
-    assert Politeness(delay_s=0.5).spacing_s == 0.5
-    assert Politeness(delay_s=0.5, rate_per_s=1.0).spacing_s == 1.0
-    assert Politeness(delay_s=0.5, rate_per_s=10.0).spacing_s == 0.5
-    assert Politeness(delay_s=0.0).spacing_s == 0.0
+    assert PolitenessPolicy(delay_s=0.5).spacing_s == 0.5
+    assert PolitenessPolicy(delay_s=0.5, rate_per_s=1.0).spacing_s == 1.0
+    assert PolitenessPolicy(delay_s=0.5, rate_per_s=10.0).spacing_s == 0.5
+    assert PolitenessPolicy(delay_s=0.0).spacing_s == 0.0
 
 
 @given(SECONDS)
 def test_a_window_is_short_but_never_too_short_to_hit(delay_s: float) -> None:
-    assert politeness.WINDOW_MIN_S <= window_s(delay_s) <= politeness.WINDOW_MAX_S
+    assert politeness.WINDOW_MIN_S <= window_length_s(delay_s) <= politeness.WINDOW_MAX_S
 
 
 @given(st.floats(0.0, politeness.ADAPTIVE_MAX_S), SECONDS)
 def test_a_host_that_asks_for_mercy_gets_it_at_once(adaptive_s: float, delay_s: float) -> None:
-    slower = slowed(adaptive_s, delay_s)
+    slower = increased_delay_s(adaptive_s, delay_s)
     assert slower >= min(max(adaptive_s * 2, politeness.ADAPTIVE_FIRST_S), politeness.ADAPTIVE_MAX_S)
     assert slower <= politeness.ADAPTIVE_MAX_S
 
@@ -111,11 +117,11 @@ def test_a_host_that_asks_for_mercy_gets_it_at_once(adaptive_s: float, delay_s: 
 def test_a_slowed_host_recovers_in_small_steps_until_nothing_is_left() -> None:
     adaptive_s, steps = politeness.ADAPTIVE_MAX_S, 0
     while adaptive_s:
-        faded = recovered(adaptive_s)
+        faded = decreased_delay_s(adaptive_s)
         assert faded < adaptive_s
         adaptive_s, steps = faded, steps + 1
     assert steps > 10
-    assert recovered(0.0) == 0.0
+    assert decreased_delay_s(0.0) == 0.0
 
 
 def test_a_circuit_holds_twice_as_long_each_time_up_to_a_cap() -> None:

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from smartspider.core.errors import NotBuilt
-from smartspider.taskfile.capabilities import missing_capabilities
+from smartspider.taskfile.capabilities import find_missing
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 
 
 def missing(task: dict[str, Any]) -> list[str]:
-    return [problem.path for problem in missing_capabilities(parse_task(task))]
+    return [problem.path for problem in find_missing(parse_task(task))]
 
 
 def test_the_example_of_the_contract_needs_only_the_vault(seed: dict[str, Any]) -> None:

@@ -10,14 +10,13 @@ import pytest
 import yaml
 
 from smartspider.core.errors import TaskInvalid
-from smartspider.core.limits import Guards, Limits
-from smartspider.core.plan import FetchPlan, Plan
-from smartspider.core.politeness import Politeness
-from smartspider.core.request import Extras, make_request
-from smartspider.core.retry import RetryPolicy
-from smartspider.core.rules import Follow, NextLink, Rule
-from smartspider.core.traps import TrapGuards
-from smartspider.core.urls import CanonicalRules
+from smartspider.core.pages.rules import FollowRule, NextLinkPagination, ValueRule
+from smartspider.core.requests.politeness import PolitenessPolicy
+from smartspider.core.requests.request import Extras, make_request
+from smartspider.core.requests.retry import RetryPolicy
+from smartspider.core.requests.scope import TrapGuards
+from smartspider.core.requests.urls import CanonicalRules
+from smartspider.core.runs.plan import FetchPlan, Guards, Plan, RunLimits
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task, read_document
 
@@ -38,8 +37,8 @@ def test_a_small_task_gets_all_the_defaults() -> None:
     )
     assert list(plan.pages) == ["default"]
     assert plan.scope.hosts == {"a.com"}
-    assert (plan.limits, plan.guards, plan.fetch) == (Limits(), Guards(), FetchPlan())
-    assert (plan.politeness, plan.retry) == (Politeness(), RetryPolicy())
+    assert (plan.limits, plan.guards, plan.fetch) == (RunLimits(), Guards(), FetchPlan())
+    assert (plan.politeness, plan.retry) == (PolitenessPolicy(), RetryPolicy())
 
 
 def test_entries_are_normal_urls_with_everything_the_task_says_about_them() -> None:
@@ -136,8 +135,8 @@ def test_sections_are_carried_over() -> None:
         priority=4,
     )
     assert plan.fetch == FetchPlan(headers=(("A", "b"),), timeout_s=5.0, max_bytes=10, user_agents=("x",))
-    assert plan.politeness == Politeness(False, 2.0, 1.0, 1, 2, False)
-    assert plan.limits == Limits(1, 2, None, 3.0, 4)
+    assert plan.politeness == PolitenessPolicy(False, 2.0, 1.0, 1, 2, False)
+    assert plan.limits == RunLimits(1, 2, None, 3.0, 4)
     assert plan.retry == RetryPolicy(2, 3.0, 4.0, frozenset({500}))
     assert (plan.concurrency, plan.weight) == (3, 5)
 
@@ -166,11 +165,11 @@ def test_page_types_follow_and_pagination() -> None:
         },
     )
     assert plan.pages["default"].follow == (
-        Follow(Rule("css", "a", many=True), "default"),
-        Follow(Rule("css", "b", many=True), "p", allow=("x",), priority=2, max_depth=1),
+        FollowRule(ValueRule("css", "a", many=True), "default"),
+        FollowRule(ValueRule("css", "b", many=True), "p", allow=("x",), priority=2, max_depth=1),
     )
-    assert plan.pages["p"].follow == (Follow(Rule("css", "c", many=True), "p"),)
-    assert plan.pages["p"].pagination == NextLink(Rule("css", "a.next"))
+    assert plan.pages["p"].follow == (FollowRule(ValueRule("css", "c", many=True), "p"),)
+    assert plan.pages["p"].pagination == NextLinkPagination(ValueRule("css", "a.next"))
 
 
 def test_pages_may_define_default_themselves() -> None:
@@ -178,7 +177,7 @@ def test_pages_may_define_default_themselves() -> None:
         pages={"p": {"selectors": {"fields": {"b": "b"}}}, "default": {"selectors": {"items": "li"}}}
     )
     assert list(plan.pages) == ["p", "default"]
-    assert plan.pages["default"].items == (Rule("css", "li"),)
+    assert plan.pages["default"].items == (ValueRule("css", "li"),)
 
 
 def test_a_polite_task_overrides_nothing() -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from smartspider.core.errors import Problem, TaskInvalid
-from smartspider.core.plan import Plan
-from smartspider.core.request import Extras, make_request
-from smartspider.core.rules import PagePlan, RequestTemplate, SitemapPlan
+from smartspider.core.pages.rules import FollowRequest, PagePlan, SitemapPlan
+from smartspider.core.requests.request import Extras, make_request
+from smartspider.core.runs.plan import Plan
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 
@@ -354,7 +354,7 @@ def test_fields_that_the_pipeline_makes_may_be_named() -> None:
 def test_a_template_of_follow_knows_the_variables() -> None:
     follow = {"selector": "a", "request": {"url": "/{lang}/{value}", "body": {"t": "{title}"}}}
     plan = plan_of(selectors=LIST, follow=[follow], variables={"lang": "zh"})
-    assert plan.pages["default"].follow[0].request == RequestTemplate(
+    assert plan.pages["default"].follow[0].request == FollowRequest(
         "/{lang}/{value}", "POST", (), {"t": "{title}"}, {"lang": "zh"}
     )
 

@@ -8,7 +8,7 @@ import pytest
 
 from smartspider.core.errors import TaskInvalid
 from smartspider.taskfile.load import parse_task
-from smartspider.taskfile.model import Task
+from smartspider.taskfile.model.task import Task
 from smartspider.taskfile.schema import task_schema
 
 Path = tuple[str | int, ...]

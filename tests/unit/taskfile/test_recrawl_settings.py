@@ -7,31 +7,31 @@ from typing import Any
 import pytest
 
 from smartspider.core.errors import TaskInvalid
-from smartspider.core.recrawl import Recrawl
+from smartspider.core.requests.recrawl import RecrawlPolicy
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 
 HOUR, DAY = 3_600.0, 86_400.0
 
 
-def recrawl_of(**task: Any) -> Recrawl:
+def recrawl_of(**task: Any) -> RecrawlPolicy:
     return compile_task(parse_task({"name": "a", "entry_urls": ["http://a.com/"], **task})).recrawl
 
 
 @pytest.mark.parametrize(
     ("task", "recrawl"),
     [
-        ({}, Recrawl()),
-        ({"dedup": {"window": "7d"}}, Recrawl(window_s=7 * DAY)),
-        ({"recrawl": {"conditional": True}}, Recrawl(conditional=True)),
-        ({"recrawl": {"adaptive": True}}, Recrawl(min_s=HOUR, max_s=30 * DAY)),
-        ({"recrawl": {"adaptive": {"max": "2h"}}}, Recrawl(min_s=HOUR, max_s=2 * HOUR)),
-        ({"recrawl": {"adaptive": False}}, Recrawl()),
+        ({}, RecrawlPolicy()),
+        ({"dedup": {"window": "7d"}}, RecrawlPolicy(window_s=7 * DAY)),
+        ({"recrawl": {"conditional": True}}, RecrawlPolicy(conditional=True)),
+        ({"recrawl": {"adaptive": True}}, RecrawlPolicy(min_s=HOUR, max_s=30 * DAY)),
+        ({"recrawl": {"adaptive": {"max": "2h"}}}, RecrawlPolicy(min_s=HOUR, max_s=2 * HOUR)),
+        ({"recrawl": {"adaptive": False}}, RecrawlPolicy()),
     ],
 )
-def test_the_plan_says_how_pages_are_revisited(task: dict[str, Any], recrawl: Recrawl) -> None:
+def test_the_plan_says_how_pages_are_revisited(task: dict[str, Any], recrawl: RecrawlPolicy) -> None:
     assert recrawl_of(**task) == recrawl
-    assert recrawl.looks_back == (recrawl != Recrawl())
+    assert recrawl.needs_history == (recrawl != RecrawlPolicy())
 
 
 @pytest.mark.parametrize(

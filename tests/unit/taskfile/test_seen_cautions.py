@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from smartspider.core.bloom import PROMISED_ERRORS
-from smartspider.taskfile.cautions import cautions
+from smartspider.dedup.bloom import PROMISED_ERRORS
+from smartspider.taskfile.checks import find_cautions
 from smartspider.taskfile.load import parse_task
 
 
 def test_a_lossy_filter_is_said_with_its_rate(small: dict[str, Any]) -> None:
-    (caution,) = cautions(parse_task({**small, "dedup": {"urls": "bloom"}}))
+    (caution,) = find_cautions(parse_task({**small, "dedup": {"urls": "bloom"}}))
     assert caution.path == "dedup.urls"
     assert "pages are missed" in caution.message
     assert (
@@ -20,5 +20,5 @@ def test_a_lossy_filter_is_said_with_its_rate(small: dict[str, Any]) -> None:
 
 
 def test_an_ordinary_task_needs_none(small: dict[str, Any]) -> None:
-    assert cautions(parse_task(small)) == []
-    assert cautions(parse_task({**small, "dedup": {"urls": "exact"}})) == []
+    assert find_cautions(parse_task(small)) == []
+    assert find_cautions(parse_task({**small, "dedup": {"urls": "exact"}})) == []

@@ -10,8 +10,8 @@ import pytest
 
 from smartspider.core.errors import TaskInvalid
 from smartspider.taskfile.load import load_task
-from smartspider.taskfile.model import Task
-from smartspider.taskfile.settings import with_settings
+from smartspider.taskfile.model.task import Task
+from smartspider.taskfile.overrides import apply_overrides
 
 
 @pytest.fixture
@@ -89,5 +89,5 @@ def test_duplicate_keys_in_a_value_are_refused(file: Path) -> None:
 def test_the_document_itself_is_left_alone_also_where_it_is_shared() -> None:
     shared = {"x": 1}
     document = {"a": shared, "b": shared}
-    assert with_settings(document, ["a.x=2"]) == {"a": {"x": 2}, "b": {"x": 1}}
+    assert apply_overrides(document, ["a.x=2"]) == {"a": {"x": 2}, "b": {"x": 1}}
     assert document == {"a": {"x": 1}, "b": {"x": 1}}

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from smartspider.core.errors import RequestInvalid
 from smartspider.core.schedules import ScheduleRule, starts_at
-from smartspider.taskfile.reading_rules import read_rule
+from smartspider.taskfile.load import parse_schedule
 from smartspider.taskfile.timing import (
-    LONGEST_BACKLOG,
+    MAX_BACKLOG,
     backlog,
-    cron_trouble,
-    moment_of,
+    check_cron,
+    check_timezone,
     next_time,
     next_times,
-    zone_trouble,
+    parse_local_time,
 )
 
 BERLIN = "Europe/Berlin"
@@ -141,7 +141,7 @@ def test_a_backlog_is_bounded() -> None:
     first = 1_700_000_000.0
     now = first + 86_400
     found = backlog(1, rule, first, now)
-    assert (now - found.fire_at) / 10 == LONGEST_BACKLOG - 1
+    assert (now - found.fire_at) / 10 == MAX_BACKLOG - 1
 
 
 def test_an_interval_stays_on_its_grid_whatever_was_missed() -> None:
@@ -182,27 +182,27 @@ def test_jitter_spreads_and_stays() -> None:
     "cron", ["* * * *", "@often", "60 * * * *", "* * * * MON#2/2", "? * * * *", "0 0 31 4 *", "*/0 * * * *"]
 )
 def test_what_is_no_cron_is_said_to_be_none(cron: str) -> None:
-    assert cron_trouble(cron) is not None
+    assert check_cron(cron) is not None
 
 
 def test_a_very_long_cron_is_refused() -> None:
-    assert cron_trouble("1," * 5000 + "1 * * * *") is not None
-    assert cron_trouble("9" * 150 + " * * * *") is not None
+    assert check_cron("1," * 5000 + "1 * * * *") is not None
+    assert check_cron("9" * 150 + " * * * *") is not None
 
 
 @pytest.mark.parametrize(
     "zone", ["", "Mars/Phobos", "../../etc/passwd", "/etc/passwd", "Europe", "x" * 500, "a\0b"]
 )
 def test_what_is_no_time_zone_is_said_to_be_none(zone: str) -> None:
-    assert zone_trouble(zone) is not None
+    assert check_timezone(zone) is not None
 
 
 def test_a_moment_without_a_zone_is_in_that_of_the_schedule() -> None:
-    assert moment_of("2026-07-01T06:00:00", BERLIN) == at("2026-07-01T04:00Z")
-    assert moment_of("2026-07-01T06:00:00Z", BERLIN) == at("2026-07-01T06:00Z")
+    assert parse_local_time("2026-07-01T06:00:00", BERLIN) == at("2026-07-01T04:00Z")
+    assert parse_local_time("2026-07-01T06:00:00Z", BERLIN) == at("2026-07-01T06:00Z")
     for wrong in ("tomorrow", "1969-01-01", "9999-12-31T23:59:59"):
         with pytest.raises(ValueError, match=r".+"):
-            moment_of(wrong, BERLIN)
+            parse_local_time(wrong, BERLIN)
 
 
 @pytest.mark.parametrize(
@@ -217,12 +217,12 @@ def test_a_moment_without_a_zone_is_in_that_of_the_schedule() -> None:
     ],
 )
 def test_words_for_misfires_stand_for_knobs(knobs: dict[str, object], expected: tuple[float, bool]) -> None:
-    rule = read_rule({"cron": "@daily", **knobs})
+    rule = parse_schedule({"cron": "@daily", **knobs})
     assert (rule.misfire_s, rule.coalesce) == expected
 
 
 def test_overlap_is_a_word_or_a_switch() -> None:
-    said = [read_rule({"cron": "@daily", "overlap": given}).overlap for given in (True, False, "queue")]
+    said = [parse_schedule({"cron": "@daily", "overlap": given}).overlap for given in (True, False, "queue")]
     assert said == ["allow", "skip", "queue"]
 
 
@@ -240,5 +240,5 @@ def test_overlap_is_a_word_or_a_switch() -> None:
 )
 def test_what_a_schedule_cannot_be_is_named_by_its_key(knobs: dict[str, object], path: str) -> None:
     with pytest.raises(RequestInvalid) as caught:
-        read_rule(knobs)
+        parse_schedule(knobs)
     assert [problem.path for problem in caught.value.problems] == [path]

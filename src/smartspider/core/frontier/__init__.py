@@ -1,1 +1,1 @@
-"""Frontier."""
+"""Values of the frontier: leases, verdicts, and updates of a remote frontier."""

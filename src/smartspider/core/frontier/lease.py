@@ -1,4 +1,4 @@
-"""A lease: a request in a worker's hands until a deadline."""
+"""Leases: requests held by a worker until a deadline."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from smartspider.core.requests.request import Request
 
 
 class SendWindow(msgspec.Struct, frozen=True, gc=False):
-    """When a request may leave for its host. `delay_s` is what the gate is spaced by.
+    """The interval in which a request may be sent to its host. `delay_s` is the spacing of the host's gate.
 
-    In leases and permits the moments are of the worker's own monotonic clock, which a change of the
-    machine's time does not move and a stopped process does not miss.
+    In leases and permits the times are of the worker's own monotonic clock, which changes of the system
+    time do not affect and which keeps running while the process is stopped.
     """
 
     not_before: float
@@ -20,28 +20,28 @@ class SendWindow(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_free(self) -> bool:
-        """The host has no delay, so there is nothing to wait for and nothing to miss."""
+        """Return whether the host has no delay: such a window cannot be missed."""
         return self.delay_s <= 0.0
 
     def shifted(self, seconds: float) -> SendWindow:
-        """The same window on a clock that is so far ahead."""
+        """Return the window on a clock that is `seconds` ahead."""
         return SendWindow(self.not_before + seconds, self.not_after + seconds, self.delay_s)
 
 
 class GateClosed(msgspec.Struct, frozen=True, gc=False):
-    """A gate is closed: nothing is reserved, and it is of no use to ask again before this moment of the
-    worker's own monotonic clock.
+    """The gate is closed and nothing is reserved. Asking before `at`, on the worker's monotonic clock, is
+    useless.
     """
 
     at: float
 
     def shifted(self, seconds: float) -> GateClosed:
-        """The same moment on a clock that is so far ahead."""
+        """Return the value on a clock that is `seconds` ahead."""
         return GateClosed(self.at + seconds)
 
 
 class FencingToken(msgspec.Struct, frozen=True, gc=False, order=True):
-    """The fencing token of a lease: it only grows, also across restarts."""
+    """The fencing token of a lease. It only increases, also across restarts."""
 
     epoch: int
     counter: int
@@ -51,7 +51,9 @@ class FencingToken(msgspec.Struct, frozen=True, gc=False, order=True):
 
 
 class Lease(msgspec.Struct, frozen=True):
-    """The right to fetch one request once. Whoever lost it may still finish, but cannot double a page."""
+    """The right to fetch a request once. A worker that lost its lease can finish, but cannot store the page
+    twice.
+    """
 
     token: FencingToken
     url_id: int
@@ -60,17 +62,17 @@ class Lease(msgspec.Struct, frozen=True):
     window: SendWindow
     deadline_at: float
     attempts: int = 0
-    """Fetches that failed before this one."""
+    """Failed fetches before this one."""
     returns: int = 0
-    """Times this request came back because its worker died or fell silent."""
+    """Times the request was returned because its worker died or stopped responding."""
     is_alone: bool = False
-    """A suspect: the worker has nothing else in its hands."""
+    """The request is a suspect: the worker holds no other lease."""
     visit: int = 0
-    """How often its row had been opened again when it was handed out."""
+    """Times the row had been reopened when the lease was granted."""
 
 
 class LeaseBatch(msgspec.Struct, frozen=True):
-    """What a worker got, and when asking again makes sense (store time; None: nothing is waiting)."""
+    """Leases granted to a worker, and when to ask again (store time; None: nothing is queued)."""
 
     leases: list[Lease]
     now: float

@@ -1,4 +1,4 @@
-"""Values that a store and a frontier apart from it tell each other."""
+"""Values exchanged between the store and a remote frontier."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from smartspider.core.runs.run import RunState
 
 
 class QueuePosition(msgspec.Struct, frozen=True, gc=False):
-    """Where an open row goes in the frontier. Smaller ranks come first, smaller ids among equals."""
+    """The position of an open row in the frontier's queue: by rank, then by id, ascending."""
 
     url_id: int
     host: str
     rank: int
     due_at: float = 0.0
-    """Not before this moment, in store time; 0: at once."""
+    """Earliest time of a lease, in store time; 0: at once."""
     is_alone: bool = False
-    """A suspect: only for a worker that holds nothing else."""
+    """A suspect: leased only to a worker that holds nothing else."""
 
 
 class OpenRequest(msgspec.Struct, frozen=True):
-    """An open row as a lease needs it."""
+    """The part of an open row that a lease needs."""
 
     request: Request
     attempts: int
@@ -31,7 +31,9 @@ class OpenRequest(msgspec.Struct, frozen=True):
 
 
 class RunControl(msgspec.Struct, frozen=True):
-    """What the frontier knows of a run. A run without one is gone: nothing of it is queued or handed out."""
+    """The settings of a run in the frontier. Without them the run does not exist: nothing is queued or
+    leased.
+    """
 
     run_id: int
     state: RunState
@@ -43,7 +45,7 @@ class RunControl(msgspec.Struct, frozen=True):
 
 
 class RunLoad(msgspec.Struct, frozen=True):
-    """What the frontier holds of a run, counted after all of it had heard that the run is in this state."""
+    """Requests of a run in the frontier, counted after every shard received this state of the run."""
 
     run_id: int
     state: RunState
@@ -53,7 +55,7 @@ class RunLoad(msgspec.Struct, frozen=True):
 
 
 class HostRow(msgspec.Struct, frozen=True):
-    """What the store keeps of a host's gate; when its last slot was is only known to the frontier."""
+    """The stored state of a host's gate. Only the frontier knows the time of its last slot."""
 
     name: str
     domain: str
@@ -64,28 +66,28 @@ class HostRow(msgspec.Struct, frozen=True):
     held_until: float = 0.0
     openings: int = 0
     changed_at: float = 0.0
-    """Tells older rows of a host from newer ones; by the store's own clock, and good for nothing else."""
+    """Orders versions of the row, by the store's clock. Not comparable with other times."""
 
 
 class ReturnedLease(msgspec.Struct, frozen=True):
-    """A lease that was taken back from a worker that died or fell silent."""
+    """A lease taken back from a worker that died or stopped responding."""
 
     url_id: int
     host: str
     worker_id: int
     is_alone: bool
     counts: bool
-    """Whether it says anything about the request; not so after an epoch change."""
+    """The return counts against the request. False after a change of epoch."""
 
 
 class FrontierUpdate(msgspec.Struct):
-    """What a commit means for a frontier apart from the store, in the order it is carried out."""
+    """The changes that a commit requires in a remote frontier, in the order they are applied."""
 
     hosts: list[HostRow] = []
-    """Gates that changed."""
+    """Changed gates."""
     offered: list[QueuePosition] = []
     postponed: list[tuple[Lease, QueuePosition]] = []
-    """Leases that end, and when their requests come back."""
+    """Leases that end, with the positions of their requests in the queue."""
     released: list[Lease] = []
     """Leases that end unused; their requests are queued again at once."""
     ended: list[Lease] = []
@@ -93,5 +95,5 @@ class FrontierUpdate(msgspec.Struct):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to do."""
+        """Return whether there is nothing to apply."""
         return not (self.hosts or self.offered or self.postponed or self.released or self.ended)

@@ -1,1 +1,1 @@
-"""Items."""
+"""Values about items: columns, filters, deduplication."""

@@ -1,4 +1,4 @@
-"""When two items are the same."""
+"""Deduplication of items."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 class ItemDedup(msgspec.Struct, frozen=True):
-    """`dedup` of a task, as far as items go. An item with any key of another one is its duplicate."""
+    """The item part of a task's `dedup`. Items that share any key are duplicates."""
 
     keys: tuple[tuple[str, ...], ...] = ()
-    """Each a tuple of field names; an empty one means all of the content. No keys: nothing is compared."""
+    """Tuples of field names; an empty tuple is the whole item. Without keys items are not compared."""
     scope: Literal["run", "task"] = "run"
     keep: Literal["first", "last"] = "first"
     update: tuple[str, ...] = ()
     """Fields of the kept item that a later duplicate overwrites, such as counters that grow."""
 
     def keys_of(self, item: Item) -> tuple[bytes, ...]:
-        """What an item is recognised by. Fields that are all null or missing recognise nothing."""
+        """Return the fingerprints that identify an item. A key whose fields are all null is skipped."""
         found = []
         for number, fields in enumerate(self.keys):
             values = [item.get(field) for field in fields] if fields else item
@@ -34,8 +34,8 @@ class ItemDedup(msgspec.Struct, frozen=True):
 
 
 def unique_keys(steps: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, ...], ...]:
-    """The keys that the `unique` steps of a pipeline compare items by, under the names fields have at its
-    end; an empty key means all of the content.
+    """Return the keys of a pipeline's `unique` steps, with the field names at the end of the pipeline; an
+    empty key is the whole item.
     """
     keys: list[tuple[str, ...]] = []
     for step in steps:

@@ -1,4 +1,4 @@
-"""What is asked of rows: paths into them, conditions on the values found there, and their order."""
+"""Filters and sort order of rows: JSON paths, conditions on values, sort keys."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any, Literal
 import msgspec
 
 from smartspider.core.errors import RequestInvalid
-from smartspider.core.items.recursion import deeply
+from smartspider.core.items.recursion import call_deep
 from smartspider.core.pages.extraction import Item
 
 Operator = Literal["eq", "ne", "lt", "le", "gt", "ge", "contains", "exists"]
 Path = tuple[str | int, ...]
-"""Keys of objects and places in lists, from the outside in."""
-RowTest = Callable[[Item], bool]
+"""Keys of objects and indexes of lists, outermost first."""
+RowFilter = Callable[[Item], bool]
 
 MAX_STEPS = 20
-"""A path into a row may have so many steps."""
+"""Maximum number of steps in a path."""
 _ORDERED: dict[str, Callable[[Any, Any], bool]] = {
     "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
 }  # fmt: skip
@@ -33,12 +33,12 @@ _decode = msgspec.json.Decoder().decode
 
 
 class Condition(msgspec.Struct, frozen=True):
-    """What a value must be. `path` is a field, or a JSON path into it: `price`, `tags[0]`, `seller.name`.
+    """A condition on a value. `path` is a field or a JSON path into it: `price`, `tags[0]`, `seller.name`.
 
-    The value wanted may be text, as people write it: it equals a text that is the same, a number that it
-    means (`3` and `3.0`), a list or an object as JSON, and, when it is empty, what is missing or null.
-    Smaller and greater compare numbers as numbers and other text as text. `contains` looks for a part of a
-    text, whatever its case, or for an element of a list. `exists` is fulfilled by all but null.
+    `value` may be text: it equals the same text, the number it denotes (`3` and `3.0`), a list or an
+    object as JSON and, if empty, null or a missing value. `lt`, `le`, `gt` and `ge` compare numbers as
+    numbers and other text as text. `contains` finds a case-insensitive substring or an element of a list.
+    `exists` matches everything but null.
     """
 
     path: str
@@ -47,13 +47,13 @@ class Condition(msgspec.Struct, frozen=True):
 
 
 def parse_path(text: str) -> Path:
-    """The steps of a path; raises `RequestInvalid` for what is none."""
+    """Return the steps of a path; raise `RequestInvalid` for text that is not a path."""
     steps: list[str | int] = []
     at = 0
     while True:
         name = _NAME.match(text, at)
         if name is None:
-            raise _no_path(text)
+            raise _path_invalid(text)
         steps.append(re.sub(r"\\(.)", r"\1", name[1]) if name[1] is not None else name[2])
         at = name.end()
         while place := _PLACE.match(text, at):
@@ -64,18 +64,18 @@ def parse_path(text: str) -> Path:
         if at == len(text):
             return tuple(steps)
         if text[at] != ".":
-            raise _no_path(text)
+            raise _path_invalid(text)
         at += 1
 
 
-def quoted(name: str) -> str:
-    """A key as one step of a path, whatever is in it."""
+def quote_key(name: str) -> str:
+    """Return any key as one quoted step of a path."""
     escaped = name.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
 def value_at(row: Any, path: Path) -> Any:
-    """What stands at a path; None where nothing does."""
+    """Return the value at a path, or None."""
     for step in path:
         match row:
             case dict() if isinstance(step, str):
@@ -87,8 +87,8 @@ def value_at(row: Any, path: Path) -> Any:
     return row
 
 
-def row_test(conditions: Sequence[Condition]) -> RowTest | None:
-    """Tells whether a row fulfils all conditions; None where there are none."""
+def row_filter(conditions: Sequence[Condition]) -> RowFilter | None:
+    """Return a predicate that is true for rows that meet all conditions; None without conditions."""
     tests = [_test(parse_path(condition.path), _value_test(condition)) for condition in conditions]
     if len(tests) <= 1:
         return tests[0] if tests else None
@@ -96,10 +96,10 @@ def row_test(conditions: Sequence[Condition]) -> RowTest | None:
 
 
 def row_reader(paths: Sequence[Path]) -> Callable[[str], Item]:
-    """Decodes of an encoded row the fields that some paths begin with; skipping the others is faster."""
+    """Return a decoder of the fields that the paths start with; it skips the others, which is faster."""
     fields = sorted({str(path[0]) for path in paths})
     if not all(map(_is_plain, fields)):
-        return lambda data: deeply(_decode, data)
+        return lambda data: call_deep(_decode, data)
     names = [f"field_{number}" for number in range(len(fields))]
     row_type = msgspec.defstruct(
         "Fields",
@@ -109,15 +109,15 @@ def row_reader(paths: Sequence[Path]) -> Callable[[str], Item]:
     read = msgspec.json.Decoder(row_type).decode
 
     def fields_of(data: str) -> Item:
-        return dict(zip(fields, msgspec.structs.astuple(deeply(read, data)), strict=True))
+        return dict(zip(fields, msgspec.structs.astuple(call_deep(read, data)), strict=True))
 
     return fields_of
 
 
 def sort_key(value: Any, *, is_descending: bool) -> tuple[int, Any]:
-    """Where a value stands among others: numbers, texts, booleans, the rest as JSON, and null always last.
+    """Return the sort key of a value: numbers, text, booleans, other JSON, and null always last.
 
-    Texts are told apart by their first 300 characters.
+    Only the first 300 characters of text count.
     """
     match value:
         case None:
@@ -136,7 +136,7 @@ def _is_plain(name: str) -> bool:
     return name.isprintable() and not set(name) & set('"\\')
 
 
-def _test(path: Path, fits: Callable[[Any], bool]) -> RowTest:
+def _test(path: Path, fits: Callable[[Any], bool]) -> RowFilter:
     if len(path) == 1 and isinstance(path[0], str):
         field = path[0]
         return lambda row: fits(row.get(field))
@@ -175,7 +175,7 @@ def _equals(wanted: Any) -> Callable[[Any], bool]:
             case int() | float():
                 return number is not None and bool(value == number)
             case _:
-                return bool(deeply(lambda inner: inner == content, value))
+                return bool(call_deep(lambda inner: inner == content, value))
 
     return equals
 
@@ -216,7 +216,7 @@ def _contains(wanted: Any) -> Callable[[Any], bool]:
 
 
 def number_of(value: Any) -> int | float | None:
-    """The number that a value is, or that a text means as a whole."""
+    """Return a number, or the number that a whole text denotes; None for other values."""
     match value:
         case bool():
             return None
@@ -235,20 +235,20 @@ def _text(value: Any) -> str:
 
 
 def _json(value: Any) -> str:
-    return deeply(_encode, value).decode()
+    return call_deep(_encode, value).decode()
 
 
 def _content(text: str) -> Any:
-    """The list or object a text is as JSON; a value that equals nothing where it is none."""
+    """Return the list or object that a JSON text denotes; otherwise an object that equals nothing."""
     if text[:1] in ("[", "{"):
         try:
-            return deeply(_decode, text)
+            return call_deep(_decode, text)
         except (msgspec.DecodeError, RecursionError):
             pass
     return object()
 
 
-def _no_path(text: str) -> RequestInvalid:
+def _path_invalid(text: str) -> RequestInvalid:
     return RequestInvalid(
         f"{text[:80]!r} is not a path into a row",
         hint='write price, tags[0], seller.name, or "a key with dots"',

@@ -1,4 +1,4 @@
-"""Values that are nested deeper than the stack is by default."""
+"""Recursion over values nested deeper than Python's default limit."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 _DEEP = 20_000
-"""Frames for values nested as deep as a worker could read them: its stack may have been shorter."""
+"""Enough frames for any value a worker can read; its own stack may have been shorter."""
 
 
-def deeply(work: Callable[[Any], T], value: Any) -> T:
-    """What `work` makes of a value, however deep it is nested."""
+def call_deep(work: Callable[[Any], T], value: Any) -> T:
+    """Return `work(value)`; retry with a higher recursion limit if the value is nested too deep."""
     try:
         return work(value)
     except RecursionError:

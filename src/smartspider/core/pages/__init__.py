@@ -1,1 +1,1 @@
-"""Pages."""
+"""Values about pages: responses, extraction rules, extracted items and links."""

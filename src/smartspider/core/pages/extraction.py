@@ -1,4 +1,4 @@
-"""What a page yields: items and links."""
+"""The result of extracting a page: items and links."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import msgspec
 from smartspider.core.requests.request import NO_EXTRAS, Extras
 
 Item = dict[str, Any]
-"""A record found in a page: the task's fields in task order."""
+"""A record extracted from a page, with the task's fields in task order."""
 
 
 class Link(msgspec.Struct, frozen=True, gc=False):
-    """A URL found in a page, as it stands there, and what the rule that found it says about it."""
+    """A URL as written in a page, with the options of the rule that found it."""
 
     href: str
     page: str
@@ -23,26 +23,28 @@ class Link(msgspec.Struct, frozen=True, gc=False):
     max_depth: int | None = None
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
-    """Python regexes of the rule, searched in the canonical URL; deny wins."""
+    """Python regular expressions of the rule, searched in the canonical URL; deny wins."""
     extras: Extras = NO_EXTRAS
-    """Method, headers, body and meta of the request it leads to."""
+    """Method, headers, body and meta of the resulting request."""
     depth: int | None = None
-    """The depth of what it leads to, where it does not follow from the page's."""
+    """Depth of the resulting request; None: derived from the page."""
 
 
 class RejectedItem(msgspec.Struct, frozen=True):
-    """An item that was not kept, and why. `field` and `value` are what it failed at, where that is known."""
+    """A rejected item and the reason. `field` and `value` name the cause where it is known."""
 
     reason: str
     item: Item
     step: str = ""
-    """The step that refused it, as the task names it: `pipeline[2] range`."""
+    """The step that rejected it, as written in the task: `pipeline[2] range`."""
     field: str = ""
     value: Any = None
 
 
 class ValueChange(msgspec.Struct, frozen=True):
-    """One line of the cleaning log: what a step made of a value of an item (its number on the page)."""
+    """An entry of the cleaning log: the value of a field before and after a step. `item` is its index on the
+    page.
+    """
 
     item: int
     step: str
@@ -52,31 +54,31 @@ class ValueChange(msgspec.Struct, frozen=True):
 
 
 class StepCount(msgspec.Struct):
-    """What a step did so far, in values."""
+    """Number of values a step processed, by outcome."""
 
     seen: int = 0
     changed: int = 0
     emptied: int = 0
-    """Values it could not make sense of, which became null."""
+    """Values the step could not parse, replaced by null."""
     rejected: int = 0
 
 
 class Extraction(msgspec.Struct, frozen=True):
-    """Items plus links. `base` is what relative links are joined to (`<base href>` or the page's URL)."""
+    """Items and links of a page. `base` resolves relative links (`<base href>` or the page's URL)."""
 
     items: list[Item]
     links: list[Link]
     base: str
     rejected: list[RejectedItem] = []
     cleaned: int = 0
-    """Values that had a NUL or a lone surrogate taken out."""
+    """Values from which a NUL or a lone surrogate was removed."""
     links_dropped: int = 0
-    """Links beyond the number kept per page."""
+    """Links beyond the maximum per page."""
     changes: list[ValueChange] = []
-    """The cleaning log of the page, when it is turned on."""
+    """The cleaning log of the page, if enabled."""
     counts: dict[str, StepCount] = {}
-    """What each step did, by its name in the task; steps that saw nothing may be left out."""
-    uncarried: int = 0
-    """Links that lost the fields they should carry, because these were too large."""
-    unlisted: list[Item] = []
-    """Items of a page type that gives no rows: their dates may still end a list."""
+    """Counts by step name; steps without values may be missing."""
+    carries_dropped: int = 0
+    """Links whose carried fields were dropped because they were too large."""
+    unemitted: list[Item] = []
+    """Items of a page type with `emit: false`: their dates still count for `stop_when.older_than`."""

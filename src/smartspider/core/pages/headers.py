@@ -1,11 +1,11 @@
-"""Where an answer redirects to."""
+"""Response headers: Location, X-Robots-Tag, Retry-After."""
 
 from __future__ import annotations
 
 from email.utils import parsedate_to_datetime
 from math import isfinite
 
-from smartspider.core.datetimes import zoned
+from smartspider.core.datetimes import assume_utc
 from smartspider.core.errors import BadRedirect
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.urls import normal_url
@@ -14,9 +14,9 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 def redirect_target(page: Page) -> str | None:
-    """The normal URL a page redirects to; None when it is no redirect.
+    """Return the normalized URL a page redirects to, or None if it is not a redirect.
 
-    Raises `BadRedirect` for a redirect without a Location, or to something that is not an http(s) URL.
+    Raise `BadRedirect` if Location is missing or not an http(s) URL.
     """
     if page.status not in REDIRECTS:
         return None
@@ -30,14 +30,14 @@ def redirect_target(page: Page) -> str | None:
 
 
 ROBOTS_TOKEN = "SmartSpider"  # noqa: S105 - a product token, no secret
-"""The name robots.txt and X-Robots-Tag know us by."""
+"""The product token in robots.txt and X-Robots-Tag."""
 
 _FORBIDS = frozenset({"nofollow", "none"})
 _TAKES_VALUE = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
 
 
 def header_forbids_follow(headers: dict[str, str]) -> bool:
-    """Whether the links of a page must not be followed, by `nofollow` or `none` for everybody or for us."""
+    """Return whether X-Robots-Tag forbids following the links, for all robots or for this one."""
     value = headers.get("x-robots-tag")
     if value is None:
         return False
@@ -47,7 +47,7 @@ def header_forbids_follow(headers: dict[str, str]) -> bool:
         name, colon, rest = directive.partition(":")
         name = name.strip()
         if colon and " " not in name and name not in _TAKES_VALUE:
-            # "otherbot: noindex, nofollow": the name holds until the next one; a part of a date is no name.
+            # "otherbot: noindex, nofollow": a name applies until the next name. Part of a date is not a name.
             is_ours = name == ROBOTS_TOKEN.lower()
             directive = rest.strip()
         if is_ours and directive in _FORBIDS:
@@ -56,7 +56,7 @@ def header_forbids_follow(headers: dict[str, str]) -> bool:
 
 
 def retry_after_s(value: str | None, now: float) -> float | None:
-    """How long the server asks to be left alone, or None when it does not say."""
+    """Return the seconds of a Retry-After value, in seconds or as a date; None if it is missing or invalid."""
     if not value:
         return None
     text = value.strip()
@@ -64,7 +64,7 @@ def retry_after_s(value: str | None, now: float) -> float | None:
         seconds = float(text)
         return seconds if isfinite(seconds) else None
     try:
-        moment = zoned(parsedate_to_datetime(text))
+        moment = assume_utc(parsedate_to_datetime(text))
     except (ValueError, OverflowError):
         return None
     return max(0.0, moment.timestamp() - now)

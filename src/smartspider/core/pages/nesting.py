@@ -1,15 +1,15 @@
-"""Guarding parsers from HTML that nests without end.
+"""Protection of parsers against deeply nested HTML.
 
-An HTML parser looks through the open elements at every `<div>`, so its time grows with tags times depth: half
-a megabyte of unclosed `<div>` takes most of a minute.
+An HTML parser scans the open elements at every `<div>`, so its time grows with tags times depth: half a
+megabyte of unclosed `<div>` takes most of a minute.
 """
 
 from __future__ import annotations
 
 import re
 
-TWO_SECONDS = 400_000_000
-"""Tags times depth that take about so long."""
+PARSE_BUDGET = 400_000_000
+"""Tags times depth that take about two seconds to parse."""
 _SHORTEST_TAG = 3
 _CHUNK = 4096
 _TAG = re.compile(rb"<(/?)([a-zA-Z][^\s/>]*)")
@@ -17,11 +17,11 @@ _FLAT = frozenset(
     b"area base br col embed hr img input link meta source track wbr param "
     b"p li dt dd option optgroup tr td th thead tbody tfoot colgroup rp rt".split()
 )
-"""Elements that have no end tag, or that the next of their kind ends."""
+"""Elements without an end tag, or closed by the next element of their kind."""
 
 
-def is_too_deep(html: bytes, budget: int = TWO_SECONDS) -> bool:
-    """Whether parsing would take more than the budget. Costs nothing worth naming for an ordinary page."""
+def is_too_deep(html: bytes, budget: int = PARSE_BUDGET) -> bool:
+    """Return whether parsing would exceed the budget. The cost for an ordinary page is negligible."""
     if (len(html) // _SHORTEST_TAG) ** 2 <= budget:
         return False
     tags = html.count(b"<")
@@ -29,7 +29,7 @@ def is_too_deep(html: bytes, budget: int = TWO_SECONDS) -> bool:
 
 
 def _depth_bound(html: bytes) -> int:
-    """The depth as if every tag without an end tag opened a level, looked at once a chunk."""
+    """Return an upper bound of the depth: every tag without an end tag opens a level, counted per chunk."""
     depth = deepest = 0
     for start in range(0, len(html), _CHUNK):
         end = start + _CHUNK

@@ -1,4 +1,4 @@
-"""A page: what came back for a request."""
+"""A page: the response to a request."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Page(msgspec.Struct, frozen=True):
-    """An answer with a body. `body` is as the server sent it, unpacked; `charset` says how to read it."""
+    """A response with its body, which is decompressed but not decoded; `charset` decodes it."""
 
     url: str
     status: int
@@ -17,14 +17,14 @@ class Page(msgspec.Struct, frozen=True):
     fetched_at: float
     elapsed_s: float = 0.0
     hops: tuple[str, ...] = ()
-    """The URLs that redirected here, the requested one first; empty when nothing redirected."""
+    """The URLs that redirected here, the requested one first; empty without redirects."""
 
     @property
     def text(self) -> str:
-        """The body as text; what cannot be decoded becomes U+FFFD."""
+        """The decoded body; undecodable bytes become U+FFFD."""
         return self.body.decode(self.charset, errors="replace")
 
     @property
     def media_type(self) -> str:
-        """`text/html` of `Content-Type: text/html; charset=utf-8`; empty when the server sent none."""
+        """`text/html` for `Content-Type: text/html; charset=utf-8`; empty without the header."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -1,4 +1,4 @@
-"""What to take from a page: the compiled form of `selectors`, `follow` and `pagination`."""
+"""Extraction rules: the compiled form of `selectors`, `follow` and `pagination`."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ RuleType = Literal[
     "json_ld", "microdata", "opengraph", "state", "feed",
     "article", "product", "list", "tables", "links", "markdown",
 ]  # fmt: skip
-"""The language a rule is written in. From `json_ld` on, `expr` is a JMESPath into what the page says of
-itself in that form, and may be left out to have all of it."""
+"""The language of a rule. From `json_ld` on, `expr` is a JMESPath into the page's data in that format, and
+optional: without it the rule returns all of the data.
+"""
 
 EXPRESSIONS = frozenset({"css", "xpath", "jmespath", "regex", "const", "meta"})
-"""Types that cannot do without `expr`."""
+"""Types that require `expr`."""
 
 
 class ValueRule(msgspec.Struct, frozen=True):
-    """One value: where it is and how it is read."""
+    """The rule of one value: its location and how to read it."""
 
     type: RuleType
     expr: Any
@@ -30,14 +31,14 @@ class ValueRule(msgspec.Struct, frozen=True):
     join: str | None = None
     is_raw: bool = False
     within: str | None = None
-    """`in` of a JMESPath rule: CSS of the elements (or `::attr()`) whose text is the JSON that is meant."""
+    """`in` of a JMESPath rule: CSS of the elements (or `::attr()`) whose text is the JSON to search."""
     fields: dict[str, FieldRule] = {}
-    """Each match is an object with these fields, looked up relative to it."""
+    """Each match is an object with these fields, evaluated relative to it."""
     steps: tuple[dict[str, Any], ...] = ()
 
 
 class FirstOf(msgspec.Struct, frozen=True):
-    """Alternatives: the first rule that matches gives the value."""
+    """Alternatives: the first rule that matches supplies the value."""
 
     rules: tuple[FieldRule, ...]
 
@@ -52,20 +53,20 @@ FieldRule = ValueRule | FirstOf | NestedRule
 
 
 class FollowRequest(msgspec.Struct, frozen=True):
-    """A request made from a found value: `{value}` and the item's fields by `{name}` are put in."""
+    """A request built from a matched value: `{value}` and fields of the item by `{name}` are substituted."""
 
     url: str | None = None
-    """None: the found value is the URL."""
+    """None: the matched value is the URL."""
     method: str = "GET"
     headers: tuple[tuple[str, str], ...] = ()
     body: Any = None
-    """Text, or JSON values with templates in their strings."""
+    """Text, or JSON with templates in its strings."""
     variables: dict[str, Any] = {}
-    """What else names may stand for; a field of the item goes before."""
+    """Further values for templates; fields of the item take precedence."""
 
 
 class FollowRule(msgspec.Struct, frozen=True):
-    """Links to go on with."""
+    """A rule for links to follow."""
 
     rule: ValueRule
     to: str
@@ -74,28 +75,28 @@ class FollowRule(msgspec.Struct, frozen=True):
     priority: int = 0
     max_depth: int | None = None
     carry: tuple[str, ...] = ()
-    """Fields of the item a link stands in that travel with it as `meta`; the rule then looks inside items."""
+    """Fields of the link's item that are passed on as `meta`; the rule is then evaluated inside items."""
     request: FollowRequest | None = None
 
 
 class NextLinkPagination(msgspec.Struct, frozen=True):
-    """The link that a rule finds, until none."""
+    """Follow the link that a rule matches, until none matches."""
 
     rule: ValueRule
 
 
 class PageParamPagination(msgspec.Struct, frozen=True):
-    """A number in the query, `start` on the first page after the entry."""
+    """Increment a page number in the query. `start` is the number of the first page after the entry."""
 
     param: str
     start: int = 2
     step: int = 1
     stop: int | None = None
-    """The last number, inclusive; None: until a page has no item."""
+    """The last number, inclusive; None: stop at a page without items."""
 
 
 class OffsetPagination(msgspec.Struct, frozen=True):
-    """An offset in the query that grows by `size`."""
+    """Increment an offset in the query by `size`."""
 
     param: str
     size: int
@@ -104,7 +105,7 @@ class OffsetPagination(msgspec.Struct, frozen=True):
 
 
 class CursorPagination(msgspec.Struct, frozen=True):
-    """A value of the answer that goes into the next request, until it is null."""
+    """Copy a cursor from each response into the next request, until it is null."""
 
     expr: str
     param: str
@@ -112,7 +113,7 @@ class CursorPagination(msgspec.Struct, frozen=True):
 
 
 class HeaderLinkPagination(msgspec.Struct, frozen=True):
-    """The `rel=next` of the Link header."""
+    """Follow `rel=next` of the Link header."""
 
 
 Pagination = (
@@ -121,7 +122,7 @@ Pagination = (
 
 
 class DateCutoff(msgspec.Struct, frozen=True):
-    """A list is over when the dates in a field are all older than a moment, or than so many seconds."""
+    """Stop paginating once all dates in a field are older than `moment`, or than `age_s` seconds."""
 
     field: str
     age_s: float | None = None
@@ -129,52 +130,52 @@ class DateCutoff(msgspec.Struct, frozen=True):
 
 
 class StopConditions(msgspec.Struct, frozen=True):
-    """When pagination ends although there would be a next page."""
+    """Conditions that end pagination before the last page."""
 
     empty: bool = False
-    """The page has no item. Numbers and offsets without `stop` always end there."""
+    """The page has no items. Page numbers and offsets without `stop` always end there."""
     seen: bool = False
-    """None of the page's items is new."""
+    """All items of the page are already stored."""
     older_than: DateCutoff | None = None
 
 
 PageKind = Literal["rules", "sitemap", "robots"]
 
 OWN_PAGE = "@"
-"""What the names of page types of our own begin with."""
+"""Prefix of built-in page types."""
 ROBOTS_PAGE = "@robots"
 SITEMAP_PAGE = "@sitemap"
-"""The type of sitemaps that were guessed or that robots.txt names; those of the task are `@sitemap:0`, ..."""
+"""The type of sitemaps from robots.txt or default locations; those of the task are `@sitemap:0`, ..."""
 
 
 class SitemapPlan(msgspec.Struct, frozen=True):
-    """What to do with the pages that a sitemap lists."""
+    """How to crawl the pages listed in a sitemap."""
 
     to: str
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     newer_age_s: float | None = None
     newer_moment: float | None = None
-    """Only pages changed since, by age or by date; those that do not say are taken."""
+    """Only pages changed since, by age or by date. Pages without a date are included."""
     max_bytes: int = 20_000_000
-    """Unpacked size at most."""
+    """Maximum decompressed size."""
 
 
 class PagePlan(msgspec.Struct, frozen=True):
-    """A page type: which items it has, what to follow from it, how its pages go on."""
+    """A page type: its items, the links to follow and its pagination."""
 
     name: str
     items: tuple[ValueRule, ...] = ()
-    """Alternatives: the first that finds something. None at all: the page is one item."""
+    """Alternatives: the first that matches. Empty: the page is one item."""
     fields: dict[str, FieldRule] = {}
     follow: tuple[FollowRule, ...] = ()
     pagination: Pagination | None = None
     stop_when: StopConditions = StopConditions()
     emits: bool = True
-    """Its items are rows. Otherwise their fields are only carried along by `follow`."""
+    """Store the items. Otherwise `follow` only carries their fields."""
     kind: PageKind = "rules"
-    """`sitemap` and `robots` are page types of our own: their links are what those files list."""
+    """`sitemap` and `robots` are built-in page types; their links are the entries of those files."""
     sitemap: SitemapPlan | None = None
     """For the kind `sitemap`."""
     obeys_nofollow: bool = True
-    """Links that a page asks robots not to follow (`rel=nofollow`, `<meta name=robots>`) are left alone."""
+    """Skip links marked `rel=nofollow` or covered by `<meta name=robots>`."""

@@ -1,1 +1,1 @@
-"""Requests."""
+"""Values about requests: URLs, fingerprints, bodies, scope, politeness, retries, recrawls."""

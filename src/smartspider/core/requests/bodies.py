@@ -1,4 +1,4 @@
-"""Bodies of requests: how JSON and forms are written, and how one value in them is changed."""
+"""Request bodies and query strings: encoding, and setting single values."""
 
 from __future__ import annotations
 
@@ -13,25 +13,26 @@ Headers = tuple[tuple[str, str], ...]
 
 
 def json_body(value: Any) -> bytes:
-    """JSON as it is sent: compact, in the order it was written."""
+    """Return compact JSON with keys in their original order."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
 
 
 def media_type_of(headers: Headers) -> str:
-    """What the headers of a request say its body is; empty when they do not."""
+    """Return the media type in a request's Content-Type header, or an empty string."""
     given = next((value for name, value in headers if name.lower() == "content-type"), "")
     return given.partition(";")[0].strip().lower()
 
 
-def said_to_be(kind: str, headers: Headers) -> Headers:
-    """The headers with this content type, unless they name one."""
+def with_content_type(kind: str, headers: Headers) -> Headers:
+    """Return the headers with this content type, unless they already have one."""
     return headers if media_type_of(headers) else (*headers, ("Content-Type", kind))
 
 
 def with_value(body: bytes | None, headers: Headers, path: str, value: Any) -> bytes | None:
-    """The body with a value at a path: a key of a form, or `a.b` of JSON, where objects that lack are made.
+    """Return the body with a value set: a form key, or a path such as `a.b` in JSON, creating missing
+    objects.
 
-    No body counts as an empty object. None when the body is neither.
+    A missing body counts as an empty object. Return None if the body is neither form nor JSON.
     """
     if body and media_type_of(headers) == FORM:
         text = value if isinstance(value, str) else json.dumps(value)
@@ -55,7 +56,7 @@ def with_value(body: bytes | None, headers: Headers, path: str, value: Any) -> b
 
 
 def value_at(body: bytes | None, path: str) -> Any:
-    """What stands at a path of a JSON body, or None."""
+    """Return the value at a path of a JSON body, or None."""
     try:
         place: Any = json.loads(body) if body else None
     except (ValueError, RecursionError):
@@ -66,7 +67,7 @@ def value_at(body: bytes | None, path: str) -> Any:
 
 
 def param_of(url: str, name: str) -> str | None:
-    """The value of the first parameter with this name in a normal URL, or None."""
+    """Return the first value of a query parameter of a normalized URL, or None."""
     for part in url.partition("?")[2].split("&"):
         key, _, value = part.partition("=")
         if unquote_plus(key) == name:
@@ -75,14 +76,14 @@ def param_of(url: str, name: str) -> str | None:
 
 
 def with_url_param(url: str, name: str, value: str) -> str:
-    """A normal URL in which a parameter has this value."""
+    """Return a normalized URL with a query parameter set."""
     path, _, query = url.partition("?")
     return f"{path}?{with_param(query, name, value)}"
 
 
 def with_param(query: str, name: str, value: str) -> str:
-    """A query in which a parameter has this value: in its place, or at the end. All others keep their order
-    and spelling; a second one of the same name goes.
+    """Return a query with a parameter set, in place or at the end. Other parameters keep their order and
+    spelling; duplicates of this one are removed.
     """
     written = f"{quote(name, safe='[]')}={quote(value, safe='')}"
     parts: list[str] = []

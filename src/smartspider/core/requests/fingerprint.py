@@ -1,4 +1,4 @@
-"""The identity of a request: BLAKE2b-128, versioned, over method, canonical URL, body and named headers."""
+"""Request fingerprints: versioned BLAKE2b-128 over method, canonical URL, body and selected headers."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def fingerprint(
     body: bytes | None = None,
     headers: tuple[tuple[str, str], ...] = (),
 ) -> bytes:
-    """Sixteen bytes that are equal exactly when two requests ask for the same thing.
+    """Return 16 bytes that identify a request: equal for equal requests only.
 
-    Parts are length-prefixed, so no two different requests can spell the same input.
+    Parts are length-prefixed, so that different requests cannot produce the same input.
     """
     digest = blake2b(canonical.encode(), digest_size=16, person=_PERSON)
     if method != "GET" or body or headers:
@@ -28,7 +28,7 @@ def fingerprint(
 
 
 def content_fingerprint(data: bytes) -> bytes:
-    """Sixteen bytes that stand for an item's content."""
+    """Return 16 bytes that identify an item's content."""
     return blake2b(data, digest_size=16, person=b"smartspider/item").digest()
 
 

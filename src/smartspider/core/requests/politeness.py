@@ -1,4 +1,4 @@
-"""How gently a host is treated: the numbers of the host gate, as pure functions."""
+"""Politeness: delays, send windows and the circuit breaker of a host's gate."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ WINDOW_SHARE = 0.05
 WINDOW_MIN_S = 0.005
 WINDOW_MAX_S = 0.050
 PERMIT_AHEAD_S = 0.2
-"""How long before its slot a request that is under way already may have it: time to open a connection."""
+"""How long before its slot a started request may take it: time to open a connection."""
 
 ADAPTIVE_FIRST_S = 0.5
 ADAPTIVE_MAX_S = 60.0
@@ -16,21 +16,21 @@ ADAPTIVE_RECOVERY = 0.8
 ADAPTIVE_GONE_S = 0.05
 
 CIRCUIT_FAILURES = 8
-"""Failures to reach a host, in a row, that open its circuit. An answer of any status is no such failure."""
+"""Consecutive connection failures that open a host's circuit. Any HTTP status counts as reachable."""
 CIRCUIT_FIRST_S = 10.0
 CIRCUIT_MAX_S = 600.0
 CIRCUIT_GIVE_UP = 6
-"""Openings in a row after which a host counts as down and its open requests are buried."""
+"""Consecutive openings after which a host is considered down and its open requests are buried."""
 CIRCUIT_GIVE_UP_UNSEEN = 2
-"""The same for a host that has never answered: it is more likely wrong than down."""
+"""The same for a host that never responded: it is more likely misspelled than down."""
 
 
 MAX_HOLD_S = 86_400.0
-"""A host that wants to be left alone for longer is not waited for: its requests are skipped."""
+"""Longest Retry-After to wait for. Beyond it the host's requests are skipped."""
 
 
 class PolitenessPolicy(msgspec.Struct, frozen=True):
-    """What a task asks of every host it touches."""
+    """Politeness settings of a task, applied to every host."""
 
     obey_robots: bool = True
     delay_s: float = 0.5
@@ -41,26 +41,28 @@ class PolitenessPolicy(msgspec.Struct, frozen=True):
 
     @property
     def spacing_s(self) -> float:
-        """Seconds from start to start that this task alone would keep."""
+        """Seconds between the starts of two requests, considering this task alone."""
         return max(self.delay_s, 1.0 / self.rate_per_s if self.rate_per_s else 0.0)
 
 
-def window_s(delay_s: float) -> float:
-    """How long a send window stays open; it is added to the spacing, so no gap is ever under the delay."""
+def window_length_s(delay_s: float) -> float:
+    """Return the length of a send window. It is added to the spacing, so that no gap is shorter than the
+    delay.
+    """
     return min(max(delay_s * WINDOW_SHARE, WINDOW_MIN_S), WINDOW_MAX_S)
 
 
-def slowed(adaptive_s: float, delay_s: float) -> float:
-    """The adaptive delay after a host asked for mercy (429, 503, a timeout)."""
+def increased_delay_s(adaptive_s: float, delay_s: float) -> float:
+    """Return the adaptive delay after a host showed overload (429, 503, a timeout)."""
     return min(max(adaptive_s * 2.0, delay_s * 2.0, ADAPTIVE_FIRST_S), ADAPTIVE_MAX_S)
 
 
-def recovered(adaptive_s: float) -> float:
-    """The adaptive delay after a good answer: it fades slowly and then is gone."""
+def decreased_delay_s(adaptive_s: float) -> float:
+    """Return the adaptive delay after a success: it decays and finally drops to 0."""
     faded = adaptive_s * ADAPTIVE_RECOVERY
     return faded if faded >= ADAPTIVE_GONE_S else 0.0
 
 
 def circuit_hold_s(openings: int) -> float:
-    """How long a host that keeps failing is left alone, by how often its circuit opened in a row."""
+    """Return how long a failing host is put on hold, by the consecutive openings of its circuit."""
     return min(CIRCUIT_FIRST_S * 2.0 ** min(openings, 30), CIRCUIT_MAX_S)

@@ -1,4 +1,4 @@
-"""When a page that an earlier run of the task has fetched is fetched again."""
+"""Recrawling: when to fetch a page again that an earlier run of the task fetched."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from datetime import UTC, datetime
 import msgspec
 
 WINDOW = "window: "
-"""How the reason of a request begins that was left alone because of `dedup.window`."""
+"""Prefix of the reason of requests skipped because of `dedup.window`."""
 
 NOT_DUE = "recrawl: "
-"""How the reason of a request begins that was left alone because its page seldom changes."""
+"""Prefix of the reason of requests skipped because the page seldom changes."""
 
 _MAX_TAG = 1024
 _UNITS = ((86_400.0, "day"), (3_600.0, "hour"), (60.0, "minute"))
 
 
 class PageVersion(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """A version of a page in the server's words."""
+    """Version of a page as named by the server: ETag and Last-Modified."""
 
     etag: str = ""
     last_modified: str = ""
@@ -28,13 +28,13 @@ class PageVersion(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     @property
     def headers(self) -> tuple[tuple[str, str], ...]:
-        """Headers that ask for the page only if it is another version."""
+        """Conditional request headers for any other version."""
         asked = (("If-None-Match", self.etag), ("If-Modified-Since", self.last_modified))
         return tuple(header for header in asked if header[1])
 
 
-def version_of(headers: Mapping[str, str]) -> PageVersion:
-    """The version that an answer names; words that cannot be sent back are left out."""
+def page_version(headers: Mapping[str, str]) -> PageVersion:
+    """Return the version in a response's headers, without values that cannot be sent back."""
     return PageVersion(_sendable(headers.get("etag", "")), _sendable(headers.get("last-modified", "")))
 
 
@@ -43,7 +43,7 @@ def _sendable(text: str) -> str:
 
 
 class LastVisit(msgspec.Struct, frozen=True, gc=False):
-    """The last look that a run of the task had at a page."""
+    """The last visit of a page by a run of the task."""
 
     run_id: int
     at: float
@@ -51,37 +51,37 @@ class LastVisit(msgspec.Struct, frozen=True, gc=False):
 
 
 class RecrawlPolicy(msgspec.Struct, frozen=True):
-    """`recrawl` and `dedup.window` of a task. The defaults look back at nothing and cost nothing."""
+    """`recrawl` and `dedup.window` of a task. With the defaults no history is kept or read."""
 
     window_s: float | None = None
-    """A URL that is not an entry or a further page of one is left alone for so long after it was fetched."""
+    """Skip URLs fetched within this time, except entries and their further pages."""
     conditional: bool = False
-    """Ask whether a page changed since (ETag, Last-Modified); an unchanged one gives its rows again."""
+    """Send conditional requests (ETag, Last-Modified). An unchanged page yields its stored items again."""
     min_s: float | None = None
-    """Adaptive: between `min_s` and `max_s` after a fetch, by how often the page was seen to change."""
+    """Bounds of the adaptive interval, which follows how often the page changed."""
     max_s: float | None = None
     is_by_depth: bool = False
-    """How deep a page is found decides which of its links are followed."""
+    """A page's depth decides which of its links are followed."""
 
     @property
-    def looks_back(self) -> bool:
-        """Whether anything about pages has to be remembered from run to run."""
+    def needs_history(self) -> bool:
+        """Return whether pages must be remembered between runs."""
         return self.window_s is not None or self.conditional or self.is_adaptive
 
     @property
     def is_adaptive(self) -> bool:
-        """Whether each page has an interval of its own."""
+        """Return whether each page has its own interval."""
         return self.max_s is not None
 
     def next_interval_s(self, interval_s: float | None, *, has_changed: bool) -> float:
-        """The interval after another look: halved when the page changed, half as long again when not."""
+        """Return the next interval: halved if the page changed, otherwise increased by half."""
         low, high = self.min_s or 0.0, self.max_s or 0.0
         if interval_s is None:
             return low
         return min(max(interval_s * (0.5 if has_changed else 1.5), low), high)
 
-    def reason_to_wait(self, visit: LastVisit, now: float) -> str:
-        """Why a page that was visited then is left alone now; empty when it is due."""
+    def skip_reason(self, visit: LastVisit, now: float) -> str:
+        """Return why the page is not fetched now, or an empty string if it is due."""
         seen = f"fetched {_ago(now - visit.at)} in run {visit.run_id}"
         if self.window_s is not None and now < visit.at + self.window_s:
             return f"{WINDOW}{seen}"
@@ -94,8 +94,8 @@ class RecrawlPolicy(msgspec.Struct, frozen=True):
         return ""
 
 
-def is_left_alone(reason: str) -> bool:
-    """Whether a request was skipped because an earlier look at its page is recent enough."""
+def is_recrawl_skip(reason: str) -> bool:
+    """Return whether a request was skipped because of a recent visit."""
     return reason.startswith((WINDOW, NOT_DUE))
 
 

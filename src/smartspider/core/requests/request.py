@@ -1,4 +1,4 @@
-"""A request: one URL to fetch in a run."""
+"""Requests: URLs to fetch in a run."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ DEFAULT_PAGE = "default"
 
 
 class Extras(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The parts of a request that most requests do not have; stored as one JSON value."""
+    """Optional parts of a request, stored as one JSON value."""
 
     method: str = "GET"
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes | None = None
     meta: dict[str, Any] = {}
     version: PageVersion | None = None
-    """The version of the page that an earlier run stored: only another one is asked for."""
+    """The version that an earlier run stored, for a conditional request."""
 
 
 NO_EXTRAS = Extras()
 
 
 class Request(msgspec.Struct, frozen=True):
-    """What to fetch, and what the task knows about it. `url` is normal; identity is `fingerprint`."""
+    """A URL to fetch, with its task settings. `url` is normalized; `fingerprint` is the identity."""
 
     url: str
     fingerprint: bytes
@@ -38,13 +38,13 @@ class Request(msgspec.Struct, frozen=True):
     is_entry: bool = False
     extras: Extras = NO_EXTRAS
     parent: str | None = None
-    """The URL of the page it was found on; known when it is handed out."""
+    """The URL of the page that links to it; set when the request is leased."""
     is_next_page: bool = False
-    """Pagination led to it when it was found."""
+    """Found by pagination."""
 
     @property
     def host(self) -> str:
-        """The politeness key."""
+        """The host that politeness applies to."""
         return host_of(self.url)
 
 
@@ -58,6 +58,6 @@ def make_request(
     is_entry: bool = False,
     extras: Extras = NO_EXTRAS,
 ) -> Request:
-    """A request for a normal URL, its fingerprint computed."""
+    """Return a request for a normalized URL, with its fingerprint."""
     identity = fingerprint(canonical_url(url, rules), method=extras.method, body=extras.body)
     return Request(url, identity, page, priority, depth, is_entry, extras)

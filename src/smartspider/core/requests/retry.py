@@ -1,4 +1,4 @@
-"""How often and when a failed request is tried again."""
+"""Retry policy of failed requests."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class RetryPolicy(msgspec.Struct, frozen=True):
     on_status: frozenset[int] = DEFAULT_ON_STATUS
 
     def is_exhausted(self, failures: int) -> bool:
-        """Whether `failures` failed fetches are all there may be."""
+        """Return whether no attempt is left after `failures` failed ones."""
         return failures >= self.max_attempts
 
     def delay_s(self, failures: int, chance: float) -> float:
-        """How long to wait after the n-th failure; `chance` in [0, 1) is the jitter."""
+        """Return the delay after the given number of failures; `chance` in [0, 1) is the jitter."""
         ceiling = min(self.max_backoff_s, self.backoff_s * 2.0 ** min(failures - 1, 60))
         return ceiling * chance

@@ -1,4 +1,4 @@
-"""Which URLs belong to a run."""
+"""The scope of a run: hosts, patterns, and limits against crawler traps."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from smartspider.core.requests.urls import host_of
 
 
 class UrlScope(msgspec.Struct, frozen=True):
-    """Entry hosts by default; `domains` with their subdomains instead when given; deny beats allow."""
+    """The entry hosts, or `domains` with their subdomains if given. Deny patterns beat allow patterns."""
 
     hosts: frozenset[str] = frozenset()
     domains: frozenset[str] = frozenset()
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     same_host: bool = False
-    """A link must stay on the host of the page it was found on."""
+    """Links must stay on the host of their page."""
 
     def refusal(self, canonical: str, host: str, parent_host: str | None = None) -> str | None:
-        """Why a URL is outside, in a few words, or None when it is inside."""
+        """Return why a URL is out of scope, or None."""
         if self.same_host and parent_host is not None and host != parent_host:
             return f"scope: {host} is not the page's own host"
-        if not self.has_host(host):
+        if not self.includes_host(host):
             return f"scope: host {host} is not in the task's scope"
         return pattern_refusal(canonical, self.allow, self.deny)
 
-    def has_host(self, host: str) -> bool:
-        """Whether the host itself is inside."""
+    def includes_host(self, host: str) -> bool:
+        """Return whether the host is in scope."""
         if self.domains:
             return is_within(host, self.domains)
         return host in self.hosts
 
-    def joined_by(self, hosts: Iterable[str]) -> UrlScope:
-        """The same scope with more hosts: where entry URLs were redirected to."""
+    def with_hosts(self, hosts: Iterable[str]) -> UrlScope:
+        """Return the scope with additional hosts: those that entry URLs redirect to."""
         return msgspec.structs.replace(self, hosts=self.hosts.union(hosts))
 
 
 def is_within(host: str, domains: frozenset[str]) -> bool:
-    """Whether `host` is one of `domains` or below one."""
+    """Return whether `host` is one of `domains` or a subdomain of one."""
     while host:
         if host in domains:
             return True
@@ -50,7 +50,7 @@ def is_within(host: str, domains: frozenset[str]) -> bool:
 
 
 def pattern_refusal(canonical: str, allow: tuple[str, ...], deny: tuple[str, ...]) -> str | None:
-    """Why the patterns refuse a canonical URL, or None."""
+    """Return why the patterns reject a canonical URL, or None."""
     for pattern in deny:
         if _compiled(pattern).search(canonical):
             return f"scope: deny pattern {pattern!r} matches"
@@ -65,17 +65,17 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 class TrapGuards(msgspec.Struct, frozen=True):
-    """Bounds that an honest site does not reach."""
+    """Limits against crawler traps. Ordinary sites stay below them."""
 
     max_url_length: int = 2048
     max_path_segments: int = 32
     max_repeats: int = 4
-    """Times the same path segment may stand in one URL."""
+    """Maximum occurrences of the same path segment in a URL."""
     max_urls_per_host: int | None = None
     max_links_per_page: int = 50_000
 
     def refusal(self, normal: str) -> str | None:
-        """Why a URL looks like a trap, or None."""
+        """Return why a URL looks like a trap, or None."""
         if len(normal) > self.max_url_length:
             return f"trap: the URL is longer than {self.max_url_length} characters"
         path = normal.partition("?")[0]

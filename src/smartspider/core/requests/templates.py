@@ -1,4 +1,4 @@
-"""Templates: `{name}` in a text stands for a value; braces around anything else stay as they are."""
+"""Templates: `{name}` is replaced by a value; other braces are literal."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f]+")
 _ABSENT = object()
 
 Values = Mapping[str, Any]
-"""What names stand for. `seller.name` is the `name` of the object `seller`."""
+"""Values by name. `seller.name` is the key `name` of the object `seller`."""
 
 
-def names_in(template: Any) -> Iterator[str]:
-    """Everything in braces, in all texts of a value of plain JSON; also what no value is known for."""
+def placeholders_in(template: Any) -> Iterator[str]:
+    """Yield all names in braces in the strings of a JSON value, known or not."""
     if isinstance(template, str):
         yield from (found[1] for found in _TEMPLATE.finditer(template))
     elif isinstance(template, Mapping):
         for inner in template.values():
-            yield from names_in(inner)
+            yield from placeholders_in(inner)
     elif isinstance(template, list | tuple):
         for inner in template:
-            yield from names_in(inner)
+            yield from placeholders_in(inner)
 
 
 def fill_text(template: str, values: Values) -> str:
-    """The text with values put in as they are."""
+    """Return the text with values inserted verbatim."""
     return _fill(template, values, _as_text)
 
 
 def fill_url(template: str, values: Values) -> str:
-    """The URL with values percent-encoded, so that none can change its form; one that it begins with is
-    the beginning of a URL, and stays as it is.
+    """Return the URL with values percent-encoded, so that they cannot change its structure. A value at the
+    start is part of the URL itself and is inserted verbatim.
     """
     if "{" not in template:
         return template
@@ -47,18 +47,18 @@ def fill_url(template: str, values: Values) -> str:
 
 
 def fill_form(template: str, values: Values) -> str:
-    """The body of a form with values encoded."""
+    """Return the form body with values URL-encoded."""
     return _fill(template, values, lambda value: quote_plus(_as_text(value)))
 
 
 def fill_header(template: str, values: Values) -> str:
-    """The header with values put in; line breaks and other control characters of theirs are spaces."""
+    """Return the header with values inserted; control characters in them become spaces."""
     return _fill(template, values, lambda value: _CONTROLS.sub(" ", _as_text(value)).strip())
 
 
 def fill_json(template: Any, values: Values) -> Any:
-    """Plain JSON with values in its texts. A text that is one template and nothing else becomes the value
-    itself, a number or an object as well.
+    """Return JSON with values inserted into its strings. A string that is a single template becomes the value
+    itself, whatever its type.
     """
     if isinstance(template, str):
         whole = _TEMPLATE.fullmatch(template)
@@ -94,7 +94,7 @@ def _value(values: Values, name: str) -> Any:
 
 
 def _as_text(value: Any) -> str:
-    """A value inside a text: null is empty, lists and objects are JSON."""
+    """Return a value as text: null is empty, lists and objects are JSON."""
     if isinstance(value, str):
         return value
     return "" if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"))

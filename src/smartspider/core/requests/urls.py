@@ -1,4 +1,4 @@
-"""URLs: one normal form to fetch, one canonical form to compare."""
+"""URLs: a normalized form to fetch and a canonical form to compare."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ TRACKING_PARAMS = frozenset(
     "mc_cid mc_eid mkt_tok vero_id vero_conv oly_anon_id oly_enc_id _hsenc _hsmi __hssc __hstc "
     "hsctatracking s_cid spm scm rb_clickid wickedid _openstat".split()
 )
-"""Query parameters that say where a visitor came from and never which page is meant (lower case)."""
+"""Query parameters that only track visitors, in lower case."""
 
 _TRACKING_PREFIX = "utm_"
 
 
 class CanonicalRules(NamedTuple):
-    """What two URLs may differ in and still mean one page (`dedup` in the task)."""
+    """Query parameters that are ignored when URLs are compared (`dedup` in the task)."""
 
     ignore_params: frozenset[str] = frozenset()
     drop_tracking: bool = True
 
 
 def normal_url(url: str, base: str | None = None) -> str | None:
-    """The WHATWG form of an http(s) URL without its fragment, or None if it is not one."""
+    """Return an http(s) URL in WHATWG form without its fragment, or None for anything else."""
     try:
         normal = ada_url.join_url(base, url) if base is not None else ada_url.normalize_url(url)
     except ValueError:
@@ -36,9 +36,9 @@ def normal_url(url: str, base: str | None = None) -> str | None:
 
 
 def canonical_url(normal: str, rules: CanonicalRules = CanonicalRules()) -> str:
-    """The form that is compared: query sorted, tracking and ignored parameters dropped.
+    """Return the form for comparison: query sorted, tracking and ignored parameters removed.
 
-    Takes what `normal_url` returns. The order and spelling of what is fetched never change.
+    Takes a URL from `normal_url`. The URL that is fetched keeps its order and spelling.
     """
     mark = normal.find("?")
     if mark < 0:
@@ -62,13 +62,13 @@ def _is_ignored(part: str, rules: CanonicalRules) -> bool:
 
 
 def origin_of(normal: str) -> str:
-    """`scheme://host[:port]` of a normal URL, without user information."""
+    """Return `scheme://host[:port]` of a normalized URL, without user information."""
     scheme_end = normal.index("://") + 3
     return normal[:scheme_end] + authority_of(normal)
 
 
 def authority_of(normal: str) -> str:
-    """`host[:port]` of a normal URL, without user information."""
+    """Return `host[:port]` of a normalized URL, without user information."""
     start = normal.index("://") + 3
     end = len(normal)
     for mark in "/?":
@@ -79,7 +79,9 @@ def authority_of(normal: str) -> str:
 
 
 def host_of(normal: str) -> str:
-    """The politeness key of a normal URL: its hostname in punycode, without port and final dot."""
+    """Return the host of a normalized URL in punycode, without port and trailing dot. Politeness applies to
+    it.
+    """
     authority = authority_of(normal)
     if authority.startswith("["):
         return authority[: authority.index("]") + 1]
@@ -87,7 +89,7 @@ def host_of(normal: str) -> str:
 
 
 def port_of(normal: str) -> int:
-    """The port a normal URL is fetched from."""
+    """Return the port of a normalized URL."""
     port = authority_of(normal).rpartition("]")[2].rpartition(":")[2]
     if port.isdigit():
         return int(port)

@@ -1,1 +1,1 @@
-"""Runs."""
+"""Values about runs: state, counters, plan, tuning."""

@@ -1,4 +1,4 @@
-"""The plan of a run: a task compiled into values."""
+"""The plan of a run: a compiled task."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from smartspider.core.requests.urls import CanonicalRules
 
 
 class RunLimits(msgspec.Struct, frozen=True):
-    """Bounds of a run; None means none. They are exact on what is stored."""
+    """Limits of a run; None means no limit. They are exact for stored pages and items."""
 
     max_pages: int | None = None
     max_items: int | None = None
@@ -27,18 +27,18 @@ class RunLimits(msgspec.Struct, frozen=True):
 
 
 class Guards(msgspec.Struct, frozen=True):
-    """When a run is paused because something is wrong with it (`alerts` in the task)."""
+    """Conditions that pause a run that goes wrong (`alerts` in the task)."""
 
     consecutive_failures: int | None = None
     failure_rate: float | None = None
     failure_rate_after: int = 20
-    """Finished requests before the failure rate means anything."""
+    """Finished requests before the failure rate applies."""
     pauses: bool = True
-    """False: only an event and a log line."""
+    """False: only publish an event and a log line."""
 
 
 class FetchPlan(msgspec.Struct, frozen=True):
-    """How the task's pages are fetched."""
+    """How pages are fetched."""
 
     mode: Literal["http"] = "http"
     headers: tuple[tuple[str, str], ...] = ()
@@ -46,11 +46,11 @@ class FetchPlan(msgspec.Struct, frozen=True):
     max_bytes: int = 20_000_000
     max_redirects: int = 10
     user_agents: tuple[str, ...] = ()
-    """Instead of the honest one, by the user's explicit choice; noted in the audit."""
+    """Instead of the default user agent, at the user's explicit choice; recorded in the audit log."""
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """Everything a worker needs to know about a run. `spec` is the task it came from, as JSON."""
+    """Everything a worker needs to know about a run. `spec` is the source task as JSON."""
 
     name: str
     spec: bytes
@@ -68,13 +68,14 @@ class Plan(msgspec.Struct, frozen=True):
     concurrency: int = 16
     weight: int = 1
     overrides: tuple[str, ...] = ()
-    """Politeness rules the task turns off, in words, for the audit."""
+    """Descriptions of the politeness rules that the task turns off, for the audit log."""
     pipeline: tuple[dict[str, Any], ...] = ()
-    """Steps every item goes through: `use`, `fields` and options, as the task has them. One that is not
-    `enabled` does nothing, and still counts for the numbers of the others."""
+    """Steps applied to every item: `use`, `fields` and options, as in the task. Disabled steps do nothing but
+    keep their number.
+    """
     logs_cleaning: bool = False
-    """Keep what each step made of each value."""
+    """Keep the cleaning log: every value before and after each step."""
     items: ItemDedup = ItemDedup()
     recrawl: RecrawlPolicy = RecrawlPolicy()
     urls: Literal["exact", "bloom"] = "exact"
-    """`bloom`: what a Bloom filter takes for known is not fetched, though it may be new."""
+    """`bloom`: a Bloom filter alone decides what is known; it may skip a new URL."""

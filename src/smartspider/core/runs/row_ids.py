@@ -1,4 +1,4 @@
-"""Ids of url and item rows carry their run, so a run is one range of rows."""
+"""Ids of url and item rows: the run's id is their prefix, so that a run is one range of rows."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ SHIFT = 40
 
 
 def first_id(run_id: int) -> int:
-    """The smallest id a row of this run can have."""
+    """Return the smallest row id of a run."""
     return run_id << SHIFT
 
 
 def end_id(run_id: int) -> int:
-    """One more than the greatest id a row of this run can have."""
+    """Return the end of a run's row ids, exclusive."""
     return (run_id + 1) << SHIFT
 
 
 def run_of(row_id: int) -> int:
-    """The run a row belongs to."""
+    """Return the run of a row."""
     return row_id >> SHIFT

@@ -1,4 +1,4 @@
-"""Runs: their states, what may follow what, and what is counted."""
+"""Runs: states, transitions and counters."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ TRANSITIONS: dict[RunState, frozenset[RunState]] = {
     "completed": frozenset({"queued", "running"}),
     "cancelled": frozenset(),
 }
-"""`completed` and `failed` open again only by retry; `cancelled` is for good."""
+"""`completed` and `failed` are left only by retry; `cancelled` is final."""
 
 LEASES_IN: frozenset[RunState] = frozenset({"running"})
-"""States in which new work is handed out."""
+"""States in which requests are leased."""
 
 ACCEPTS_PAGES: frozenset[RunState] = frozenset({"running", "paused", "stopping"})
-"""States in which work already handed out may still be settled."""
+"""States in which leased requests can be settled."""
 
 UNFINISHED: frozenset[RunState] = frozenset({"created", "queued", "running", "paused", "stopping", "stopped"})
-"""States from which the same command goes on with the run."""
+"""States in which the same command continues the run."""
 
-OVER: frozenset[RunState] = frozenset({"completed", "failed", "cancelled"})
-"""States of a run that has no open row."""
+FINISHED: frozenset[RunState] = frozenset({"completed", "failed", "cancelled"})
+"""States of a run without open rows."""
 
 
 LIMIT = "limit: "
-"""How the reason of a run begins that ends because a limit was reached."""
+"""Prefix of the reason of a run that reached a limit."""
 
 GUARD = "guard: "
-"""How the reason of a run begins that was paused because something is wrong with it."""
+"""Prefix of the reason of a run paused by a guard."""
 
 
-def may_become(old: RunState, new: RunState) -> bool:
-    """Whether a run in state `old` may be put into state `new`."""
+def can_transition(old: RunState, new: RunState) -> bool:
+    """Return whether a run may change from `old` to `new`."""
     return new in TRANSITIONS[old]
 
 
 class Counters(msgspec.Struct, frozen=True):
-    """What a run has done so far; kept with every settle, checked by fsck against the rows."""
+    """Counters of a run. Every settle updates them; fsck compares them with the rows."""
 
     total: int = 0
     done: int = 0
@@ -62,13 +62,13 @@ class Counters(msgspec.Struct, frozen=True):
     items: int = 0
     rejected: int = 0
     duplicates: int = 0
-    """Items that are not there because an equal one is."""
+    """Items dropped because an equal one is stored."""
     updated: int = 0
-    """Times a later equal item changed a stored one, or took its place with other content."""
+    """Stored items changed or replaced by a later duplicate."""
     duplicate_urls: int = 0
     retries: int = 0
     returns: int = 0
-    """Leases that came back from dead or silent workers."""
+    """Leases returned from workers that died or stopped responding."""
     late: int = 0
     """Settlements that came too late to add anything."""
     bytes_read: int = 0
@@ -81,18 +81,18 @@ class Counters(msgspec.Struct, frozen=True):
 
     @property
     def ended(self) -> int:
-        """Requests that something came of: fetched, missing, redirected or given up, but not skipped."""
+        """Closed requests except skipped ones."""
         return self.total - self.open - self.skipped
 
     @property
     def failed(self) -> int:
-        """Requests that ended in failure."""
+        """Failed requests."""
         return self.dead + self.broken
 
 
 class Run(msgspec.Struct, frozen=True):
-    """One execution of a task. `spec` is the task as it was when the run was created (JSON): its version
-    `task_version`, which the run keeps whatever becomes of the task.
+    """One execution of a task. `spec` (JSON) is the version `task_version` of the task; later changes of the
+    task do not affect the run.
     """
 
     id: int
@@ -110,19 +110,19 @@ class Run(msgspec.Struct, frozen=True):
     task_version: int = 0
     started_by: str = ""
     active_s: float = 0.0
-    """Seconds it worked, up to `resumed_at` where it works now."""
+    """Seconds of work before `resumed_at`."""
     resumed_at: float | None = None
-    """Since when it works without a break."""
+    """Start of the current period of work."""
     max_duration_s: float | None = None
-    """How long it may work, breaks left out."""
+    """Maximum seconds of work, pauses excluded."""
     tuning: bytes | None = None
-    """Knobs turned since it was made (`core.tuning`, JSON); None: none."""
+    """Tuning applied since the run was created (`core.runs.tuning`, JSON), if any."""
     revision: int = 0
-    """How often they were."""
+    """Number of changes of the tuning."""
 
     @property
-    def over_at(self) -> float:
-        """When its time is over, if it goes on without a break."""
+    def deadline_at(self) -> float:
+        """When the run reaches `max_duration_s` if it works without a pause."""
         if self.max_duration_s is None or self.resumed_at is None:
             return math.inf
         return self.resumed_at + self.max_duration_s - self.active_s

@@ -1,4 +1,4 @@
-"""Knobs of a run that can be turned while it runs."""
+"""Tuning: settings of a run that can be changed while it runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class LimitTuning(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Limits to set; None takes one away, what is not named stays."""
+    """Limits to change; None removes a limit, unset ones stay."""
 
     max_pages: int | UnsetType | None = UNSET
     max_items: int | UnsetType | None = UNSET
@@ -23,7 +23,7 @@ class LimitTuning(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 
 
 class Tuning(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Knobs to turn; what is not named stays. `rate_per_s` None takes the rate away."""
+    """Settings to change; unset ones stay. `rate_per_s` None removes the rate."""
 
     concurrency: int | UnsetType = UNSET
     delay_s: float | UnsetType = UNSET
@@ -34,30 +34,32 @@ class Tuning(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
     @property
     def is_empty(self) -> bool:
-        """Whether it turns nothing."""
+        """Return whether nothing is set."""
         return self == Tuning()
 
-    def over(self, older: Tuning) -> Tuning:
-        """What holds when this is turned after `older`."""
+    def merged_onto(self, older: Tuning) -> Tuning:
+        """Return `older` with the settings of this tuning applied."""
         limits = _merged(older.limits, self.limits)
         return msgspec.structs.replace(_merged(older, self), limits=limits)
 
 
-def tuned(plan: Plan, tuning: Tuning) -> Plan:
-    """The plan with the knobs as they are turned now."""
+def apply_tuning(plan: Plan, tuning: Tuning) -> Plan:
+    """Return the plan with the tuning applied."""
     polite, limits = plan.politeness, plan.limits
     return msgspec.structs.replace(
         plan,
-        politeness=msgspec.structs.replace(polite, **_given(tuning, "delay_s", "rate_per_s", "per_host")),
-        limits=msgspec.structs.replace(limits, **_given(tuning.limits, *RunLimits.__struct_fields__)),
+        politeness=msgspec.structs.replace(
+            polite, **_set_fields(tuning, "delay_s", "rate_per_s", "per_host")
+        ),
+        limits=msgspec.structs.replace(limits, **_set_fields(tuning.limits, *RunLimits.__struct_fields__)),
         concurrency=plan.concurrency if tuning.concurrency is UNSET else tuning.concurrency,
         weight=plan.weight if tuning.priority is UNSET else tuning.priority + 1,
     )
 
 
-def _given(of: msgspec.Struct, *names: str) -> dict[str, object]:
+def _set_fields(of: msgspec.Struct, *names: str) -> dict[str, object]:
     return {name: getattr(of, name) for name in names if getattr(of, name) is not UNSET}
 
 
 def _merged(older: T, newer: T) -> T:
-    return msgspec.structs.replace(older, **_given(newer, *newer.__struct_fields__))
+    return msgspec.structs.replace(older, **_set_fields(newer, *newer.__struct_fields__))

@@ -1,4 +1,4 @@
-"""How many workers are wanted: from what is to be fetched, what gates let through, and how fast work goes."""
+"""How many workers are wanted: from what is to be fetched, what gates let capacity, and how fast work goes."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from smartspider.core.workers.worker import WorkerRecord
 
 LIVE: frozenset[RunState] = frozenset({"queued", "running"})
 """States of a run that workers are wanted for."""
-FULL = 0.8
+MAX_CPU_SHARE = 0.8
 """Of its core a worker uses no more than this when there are enough of them."""
-ON_ITS_WAY = "what is left is being fetched, or waits for its time"
-FEW_PAGES = 10
+IN_PROGRESS = "the remaining requests are in flight or not due yet"
+MIN_PAGES = 10
 """So many pages tell how much CPU time one takes."""
 
 
 class ScalingOptions(msgspec.Struct, frozen=True):
-    """What an installation wants of its figure."""
+    """What an installation wants of its decision."""
 
     horizon_s: float = 60.0
     """In this time the backlog should be fetched."""
-    calm_s: float = 60.0
-    """A figure is lowered when a lower one was enough for so long."""
-    most: int = 256
+    stabilization_s: float = 60.0
+    """A decision is lowered when a lower one was enough for so long."""
+    max_workers: int = 256
 
 
 class LaneDemand(msgspec.Struct, frozen=True):
-    """A host that a run has work queued for, and what its gate lets through."""
+    """A host that a run has work queued for, and what its gate lets capacity."""
 
     host: str
     domain: str
     queued: int
     """As far as it was counted."""
-    flying: int
+    in_flight: int
     """Requests in flight to the host, of all runs."""
     delay_s: float
     per_host: int
@@ -55,13 +55,13 @@ class RunDemand(msgspec.Struct, frozen=True):
     concurrency: int
     lanes: int = 0
     """How many there are."""
-    looked: tuple[LaneDemand, ...] = ()
-    """Those that were looked at; the others are taken to be alike."""
+    sampled: tuple[LaneDemand, ...] = ()
+    """Those that were sampled at; the others are taken to be alike."""
 
     @property
     def weight(self) -> float:
-        """How many lanes each of those looked at stands for."""
-        return max(self.lanes, len(self.looked)) / len(self.looked) if self.looked else 0.0
+        """How many lanes each of those sampled at stands for."""
+        return max(self.lanes, len(self.sampled)) / len(self.sampled) if self.sampled else 0.0
 
 
 class WorkerThroughput(msgspec.Struct, frozen=True):
@@ -77,11 +77,11 @@ class WorkerThroughput(msgspec.Struct, frozen=True):
     @property
     def rate(self) -> float:
         """Pages a second of a worker that has as much to do as it can."""
-        return min(self.slots / self.request_s, FULL / self.page_cpu_s)
+        return min(self.slots / self.request_s, MAX_CPU_SHARE / self.page_cpu_s)
 
 
 class RunEstimate(msgspec.Struct, frozen=True):
-    """What a run adds to the figure."""
+    """What a run adds to the decision."""
 
     run_id: int
     open: int
@@ -101,11 +101,11 @@ class ScalingDecision(msgspec.Struct, frozen=True):
     reason: str
     at: float = 0.0
     runs: tuple[RunEstimate, ...] = ()
-    pace: WorkerThroughput = WorkerThroughput()
+    throughput: WorkerThroughput = WorkerThroughput()
 
 
-def desired(
-    runs: Sequence[RunDemand], pace: WorkerThroughput, aims: ScalingOptions = ScalingOptions()
+def decide(
+    runs: Sequence[RunDemand], throughput: WorkerThroughput, options: ScalingOptions = ScalingOptions()
 ) -> ScalingDecision:
     """Enough workers to fetch the backlog in the horizon, and never more than the gates can use.
 
@@ -113,68 +113,75 @@ def desired(
     """
     live = [run for run in runs if run.state in LIVE and run.open > 0]
     if not live:
-        return ScalingDecision(0, "nothing is to be fetched", pace=pace)
-    lines = tuple(_line(run, pace, aims) for run in live)
-    gates = min(_of_hosts(live, pace), sum(line.in_flight for line in lines))
-    backlog = sum(line.wanted for line in lines)
+        return ScalingDecision(0, "there is nothing to fetch", throughput=throughput)
+    estimates = tuple(_estimate_run(run, throughput, options) for run in live)
+    gates = min(_host_capacity(live, throughput), sum(estimate.in_flight for estimate in estimates))
+    backlog = sum(estimate.wanted for estimate in estimates)
     flight = min(gates, backlog)
-    by_slots, by_cpu = flight / pace.slots, flight / pace.request_s * pace.page_cpu_s / FULL
+    by_slots, by_cpu = (
+        flight / throughput.slots,
+        flight / throughput.request_s * throughput.page_cpu_s / MAX_CPU_SHARE,
+    )
     usable = max(1, math.ceil(gates - 1e-9))
     wanted = max(1, math.ceil(max(by_slots, by_cpu) - 1e-9))
-    figure = min(wanted, usable, aims.most)
-    reason = _bound(live, lines, gates, pace) if flight >= gates else _backlog(live, pace, aims)
+    count = min(wanted, usable, options.max_workers)
+    reason = (
+        _capacity_reason(live, estimates, gates, throughput)
+        if flight >= gates
+        else _backlog_reason(live, throughput, options)
+    )
     if by_cpu > by_slots and wanted > 1:
-        pages = f"{flight / pace.request_s:,.0f} pages a second"
-        reason += f"; {pages} take {by_cpu * FULL:.1f} CPU cores, and a worker uses one"
-    if figure < min(wanted, usable):
-        reason += f"; SMARTSPIDER_SCALE_MAX allows {aims.most}"
-    return ScalingDecision(figure, reason, runs=lines, pace=pace)
+        pages = f"{flight / throughput.request_s:,.0f} pages a second"
+        reason += f"; {pages} take {by_cpu * MAX_CPU_SHARE:.1f} CPU cores, and a worker uses one"
+    if count < min(wanted, usable):
+        reason += f"; SMARTSPIDER_SCALE_MAX allows {options.max_workers}"
+    return ScalingDecision(count, reason, runs=estimates, throughput=throughput)
 
 
-def room(lane: LaneDemand, request_s: float) -> float:
+def lane_capacity(lane: LaneDemand, request_s: float) -> float:
     """Requests to a host that are in flight at once, on average, when only its gate holds them back."""
     if lane.is_held:
         return 0.0
-    most = float(min(lane.per_host, lane.queued + lane.flying))
+    most = float(min(lane.per_host, lane.queued + lane.in_flight))
     return min(most, request_s / lane.delay_s) if lane.delay_s > 0.0 else most
 
 
-def _line(run: RunDemand, pace: WorkerThroughput, aims: ScalingOptions) -> RunEstimate:
-    through = sum(room(lane, pace.request_s) for lane in run.looked) * run.weight
-    in_flight = min(float(run.concurrency), through)
-    backlog = run.open * pace.request_s / aims.horizon_s
+def _estimate_run(run: RunDemand, throughput: WorkerThroughput, options: ScalingOptions) -> RunEstimate:
+    capacity = sum(lane_capacity(lane, throughput.request_s) for lane in run.sampled) * run.weight
+    in_flight = min(float(run.concurrency), capacity)
+    backlog = run.open * throughput.request_s / options.horizon_s
     wanted = min(in_flight, backlog)
     if backlog < in_flight:
         enough = f"{_requests(backlog)} at a time {'is' if backlog <= 1.0 else 'are'} enough"
-        reason = f"{enough} to fetch {_pages(run.open)} within {aims.horizon_s:g} s"
-    elif through >= run.concurrency:
+        reason = f"{enough} to fetch {_pages(run.open)} within {options.horizon_s:g} s"
+    elif capacity >= run.concurrency:
         reason = f"its concurrency allows {_requests(run.concurrency)} at a time"
     elif not run.lanes:
-        reason = ON_ITS_WAY
+        reason = IN_PROGRESS
     else:
-        reason = _polite(run.lanes, through)
+        reason = _politeness_reason(run.lanes, capacity)
     return RunEstimate(run.run_id, run.open, run.lanes, round(in_flight, 3), round(wanted, 3), reason)
 
 
-def _of_hosts(runs: Sequence[RunDemand], pace: WorkerThroughput) -> float:
+def _host_capacity(runs: Sequence[RunDemand], throughput: WorkerThroughput) -> float:
     """What all hosts together let be in flight: one that several runs have work for counts once."""
     hosts: dict[str, tuple[LaneDemand, float]] = {}
     for run in runs:
-        for lane in run.looked:
+        for lane in run.sampled:
             known, weight = hosts.get(lane.host, (None, 0.0))
-            merged = lane if known is None else _both(known, lane)
+            merged = lane if known is None else _merge_lanes(known, lane)
             hosts[lane.host] = merged, max(weight, run.weight)
     domains: dict[str, float] = {}
     caps: dict[str, float] = {}
     for lane, weight in hosts.values():
-        through = room(lane, pace.request_s) * weight
-        domains[lane.domain] = domains.get(lane.domain, 0.0) + through
+        capacity = lane_capacity(lane, throughput.request_s) * weight
+        domains[lane.domain] = domains.get(lane.domain, 0.0) + capacity
         if lane.per_domain is not None:
             caps[lane.domain] = max(lane.per_domain * weight, caps.get(lane.domain, 0.0))
-    return sum(min(through, caps.get(domain, through)) for domain, through in domains.items())
+    return sum(min(capacity, caps.get(domain, capacity)) for domain, capacity in domains.items())
 
 
-def _both(one: LaneDemand, other: LaneDemand) -> LaneDemand:
+def _merge_lanes(one: LaneDemand, other: LaneDemand) -> LaneDemand:
     """Two runs at one host: the gate is the same, and each has work of its own."""
     return msgspec.structs.replace(
         one,
@@ -184,30 +191,32 @@ def _both(one: LaneDemand, other: LaneDemand) -> LaneDemand:
     )
 
 
-def _bound(
-    runs: Sequence[RunDemand], lines: Sequence[RunEstimate], gates: float, pace: WorkerThroughput
+def _capacity_reason(
+    runs: Sequence[RunDemand], estimates: Sequence[RunEstimate], gates: float, throughput: WorkerThroughput
 ) -> str:
-    slots = f"one worker makes up to {pace.slots}"
-    limited = sum(line.in_flight >= run.concurrency for run, line in zip(runs, lines, strict=True))
-    if limited == len(runs) and gates >= sum(line.in_flight for line in lines):
+    slots = f"one worker makes up to {throughput.slots}"
+    limited = sum(
+        estimate.in_flight >= run.concurrency for run, estimate in zip(runs, estimates, strict=True)
+    )
+    if limited == len(runs) and gates >= sum(estimate.in_flight for estimate in estimates):
         many = "a run" if limited == 1 else f"{limited} runs"
         return f"the concurrency of {many} allows {_requests(gates)} at a time; {slots}"
-    known = {lane.host for run in runs for lane in run.looked}
+    known = {lane.host for run in runs for lane in run.sampled}
     hosts = max(len(known), *(run.lanes for run in runs))
     if not hosts:
-        return ON_ITS_WAY
-    return f"{_polite(hosts, gates)}; {slots}"
+        return IN_PROGRESS
+    return f"{_politeness_reason(hosts, gates)}; {slots}"
 
 
-def _backlog(runs: Sequence[RunDemand], pace: WorkerThroughput, aims: ScalingOptions) -> str:
+def _backlog_reason(runs: Sequence[RunDemand], throughput: WorkerThroughput, options: ScalingOptions) -> str:
     pages = _pages(sum(run.open for run in runs))
-    return f"{pages} to fetch within {aims.horizon_s:g} s; one worker fetches about {pace.rate:,.0f} a second"
+    return f"{pages} to fetch within {options.horizon_s:g} s; one worker fetches about {throughput.rate:,.0f} a second"
 
 
-def _polite(hosts: int, through: float) -> str:
-    if through <= 0.0:
-        return f"nothing may be sent to {_hosts(hosts)} for now: held back"
-    return f"politeness allows {_requests(through)} at a time at {_hosts(hosts)}"
+def _politeness_reason(hosts: int, capacity: float) -> str:
+    if capacity <= 0.0:
+        return f"{_hosts(hosts)} on hold: nothing is sent for now"
+    return f"politeness allows {_requests(capacity)} at a time at {_hosts(hosts)}"
 
 
 def _pages(count: int) -> str:
@@ -224,45 +233,45 @@ def _requests(count: float) -> str:
 
 
 class StabilizationWindow:
-    """Lets a figure rise at once, and fall when it was lower for some time, so that nothing flaps."""
+    """Lets a decision rise at once, and fall when it was lower for some time, so that nothing flaps."""
 
-    def __init__(self, calm_s: float) -> None:
-        self._calm_s = calm_s
+    def __init__(self, stabilization_s: float) -> None:
+        self._window_s = stabilization_s
         self._seen: deque[tuple[float, int]] = deque()
 
-    def take(self, figure: ScalingDecision) -> ScalingDecision:
+    def apply(self, decision: ScalingDecision) -> ScalingDecision:
         """The largest of the last time, this one included."""
-        now = figure.at
-        while self._seen and self._seen[0][0] <= now - self._calm_s:
+        now = decision.at
+        while self._seen and self._seen[0][0] <= now - self._window_s:
             self._seen.popleft()
-        while self._seen and self._seen[-1][1] <= figure.desired:
+        while self._seen and self._seen[-1][1] <= decision.desired:
             self._seen.pop()
-        self._seen.append((now, figure.desired))
+        self._seen.append((now, decision.desired))
         highest = self._seen[0][1]
-        if highest == figure.desired:
-            return figure
-        past = f"{highest} {'was' if highest == 1 else 'were'} wanted within the last {self._calm_s:g} s"
-        reason = f"{past}; now {figure.desired}: {figure.reason}"
-        return msgspec.structs.replace(figure, desired=highest, reason=reason)
+        if highest == decision.desired:
+            return decision
+        past = f"{highest} {'was' if highest == 1 else 'were'} wanted within the last {self._window_s:g} s"
+        reason = f"{past}; now {decision.desired}: {decision.reason}"
+        return msgspec.structs.replace(decision, desired=highest, reason=reason)
 
 
-def measured(
-    pace: WorkerThroughput, before: Mapping[int, WorkerRecord], workers: Sequence[WorkerRecord]
+def update_throughput(
+    throughput: WorkerThroughput, before: Mapping[int, WorkerRecord], workers: Sequence[WorkerRecord]
 ) -> WorkerThroughput:
     """How workers do now, given how they did and what they said before; what they do not tell stays."""
-    told = [one for one in workers if one.is_alive]
-    slots = [one.slots for one in told if one.slots > 0 and not one.is_draining]
-    times = [one.form.request_s for one in told if one.form.request_s > 0.0]
-    pages, cpu_s, page_cpu_s = 0, 0.0, pace.page_cpu_s
-    for one in told:
+    alive = [one for one in workers if one.is_alive]
+    slots = [one.slots for one in alive if one.slots > 0 and not one.is_draining]
+    times = [one.health.request_s for one in alive if one.health.request_s > 0.0]
+    pages, cpu_s, page_cpu_s = 0, 0.0, throughput.page_cpu_s
+    for one in alive:
         past = before.get(one.id)
         if past is not None:
-            pages += max(0, one.form.pages - past.form.pages)
+            pages += max(0, one.health.pages - past.health.pages)
             cpu_s += max(0.0, one.cpu_s - past.cpu_s)
-    if pages >= FEW_PAGES:
+    if pages >= MIN_PAGES:
         page_cpu_s = (page_cpu_s + max(cpu_s / pages, 1e-5)) / 2
     return WorkerThroughput(
-        request_s=max(sum(times) / len(times), 0.001) if times else pace.request_s,
+        request_s=max(sum(times) / len(times), 0.001) if times else throughput.request_s,
         page_cpu_s=page_cpu_s,
-        slots=max(1, round(sum(slots) / len(slots))) if slots else pace.slots,
+        slots=max(1, round(sum(slots) / len(slots))) if slots else throughput.slots,
     )

@@ -58,25 +58,25 @@ class WorkerRecord(msgspec.Struct, frozen=True):
     runs: list[int] = []
     cpus: int = 0
     is_elastic: bool = False
-    form: WorkerHealth = WorkerHealth()
+    health: WorkerHealth = WorkerHealth()
 
 
 class WorkerRange(msgspec.Struct, frozen=True):
     """How many workers a machine has at least and at most."""
 
-    least: int
-    most: int
+    minimum: int
+    maximum: int
 
     @property
     def is_range(self) -> bool:
         """Whether it depends on what is wanted."""
-        return self.least < self.most
+        return self.minimum < self.maximum
 
     def __str__(self) -> str:
-        return f"{self.least}-{self.most}" if self.is_range else str(self.least)
+        return f"{self.minimum}-{self.maximum}" if self.is_range else str(self.minimum)
 
 
-def share_of(own: str, figure: int, workers: Sequence[WorkerRecord], span: WorkerRange) -> int:
+def worker_share(own: str, figure: int, workers: Sequence[WorkerRecord], span: WorkerRange) -> int:
     """How many workers a driver has, so that all drivers together have what is wanted.
 
     Workers that nobody scales are subtracted; the rest is divided evenly, the first by name get one more.
@@ -85,10 +85,10 @@ def share_of(own: str, figure: int, workers: Sequence[WorkerRecord], span: Worke
     fixed = sum(not one.is_elastic for one in present)
     drivers = sorted({own, *(driver_of(one) for one in workers if one.is_alive and one.is_elastic)})
     each, rest = divmod(max(0, figure - fixed), len(drivers))
-    return min(max(each + (drivers.index(own) < rest), span.least), span.most)
+    return min(max(each + (drivers.index(own) < rest), span.minimum), span.maximum)
 
 
-def elastic_name(driver: int, number: int, pid: int) -> str:
+def elastic_worker_name(driver: int, number: int, pid: int) -> str:
     """What a worker is called that a driver started: it tells whose it is."""
     return f"worker {driver}-{number} (pid {pid})"
 

@@ -17,8 +17,8 @@ from smartspider.taskfile.model.values import (
     Priority,
     Selector,
     Text,
-    checked_moment,
-    wrong,
+    invalid_value,
+    validate_moment,
 )
 
 Body = Annotated[
@@ -101,7 +101,7 @@ class OlderThan(Section):
     @field_validator("than")
     @classmethod
     def _is_a_moment(cls, value: str) -> str:
-        return checked_moment(value)
+        return validate_moment(value)
 
 
 class StopWhen(Section):
@@ -149,7 +149,7 @@ class PageParam(_Pages):
     def _comes_after_start(cls, value: int | None, info: ValidationInfo) -> int | None:
         start = info.data.get("start")
         if value is not None and start is not None and value < start:
-            raise wrong(f"is below start ({start})", "stop is the last number that is asked for")
+            raise invalid_value(f"is below start ({start})", "stop is the last number that is asked for")
         return value
 
 
@@ -167,7 +167,7 @@ class Offset(_Pages):
     @classmethod
     def _is_another(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value is not None and value == info.data.get("param"):
-            raise wrong("is the parameter of the offset too", "one of them would overwrite the other")
+            raise invalid_value("is the parameter of the offset too", "one of them would overwrite the other")
         return value
 
     stop: int | None = Field(

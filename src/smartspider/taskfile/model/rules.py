@@ -28,7 +28,7 @@ from typing_extensions import TypeAliasType
 
 from smartspider.core.pages.rules import EXPRESSIONS, RuleType
 from smartspider.taskfile.model.forms import LIST, MARK, OBJECT, TEXT, WRONG_FORM, Section, by_form, form_of
-from smartspider.taskfile.model.values import MAX_EXPRESSION, Selector, Text, checked_pattern, wrong
+from smartspider.taskfile.model.values import MAX_EXPRESSION, Selector, Text, invalid_value, validate_pattern
 
 RULE_TYPES: tuple[str, ...] = get_args(RuleType)
 _ALONE = [kind for kind in RULE_TYPES if kind not in EXPRESSIONS]
@@ -116,12 +116,12 @@ class Rule(Section):
         if value is None:
             raise PydanticCustomError("missing", "a rule of this type needs an expression")
         if not isinstance(value, str):
-            raise wrong("is not text", f"a {kind} rule takes an expression in quotes")
+            raise invalid_value("is not text", f"a {kind} rule takes an expression in quotes")
         if not value.strip():
-            raise wrong("is empty", f"a {kind} rule needs an expression")
+            raise invalid_value("is empty", f"a {kind} rule needs an expression")
         if len(value) > MAX_EXPRESSION:
-            raise wrong(f"has {len(value)} characters", f"{MAX_EXPRESSION} is the most it may have")
-        return checked_pattern(value) if kind == "regex" else value
+            raise invalid_value(f"has {len(value)} characters", f"{MAX_EXPRESSION} is the most it may have")
+        return validate_pattern(value) if kind == "regex" else value
 
     @model_serializer(mode="wrap")
     def _with_its_constant(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from smartspider.core.errors import Problem
 from smartspider.core.schedules import Overlap, ScheduleRule
 from smartspider.taskfile.model.forms import MARK, SWITCH, TEXT, Section, by_form
 from smartspider.taskfile.model.values import Cron, Text, Timezone
-from smartspider.taskfile.timing import moment_of
+from smartspider.taskfile.timing import parse_local_time
 
 DAY_S = 86_400.0
 LONGEST_S = 366 * DAY_S
@@ -64,7 +64,7 @@ class Schedule(Section):
     )
 
 
-def schedule_problems(schedule: Schedule, prefix: str = "") -> Iterator[Problem]:
+def find_schedule_problems(schedule: Schedule, prefix: str = "") -> Iterator[Problem]:
     """What contradicts itself."""
     given = [name for name in WHEN if getattr(schedule, name) is not None]
     if not given:
@@ -75,14 +75,14 @@ def schedule_problems(schedule: Schedule, prefix: str = "") -> Iterator[Problem]
         )
     elif schedule.at is not None:
         try:
-            moment_of(schedule.at, schedule.timezone)
+            parse_local_time(schedule.at, schedule.timezone)
         except ValueError:
             yield Problem(
                 f"{prefix}at", f"{schedule.at[:40]!r} is not a moment", "ISO 8601, like '2026-12-24T18:00:00'"
             )
 
 
-def rule_of(schedule: str | Schedule) -> ScheduleRule:
+def schedule_rule(schedule: str | Schedule) -> ScheduleRule:
     """The rule that a checked schedule means."""
     if isinstance(schedule, str):
         return ScheduleRule(cron=schedule.strip())
@@ -92,7 +92,7 @@ def rule_of(schedule: str | Schedule) -> ScheduleRule:
     return ScheduleRule(
         cron=None if schedule.cron is None else schedule.cron.strip(),
         every_s=schedule.every_s,
-        at=None if schedule.at is None else moment_of(schedule.at, schedule.timezone),
+        at=None if schedule.at is None else parse_local_time(schedule.at, schedule.timezone),
         timezone=schedule.timezone,
         misfire_s=defaults.misfire_s if misfire_s is None else misfire_s,
         coalesce=defaults.coalesce if coalesce is None else coalesce,

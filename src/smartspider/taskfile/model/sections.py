@@ -170,7 +170,7 @@ class Recrawl(Section):
 class SinkSection(Section):
     """Where items go besides the built-in result store; every further key is an option of the sink."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", title="Sink")
     __pydantic_extra__: dict[str, JsonValue]
 
     use: Text = Field(description="Name of the sink.", examples=["webhook"])

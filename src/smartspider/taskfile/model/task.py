@@ -37,7 +37,7 @@ from smartspider.taskfile.model.values import (
     TaskName,
     TemplateUrl,
     Text,
-    checked_moment,
+    validate_moment,
 )
 
 ENTRY = MARK + "entry"
@@ -117,7 +117,7 @@ class Sitemap(Section):
     @field_validator("newer_than")
     @classmethod
     def _is_a_moment(cls, value: str | None) -> str | None:
-        return None if value is None else checked_moment(value)
+        return None if value is None else validate_moment(value)
 
 
 SitemapForm = Annotated[
@@ -203,7 +203,7 @@ class Task(Section):
         return self.model_dump(by_alias=True, exclude_defaults=True)
 
 
-def spec_of(task: Task) -> TaskSpec:
+def task_spec(task: Task) -> TaskSpec:
     """The task as JSON, defaults left out, with its hash; also of a task that cannot be run yet."""
     written = task.as_written()
     return TaskSpec(

@@ -32,7 +32,7 @@ class Knobs(Section):
     )
     limits: Limits = Field(default=Limits(), description="Limits to set; null takes one away.")
 
-    def tuning(self) -> Tuning:
+    def to_tuning(self) -> Tuning:
         """What was given, as the store takes it."""
         own = _given(self)
         own.pop("limits", None)

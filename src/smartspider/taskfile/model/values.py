@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from smartspider.core.datetimes import iso_moment
+from smartspider.core.datetimes import parse_iso_datetime
 from smartspider.core.requests.urls import host_of, normal_url
-from smartspider.taskfile.timing import cron_trouble, zone_trouble
+from smartspider.taskfile.timing import check_cron, check_timezone
 
 WRONG_VALUE = "wrong_value"
 
@@ -25,23 +25,25 @@ _FRAMING = frozenset({"content-length", "transfer-encoding"})
 """Headers that say where a request ends: with a wrong one the host waits for ever, or reads two for one."""
 
 
-def wrong(reason: str, hint: str = "") -> PydanticCustomError:
+def invalid_value(reason: str, hint: str = "") -> PydanticCustomError:
     """An error whose message reads on from the value: `"x" is not an http(s) URL`."""
     return PydanticCustomError(WRONG_VALUE, "{reason}", {"reason": reason, "hint": hint})
 
 
 def _task_name(value: str) -> str:
     if value.startswith("."):
-        raise wrong("starts with a dot", "the name is used as a folder name")
+        raise invalid_value("starts with a dot", "the name is used as a folder name")
     for char in value:
         if char not in "_-." and unicodedata.category(char)[0] not in "LMN":
-            raise wrong(f"holds {char!r}", "use letters, digits, '_', '-' and '.': the name is a folder name")
+            raise invalid_value(
+                f"holds {char!r}", "use letters, digits, '_', '-' and '.': the name is a folder name"
+            )
     if len(value.encode()) > _FOLDER_NAME_BYTES:
-        raise wrong("is too long for a folder name", f"at most {_FOLDER_NAME_BYTES} bytes of UTF-8")
+        raise invalid_value("is too long for a folder name", f"at most {_FOLDER_NAME_BYTES} bytes of UTF-8")
     return value
 
 
-def url_trouble(value: str) -> tuple[str, str] | None:
+def check_url(value: str) -> tuple[str, str] | None:
     """What is wrong with a URL and what to try, or None."""
     if _HTTP.match(value) is None:
         hint = "" if ":" in value else f"write https://{value.strip()}"
@@ -52,8 +54,8 @@ def url_trouble(value: str) -> tuple[str, str] | None:
 
 
 def _http_url(value: str) -> str:
-    if trouble := url_trouble(value):
-        raise wrong(*trouble)
+    if trouble := check_url(value):
+        raise invalid_value(*trouble)
     return value
 
 
@@ -62,12 +64,12 @@ def _template_url(value: str) -> str:
     return value if _TEMPLATE.search(value) else _http_url(value)
 
 
-def checked_pattern(value: str) -> str:
+def validate_pattern(value: str) -> str:
     """The pattern itself, when Python can compile it."""
     try:
         re.compile(value)
     except (re.error, OverflowError, RecursionError) as error:
-        raise wrong(
+        raise invalid_value(
             f"is not a regular expression: {error}", "Python's syntax; a literal dot is \\."
         ) from error
     return value
@@ -83,17 +85,17 @@ def host_in_punycode(domain: str) -> str | None:
 def _domain(value: str) -> str:
     if value.startswith(("*.", ".")):
         bare = value.lstrip("*.")
-        raise wrong("starts with a dot or a star", f"write {bare!r}: subdomains are included")
+        raise invalid_value("starts with a dot or a star", f"write {bare!r}: subdomains are included")
     if host_in_punycode(value) is None:
         normal = normal_url(value)
         hint = f"write {host_of(normal)!r}" if normal else "no scheme, no port, no path"
-        raise wrong("is not a host name", hint)
+        raise invalid_value("is not a host name", hint)
     return value
 
 
 def _duration(value: str) -> str:
     if _DURATION.fullmatch(value) is None:
-        raise wrong("is not a duration", "a number and s, m, h, d or w, like '12h' or '7d'")
+        raise invalid_value("is not a duration", "a number and s, m, h, d or w, like '12h' or '7d'")
     return value
 
 
@@ -102,13 +104,15 @@ def duration_s(value: str) -> float:
     return float(value[:-1]) * _UNIT_S[value[-1]]
 
 
-def checked_moment(value: str) -> str:
+def validate_moment(value: str) -> str:
     """The value itself, when it is a duration or an ISO date, with or without a time."""
     if _DURATION.fullmatch(value) is None:
         try:
-            iso_moment(value)
+            parse_iso_datetime(value)
         except ValueError as error:
-            raise wrong("is neither a duration nor a date", "like '7d', '12h' or '2026-01-31'") from error
+            raise invalid_value(
+                "is neither a duration nor a date", "like '7d', '12h' or '2026-01-31'"
+            ) from error
     return value
 
 
@@ -116,32 +120,32 @@ def age_or_moment(value: str) -> tuple[float | None, float | None]:
     """A duration as seconds, or a date as a moment; a date without a zone is UTC."""
     if _DURATION.fullmatch(value) is not None:
         return duration_s(value), None
-    return None, iso_moment(value).timestamp()
+    return None, parse_iso_datetime(value).timestamp()
 
 
 def _cron(value: str) -> str:
-    if trouble := cron_trouble(value):
-        raise wrong(*trouble)
+    if trouble := check_cron(value):
+        raise invalid_value(*trouble)
     return value
 
 
 def _timezone(value: str) -> str:
-    if trouble := zone_trouble(value):
-        raise wrong(*trouble)
+    if trouble := check_timezone(value):
+        raise invalid_value(*trouble)
     return value
 
 
 def _header_name(value: str) -> str:
     if _HEADER_NAME.fullmatch(value) is None:
-        raise wrong("is not a header name", "letters, digits and '-'")
+        raise invalid_value("is not a header name", "letters, digits and '-'")
     if value.lower() in _FRAMING:
-        raise wrong("says where a request ends", "leave it out: it is written as the body needs it")
+        raise invalid_value("says where a request ends", "leave it out: it is written as the body needs it")
     return value
 
 
 def _without_controls(value: str) -> str:
     if any(unicodedata.category(char) == "Cc" and char != "\t" for char in value):
-        raise wrong("holds a line break or another control character")
+        raise invalid_value("holds a line break or another control character")
     return value
 
 
@@ -149,14 +153,16 @@ def _headers(value: dict[str, str]) -> dict[str, str]:
     seen: dict[str, str] = {}
     for name in value:
         if other := seen.get(name.lower()):
-            raise wrong(f"has one header twice: {other!r} and {name!r}", "names do not differ by case")
+            raise invalid_value(
+                f"has one header twice: {other!r} and {name!r}", "names do not differ by case"
+            )
         seen[name.lower()] = name
     return value
 
 
 def _param(value: str) -> str:
     if re.search(r"[&=#\s]", value):
-        raise wrong("is not the name of a query parameter", "the name alone, without '=' and '&'")
+        raise invalid_value("is not the name of a query parameter", "the name alone, without '=' and '&'")
     return value
 
 
@@ -187,7 +193,7 @@ TemplateUrl = Annotated[
     AfterValidator(_template_url),
     WithJsonSchema({"type": "string", "pattern": r"^\s*([hH][tT][tT][pP][sS]?://|.*\{[^{}]+\})"}),
 ]
-Pattern = Annotated[str, Field(min_length=1), AfterValidator(checked_pattern)]
+Pattern = Annotated[str, Field(min_length=1), AfterValidator(validate_pattern)]
 Domain = Annotated[
     str,
     Field(min_length=1),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smartspider.core.recrawl import Recrawl, Visit, is_left_alone
+from smartspider.core.requests.recrawl import LastVisit, RecrawlPolicy, is_recrawl_skip
 
 HOUR, DAY = 3_600.0, 86_400.0
 NOW = 1_700_000_000.0
@@ -22,39 +22,39 @@ NOW = 1_700_000_000.0
     ],
 )
 def test_the_reason_says_when_and_by_which_run(ago_s: float, told: str) -> None:
-    reason = Recrawl(window_s=7 * DAY).reason_to_wait(Visit(7, NOW - ago_s), NOW)
+    reason = RecrawlPolicy(window_s=7 * DAY).skip_reason(LastVisit(7, NOW - ago_s), NOW)
     assert reason == f"window: fetched {told} in run 7"
-    assert is_left_alone(reason)
+    assert is_recrawl_skip(reason)
 
 
 def test_a_page_is_due_when_its_window_ends() -> None:
-    window = Recrawl(window_s=DAY)
-    assert window.reason_to_wait(Visit(1, NOW - DAY + 0.1), NOW)
-    assert window.reason_to_wait(Visit(1, NOW - DAY), NOW) == ""
+    window = RecrawlPolicy(window_s=DAY)
+    assert window.skip_reason(LastVisit(1, NOW - DAY + 0.1), NOW)
+    assert window.skip_reason(LastVisit(1, NOW - DAY), NOW) == ""
 
 
 def test_a_page_with_an_interval_says_when_it_is_due() -> None:
-    adaptive = Recrawl(min_s=HOUR, max_s=DAY)
-    reason = adaptive.reason_to_wait(Visit(3, NOW - HOUR, 2 * HOUR), NOW)
+    adaptive = RecrawlPolicy(min_s=HOUR, max_s=DAY)
+    reason = adaptive.skip_reason(LastVisit(3, NOW - HOUR, 2 * HOUR), NOW)
     assert reason == "recrawl: not due until 2023-11-14 23:13 UTC, fetched 1 hour ago in run 3"
-    assert is_left_alone(reason)
-    assert adaptive.reason_to_wait(Visit(3, NOW - 2 * HOUR, 2 * HOUR), NOW) == ""
+    assert is_recrawl_skip(reason)
+    assert adaptive.skip_reason(LastVisit(3, NOW - 2 * HOUR, 2 * HOUR), NOW) == ""
 
 
 def test_an_interval_stays_within_the_bounds_of_today() -> None:
-    adaptive = Recrawl(min_s=HOUR, max_s=DAY)
-    assert adaptive.reason_to_wait(Visit(3, NOW - DAY, 30 * DAY), NOW) == ""
-    assert adaptive.reason_to_wait(Visit(3, NOW - HOUR / 2, 1.0), NOW)
-    assert adaptive.reason_to_wait(Visit(3, NOW - HOUR / 2, None), NOW)
+    adaptive = RecrawlPolicy(min_s=HOUR, max_s=DAY)
+    assert adaptive.skip_reason(LastVisit(3, NOW - DAY, 30 * DAY), NOW) == ""
+    assert adaptive.skip_reason(LastVisit(3, NOW - HOUR / 2, 1.0), NOW)
+    assert adaptive.skip_reason(LastVisit(3, NOW - HOUR / 2, None), NOW)
 
 
 def test_without_settings_everything_is_due() -> None:
-    assert not Recrawl().looks_back
-    assert Recrawl(conditional=True).reason_to_wait(Visit(1, NOW), NOW) == ""
+    assert not RecrawlPolicy().needs_history
+    assert RecrawlPolicy(conditional=True).skip_reason(LastVisit(1, NOW), NOW) == ""
 
 
 def test_the_interval_follows_the_changes_within_its_bounds() -> None:
-    adaptive = Recrawl(min_s=HOUR, max_s=4 * HOUR)
+    adaptive = RecrawlPolicy(min_s=HOUR, max_s=4 * HOUR)
     assert adaptive.next_interval_s(None, has_changed=True) == HOUR
     assert adaptive.next_interval_s(2 * HOUR, has_changed=False) == 3 * HOUR
     assert adaptive.next_interval_s(3 * HOUR, has_changed=False) == 4 * HOUR

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from smartspider.core.cancelling import cancellable
+from smartspider.core.cancellation import propagate_cancellation
 
 
 async def test_who_tidies_up_after_being_cancelled_may_still_call() -> None:
@@ -14,7 +14,7 @@ async def test_who_tidies_up_after_being_cancelled_may_still_call() -> None:
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
-            with cancellable():
+            with propagate_cancellation():
                 await asyncio.sleep(0)
             return "tidy"
         raise AssertionError
@@ -27,7 +27,7 @@ async def test_who_tidies_up_after_being_cancelled_may_still_call() -> None:
 
 async def test_a_cancellation_counts_more_than_what_was_raised_in_its_place() -> None:
     async def raising() -> None:
-        with cancellable():
+        with propagate_cancellation():
             try:
                 await asyncio.Event().wait()
             finally:

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smartspider.core.buckets import Buckets, Rate, parse_rate
+from smartspider.core.rate_limits import RateLimit, TokenBuckets, parse_rate
 
 
 def test_so_many_at_once_and_then_as_they_come() -> None:
-    buckets = Buckets(Rate(2.0, 3.0))
+    buckets = TokenBuckets(RateLimit(2.0, 3.0))
     assert [buckets.take("a", 10.0) for _ in range(5)] == [0.0, 0.0, 0.0, 0.5, 0.5]
     assert buckets.take("b", 10.0) == 0.0
     assert [buckets.take("a", 10.5), buckets.take("a", 10.5)] == [0.0, 0.5]
@@ -18,22 +18,22 @@ def test_so_many_at_once_and_then_as_they_come() -> None:
 
 
 def test_what_is_given_back_can_be_taken_again() -> None:
-    buckets = Buckets(Rate(0.1, 1.0))
+    buckets = TokenBuckets(RateLimit(0.1, 1.0))
     for _ in range(5):
         assert buckets.take("a", 0.0) == 0.0
-        buckets.give_back("a")
-    buckets.give_back("never seen")
-    buckets.give_back("a")
+        buckets.refund("a")
+    buckets.refund("never seen")
+    buckets.refund("a")
     assert [buckets.take("a", 0.0) > 0 for _ in range(2)] == [False, True]
 
 
 def test_no_rate_is_no_limit() -> None:
-    buckets = Buckets(Rate(0.0, 1.0))
+    buckets = TokenBuckets(RateLimit(0.0, 1.0))
     assert {buckets.take("a", 0.0) for _ in range(100)} == {0.0}
 
 
 def test_only_so_many_are_remembered() -> None:
-    buckets = Buckets(Rate(1.0, 1.0), size=3)
+    buckets = TokenBuckets(RateLimit(1.0, 1.0), size=3)
     for key in range(100):
         buckets.take(key, 0.0)
     assert len(buckets._left) == 3
@@ -42,7 +42,7 @@ def test_only_so_many_are_remembered() -> None:
 
 @given(st.lists(st.floats(0.0, 5.0), max_size=60), st.floats(0.1, 20.0), st.integers(1, 20))
 def test_never_more_than_the_burst_and_the_rate_allow(gaps: list[float], per_s: float, burst: int) -> None:
-    buckets, now, taken = Buckets(Rate(per_s, float(burst))), 0.0, 0
+    buckets, now, taken = TokenBuckets(RateLimit(per_s, float(burst))), 0.0, 0
     for gap in gaps:
         now += gap
         taken += buckets.take("a", now) == 0.0
@@ -51,9 +51,14 @@ def test_never_more_than_the_burst_and_the_rate_allow(gaps: list[float], per_s: 
 
 @pytest.mark.parametrize(
     ("text", "rate"),
-    [("500/1000", Rate(500, 1000)), ("5", Rate(5, 10)), ("0", Rate(0, 1)), (" 0.5 / 3 ", Rate(0.5, 3))],
+    [
+        ("500/1000", RateLimit(500, 1000)),
+        ("5", RateLimit(5, 10)),
+        ("0", RateLimit(0, 1)),
+        (" 0.5 / 3 ", RateLimit(0.5, 3)),
+    ],
 )
-def test_rates_are_read(text: str, rate: Rate) -> None:
+def test_rates_are_read(text: str, rate: RateLimit) -> None:
     assert parse_rate(text) == rate
 
 

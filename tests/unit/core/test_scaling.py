@@ -9,26 +9,33 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smartspider.core.crews import Span, driver_name, elastic_name, share_of
-from smartspider.core.scaling import (
-    Aims,
-    Figure,
+from smartspider.core.workers.scaling import (
+    IN_PROGRESS,
     LaneDemand,
-    Pace,
     RunDemand,
-    Steady,
-    desired,
-    measured,
-    room,
+    ScalingDecision,
+    ScalingOptions,
+    StabilizationWindow,
+    WorkerThroughput,
+    decide,
+    lane_capacity,
+    update_throughput,
 )
-from smartspider.core.workers import Form, WorkerRecord
+from smartspider.core.workers.worker import (
+    WorkerHealth,
+    WorkerRange,
+    WorkerRecord,
+    driver_name,
+    elastic_worker_name,
+    worker_share,
+)
 
 LANES = st.builds(
     LaneDemand,
     host=st.sampled_from([f"h{number}.example" for number in range(6)]),
     domain=st.sampled_from(["one.example", "two.example"]),
     queued=st.integers(1, 1000),
-    flying=st.integers(0, 8),
+    in_flight=st.integers(0, 8),
     delay_s=st.sampled_from([0.0, 0.1, 1.0, 30.0]),
     per_host=st.integers(1, 16),
     per_domain=st.none() | st.integers(1, 8),
@@ -38,65 +45,70 @@ LANES = st.builds(
 
 @st.composite
 def demands(draw: st.DrawFn) -> RunDemand:
-    looked = draw(st.lists(LANES, max_size=6, unique_by=lambda lane: lane.host))
+    sampled = draw(st.lists(LANES, max_size=6, unique_by=lambda lane: lane.host))
     return RunDemand(
         run_id=draw(st.integers(1, 99)),
         state=draw(st.sampled_from(["queued", "running", "paused", "stopping"])),
         open=draw(st.integers(0, 10**7)),
         concurrency=draw(st.integers(1, 500)),
-        lanes=len(looked) + (draw(st.integers(0, 1000)) if looked else 0),
-        looked=tuple(looked),
+        lanes=len(sampled) + (draw(st.integers(0, 1000)) if sampled else 0),
+        sampled=tuple(sampled),
     )
 
 
-PACES = st.builds(
-    Pace,
+THROUGHPUT = st.builds(
+    WorkerThroughput,
     request_s=st.floats(0.001, 60.0),
     page_cpu_s=st.floats(1e-5, 1.0),
     slots=st.integers(1, 256),
 )
-AIMS = st.builds(Aims, horizon_s=st.floats(1.0, 3600.0), most=st.integers(1, 500))
+OPTIONS = st.builds(ScalingOptions, horizon_s=st.floats(1.0, 3600.0), max_workers=st.integers(1, 500))
 
 
-@given(st.lists(demands(), max_size=5), PACES, AIMS)
+@given(st.lists(demands(), max_size=5), THROUGHPUT, OPTIONS)
 @settings(max_examples=100, deadline=None)
 def test_there_are_never_more_than_the_gates_can_use_nor_than_the_most(
-    runs: list[RunDemand], pace: Pace, aims: Aims
+    runs: list[RunDemand], throughput: WorkerThroughput, options: ScalingOptions
 ) -> None:
-    figure = desired(runs, pace, aims)
+    figure = decide(runs, throughput, options)
     live = [run for run in runs if run.state in ("queued", "running") and run.open]
     through = sum(
-        min(run.concurrency, sum(room(lane, pace.request_s) for lane in run.looked) * run.weight)
+        min(
+            run.concurrency,
+            sum(lane_capacity(lane, throughput.request_s) for lane in run.sampled) * run.weight,
+        )
         for run in live
     )
     assert figure.desired <= max(1, math.ceil(through))
-    assert figure.desired <= aims.most
+    assert figure.desired <= options.max_workers
     assert (figure.desired >= 1) == bool(live)
     assert figure.reason
 
 
-@given(st.lists(demands(), min_size=1, max_size=4), PACES, AIMS, st.integers(1, 10**6))
+@given(st.lists(demands(), min_size=1, max_size=4), THROUGHPUT, OPTIONS, st.integers(1, 10**6))
 @settings(max_examples=60, deadline=None)
-def test_a_larger_backlog_never_wants_fewer(runs: list[RunDemand], pace: Pace, aims: Aims, more: int) -> None:
+def test_a_larger_backlog_never_wants_fewer(
+    runs: list[RunDemand], throughput: WorkerThroughput, options: ScalingOptions, more: int
+) -> None:
     grown = [msgspec.structs.replace(run, open=run.open + more) for run in runs]
-    assert desired(grown, pace, aims).desired >= desired(runs, pace, aims).desired
+    assert decide(grown, throughput, options).desired >= decide(runs, throughput, options).desired
 
 
-@given(demands(), PACES, AIMS)
+@given(demands(), THROUGHPUT, OPTIONS)
 @settings(max_examples=60, deadline=None)
 def test_two_runs_at_the_same_hosts_want_no_more_than_these_let_through(
-    run: RunDemand, pace: Pace, aims: Aims
+    run: RunDemand, throughput: WorkerThroughput, options: ScalingOptions
 ) -> None:
-    whole = msgspec.structs.replace(run, lanes=len(run.looked))
-    deep = tuple(msgspec.structs.replace(lane, queued=1000) for lane in whole.looked)
-    first = msgspec.structs.replace(whole, looked=deep, concurrency=10_000)
+    whole = msgspec.structs.replace(run, lanes=len(run.sampled))
+    deep = tuple(msgspec.structs.replace(lane, queued=1000) for lane in whole.sampled)
+    first = msgspec.structs.replace(whole, sampled=deep, concurrency=10_000)
     second = msgspec.structs.replace(first, run_id=100)
-    through = sum(room(lane, pace.request_s) for lane in deep)
-    assert desired([first, second], pace, aims).desired <= max(1, math.ceil(through))
+    through = sum(lane_capacity(lane, throughput.request_s) for lane in deep)
+    assert decide([first, second], throughput, options).desired <= max(1, math.ceil(through))
 
 
 def lane(host: str = "a.example", **more: object) -> LaneDemand:
-    fields = {"domain": host, "queued": 500, "flying": 0, "delay_s": 0.0, "per_host": 4}
+    fields = {"domain": host, "queued": 500, "in_flight": 0, "delay_s": 0.0, "per_host": 4}
     return LaneDemand(host=host, **{**fields, **more})  # type: ignore[arg-type]  # named as they are
 
 
@@ -105,36 +117,41 @@ def run_of(*lanes: LaneDemand, open_rows: int = 10**6, concurrency: int = 1000) 
 
 
 @pytest.mark.parametrize(
-    ("run", "pace", "count", "reason"),
+    ("run", "throughput", "count", "reason"),
     [
         (
             run_of(lane()),
-            Pace(slots=2),
+            WorkerThroughput(slots=2),
             2,
             "politeness allows 4 requests at a time at 1 host; one worker makes up to 2",
         ),
-        (run_of(lane(), lane("b.example")), Pace(slots=2), 4, "8 requests at a time at 2 hosts"),
-        (run_of(lane(delay_s=1.0)), Pace(slots=2), 1, "politeness allows 1 request at a time"),
+        (run_of(lane(), lane("b.example")), WorkerThroughput(slots=2), 4, "8 requests at a time at 2 hosts"),
+        (run_of(lane(delay_s=1.0)), WorkerThroughput(slots=2), 1, "politeness allows 1 request at a time"),
         (
             run_of(lane(per_host=64), concurrency=8),
-            Pace(slots=2),
+            WorkerThroughput(slots=2),
             4,
             "the concurrency of a run allows 8 requests at a time",
         ),
         (
             run_of(lane(per_host=999), open_rows=12_000),
-            Pace(request_s=0.5, slots=32),
+            WorkerThroughput(request_s=0.5, slots=32),
             4,
             "12,000 pages to fetch within 60 s; one worker fetches about 64 a second",
         ),
-        (run_of(lane(per_host=40)), Pace(0.1, 0.01, 64), 5, "400 pages a second take 4.0 CPU cores"),
-        (run_of(lane(per_host=999)), Pace(slots=1), 256, "SMARTSPIDER_SCALE_MAX allows 256"),
-        (run_of(lane(is_held=True)), Pace(), 1, "nothing may be sent to 1 host for now"),
-        (run_of(), Pace(), 1, "what is left is being fetched, or waits for its time"),
+        (
+            run_of(lane(per_host=40)),
+            WorkerThroughput(0.1, 0.01, 64),
+            5,
+            "400 pages a second take 4.0 CPU cores",
+        ),
+        (run_of(lane(per_host=999)), WorkerThroughput(slots=1), 256, "SMARTSPIDER_SCALE_MAX allows 256"),
+        (run_of(lane(is_held=True)), WorkerThroughput(), 1, "1 host on hold"),
+        (run_of(), WorkerThroughput(), 1, IN_PROGRESS),
     ],
 )
-def test_a_figure_says_why(run: RunDemand, pace: Pace, count: int, reason: str) -> None:
-    figure = desired([run], pace)
+def test_a_figure_says_why(run: RunDemand, throughput: WorkerThroughput, count: int, reason: str) -> None:
+    figure = decide([run], throughput)
     assert (figure.desired, reason in figure.reason) == (count, True), figure
 
 
@@ -145,39 +162,39 @@ def test_a_figure_says_why(run: RunDemand, pace: Pace, count: int, reason: str) 
         (run_of(lane(), open_rows=240), "2 requests at a time are enough to fetch 240 pages within 60 s"),
         (run_of(lane(), concurrency=2), "its concurrency allows 2 requests at a time"),
         (run_of(lane()), "politeness allows 4 requests at a time at 1 host"),
-        (run_of(lane(is_held=True)), "nothing may be sent to 1 host for now: held back"),
-        (run_of(), "what is left is being fetched, or waits for its time"),
+        (run_of(lane(is_held=True)), "1 host on hold: nothing is sent for now"),
+        (run_of(), IN_PROGRESS),
     ],
 )
 def test_a_figure_says_why_of_each_run(run: RunDemand, reason: str) -> None:
-    (line,) = desired([run], Pace()).runs
+    (line,) = decide([run], WorkerThroughput()).runs
     assert line.reason == reason
 
 
 def test_nothing_to_do_wants_nobody() -> None:
     paused = msgspec.structs.replace(run_of(lane()), state="paused")
     over = msgspec.structs.replace(run_of(lane()), open=0)
-    assert desired([paused, over], Pace()) == Figure(0, "nothing is to be fetched")
+    assert decide([paused, over], WorkerThroughput()) == ScalingDecision(0, "there is nothing to fetch")
 
 
 def test_pages_that_take_much_cpu_want_no_more_workers_than_requests_may_be_in_flight() -> None:
-    assert desired([run_of(lane(per_host=2))], Pace(request_s=0.01, page_cpu_s=1.0)).desired == 2
+    assert decide([run_of(lane(per_host=2))], WorkerThroughput(request_s=0.01, page_cpu_s=1.0)).desired == 2
 
 
 def test_a_cap_on_a_domain_holds_for_all_its_hosts() -> None:
     hosts = [lane(f"{name}.example", domain="example", per_domain=3) for name in "abc"]
-    assert desired([run_of(*hosts)], Pace(slots=1)).desired == 3
+    assert decide([run_of(*hosts)], WorkerThroughput(slots=1)).desired == 3
 
 
 def test_hosts_that_were_not_looked_at_are_taken_to_be_alike() -> None:
     run = msgspec.structs.replace(run_of(lane(), lane("b.example")), lanes=20)
-    assert desired([run], Pace(slots=1)).desired == 80
+    assert decide([run], WorkerThroughput(slots=1)).desired == 80
 
 
 def test_a_figure_rises_at_once_and_falls_after_some_calm() -> None:
-    steady = Steady(60.0)
+    steady = StabilizationWindow(60.0)
     told = [
-        steady.take(Figure(count, "why", at)).desired
+        steady.apply(ScalingDecision(count, "why", at)).desired
         for at, count in [
             (0.0, 2),
             (5.0, 5),
@@ -193,10 +210,11 @@ def test_a_figure_rises_at_once_and_falls_after_some_calm() -> None:
 
 
 def test_a_figure_that_is_held_up_says_so() -> None:
-    steady = Steady(60.0)
-    steady.take(Figure(5, "much", 0.0))
+    steady = StabilizationWindow(60.0)
+    steady.apply(ScalingDecision(5, "much", 0.0))
     assert (
-        steady.take(Figure(1, "little", 10.0)).reason == "5 were wanted within the last 60 s; now 1: little"
+        steady.apply(ScalingDecision(1, "little", 10.0)).reason
+        == "5 were wanted within the last 60 s; now 1: little"
     )
 
 
@@ -207,33 +225,36 @@ def record(worker_id: int = 1, **more: object) -> WorkerRecord:
 
 
 def elastic(worker_id: int, driver: int, node: str = "box", **more: object) -> WorkerRecord:
-    return record(worker_id, node=node, name=elastic_name(driver, 0, worker_id), is_elastic=True, **more)
+    return record(
+        worker_id, node=node, name=elastic_worker_name(driver, 0, worker_id), is_elastic=True, **more
+    )
 
 
 def test_the_pace_is_measured_from_what_workers_say() -> None:
-    before = {1: record(cpu_s=1.0, form=Form(request_s=0.2, pages=100))}
+    before = {1: record(cpu_s=1.0, health=WorkerHealth(request_s=0.2, pages=100))}
     now = [
-        record(cpu_s=3.0, form=Form(request_s=0.2, pages=200)),
-        record(2, slots=16, cpu_s=9.0, form=Form(request_s=0.4, pages=5)),
-        record(3, is_alive=False, slots=999, form=Form(request_s=99.0)),
+        record(cpu_s=3.0, health=WorkerHealth(request_s=0.2, pages=200)),
+        record(2, slots=16, cpu_s=9.0, health=WorkerHealth(request_s=0.4, pages=5)),
+        record(3, is_alive=False, slots=999, health=WorkerHealth(request_s=99.0)),
         record(4, slots=0),
     ]
-    pace = measured(Pace(page_cpu_s=0.04), before, now)
-    assert (pace.request_s, pace.page_cpu_s) == pytest.approx((0.3, 0.03))
-    assert pace.slots == 12
+    throughput = update_throughput(WorkerThroughput(page_cpu_s=0.04), before, now)
+    assert (throughput.request_s, throughput.page_cpu_s) == pytest.approx((0.3, 0.03))
+    assert throughput.slots == 12
 
 
 def test_a_pace_nobody_tells_stays() -> None:
-    pace = Pace(1.5, 0.02, 7)
-    assert measured(pace, {}, []) == pace
-    few = [record(slots=7, form=Form(pages=3), cpu_s=50.0)]
-    assert measured(pace, {1: record()}, few) == pace
+    throughput = WorkerThroughput(1.5, 0.02, 7)
+    assert update_throughput(throughput, {}, []) == throughput
+    few = [record(slots=7, health=WorkerHealth(pages=3), cpu_s=50.0)]
+    assert update_throughput(throughput, {1: record()}, few) == throughput
 
 
 def test_drivers_divide_what_is_left_after_fixed_workers() -> None:
     workers = [record(1), record(2, is_draining=True), elastic(3, 70, "b"), elastic(4, 80, "a")]
     shares = {
-        name: share_of(name, 6, workers, Span(0, 9)) for name in (driver_name("a", 80), driver_name("b", 70))
+        name: worker_share(name, 6, workers, WorkerRange(0, 9))
+        for name in (driver_name("a", 80), driver_name("b", 70))
     }
     assert shares == {"a/80": 3, "b/70": 2}
     assert sum(shares.values()) + 1 == 6
@@ -241,18 +262,18 @@ def test_drivers_divide_what_is_left_after_fixed_workers() -> None:
 
 def test_a_driver_that_has_nobody_yet_counts_itself() -> None:
     workers = [elastic(3, 70, "b")]
-    assert share_of("a/80", 3, workers, Span(0, 9)) == 2
-    assert share_of("b/70", 3, [*workers, elastic(4, 80, "a")], Span(0, 9)) == 1
+    assert worker_share("a/80", 3, workers, WorkerRange(0, 9)) == 2
+    assert worker_share("b/70", 3, [*workers, elastic(4, 80, "a")], WorkerRange(0, 9)) == 1
 
 
 def test_two_drivers_on_one_machine_do_not_take_each_other_for_one() -> None:
     workers = [elastic(1, 70), elastic(2, 71)]
-    assert [share_of(f"box/{driver}", 4, workers, Span(1, 8)) for driver in (70, 71)] == [2, 2]
+    assert [worker_share(f"box/{driver}", 4, workers, WorkerRange(1, 8)) for driver in (70, 71)] == [2, 2]
 
 
 def test_a_driver_stays_within_its_span() -> None:
-    assert share_of("a/1", 0, [], Span(1, 3)) == 1
-    assert share_of("a/1", 99, [], Span(1, 3)) == 3
+    assert worker_share("a/1", 0, [], WorkerRange(1, 3)) == 1
+    assert worker_share("a/1", 99, [], WorkerRange(1, 3)) == 3
 
 
 @given(st.integers(0, 50), st.integers(0, 10), st.integers(1, 6))
@@ -260,6 +281,6 @@ def test_all_drivers_together_have_what_is_wanted(figure: int, fixed: int, drive
     workers = [record(number) for number in range(fixed)]
     workers += [elastic(100 + number, number, f"m{number}") for number in range(drivers)]
     names = [driver_name(f"m{number}", number) for number in range(drivers)]
-    shares = [share_of(name, figure, workers, Span(0, 1000)) for name in names]
+    shares = [worker_share(name, figure, workers, WorkerRange(0, 1000)) for name in names]
     assert sum(shares) == max(0, figure - fixed)
     assert max(shares) - min(shares) <= 1
