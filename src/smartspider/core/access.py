@@ -53,7 +53,7 @@ GRANTS: dict[Role, frozenset[str]] = {
 }
 """The scopes of each role. An operator changes what it owns; an admin changes everything."""
 
-TOKEN_ACTOR = "token:"
+STANDALONE_PREFIX = "token:"
 """Prefix of the names of tokens that belong to no user. User names contain no colon."""
 
 
@@ -94,14 +94,14 @@ def is_within(role: Role, other: Role) -> bool:
 
 
 def require(principal: Principal, area: Area, verb: Verb, *, owner: str | None = None) -> None:
-    """Raise `Forbidden` unless the principal has the scope and, if `owner` is given, may change what it owns."""
+    """Raise `Forbidden` unless the principal has the scope and may change what `owner`, if given, owns."""
     if not principal.may(area, verb):
         raise Forbidden(
             f"{principal.name} ({principal.role}) may not {verb} {area}",
-            hint="use a token whose role and scopes allow it",
+            hint="use a token with a role and scopes that allow it",
         )
     if owner is not None and not principal.owns(owner):
         raise Forbidden(
-            f"this belongs to {owner}, and {principal.name} is {principal.role}",
-            hint="ask its owner or an admin",
+            f"{owner} owns this, and {principal.name} ({principal.role}) may not change it",
+            hint="ask the owner or an admin",
         )

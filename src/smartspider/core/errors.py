@@ -1,40 +1,40 @@
-"""The error tree. Foreign exceptions are translated into it once, where the library is called.
+"""The error tree. Exceptions of other libraries are translated into it where the library is called.
 
 SmartSpiderError
-├── RequestInvalid         what was asked means nothing; nothing was done
-│   └── TaskInvalid        the task, or a part of it, is wrong; nothing was started
-├── NotBuilt               the task asks for a capability this version does not have
-├── NotFound               a task, run or URL that is not there
-├── NotAllowed             refused by a rule of the product (state, lock, edited task)
-│   ├── Conflict           somebody else was there first (a name that is taken, a newer version)
-│   │   ├── Outdated       what was to be changed has changed meanwhile
-│   │   ├── Unanswered     the same request is worked on, and its answer will come
-│   │   └── TermOver       somebody else leads, or did since
-│   └── Forbidden          refused to this principal (role, scope, owner)
-├── NotSignedIn            nobody, or nobody we know
-├── TooMany                too many requests for now
-├── ServerUnreachable      the server a command or program talks to does not answer
-├── Undelivered            a notice did not arrive
-├── StoreUnavailable       the store cannot be used (locked, corrupt, too new, no answer)
-│   ├── StoreFull          its disk is full: it can be read, and takes no writes
-│   ├── OutcomeUnknown     the end of a transaction was sent and no answer came
-│   └── FrontierUnavailable  a frontier apart from the store cannot be used
+├── RequestInvalid         the request is invalid; nothing was done
+│   └── TaskInvalid        the task is invalid; nothing was started
+├── NotBuilt               this installation does not support a feature that the task uses
+├── NotFound               no such task, run or URL
+├── NotAllowed             a rule forbids the operation (state, lock, edited task)
+│   ├── Conflict           a conflict with the current state (name in use, newer version)
+│   │   ├── Outdated       the object changed since it was read
+│   │   ├── RequestInProgress  the same request is still being processed
+│   │   └── LeadershipLost  another process is or was the leader since
+│   └── Forbidden          the principal lacks permission (role, scope, owner)
+├── NotSignedIn            the token is missing, forged, expired or revoked
+├── TooMany                too many requests
+├── ServerUnreachable      the server of a command or client does not respond
+├── DeliveryFailed         a notification could not be delivered
+├── StoreUnavailable       the store cannot be used (locked, corrupt, too new, no response)
+│   ├── StoreFull          the disk is full: reads work, writes fail
+│   ├── OutcomeUnknown     the connection was lost during commit
+│   └── FrontierUnavailable  a remote frontier cannot be used
 │       ├── FrontierTaken  another installation uses it
-│       ├── FrontierUnfit  its server answers and must not be used as it is set up
-│       └── NotArmed       its server began anew, and the keeper has not told it what is open yet
-├── SettingInvalid         a SMARTSPIDER_* setting does not mean anything
-└── FetchFailed            one request failed; `judge` turns it into a verdict
+│       ├── FrontierUnfit  its server responds, but its configuration makes it unusable
+│       └── NotArmed       its server restarted, and the keeper has not filled it yet
+├── SettingInvalid         a SMARTSPIDER_* setting is invalid
+└── FetchFailed            a request failed; `judge` turns it into a verdict
     ├── NameNotResolved, ConnectFailed, TlsFailed, ConnectionDropped, TimedOut, ProxyFailed
     ├── TooLarge, BadEncoding, TooManyRedirects, BadRedirect
     ├── PrivateAddress, RobotsDisallowed, RobotsUnavailable
-    └── NotReadable        the page came, but it cannot be read as what the task expects
+    └── NotReadable        the page cannot be parsed as the task expects
 """
 
 from __future__ import annotations
 
 
 class SmartSpiderError(Exception):
-    """Something a person can act on: what happened, and what to try."""
+    """An error a user can act on: a message and a hint."""
 
     code = "error"
 
@@ -45,12 +45,12 @@ class SmartSpiderError(Exception):
 
     @property
     def line(self) -> str:
-        """What happened and what to try, in one line."""
+        """Message and hint in one line."""
         return f"{self.message} ({self.hint})" if self.hint else self.message
 
 
 class RequestInvalid(SmartSpiderError):
-    """What was asked does not mean anything; `problems` says where, as far as that is known."""
+    """The request is invalid; `problems` locates the causes where known."""
 
     code = "request_invalid"
 
@@ -60,13 +60,13 @@ class RequestInvalid(SmartSpiderError):
 
 
 class TaskInvalid(RequestInvalid):
-    """The task does not mean anything runnable."""
+    """The task is invalid."""
 
     code = "task_invalid"
 
 
 class Problem:
-    """One thing wrong with what was sent: the path of the key, what is wrong, what to try."""
+    """A problem of a request or task: path of the key, message, hint."""
 
     __slots__ = ("hint", "message", "path")
 
@@ -77,7 +77,7 @@ class Problem:
 
     @property
     def line(self) -> str:
-        """What is wrong and what to try, in one line."""
+        """Message and hint in one line."""
         return f"{self.message} ({self.hint})" if self.hint else self.message
 
     def __repr__(self) -> str:
@@ -85,61 +85,61 @@ class Problem:
 
 
 class NotBuilt(SmartSpiderError):
-    """The task asks for something this installation cannot do."""
+    """This installation does not support a feature that the task uses."""
 
     code = "not_built"
 
 
 class NotFound(SmartSpiderError):
-    """Nothing by that name or id."""
+    """No object has this name or id."""
 
     code = "not_found"
 
 
 class NotAllowed(SmartSpiderError):
-    """A rule forbids this now."""
+    """A rule forbids the operation in the current state."""
 
     code = "not_allowed"
 
 
 class Conflict(NotAllowed):
-    """What is there already, or has changed meanwhile, forbids this."""
+    """The operation conflicts with the current state."""
 
     code = "conflict"
 
 
 class Outdated(Conflict):
-    """What was to be changed is not what it was when it was looked at."""
+    """The object changed since it was read."""
 
     code = "outdated"
 
 
 class RequestInProgress(Conflict):
-    """The same request is being worked on; its answer will come."""
+    """The same request is still being processed."""
 
     code = "unanswered"
 
 
 class LeadershipLost(Conflict):
-    """Somebody else leads, or did since."""
+    """Another process is or was the leader since."""
 
     code = "term_over"
 
 
 class Forbidden(NotAllowed):
-    """Not for this principal."""
+    """The principal lacks permission."""
 
     code = "forbidden"
 
 
 class NotSignedIn(SmartSpiderError):
-    """No token, or one that is forged, expired or revoked."""
+    """The token is missing, forged, expired or revoked."""
 
     code = "not_signed_in"
 
 
 class TooMany(SmartSpiderError):
-    """Too many requests for now; `retry_after_s` says for how long."""
+    """Too many requests; retry after `retry_after_s`."""
 
     code = "too_many"
 
@@ -149,39 +149,39 @@ class TooMany(SmartSpiderError):
 
 
 class ServerUnreachable(SmartSpiderError):
-    """The server does not answer, or not as one of ours does."""
+    """The server does not respond, or is not a SmartSpider server."""
 
     code = "server_unreachable"
 
 
 class DeliveryFailed(SmartSpiderError):
-    """A notice did not arrive; the message says why, without a secret."""
+    """A notification could not be delivered; the message states the cause without secrets."""
 
     code = "undelivered"
 
 
 class StoreUnavailable(SmartSpiderError):
-    """The store cannot be used as it is."""
+    """The store cannot be used."""
 
     code = "store_unavailable"
 
 
 class StoreFull(StoreUnavailable):
-    """The disk of the store is full: it can be read, and takes no writes until there is room."""
+    """The store's disk is full: reads work, writes fail until space is freed."""
 
     code = "store_full"
 
 
 class OutcomeUnknown(StoreUnavailable):
-    """The end of a transaction was sent and no answer came: it may be kept or not."""
+    """The connection was lost during commit: the transaction may or may not have been applied."""
 
     code = "outcome_unknown"
 
 
 class FrontierUnavailable(StoreUnavailable):
-    """A frontier apart from the store does not answer, or must not be used as it is.
+    """A remote frontier does not respond, or must not be used.
 
-    `has_arrived` says whether the call may have come there all the same.
+    `has_arrived` is True if the call may have been executed.
     """
 
     code = "frontier_unavailable"
@@ -192,15 +192,15 @@ class FrontierUnavailable(StoreUnavailable):
 
 
 class FrontierTaken(FrontierUnavailable):
-    """Another installation uses that place; each needs one of its own."""
+    """Another installation uses this frontier; each installation needs its own."""
 
     code = "frontier_taken"
 
 
 class FrontierUnfit(FrontierUnavailable):
-    """The server of the frontier answers and must not be used as it is set up.
+    """The frontier's server responds, but its configuration makes it unusable.
 
-    `reason` says why without naming the place; with `loses_keys` what it holds cannot be believed.
+    `reason` states the cause without the address; with `loses_keys` its content cannot be trusted.
     """
 
     code = "frontier_unfit"
@@ -212,19 +212,19 @@ class FrontierUnfit(FrontierUnavailable):
 
 
 class NotArmed(FrontierUnavailable):
-    """The frontier waits for the keeper; what was asked is asked again a moment later."""
+    """The frontier waits for the keeper. Retry shortly."""
 
     code = "not_armed"
 
 
 class SettingInvalid(SmartSpiderError):
-    """A setting of the installation is wrong."""
+    """A setting of the installation is invalid."""
 
     code = "setting_invalid"
 
 
 class FetchFailed(SmartSpiderError):
-    """One request did not give a page."""
+    """A request yielded no page."""
 
     code = "fetch_failed"
 
@@ -236,78 +236,78 @@ class NameNotResolved(FetchFailed):
 
 
 class ConnectFailed(FetchFailed):
-    """No connection to the host."""
+    """The connection to the host failed."""
 
     code = "connect"
 
 
 class TlsFailed(FetchFailed):
-    """The TLS handshake or the certificate was refused."""
+    """The TLS handshake failed or the certificate is invalid."""
 
     code = "tls"
 
 
 class ConnectionDropped(FetchFailed):
-    """The server closed the connection, or broke HTTP, before the page was whole."""
+    """The server closed the connection or violated HTTP before the response was complete."""
 
     code = "dropped"
 
 
 class TimedOut(FetchFailed):
-    """The request took longer than its time."""
+    """The request timed out."""
 
     code = "timeout"
 
 
 class ProxyFailed(FetchFailed):
-    """The proxy refused or failed; the host itself was not reached."""
+    """The proxy refused or failed; the host was not reached."""
 
     code = "proxy"
 
 
 class TooLarge(FetchFailed):
-    """The body is larger than max_bytes."""
+    """The body is larger than `max_bytes`."""
 
     code = "too_large"
 
 
 class BadEncoding(FetchFailed):
-    """The compressed body cannot be unpacked."""
+    """The compressed body cannot be decompressed."""
 
     code = "bad_encoding"
 
 
 class TooManyRedirects(FetchFailed):
-    """The redirect chain is too long, or turns in a circle."""
+    """The redirect chain is too long or circular."""
 
     code = "redirects"
 
 
 class BadRedirect(FetchFailed):
-    """The server redirects to something that is not an http(s) URL."""
+    """The redirect target is not an http(s) URL."""
 
     code = "bad_redirect"
 
 
 class PrivateAddress(FetchFailed):
-    """The host is a private address and nobody opened it."""
+    """The host has a private address that is not allowed."""
 
     code = "private_address"
 
 
 class RobotsDisallowed(FetchFailed):
-    """robots.txt forbids this URL to us; `rule` is the line that does."""
+    """robots.txt disallows the URL; `rule` is the matching line."""
 
     code = "robots"
 
 
 class RobotsUnavailable(FetchFailed):
-    """robots.txt cannot be had (5xx), so nothing may be fetched for now."""
+    """robots.txt is unavailable (5xx), so nothing may be fetched for now."""
 
     code = "robots_unavailable"
 
 
 class NotReadable(FetchFailed):
-    """The page cannot be read as the task expects (binary served as HTML, say)."""
+    """The page cannot be parsed as the task expects, such as binary data served as HTML."""
 
     code = "not_readable"

@@ -1,4 +1,4 @@
-"""Events: what happened. The engine publishes, telemetry subscribes. `name` is noun.verb."""
+"""Events. The engine publishes them, telemetry subscribes. `name` is noun.verb."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class Event(msgspec.Struct, frozen=True):
-    """Something that happened in a run."""
+    """Something that happened in a run. Events outside of runs have `run_id` 0."""
 
     name: ClassVar[str] = "event.happened"
     level: ClassVar[str] = "info"
@@ -16,7 +16,7 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class RunStarted(Event, frozen=True):
-    """A run began, or went on (`is_resumed`)."""
+    """A run started or resumed (`is_resumed`)."""
 
     name: ClassVar[str] = "run.started"
     task: str
@@ -44,14 +44,14 @@ class PageClosed(Event, frozen=True):
     items: int
     elapsed_s: float
     duplicates: int = 0
-    """Items of it that are not stored because equal ones are."""
+    """Items dropped because equal ones are stored."""
     bytes_read: int = 0
     waited_s: float = 0.0
-    """Of `elapsed_s`, waiting for the host's gate."""
+    """Part of `elapsed_s` spent waiting for the host's gate."""
 
 
 class FetchRetried(Event, frozen=True):
-    """A fetch failed and will be tried again."""
+    """A fetch failed and will be retried."""
 
     name: ClassVar[str] = "fetch.retried"
     level: ClassVar[str] = "warning"
@@ -71,11 +71,11 @@ class PageBuried(Event, frozen=True):
     url: str
     reason: str
     status: int | None = None
-    """Of the last answer, if there was one."""
+    """HTTP status of the last response, if any."""
 
 
 class ValuesCleaned(Event, frozen=True):
-    """Values of a page had characters taken out that no store can hold (NUL, lone surrogates)."""
+    """Characters that no store accepts (NUL, lone surrogates) were removed from values of a page."""
 
     name: ClassVar[str] = "values.cleaned"
     level: ClassVar[str] = "warning"
@@ -85,7 +85,7 @@ class ValuesCleaned(Event, frozen=True):
 
 
 class ItemsRejected(Event, frozen=True):
-    """Items of a page were not kept; `reason` is that of the first."""
+    """Items of a page were rejected; `reason` is that of the first."""
 
     name: ClassVar[str] = "items.rejected"
     level: ClassVar[str] = "warning"
@@ -96,7 +96,7 @@ class ItemsRejected(Event, frozen=True):
 
 
 class LinksDropped(Event, frozen=True):
-    """A page had more links than are kept of one; the first ones were."""
+    """A page had more links than the maximum; the first ones were kept."""
 
     name: ClassVar[str] = "links.dropped"
     level: ClassVar[str] = "warning"
@@ -106,7 +106,7 @@ class LinksDropped(Event, frozen=True):
 
 
 class FieldsDropped(Event, frozen=True):
-    """Links of a page lost the fields they should carry to the next one: these were too large."""
+    """Fields carried by links of a page were dropped because they were too large."""
 
     name: ClassVar[str] = "fields.dropped"
     level: ClassVar[str] = "warning"
@@ -116,7 +116,7 @@ class FieldsDropped(Event, frozen=True):
 
 
 class HostHeld(Event, frozen=True):
-    """A host asked for a pause, or broke, and is left alone for a while."""
+    """A host was put on hold: it asked for a pause, or it fails."""
 
     name: ClassVar[str] = "host.held"
     level: ClassVar[str] = "warning"
@@ -126,7 +126,7 @@ class HostHeld(Event, frozen=True):
 
 
 class HostAbandoned(Event, frozen=True):
-    """What was left of a host was closed: it stays down, or wants to be left alone for too long."""
+    """The remaining requests of a host were closed: it stays down, or its Retry-After is too long."""
 
     name: ClassVar[str] = "host.abandoned"
     level: ClassVar[str] = "error"
@@ -136,7 +136,7 @@ class HostAbandoned(Event, frozen=True):
 
 
 class LeasesReturned(Event, frozen=True):
-    """A worker died or fell silent and its requests went back to the queue."""
+    """A worker died or stopped responding, and its requests were queued again."""
 
     name: ClassVar[str] = "leases.returned"
     level: ClassVar[str] = "warning"
@@ -145,7 +145,7 @@ class LeasesReturned(Event, frozen=True):
 
 
 class GuardTripped(Event, frozen=True):
-    """A guard saw that something is wrong with the run."""
+    """A guard detected that the run goes wrong."""
 
     name: ClassVar[str] = "guard.tripped"
     level: ClassVar[str] = "error"
@@ -153,7 +153,7 @@ class GuardTripped(Event, frozen=True):
 
 
 class StoreLost(Event, frozen=True):
-    """Store or frontier do not answer, and a worker waits with what it holds. Of no run: `run_id` 0."""
+    """Store or frontier do not respond; the worker keeps its leases and waits. `run_id` is 0."""
 
     name: ClassVar[str] = "store.lost"
     level: ClassVar[str] = "warning"
@@ -161,31 +161,31 @@ class StoreLost(Event, frozen=True):
 
 
 class StoreReturned(Event, frozen=True):
-    """They answer again. Of no run: `run_id` 0."""
+    """Store and frontier respond again. `run_id` is 0."""
 
     name: ClassVar[str] = "store.returned"
     away_s: float
 
 
-class WorkerEased(Event, frozen=True):
-    """A worker does clearly worse than the others and asks for less. Of no run: `run_id` 0."""
+class WorkerThrottled(Event, frozen=True):
+    """A worker is clearly less healthy than the others and reduces its load. `run_id` is 0."""
 
     name: ClassVar[str] = "worker.eased"
     level: ClassVar[str] = "warning"
     share: float
-    """Of its slots, what it fills from now on."""
+    """Share of its slots that it uses from now on."""
     fault_share: float
     lag_s: float
 
 
 class WorkerRestored(Event, frozen=True):
-    """It fills all its slots again. Of no run: `run_id` 0."""
+    """A worker uses all its slots again. `run_id` is 0."""
 
     name: ClassVar[str] = "worker.restored"
 
 
-class KnownUrlsCounted(Event, frozen=True):
-    """What a layer in front of the store did since this was last told, in URLs. Of no run: `run_id` 0."""
+class UrlFilterCounted(Event, frozen=True):
+    """Counts of a URL filter since the last such event, in URLs. `run_id` is 0."""
 
     name: ClassVar[str] = "layer.counted"
     level: ClassVar[str] = "debug"
@@ -199,9 +199,9 @@ class KnownUrlsCounted(Event, frozen=True):
     unavailable: int
 
 
-class KnownUrlsFull(Event, frozen=True):
-    """A layer in front of the store has used most of its memory, or all of it (`is_full`): then it learns
-    nothing more, and the store is asked.
+class UrlFilterFull(Event, frozen=True):
+    """A URL filter has used most of its memory, or all of it (`is_full`): then it takes no more URLs, and
+    lookups go to the store.
     """
 
     name: ClassVar[str] = "layer.filled"
@@ -214,11 +214,13 @@ class KnownUrlsFull(Event, frozen=True):
 
 PROGRESS = "run.progress"
 PROGRESS_EVERY_S = 0.25
-"""Progress is told at most this often; state changes and trouble at once."""
+"""Minimum interval of progress events; state changes and problems are published at once."""
 
 
 class RunEvent(msgspec.Struct, frozen=True):
-    """An event of a run. `id` counts over all runs, `number` within this one: 1, 2, 3, ... `data` is JSON."""
+    """A stored event of a run. `id` counts over all runs, `number` within the run from 1 without gaps. `data`
+    is JSON.
+    """
 
     id: int
     run_id: int

@@ -15,7 +15,7 @@ Outcome = Literal["started", "skipped", "missed", "failed"]
 
 
 class ScheduleRule(msgspec.Struct, frozen=True, omit_defaults=True):
-    """When to start runs, and how to handle missed starts. Exactly one of `cron`, `every_s` and `at` is set."""
+    """When to start runs and how to handle missed starts. One of `cron`, `every_s` and `at` is set."""
 
     cron: str | None = None
     every_s: float | None = None

@@ -1,4 +1,4 @@
-"""A verdict: what happens to a leased request. Decided in `engine/verdicts.py`, carried out by the ledger."""
+"""Verdicts: the outcome of a leased request. `engine/verdicts.py` decides, the ledger applies."""
 
 from __future__ import annotations
 
@@ -12,57 +12,59 @@ from smartspider.core.requests.recrawl import PageVersion
 from smartspider.core.requests.request import Request
 
 UrlState = Literal["open", "done", "redirect", "missing", "skipped", "dead", "broken"]
-"""open: still to be fetched · done: stored · redirect: led to another URL · missing: 404 or 410 ·
-skipped: ended without a fetch, by a rule · dead: buried after failures · broken: fetched, not readable."""
+"""open: still to be fetched · done: stored · redirect: redirected to another URL · missing: 404 or 410 ·
+skipped: closed by a rule without a fetch · dead: buried after failures · broken: fetched but unreadable.
+"""
 
 ClosedState = Literal["done", "redirect", "missing", "skipped", "dead", "broken"]
 
 
 class HostNews(msgspec.Struct, frozen=True, gc=False):
-    """What an answer says about its host, for the gate to act on."""
+    """Observations about the host, for its gate."""
 
     is_unreachable: bool = False
-    """It gave no answer (refused, dropped, timeout): counts towards the circuit."""
+    """The host gave no response (refused, dropped, timeout): counts towards the circuit."""
     slow_down: bool = False
     hold_s: float | None = None
-    """Send nothing for so long (Retry-After)."""
+    """Put the host on hold for so long (Retry-After)."""
     reason: str = ""
 
 
 class Validators(msgspec.Struct, frozen=True, gc=False):
-    """What identifies a version of a page: the fingerprint of its content, and the server's words for it."""
+    """The version of a page: fingerprint of its content, and the server's ETag and Last-Modified."""
 
     content: bytes
     version: PageVersion = PageVersion()
 
 
 class Close(msgspec.Struct, frozen=True):
-    """The request is over: its row gets this state, its items and children are stored with it."""
+    """Close the request: set the state of its row, and store items and children with it."""
 
     state: ClosedState
     reason: str = ""
     status: int | None = None
     items: list[Item] = []
     keys: list[tuple[bytes, ...]] = []
-    """What each item is recognised by, in their order; empty when items are not compared."""
+    """Fingerprints that identify each item, in item order; empty if items are not compared."""
     children: list[Request] = []
     next_pages: list[Request] = []
-    """Children that are only added when one of the items is new (or items are not compared)."""
+    """Children that are added only if an item is new or items are not compared."""
     links: list[Request] = []
-    """All requests the page leads to, known ones too; filled when later runs ask whether it changed."""
+    """All requests the page links to, known ones included; filled if later runs check for changes."""
     rejected: list[RejectedItem] = []
     changes: list[ValueChange] = []
     counts: dict[str, StepCount] = {}
     validators: Validators | None = None
-    """What a later run may ask with whether the page changed; None when nobody will ask."""
+    """The version for conditional requests of later runs; None if there will be none."""
     is_unchanged: bool = False
-    """The server said that nothing changed: rows and links are those that an earlier run stored."""
+    """The server answered 304 Not Modified: items and links are those an earlier run stored."""
     landed: Request | None = None
-    """With state `redirect` on one host: the request the chain ended at; items and children are its own."""
+    """With state `redirect` on the same host: the final request of the chain, which owns items and children.
+    """
 
 
 class RetryLater(msgspec.Struct, frozen=True):
-    """Try again, not before `delay_s` from now. `counts` is False when the URL is not to blame."""
+    """Retry after `delay_s`. `counts` is False if the failure is not the URL's."""
 
     delay_s: float
     reason: str
@@ -74,7 +76,7 @@ Verdict = Close | RetryLater
 
 
 class SentRequest(msgspec.Struct, frozen=True, gc=False):
-    """A request left for a host, at a moment of the worker's monotonic clock."""
+    """A request sent to a host, at a time of the worker's monotonic clock."""
 
     host: str
     at: float
@@ -82,7 +84,7 @@ class SentRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class Settlement(msgspec.Struct, frozen=True):
-    """A verdict with the lease it answers, what it says about the host, and what it cost."""
+    """A verdict with its lease, observations about the host, and costs."""
 
     lease: Lease
     verdict: Verdict
@@ -90,8 +92,8 @@ class Settlement(msgspec.Struct, frozen=True):
     bytes_read: int = 0
     elapsed_s: float = 0.0
     waited_s: float = 0.0
-    """Of that, waiting for send windows."""
+    """Part of `elapsed_s` spent waiting for send windows."""
     duplicate_urls: int = 0
-    """Links of this page that were known already, seen by the worker's filter."""
+    """Links of the page that the worker's filter knew already."""
     sends: tuple[SentRequest, ...] = ()
-    """Requests that left for a host with a delay, for the receipt."""
+    """Requests sent to hosts with a delay, as a record of politeness."""

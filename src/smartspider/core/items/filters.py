@@ -60,7 +60,9 @@ def parse_path(text: str) -> Path:
             steps.append(int(place[1]))
             at = place.end()
         if len(steps) > MAX_STEPS:
-            raise RequestInvalid(f"a path has more than {MAX_STEPS} steps", hint="ask for less deep a value")
+            raise RequestInvalid(
+                f"a path has more than {MAX_STEPS} steps", hint="select a value that is less deeply nested"
+            )
         if at == len(text):
             return tuple(steps)
         if text[at] != ".":

@@ -56,7 +56,7 @@ def header_forbids_follow(headers: dict[str, str]) -> bool:
 
 
 def retry_after_s(value: str | None, now: float) -> float | None:
-    """Return the seconds of a Retry-After value, in seconds or as a date; None if it is missing or invalid."""
+    """Return the seconds of a Retry-After value (seconds or a date); None if missing or invalid."""
     if not value:
         return None
     text = value.strip()

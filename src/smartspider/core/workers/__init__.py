@@ -1,1 +1,1 @@
-"""Workers."""
+"""Values about workers: registration, health, scaling, assignment of hosts."""

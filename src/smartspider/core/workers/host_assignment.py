@@ -1,7 +1,7 @@
-"""Which worker had better take which host: so that connections, names and identities are used again.
+"""Assignment of hosts to workers, so that connections, DNS answers and identities are reused.
 
-All hosts are divided into parts. Each part belongs to the worker that rendezvous hashing chooses among those
-alive, by weight: a worker that comes or goes moves only the parts it gains or loses.
+Hosts are divided into partitions. Each partition belongs to the live worker chosen by weighted rendezvous
+hashing: a worker that joins or leaves moves only the partitions it gains or loses.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from smartspider.core.workers.worker import WorkerHealth
 PARTITIONS = 256
 MIN_SHARE = 0.25
 STEPS = 4
-"""Shares are whole quarters: what changes a little moves nothing."""
+"""Shares are multiples of a quarter, so that small changes move nothing."""
 WORSE = 2.0
-"""A worker does clearly worse than the others when it is worse by this factor and by one of these as well:"""
+"""A worker is unhealthy if it is worse than the others by this factor and by one of these margins:"""
 WORSE_FAULTS = 0.1
 WORSE_LAG_S = 0.1
 
 
 def partition_of(host: str) -> int:
-    """The part a host is in, the same wherever it is asked for."""
+    """Return the partition of a host, the same in every process."""
     return sha1(host.encode(), usedforsecurity=False).digest()[0]
 
 
 def owned_partitions(worker_id: int, weights: Mapping[int, float]) -> bytes:
-    """The parts of a worker, a bit for each, the lowest of the first byte is part 0."""
+    """Return the partitions of a worker as a bit mask; the lowest bit of the first byte is partition 0."""
     mask = bytearray(PARTITIONS // 8)
     chances = {one: (_scores(one), weight) for one, weight in sorted(weights.items())}
     for part in range(PARTITIONS):
@@ -42,16 +42,18 @@ def owned_partitions(worker_id: int, weights: Mapping[int, float]) -> bytes:
 
 @lru_cache(maxsize=4096)
 def _scores(worker_id: int) -> array[float]:
-    """What a worker draws for each part. By weight over this, twice the weight is chosen twice as often."""
+    """Return the worker's random score for each partition. With weight divided by score, twice the weight
+    wins twice as often.
+    """
     digests = (blake2b(b"%d %d" % (part, worker_id), digest_size=8).digest() for part in range(PARTITIONS))
     return array("d", (-log((int.from_bytes(digest) + 0.5) / 2.0**64) for digest in digests))
 
 
 def load_shares(peers: Mapping[int, WorkerHealth]) -> dict[int, float]:
-    """How much of what it could hold each worker asks for, from a quarter to all.
+    """Return the share of its capacity that each worker should use, from a quarter to all.
 
-    Only one that does clearly worse than the median of the others asks for less: what fails for everybody
-    slows nobody down.
+    Only a worker clearly worse than the median of the others is reduced: faults that affect all workers
+    slow none of them down.
     """
     if not peers:
         return {}
@@ -64,7 +66,7 @@ def load_shares(peers: Mapping[int, WorkerHealth]) -> dict[int, float]:
 
 
 def _by_faults(own: float, others: float) -> float:
-    """By what comes of a request in its hands, and in those of others."""
+    """Return the share by the success rate of requests, compared with other workers."""
     if own <= WORSE * others + WORSE_FAULTS:
         return 1.0
     return _stepped((1.0 - own) / (1.0 - others))
@@ -81,6 +83,6 @@ def _stepped(share: float) -> float:
 
 
 def _median_of_others(figures: Sequence[float]) -> float:
-    """The median of all but the worst: for whoever is worse than it, that of the others."""
+    """Return the median of all but the worst: for a worker that is worse, the median of the others."""
     others = sorted(figures)[:-1] or figures
     return (others[(len(others) - 1) // 2] + others[len(others) // 2]) / 2.0

@@ -1,4 +1,4 @@
-"""How many workers are wanted: from what is to be fetched, what gates let capacity, and how fast work goes."""
+"""Autoscaling: the desired number of workers, from backlog, politeness and throughput."""
 
 from __future__ import annotations
 
@@ -12,90 +12,90 @@ from smartspider.core.runs.run import RunState
 from smartspider.core.workers.worker import WorkerRecord
 
 LIVE: frozenset[RunState] = frozenset({"queued", "running"})
-"""States of a run that workers are wanted for."""
+"""States of a run that needs workers."""
 MAX_CPU_SHARE = 0.8
-"""Of its core a worker uses no more than this when there are enough of them."""
+"""Target maximum of a worker's use of its CPU core."""
 IN_PROGRESS = "the remaining requests are in flight or not due yet"
 MIN_PAGES = 10
-"""So many pages tell how much CPU time one takes."""
+"""Minimum number of pages to measure the CPU time of one."""
 
 
 class ScalingOptions(msgspec.Struct, frozen=True):
-    """What an installation wants of its decision."""
+    """Autoscaling settings of an installation."""
 
     horizon_s: float = 60.0
-    """In this time the backlog should be fetched."""
+    """Time in which the backlog should be fetched."""
     stabilization_s: float = 60.0
-    """A decision is lowered when a lower one was enough for so long."""
+    """How long a lower number must have been enough before the decision is lowered."""
     max_workers: int = 256
 
 
 class LaneDemand(msgspec.Struct, frozen=True):
-    """A host that a run has work queued for, and what its gate lets capacity."""
+    """A host with queued requests of a run, and the limits of its gate."""
 
     host: str
     domain: str
     queued: int
-    """As far as it was counted."""
+    """Queued requests; the count may stop early."""
     in_flight: int
     """Requests in flight to the host, of all runs."""
     delay_s: float
     per_host: int
     per_domain: int | None = None
     is_held: bool = False
-    """Nothing is sent there for a while."""
+    """The host is on hold."""
 
 
 class RunDemand(msgspec.Struct, frozen=True):
-    """What is to be fetched of a run, with some of its lanes."""
+    """Open requests of a run, with a sample of its lanes."""
 
     run_id: int
     state: RunState
     open: int
     concurrency: int
     lanes: int = 0
-    """How many there are."""
+    """Number of lanes."""
     sampled: tuple[LaneDemand, ...] = ()
-    """Those that were sampled at; the others are taken to be alike."""
+    """The sampled lanes; the others are assumed to be similar."""
 
     @property
     def weight(self) -> float:
-        """How many lanes each of those sampled at stands for."""
+        """Number of lanes that each sampled one represents."""
         return max(self.lanes, len(self.sampled)) / len(self.sampled) if self.sampled else 0.0
 
 
 class WorkerThroughput(msgspec.Struct, frozen=True):
-    """How workers do; what is not known yet is guessed."""
+    """Measured throughput of workers, with defaults until it is known."""
 
     request_s: float = 0.5
-    """How long a request is in a worker's hands."""
+    """Time a worker holds a request."""
     page_cpu_s: float = 0.01
-    """CPU time a page takes. A worker is one process, which uses one core at most."""
+    """CPU time per page. A worker is one process and uses at most one core."""
     slots: int = 32
-    """Of one worker."""
+    """Slots per worker."""
 
     @property
     def rate(self) -> float:
-        """Pages a second of a worker that has as much to do as it can."""
+        """Pages per second of a fully loaded worker."""
         return min(self.slots / self.request_s, MAX_CPU_SHARE / self.page_cpu_s)
 
 
 class RunEstimate(msgspec.Struct, frozen=True):
-    """What a run adds to the decision."""
+    """Demand of a run for workers."""
 
     run_id: int
     open: int
     hosts: int
-    """That it has work queued for."""
+    """Hosts with queued requests."""
     in_flight: float
-    """Requests that its gates and its concurrency let be in flight at once."""
+    """Concurrent requests that its gates and its concurrency allow."""
     wanted: float
-    """Those of them that fetch the backlog in time."""
+    """Concurrent requests that fetch the backlog in time."""
     reason: str
 
 
 class ScalingDecision(msgspec.Struct, frozen=True):
-    """How many workers are wanted, and why."""
+    """The desired number of workers, and the reason."""
 
     desired: int
     reason: str
@@ -107,9 +107,9 @@ class ScalingDecision(msgspec.Struct, frozen=True):
 def decide(
     runs: Sequence[RunDemand], throughput: WorkerThroughput, options: ScalingOptions = ScalingOptions()
 ) -> ScalingDecision:
-    """Enough workers to fetch the backlog in the horizon, and never more than the gates can use.
+    """Return enough workers to fetch the backlog within the horizon, but no more than the gates can use.
 
-    One where anything is to be fetched at all; none where nothing is.
+    At least one if there is anything to fetch, otherwise none.
     """
     live = [run for run in runs if run.state in LIVE and run.open > 0]
     if not live:
@@ -118,10 +118,8 @@ def decide(
     gates = min(_host_capacity(live, throughput), sum(estimate.in_flight for estimate in estimates))
     backlog = sum(estimate.wanted for estimate in estimates)
     flight = min(gates, backlog)
-    by_slots, by_cpu = (
-        flight / throughput.slots,
-        flight / throughput.request_s * throughput.page_cpu_s / MAX_CPU_SHARE,
-    )
+    by_slots = flight / throughput.slots
+    by_cpu = flight / throughput.request_s * throughput.page_cpu_s / MAX_CPU_SHARE
     usable = max(1, math.ceil(gates - 1e-9))
     wanted = max(1, math.ceil(max(by_slots, by_cpu) - 1e-9))
     count = min(wanted, usable, options.max_workers)
@@ -139,7 +137,7 @@ def decide(
 
 
 def lane_capacity(lane: LaneDemand, request_s: float) -> float:
-    """Requests to a host that are in flight at once, on average, when only its gate holds them back."""
+    """Return the average number of concurrent requests to a host if only its gate limits them."""
     if lane.is_held:
         return 0.0
     most = float(min(lane.per_host, lane.queued + lane.in_flight))
@@ -164,7 +162,7 @@ def _estimate_run(run: RunDemand, throughput: WorkerThroughput, options: Scaling
 
 
 def _host_capacity(runs: Sequence[RunDemand], throughput: WorkerThroughput) -> float:
-    """What all hosts together let be in flight: one that several runs have work for counts once."""
+    """Return the concurrent requests that all hosts allow; a host shared by several runs counts once."""
     hosts: dict[str, tuple[LaneDemand, float]] = {}
     for run in runs:
         for lane in run.sampled:
@@ -182,7 +180,7 @@ def _host_capacity(runs: Sequence[RunDemand], throughput: WorkerThroughput) -> f
 
 
 def _merge_lanes(one: LaneDemand, other: LaneDemand) -> LaneDemand:
-    """Two runs at one host: the gate is the same, and each has work of its own."""
+    """Combine two runs' lanes of one host: the gate is shared, the queues add up."""
     return msgspec.structs.replace(
         one,
         queued=one.queued + other.queued,
@@ -210,7 +208,8 @@ def _capacity_reason(
 
 def _backlog_reason(runs: Sequence[RunDemand], throughput: WorkerThroughput, options: ScalingOptions) -> str:
     pages = _pages(sum(run.open for run in runs))
-    return f"{pages} to fetch within {options.horizon_s:g} s; one worker fetches about {throughput.rate:,.0f} a second"
+    rate = f"one worker fetches about {throughput.rate:,.0f} a second"
+    return f"{pages} to fetch within {options.horizon_s:g} s; {rate}"
 
 
 def _politeness_reason(hosts: int, capacity: float) -> str:
@@ -233,14 +232,14 @@ def _requests(count: float) -> str:
 
 
 class StabilizationWindow:
-    """Lets a decision rise at once, and fall when it was lower for some time, so that nothing flaps."""
+    """Raises the number of workers at once and lowers it after a delay, to avoid flapping."""
 
     def __init__(self, stabilization_s: float) -> None:
         self._window_s = stabilization_s
         self._seen: deque[tuple[float, int]] = deque()
 
     def apply(self, decision: ScalingDecision) -> ScalingDecision:
-        """The largest of the last time, this one included."""
+        """Return the decision, with the largest number of the window."""
         now = decision.at
         while self._seen and self._seen[0][0] <= now - self._window_s:
             self._seen.popleft()
@@ -258,7 +257,7 @@ class StabilizationWindow:
 def update_throughput(
     throughput: WorkerThroughput, before: Mapping[int, WorkerRecord], workers: Sequence[WorkerRecord]
 ) -> WorkerThroughput:
-    """How workers do now, given how they did and what they said before; what they do not tell stays."""
+    """Return the throughput measured since `before`; values that no worker reports stay."""
     alive = [one for one in workers if one.is_alive]
     slots = [one.slots for one in alive if one.slots > 0 and not one.is_draining]
     times = [one.health.request_s for one in alive if one.health.request_s > 0.0]

@@ -1,4 +1,4 @@
-"""Workers as others see them."""
+"""Workers as seen by other processes, and the size of elastic groups of workers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class WorkerRegistration(msgspec.Struct, frozen=True):
-    """What a worker says of itself when it joins."""
+    """The properties a worker registers when it joins."""
 
     name: str
     node: str = ""
@@ -16,28 +16,28 @@ class WorkerRegistration(msgspec.Struct, frozen=True):
     version: str = ""
     slots: int = 0
     cpus: int = 0
-    """Of its machine."""
+    """CPUs of its machine."""
     is_elastic: bool = False
-    """It was started because there is much to do, and is asked to leave when there is little."""
+    """Started by autoscaling, which may also stop it."""
 
 
 class WorkerHealth(msgspec.Struct, frozen=True):
-    """How a worker does: measured by itself, the last minutes counting most."""
+    """Health of a worker, measured by itself as moving averages."""
 
     lag_s: float = 0.0
-    """How late it gets to what is due: its process or its machine has too much to do."""
+    """Scheduling lag of its event loop: its process or machine is overloaded."""
     fault_share: float = 0.0
-    """Of its requests, those that no server answered."""
+    """Share of its requests that got no response."""
     request_s: float = 0.0
-    """How long a request is in its hands."""
+    """Time it holds a request."""
     pages: int = 0
-    """What it stored since it joined."""
+    """Pages it stored since it joined."""
     load: float = 0.0
-    """Of its machine, over one minute."""
+    """Load average of its machine over one minute."""
 
 
 class WorkerRecord(msgspec.Struct, frozen=True):
-    """A worker that has joined and not left."""
+    """A registered worker."""
 
     id: int
     name: str
@@ -46,7 +46,7 @@ class WorkerRecord(msgspec.Struct, frozen=True):
     version: str
     slots: int
     held: int
-    """Requests in its hands."""
+    """Leases it holds."""
     is_draining: bool
     is_alive: bool
     joined_at: float
@@ -54,7 +54,7 @@ class WorkerRecord(msgspec.Struct, frozen=True):
     cpu_s: float
     memory: int
     hosts: list[str] = []
-    """Of what it holds, a few."""
+    """Some of the hosts of its leases."""
     runs: list[int] = []
     cpus: int = 0
     is_elastic: bool = False
@@ -62,42 +62,43 @@ class WorkerRecord(msgspec.Struct, frozen=True):
 
 
 class WorkerRange(msgspec.Struct, frozen=True):
-    """How many workers a machine has at least and at most."""
+    """Minimum and maximum number of workers of a machine."""
 
     minimum: int
     maximum: int
 
     @property
     def is_range(self) -> bool:
-        """Whether it depends on what is wanted."""
+        """Return whether the number varies with demand."""
         return self.minimum < self.maximum
 
     def __str__(self) -> str:
         return f"{self.minimum}-{self.maximum}" if self.is_range else str(self.minimum)
 
 
-def worker_share(own: str, figure: int, workers: Sequence[WorkerRecord], span: WorkerRange) -> int:
-    """How many workers a driver has, so that all drivers together have what is wanted.
+def worker_share(own: str, desired: int, workers: Sequence[WorkerRecord], limits: WorkerRange) -> int:
+    """Return a driver's number of workers, so that all drivers together run the desired number.
 
-    Workers that nobody scales are subtracted; the rest is divided evenly, the first by name get one more.
+    Workers outside of autoscaling are subtracted; the rest is divided evenly, with the remainder going to
+    the first drivers by name.
     """
     present = [one for one in workers if one.is_alive and not one.is_draining]
     fixed = sum(not one.is_elastic for one in present)
     drivers = sorted({own, *(driver_of(one) for one in workers if one.is_alive and one.is_elastic)})
-    each, rest = divmod(max(0, figure - fixed), len(drivers))
-    return min(max(each + (drivers.index(own) < rest), span.minimum), span.maximum)
+    each, rest = divmod(max(0, desired - fixed), len(drivers))
+    return min(max(each + (drivers.index(own) < rest), limits.minimum), limits.maximum)
 
 
 def elastic_worker_name(driver: int, number: int, pid: int) -> str:
-    """What a worker is called that a driver started: it tells whose it is."""
+    """Return the name of an elastic worker, which identifies its driver."""
     return f"worker {driver}-{number} (pid {pid})"
 
 
 def driver_of(worker: WorkerRecord) -> str:
-    """Who started an elastic worker, as others see it: a machine, and the process there."""
+    """Return the driver of an elastic worker: machine and process."""
     return driver_name(worker.node, worker.name.removeprefix("worker ").partition("-")[0])
 
 
 def driver_name(node: str, pid: int | str) -> str:
-    """What a driver is called among others."""
+    """Return the name of a driver: machine and process id."""
     return f"{node}/{pid}"
