@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from smartspider.core.errors import StoreUnavailable
-from smartspider.core.events import KnownUrlsFull
+from smartspider.core.events import UrlFilterFull
 from smartspider.core.frontier.verdict import Close, Settlement
 from smartspider.core.requests.request import Request
 from smartspider.core.runs.plan import Plan
@@ -195,7 +195,7 @@ class Deduplicator:
         level = 1.0 if is_full else WARN_SHARE if size.share >= WARN_SHARE else 0.0
         if level > self._warned.get(name, 0.0):
             self._warned[name] = level
-            self._bus.publish(KnownUrlsFull(run_id, name, size.bytes_used, size.bytes_max, is_full=is_full))
+            self._bus.publish(UrlFilterFull(run_id, name, size.bytes_used, size.bytes_max, is_full=is_full))
         elif size.share < CALM_SHARE:
             self._warned.pop(name, None)
 

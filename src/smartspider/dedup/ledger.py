@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import msgspec
 
-from smartspider.core.events import KnownUrlsCounted
+from smartspider.core.events import UrlFilterCounted
 from smartspider.core.frontier.verdict import Close, RetryLater, Settlement
 from smartspider.dedup.deduplicator import Deduplicator, DedupRun, FilterCounts
 from smartspider.dedup.url_filter import FilterKey, FilterStack
@@ -87,7 +87,7 @@ class DedupLedger:
             grown = [count - told for count, told in zip(now, self._told.get(layer, NOTHING), strict=True)]
             self._told[layer] = now
             if any(grown):
-                self._bus.publish(KnownUrlsCounted(0, layer, *grown))
+                self._bus.publish(UrlFilterCounted(0, layer, *grown))
 
     async def settle(self, settlements: Sequence[Settlement]) -> SettleReport:
         """Settle what is not known, and let the layers know what was committed."""

@@ -10,7 +10,7 @@ import msgspec
 from smartspider.core.datetimes import parse_iso_datetime
 from smartspider.core.errors import TooManyRedirects
 from smartspider.core.events import FieldsDropped, ItemsRejected, LinksDropped, ValuesCleaned
-from smartspider.core.frontier.verdict import Validators
+from smartspider.core.frontier.verdict import Close, Validators
 from smartspider.core.pages.extraction import Extraction, Item
 from smartspider.core.pages.headers import header_forbids_follow, redirect_target
 from smartspider.core.pages.page import Page
@@ -19,7 +19,7 @@ from smartspider.core.requests.fingerprint import content_fingerprint
 from smartspider.core.requests.recrawl import PageVersion, page_version
 from smartspider.core.requests.request import Extras, Request, make_request
 from smartspider.core.runs.plan import Plan
-from smartspider.engine.link_filter import FoundLinks, LinkFilter
+from smartspider.engine.link_filter import ChildRequests, LinkFilter
 from smartspider.engine.verdicts import Reading
 from smartspider.interfaces.event_bus import EventBus
 from smartspider.interfaces.extractor import Extractor
@@ -46,34 +46,35 @@ class AnswerReader:
         self._links = links
         self._bus = bus
 
-    def read(self, page: Page, request: Request) -> tuple[Reading, FoundLinks | None]:
-        """Items and children of a page."""
+    def read(self, page: Page, request: Request) -> Reading:
+        """Return the items and children of a page."""
         if not 200 <= page.status < 300:
             if is_unchanged(page, request):
-                return Reading(page, is_unchanged=True), None
+                return Reading(page, Close("done", "not modified", page.status, is_unchanged=True))
             target = redirect_target(page)
-            return (Reading(page), None) if target is None else (self._moved(page, request, target), None)
+            return Reading(page, None if target is None else self._redirect(page, request, target))
         landed = self._landed(page, request)
         extraction = self._extractor.extract(page, request)
         if self._pipeline is not None:
-            extraction = self._pipeline.treat(extraction, page)
+            extraction = self._pipeline.process(extraction, page)
         self._publish_losses(extraction, request)
-        found = self._found(page, request, extraction)
+        found = self._find_children(page, request, extraction)
         keys_of = self._plan.items.keys_of
-        reading = Reading(
-            page,
-            extraction.items,
+        close = Close(
+            "done" if landed is None else "redirect",
+            status=page.status,
+            items=extraction.items,
             keys=[keys_of(item) for item in extraction.items] if self._plan.items.keys else [],
             children=found.children,
             next_pages=found.next_pages,
+            links=found.links,
             rejected=extraction.rejected,
             changes=extraction.changes,
             counts=extraction.counts,
-            links=found.links,
             validators=validators_of(self._plan, page, request, extraction.items),
             landed=landed,
         )
-        return reading, found
+        return Reading(page, close, found)
 
     def _publish_losses(self, extraction: Extraction, request: Request) -> None:
         """Tell what was found in the page and is not in its rows and links as it stood there."""
@@ -87,12 +88,12 @@ class AnswerReader:
         if extraction.rejected:
             self._bus.publish(ItemsRejected(*where, len(extraction.rejected), extraction.rejected[0].reason))
 
-    def _found(self, page: Page, request: Request, extraction: Extraction) -> FoundLinks:
+    def _find_children(self, page: Page, request: Request, extraction: Extraction) -> ChildRequests:
         """The requests the page leads to, as far as it may be followed and its list goes on."""
         page_plan = self._plan.pages.get(request.page)
         is_rules = page_plan is None or page_plan.kind == "rules"
         if is_rules and self._plan.politeness.obey_robots and header_forbids_follow(page.headers):
-            return FoundLinks([], [])
+            return ChildRequests([], [])
         older = None if page_plan is None else page_plan.stop_when.older_than
         if older is not None and is_list_too_old(extraction, older, page.fetched_at):
             extraction = without_next_pages(extraction)
@@ -105,18 +106,19 @@ class AnswerReader:
         landed = self._redirected(request, page.url, Extras(meta=request.extras.meta))
         return landed if landed.fingerprint != request.fingerprint else None
 
-    def _moved(self, page: Page, request: Request, target: str) -> Reading:
-        """A redirect that was not followed: its target is a request of its own, or it is refused."""
+    def _redirect(self, page: Page, request: Request, target: str) -> Close:
+        """Close a redirect that was not followed: its target becomes a request of its own, or is refused."""
         refusal = self._links.redirect_refusal(target, request)
         if refusal is not None:
-            return Reading(page, refusal=f"redirected to {target}: {refusal}")
+            return Close("skipped", f"redirected to {target}: {refusal}", page.status)
         hops = int(request.extras.meta.get("redirects", 0)) + 1
         if hops > self._plan.fetch.max_redirects:
             raise TooManyRedirects(f"more than {self._plan.fetch.max_redirects} redirects")
         extras = Extras(meta={**request.extras.meta, "redirects": hops})
         if page.status in (307, 308):
             extras = msgspec.structs.replace(extras, method=request.extras.method, body=request.extras.body)
-        return Reading(page, children=[self._redirected(request, target, extras)], moved=True)
+        child = self._redirected(request, target, extras)
+        return Close("redirect", f"to {child.url}", page.status, children=[child])
 
     def _redirected(self, request: Request, url: str, extras: Extras) -> Request:
         """The request that takes the place of one that was redirected."""

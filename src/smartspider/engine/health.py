@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
-from smartspider.core.events import WorkerEased, WorkerRestored
+from smartspider.core.events import WorkerRestored, WorkerThrottled
 from smartspider.core.frontier.verdict import Settlement
 from smartspider.core.workers.host_assignment import load_shares, owned_partitions
 from smartspider.core.workers.worker import WorkerHealth
@@ -91,6 +91,6 @@ class Peers:
     def _set_share(self, share: float, health: WorkerHealth) -> None:
         was, self.share = self.share, share
         if was == 1.0 > share:
-            self._bus.publish(WorkerEased(0, share, health.fault_share, health.lag_s))
+            self._bus.publish(WorkerThrottled(0, share, health.fault_share, health.lag_s))
         elif was < 1.0 == share:
             self._bus.publish(WorkerRestored(0))

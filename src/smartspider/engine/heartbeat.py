@@ -18,7 +18,7 @@ from smartspider.engine.health import HealthMeter
 from smartspider.engine.outage import Backoff, OutageRetry
 from smartspider.engine.runtime import resident_bytes
 from smartspider.interfaces.clock import Clock
-from smartspider.interfaces.worker_registry import Beat, Orders
+from smartspider.interfaces.worker_registry import HeartbeatReply, HeartbeatReport
 
 BEAT_S = 1.8
 """What a worker is told with the answer, it hears in less than two seconds."""
@@ -36,7 +36,7 @@ class WorkerProbe(msgspec.Struct, frozen=True):
     """How many it has; None: as many as it is told."""
     health: HealthMeter
     """How it does; how late it is said to be there counts."""
-    apply: Callable[[Orders], None]
+    apply: Callable[[HeartbeatReply], None]
     on_error: Callable[[Exception], None]
     """Something ended that must not end."""
 
@@ -91,7 +91,7 @@ class Heartbeat:
         monotonic = self._context.clock.monotonic
         probe.health.record_lag(monotonic() - self._beat_at)
         cpu_s, leases = time.process_time(), probe.leases()
-        beat = Beat(probe.slots(), cpu_s, resident_bytes(), leases, probe.health.measure())
+        beat = HeartbeatReport(probe.slots(), cpu_s, resident_bytes(), leases, probe.health.measure())
         try:
             orders = await self._context.workers.beat(self.worker_id, beat)
         finally:

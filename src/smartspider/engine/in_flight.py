@@ -95,8 +95,8 @@ class InFlight:
             lease = processed.settlement.lease
             request = self._held.pop(lease.token)
             request.opened.users -= 1
-            if processed.found is not None and lease.url_id in stored:
-                request.opened.job.links.remember(processed.found)
+            if processed.children is not None and lease.url_id in stored:
+                request.opened.job.links.remember(processed.children)
         for event in report.events:
             self._context.bus.publish(event)
 

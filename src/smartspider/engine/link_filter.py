@@ -24,7 +24,7 @@ RobotsCheck = Callable[[str], bool | None]
 """Whether robots.txt allows a URL; None when its host's robots.txt is not known yet."""
 
 
-class FoundLinks(msgspec.Struct):
+class ChildRequests(msgspec.Struct):
     """The children of a page, and the links they came from."""
 
     children: list[Request]
@@ -80,7 +80,7 @@ class LinkFilter:
             self._scope = self._scope.with_hosts([host])
             self._refused.clear()
 
-    def remember(self, found: FoundLinks) -> None:
+    def remember(self, found: ChildRequests) -> None:
         """These children are committed: from now on they are known."""
         self._stored.update(found.keys)
         self._known.update([child.fingerprint for child in found.children])
@@ -96,9 +96,9 @@ class LinkFilter:
         self._hits = self._misses = 0
         return counts
 
-    def children(self, extraction: Extraction, request: Request) -> FoundLinks:
+    def children(self, extraction: Extraction, request: Request) -> ChildRequests:
         """Requests for the links of a page that are in scope and not known."""
-        found = FoundLinks([], [])
+        found = ChildRequests([], [])
         base = extraction.base
         places = _Places(base)
         fresh: set[bytes] = set()
@@ -235,7 +235,7 @@ class _Places:
         return self._folder
 
 
-def _marked(found: FoundLinks, further: set[bytes]) -> FoundLinks:
+def _marked(found: ChildRequests, further: set[bytes]) -> ChildRequests:
     """The same, told which children are further pages of a list."""
 
     def mark(requests: list[Request]) -> list[Request]:

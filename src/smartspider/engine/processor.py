@@ -17,7 +17,7 @@ from smartspider.core.frontier.verdict import Settlement
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Request
 from smartspider.core.runs.plan import Plan
-from smartspider.engine.link_filter import FoundLinks
+from smartspider.engine.link_filter import ChildRequests
 from smartspider.engine.permits import GatePermit
 from smartspider.engine.verdicts import Reading, judge
 from smartspider.interfaces.clock import Clock
@@ -28,14 +28,14 @@ class Processed(msgspec.Struct, frozen=True):
     """A settlement, and the links to remember once it is committed."""
 
     settlement: Settlement
-    found: FoundLinks | None
+    children: ChildRequests | None
 
 
 class Reader(Protocol):
     """Turns an answer into a reading: `engine.reader.PageReader`, or somebody who watches one."""
 
-    def read(self, page: Page, request: Request) -> tuple[Reading, FoundLinks | None]:
-        """What a page holds, and the links to remember once it is stored."""
+    def read(self, page: Page, request: Request) -> Reading:
+        """Read an answer; raise `NotReadable` if that fails."""
 
 
 class Processor:
@@ -59,12 +59,11 @@ class Processor:
         """What to do with a leased request. Raises only `StoreUnavailable`."""
         permit = self._permit_for(lease)
         started = self._clock.monotonic()
-        found: FoundLinks | None = None
         outcome: Reading | FetchFailed
         try:
             page = await self._fetcher.fetch(lease.request, permit)
             reach("fetch.received")
-            outcome, found = self._reader.read(page, lease.request)
+            outcome = self._reader.read(page, lease.request)
             reach("page.extracted")
         except FetchFailed as error:
             outcome = error
@@ -74,6 +73,7 @@ class Processor:
             where = traceback.extract_tb(error.__traceback__)[-1]
             place = f"{Path(where.filename).name}:{where.lineno}"
             outcome = NotReadable(f"unexpected {type(error).__name__} at {place}: {error}")
+        found = outcome.children if isinstance(outcome, Reading) else None
         judgement = judge(lease, outcome, self._plan.retry, random.random())  # noqa: S311 - jitter
         return Processed(
             Settlement(

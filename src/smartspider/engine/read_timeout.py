@@ -10,7 +10,6 @@ from typing import ClassVar
 from smartspider.core.errors import NotReadable
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Request
-from smartspider.engine.link_filter import FoundLinks
 from smartspider.engine.processor import Reader
 from smartspider.engine.verdicts import Reading
 
@@ -37,7 +36,7 @@ class ReadTimeout:
         if self._can_end:
             signal.signal(signal.SIGALRM, ReadTimeout._end)
 
-    def read(self, page: Page, request: Request) -> tuple[Reading, FoundLinks | None]:
+    def read(self, page: Page, request: Request) -> Reading:
         """What a page holds; raises `NotReadable` when that takes too long."""
         if not self._can_end:
             return self._reader.read(page, request)

@@ -8,13 +8,12 @@ import msgspec
 
 from smartspider.core import errors
 from smartspider.core.frontier.lease import Lease
-from smartspider.core.frontier.verdict import Close, ClosedState, HostNews, RetryLater, Validators, Verdict
-from smartspider.core.pages.extraction import Item, RejectedItem, StepCount, ValueChange
+from smartspider.core.frontier.verdict import Close, ClosedState, HostNews, RetryLater, Verdict
 from smartspider.core.pages.headers import retry_after_s
 from smartspider.core.pages.page import Page
 from smartspider.core.pages.rules import ROBOTS_PAGE, SITEMAP_PAGE
-from smartspider.core.requests.request import Request
 from smartspider.core.requests.retry import RetryPolicy
+from smartspider.engine.link_filter import ChildRequests
 
 MISSING = frozenset({404, 410})
 REFUSING = frozenset({429, 503})
@@ -22,28 +21,13 @@ ROBOTS_HOLD_S = 60.0
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """A page that was read: what it holds and where it leads."""
+    """An answer that was read."""
 
     page: Page
-    items: list[Item] = []
-    keys: list[tuple[bytes, ...]] = []
-    children: list[Request] = []
-    next_pages: list[Request] = []
-    """Children that depend on an item of the page being new."""
-    links: list[Request] = []
-    """All requests the page leads to, where later runs ask whether it changed."""
-    rejected: list[RejectedItem] = []
-    changes: list[ValueChange] = []
-    counts: dict[str, StepCount] = {}
-    validators: Validators | None = None
-    is_unchanged: bool = False
-    """The server said 304: the page is as an earlier run stored it."""
-    landed: Request | None = None
-    """Where redirects on the host ended, when that is another request."""
-    moved: bool = False
-    """The answer is a redirect to another host, which is the only child."""
-    refusal: str = ""
-    """Why the page may not be kept after all (it was redirected out of scope)."""
+    close: Close | None = None
+    """The verdict if the status is accepted; None if the status alone decides."""
+    children: ChildRequests | None = None
+    """The links to remember once the page is stored."""
 
 
 class Reaction(NamedTuple):
@@ -89,33 +73,10 @@ def judge(
     """What happens to a leased request. `chance` in [0, 1) is the jitter of the back-off."""
     if isinstance(outcome, errors.FetchFailed):
         return _judge_failure(lease, outcome, policy, chance)
-    if outcome.refusal:
-        return Judgement(Close("skipped", outcome.refusal, outcome.page.status))
-    if outcome.moved:
-        target = outcome.children[0].url if outcome.children else "a URL outside the scope"
-        return Judgement(Close("redirect", f"to {target}", outcome.page.status, children=outcome.children))
-    if outcome.is_unchanged:
-        return Judgement(Close("done", "not modified", outcome.page.status, is_unchanged=True))
-    if 200 <= outcome.page.status < 300 and outcome.page.status not in policy.on_status:
-        return Judgement(_stored(outcome))
+    status = outcome.page.status
+    if outcome.close is not None and not (200 <= status < 300 and status in policy.on_status):
+        return Judgement(outcome.close)
     return _judge_status(lease, outcome.page, policy, chance)
-
-
-def _stored(reading: Reading) -> Close:
-    return Close(
-        "done" if reading.landed is None else "redirect",
-        status=reading.page.status,
-        items=reading.items,
-        keys=reading.keys,
-        children=reading.children,
-        next_pages=reading.next_pages,
-        links=reading.links,
-        rejected=reading.rejected,
-        changes=reading.changes,
-        counts=reading.counts,
-        validators=reading.validators,
-        landed=reading.landed,
-    )
 
 
 def _judge_status(lease: Lease, page: Page, policy: RetryPolicy, chance: float) -> Judgement:

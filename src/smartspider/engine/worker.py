@@ -20,7 +20,7 @@ from smartspider.engine.in_flight import InFlight
 from smartspider.engine.jobs import JobCache, OpenedJob, OpenJob
 from smartspider.engine.outage import Backoff, OutageRetry
 from smartspider.engine.run_source import RunSource
-from smartspider.interfaces.worker_registry import Orders
+from smartspider.interfaces.worker_registry import HeartbeatReply
 
 SETTLE_PAGES = 64
 SETTLE_S = 0.050
@@ -92,7 +92,7 @@ class Worker:
     def _own_slots(self) -> int | None:
         return self._slots if self._follows else None
 
-    def _apply_orders(self, orders: Orders) -> None:
+    def _apply_orders(self, orders: HeartbeatReply) -> None:
         if orders.is_draining or orders.is_unknown:
             self.stop()
             return

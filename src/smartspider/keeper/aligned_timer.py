@@ -20,25 +20,25 @@ class AlignedTimer:
     def __init__(self, clock: Clock, group: asyncio.TaskGroup) -> None:
         self._clock = clock
         self._group = group
-        self._moments: dict[float, asyncio.Task[None]] = {}
+        self._pending: dict[float, asyncio.Task[None]] = {}
 
     @property
-    def moments(self) -> list[asyncio.Task[None]]:
+    def pending(self) -> list[asyncio.Task[None]]:
         """What is waited for now."""
-        return list(self._moments.values())
+        return list(self._pending.values())
 
-    async def next(self, every_s: float) -> None:
+    async def wait(self, every_s: float) -> None:
         """Wait for the next multiple of that many seconds, for a quarter of it at least."""
         now = self._clock.monotonic()
         moment = (now // every_s + 1.0) * every_s
         if moment - now < every_s * SHORTEST:
             moment += every_s
-        if moment not in self._moments:
-            self._moments[moment] = self._group.create_task(self._strike(moment))
-        await asyncio.shield(self._moments[moment])
+        if moment not in self._pending:
+            self._pending[moment] = self._group.create_task(self._sleep_until(moment))
+        await asyncio.shield(self._pending[moment])
 
-    async def _strike(self, moment: float) -> None:
+    async def _sleep_until(self, moment: float) -> None:
         try:
             await self._clock.sleep(moment - self._clock.monotonic())
         finally:
-            del self._moments[moment]
+            del self._pending[moment]

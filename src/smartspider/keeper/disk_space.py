@@ -13,14 +13,14 @@ from smartspider.core.notifications import NotificationEvent, NotificationTarget
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Term
 from smartspider.services.notifications.notifier import Letter, Post, letter, retry_at
-from smartspider.store.notifications import MOST_TARGETS, NotificationStore
+from smartspider.store.notifications import MAX_TARGETS, NotificationStore
 from smartspider.store.runs.store import RunStore
 from smartspider.views.times import told_at
 
 log = logging.getLogger("smartspider.keeper")
 
-LOOK_S = 2.0
-CALM_S = 10.0
+CHECK_S = 2.0
+IDLE_S = 10.0
 
 
 class StoreOutage(msgspec.Struct, frozen=True):
@@ -42,7 +42,7 @@ class StoreNotification(msgspec.Struct, frozen=True):
     run: dict[str, str] = {}
 
 
-class _Parcel(msgspec.Struct, frozen=True):
+class _PendingDelivery(msgspec.Struct, frozen=True):
     """A letter on its way. There is no outbox to keep it in: the store takes no writes."""
 
     target: NotificationTarget
@@ -73,13 +73,13 @@ class WatchDiskSpace:
         self._post = post
         self._clock = clock
         self._since: float | None = None
-        self._parcels: list[_Parcel] = []
-        self._is_calm = False
+        self._pending: list[_PendingDelivery] = []
+        self._is_idle = False
 
     @property
     def every_s(self) -> float:
         """Seldom while no run writes anything: a look makes the disk of the database work."""
-        return CALM_S if self._is_calm else LOOK_S
+        return IDLE_S if self._is_idle else CHECK_S
 
     async def do(self, term: Term) -> None:
         """Look, tell what changed, and bring what is due."""
@@ -91,16 +91,16 @@ class WatchDiskSpace:
                 log.error(  # noqa: TRY400 - where it was noticed is of no interest
                     "store.full: %s; nothing is handed out until there is room", error.message
                 )
-                await self._announce("store.full", error.message, term)
+                await self._notify("store.full", error.message, term)
         except StoreUnavailable:
             pass  # one that does not answer at all is told of by those who need it
         else:
             if self._since is not None:
                 log.info("store.returned: the store takes writes again")
-                await self._announce("store.returned", "the store takes writes again", term)
+                await self._notify("store.returned", "the store takes writes again", term)
                 self._since = None
         await self._deliver()
-        self._is_calm = self._since is None and not self._parcels and not await self._has_runs()
+        self._is_idle = self._since is None and not self._pending and not await self._has_runs()
 
     async def _has_runs(self) -> bool:
         try:
@@ -108,37 +108,38 @@ class WatchDiskSpace:
         except StoreUnavailable:
             return True
 
-    async def _announce(self, event: NotificationEvent, reason: str, term: Term) -> None:
+    async def _notify(self, event: NotificationEvent, reason: str, term: Term) -> None:
         now, since = self._clock.now(), self._since or self._clock.now()
         try:
-            targets = await self._notices.find_targets(limit=MOST_TARGETS)
+            targets = await self._notices.find_targets(limit=MAX_TARGETS)
             runs = [str(run.id) for run in await self._store.live_runs()]
         except StoreUnavailable as error:
             log.warning("nobody can be told: %s", error.message)
             return
-        told = StoreOutage(reason, told_at(since), round(now - since, 1), runs)
-        data = msgspec.json.encode(StoreNotification(event, told_at(now), told))
+        outage = StoreOutage(reason, told_at(since), round(now - since, 1), runs)
+        data = msgspec.json.encode(StoreNotification(event, told_at(now), outage))
         wanting = [one for one in targets if one.is_enabled and event in one.events]
-        self._parcels += [
-            _Parcel(one, letter(f"{event}-{term.epoch}-{since:.0f}-{one.id}", data)) for one in wanting
+        self._pending += [
+            _PendingDelivery(one, letter(f"{event}-{term.epoch}-{since:.0f}-{one.id}", data))
+            for one in wanting
         ]
 
     async def _deliver(self) -> None:
         now = self._clock.now()
-        due = [one for one in self._parcels if one.due_at <= now]
-        later = [one for one in self._parcels if one.due_at > now]
+        due = [one for one in self._pending if one.due_at <= now]
+        later = [one for one in self._pending if one.due_at > now]
         if due:
-            left: Sequence[_Parcel | None] = await asyncio.gather(*map(self._carry, due))
-            self._parcels = later + [one for one in left if one is not None]
+            left: Sequence[_PendingDelivery | None] = await asyncio.gather(*map(self._send, due))
+            self._pending = later + [one for one in left if one is not None]
 
-    async def _carry(self, parcel: _Parcel) -> _Parcel | None:
+    async def _send(self, pending: _PendingDelivery) -> _PendingDelivery | None:
         """What is left to be done about it."""
         try:
-            await self._post.deliver(parcel.target, parcel.letter)
+            await self._post.deliver(pending.target, pending.letter)
         except DeliveryFailed as error:
-            again_at = retry_at(self._clock, parcel.tries)
-            log.warning("%s, try %d: %s", parcel.letter.notice_id, parcel.tries + 1, error.message)
+            again_at = retry_at(self._clock, pending.tries)
+            log.warning("%s, try %d: %s", pending.letter.notice_id, pending.tries + 1, error.message)
             if again_at is None:
                 return None
-            return msgspec.structs.replace(parcel, tries=parcel.tries + 1, due_at=again_at)
+            return msgspec.structs.replace(pending, tries=pending.tries + 1, due_at=again_at)
         return None

@@ -13,7 +13,7 @@ from smartspider.interfaces.frontier import Frontier, Replay
 from smartspider.interfaces.worker_registry import WorkerRegistry
 from smartspider.keeper.disk_space import WatchDiskSpace
 from smartspider.keeper.duty import Duty
-from smartspider.keeper.frontier.duties import frontier_duties
+from smartspider.keeper.frontier.duties import build_frontier_duties
 from smartspider.installation.remote_frontier import RemoteFrontier
 from smartspider.keeper.health import CheckHealth
 from smartspider.keeper.notifications import DeliverNotifications, WriteNotifications
@@ -72,7 +72,7 @@ def duties_of(estate: KeeperContext) -> list[Duty]:
         RetryFirings(one.table),
         FollowTasks(one.table),
         CompleteRuns(one.store, one.store_now),
-        *_frontier_duties(one),
+        *_build_frontier_duties(one),
         *([] if one.scalable is None else [DecideWorkers(one.scalable)]),
         WriteNotifications(one.notices, one.events, one.store),
         DeliverNotifications(one.notices, one.post, one.clock),
@@ -86,12 +86,12 @@ def duties_of(estate: KeeperContext) -> list[Duty]:
     ]
 
 
-def _frontier_duties(estate: KeeperContext) -> list[Duty]:
+def _build_frontier_duties(estate: KeeperContext) -> list[Duty]:
     """Where the frontier is apart from the store there is more to do, and sooner."""
     duties: list[Duty] = []
     if estate.apart is not None:
         duties.append(ReclaimLeases(estate.frontier, every_s=1.0))
-        duties += frontier_duties(estate.apart, estate.store, estate.clock)
+        duties += build_frontier_duties(estate.apart, estate.store, estate.clock)
     else:
         duties.append(ReclaimLeases(estate.frontier))
     if estate.replay is not None:

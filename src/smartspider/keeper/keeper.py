@@ -14,11 +14,11 @@ from smartspider.keeper.aligned_timer import AlignedTimer
 from smartspider.keeper.duty import Duty
 
 TERM_S = 10.0
-RENEWED = 0.3
+RENEW_SHARE = 0.3
 """The part of its term after which a leader prolongs it, in whole seconds: other duties are done then."""
 RESIGN_S = 3.0
 """Who wants to leave does not wait for a store that is away."""
-LOOK_S = 1.0
+POLL_S = 1.0
 """How often a keeper that does not lead looks whether somebody does."""
 
 log = logging.getLogger("smartspider.keeper")
@@ -50,37 +50,37 @@ class Keeper:
         self._clock = clock
         self._ends_at = 0.0
         """Of the term, by this process's own clock: asked for before it was granted, so never too late."""
-        self._told = 0
+        self._logged_epoch = 0
         """The term of another one that was told of: once is enough."""
 
     async def run(self) -> None:
         """Keep house until cancelled; then resign, so that the next one need not wait."""
         try:
             while True:
-                term = await self._taken()
+                term = await self._try_lead()
                 if term is None:
-                    await self._clock.sleep(LOOK_S)
+                    await self._clock.sleep(POLL_S)
                 else:
                     await self._lead(term)
         finally:
             await self._resign()
 
-    async def _taken(self) -> Term | None:
+    async def _try_lead(self) -> Term | None:
         try:
-            led = await self._leadership.current()
-            if led is not None:
-                self._stand_by(led)
+            current = await self._leadership.current()
+            if current is not None:
+                self._stand_by(current)
                 return None
             return await self._take()
         except SmartSpiderError as error:
             log.warning("the lead cannot be taken: %s", error.message)
             return None
 
-    def _stand_by(self, led: Term) -> None:
-        if led.epoch != self._told:
-            words = "standing by: %s leads, term %d; this keeper takes over when that one is gone"
-            log.info(words, leader_name(led.owner), led.epoch)
-            self._told = led.epoch
+    def _stand_by(self, current: Term) -> None:
+        if current.epoch != self._logged_epoch:
+            message = "standing by: %s leads, term %d; this keeper takes over when that one is gone"
+            log.info(message, leader_name(current.owner), current.epoch)
+            self._logged_epoch = current.epoch
 
     async def _take(self) -> Term | None:
         asked_at = self._clock.monotonic()
@@ -93,16 +93,16 @@ class Keeper:
         log.info("leading, term %d", term.epoch)
         try:
             async with asyncio.TaskGroup() as group:
-                together = AlignedTimer(self._clock, group)
+                timer = AlignedTimer(self._clock, group)
                 for duty in self._duties:
-                    group.create_task(self._attend(duty, term, together), name=duty.name)
-                group.create_task(self._prolong(term, together), name="term")
+                    group.create_task(self._repeat(duty, term, timer), name=duty.name)
+                group.create_task(self._renew(term, timer), name="term")
         except* LeadershipLost as errors:
             log.warning("keeper.term_over: leading no more: %s", errors.exceptions[0])
 
-    async def _attend(self, duty: Duty, term: Term, together: AlignedTimer) -> None:
+    async def _repeat(self, duty: Duty, term: Term, timer: AlignedTimer) -> None:
         while True:
-            self._require(term)
+            self._require_term(term)
             try:
                 with propagate_cancellation():
                     await duty.do(term)
@@ -113,21 +113,21 @@ class Keeper:
                 log.warning("%s failed: %s", duty.name, error.message)
             except Exception:  # one duty that fails must not stop the others
                 log.exception("%s failed", duty.name)
-            await together.next(duty.every_s)
+            await timer.wait(duty.every_s)
 
-    async def _prolong(self, term: Term, together: AlignedTimer) -> None:
+    async def _renew(self, term: Term, timer: AlignedTimer) -> None:
         while True:
-            await together.next(max(1.0, self._term_s * RENEWED // 1.0))
+            await timer.wait(max(1.0, self._term_s * RENEW_SHARE // 1.0))
             try:
-                prolonged = await self._take()
+                renewed = await self._take()
             except SmartSpiderError as error:
                 log.warning("the term cannot be prolonged: %s", error.message)
-                self._require(term)
+                self._require_term(term)
                 continue
-            if prolonged is None or prolonged.epoch != term.epoch:
+            if renewed is None or renewed.epoch != term.epoch:
                 raise LeadershipLost(f"term {term.epoch} is over")
 
-    def _require(self, term: Term) -> None:
+    def _require_term(self, term: Term) -> None:
         if self._clock.monotonic() >= self._ends_at:
             raise LeadershipLost(f"term {term.epoch} was not prolonged in time")
 
@@ -136,5 +136,5 @@ class Keeper:
             async with asyncio.timeout(RESIGN_S):
                 await self._leadership.resign(self._owner)
         except (SmartSpiderError, TimeoutError) as error:
-            words = error.message if isinstance(error, SmartSpiderError) else "the store does not answer"
-            log.warning("the lead cannot be given up, it ends by itself: %s", words)
+            message = error.message if isinstance(error, SmartSpiderError) else "the store does not answer"
+            log.warning("the lead cannot be given up, it ends by itself: %s", message)

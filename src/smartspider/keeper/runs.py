@@ -39,25 +39,25 @@ class CompleteRuns:
     """Ends runs that have nothing left to do, that were asked to stop, or whose time is over."""
 
     name = "completion"
-    look_at_all = 5
+    check_all_every = 5
     """Every so many times also at those that seem to have work: they are to tell how far they are."""
 
     def __init__(self, store: RunStore, now: Callable[[], float]) -> None:
         self._store = store
         self._now = now
         self._round = 0
-        self._over_at = math.inf
+        self._deadline_at = math.inf
         """When the time of the next one is over."""
 
     @property
     def every_s(self) -> float:
         """Often when a run's time is nearly over."""
-        return SOON_S if self._over_at < self._now() + USUAL_S else USUAL_S
+        return SOON_S if self._deadline_at < self._now() + USUAL_S else USUAL_S
 
     async def do(self, term: Term) -> None:
         """Every live run that may be over."""
         self._round += 1
-        is_thorough = self._round % self.look_at_all == 0
+        is_thorough = self._round % self.check_all_every == 0
         live = await self._store.live_runs()
         for run in live:
             if run.state == "stopping" or (
@@ -66,7 +66,7 @@ class CompleteRuns:
             ):
                 reach("keeper.complete")
                 await self._store.finish(run.id, epoch=term.epoch)
-        self._over_at = min(
+        self._deadline_at = min(
             (run.deadline_at for run in live if run.deadline_at > self._now()), default=math.inf
         )
 
@@ -78,7 +78,7 @@ class ReplayOpenRows:
     """
 
     name, every_s = "replay", 600.0
-    breath_s = 0.05
+    pause_s = 0.05
 
     def __init__(self, store: RunStore, frontier: Frontier, replay: Replay) -> None:
         self._store = store
@@ -97,5 +97,5 @@ class ReplayOpenRows:
         while piece := await self._replay.open_rows(run_id, after=after):
             offered += await self._frontier.offer(run_id, piece)
             after = piece[-1]
-            await asyncio.sleep(self.breath_s)  # workers come first
+            await asyncio.sleep(self.pause_s)  # workers come first
         return offered

@@ -31,7 +31,7 @@ ALL_LANES = 400
 """Hosts of all runs together: while they are looked at the frontier serves nobody else."""
 RUNS = 100
 """Runs whose hosts are looked at; what is beyond waits for these."""
-AGAIN_S = 30.0
+REPEAT_S = 30.0
 """A figure that is the same is told again so often while nothing is to be fetched."""
 
 
@@ -54,35 +54,35 @@ class DecideWorkers:
     name, every_s = "scaling", 5.0
 
     def __init__(self, scalable: Scalable) -> None:
-        self._on = scalable
+        self._scalable = scalable
         self.every_s = max(0.5, min(5.0, scalable.aims.stabilization_s / 4))
         self._epoch = 0
         self._pace = WorkerThroughput()
-        self._seen: dict[int, WorkerRecord] = {}
+        self._last_workers: dict[int, WorkerRecord] = {}
         self._steady = StabilizationWindow(scalable.aims.stabilization_s)
         self._kept: ScalingDecision | None = None
 
     async def do(self, term: Term) -> None:
         """Once; hardly anything while no run has work."""
         if term.epoch != self._epoch:
-            await self._begin(term)
-        runs = await self._on.store.runs()
+            await self._load(term)
+        runs = await self._scalable.store.runs()
         if runs:
             try:
                 await self._measure()
-                runs = await self._looked_at(runs)
+                runs = await self._measure_lanes(runs)
             except FrontierUnavailable:
                 return
-        figure = decide(runs, self._pace, self._on.aims)
-        await self._keep(term, msgspec.structs.replace(figure, at=self._on.store_now()))
+        figure = decide(runs, self._pace, self._scalable.aims)
+        await self._keep(term, msgspec.structs.replace(figure, at=self._scalable.store_now()))
 
-    async def _begin(self, term: Term) -> None:
+    async def _load(self, term: Term) -> None:
         """What another leader said holds as if it had been said here."""
-        on = self._on
-        self._seen, self._steady, self._kept = (
+        scalable = self._scalable
+        self._last_workers, self._steady, self._kept = (
             {},
-            StabilizationWindow(on.aims.stabilization_s),
-            await on.store.figure(),
+            StabilizationWindow(scalable.aims.stabilization_s),
+            await scalable.store.figure(),
         )
         if self._kept is not None:
             self._pace = self._kept.throughput
@@ -90,13 +90,13 @@ class DecideWorkers:
         self._epoch = term.epoch
 
     async def _measure(self) -> None:
-        workers = await self._on.workers.find()
-        self._pace = update_throughput(self._pace, self._seen, workers)
-        self._seen = {one.id: one for one in workers}
+        workers = await self._scalable.workers.find()
+        self._pace = update_throughput(self._pace, self._last_workers, workers)
+        self._last_workers = {one.id: one for one in workers}
 
-    async def _looked_at(self, runs: Sequence[RunDemand]) -> list[RunDemand]:
+    async def _measure_lanes(self, runs: Sequence[RunDemand]) -> list[RunDemand]:
         asked = [run.run_id for run in runs[:RUNS]]
-        found = await self._on.demand.lanes(asked, min(LANES, ALL_LANES // len(asked)))
+        found = await self._scalable.demand.lanes(asked, min(LANES, ALL_LANES // len(asked)))
         seen = []
         for run in runs:
             lanes, looked = found.get(run.run_id, (0, []))
@@ -105,9 +105,9 @@ class DecideWorkers:
 
     async def _keep(self, term: Term, figure: ScalingDecision) -> None:
         steady, before = self._steady.apply(figure), self._kept
-        if before is not None and _is_same(before, steady) and steady.at - before.at < AGAIN_S:
+        if before is not None and _is_same(before, steady) and steady.at - before.at < REPEAT_S:
             return
-        await self._on.store.keep(term.epoch, steady)
+        await self._scalable.store.keep(term.epoch, steady)
         self._kept = steady
         if before is None or before.desired != steady.desired:
             was = "" if before is None else f", {before.desired} were"

@@ -18,8 +18,8 @@ from smartspider.dedup.url_filter import (
     StoredUrls,
     UrlFilter,
 )
-from smartspider.services.doctor import Check
-from smartspider.store.metrics import Key
+from smartspider.services.doctor import DoctorCheck
+from smartspider.store.metrics import MetricKey
 from smartspider.store.runs.fsck import Finding
 
 CODE = "known_urls"
@@ -115,7 +115,7 @@ async def filter_sizes(layers: FilterStack) -> dict[str, FilterSize]:
     return {name: size for name, size in found.items() if size is not None}
 
 
-def check_filter_size(name: str, size: FilterSize, sums: Mapping[Key, float]) -> Check:
+def check_filter_size(name: str, size: FilterSize, sums: Mapping[MetricKey, float]) -> DoctorCheck:
     """Whether a layer has room, and what it was asked so far; `sums` are those of the installation."""
     used = f"{size.bytes_used / 1e6:.1f} of {size.bytes_max / 1e6:.0f} MB ({size.share:.0%})".replace(
         "%", " %"
@@ -126,7 +126,7 @@ def check_filter_size(name: str, size: FilterSize, sums: Mapping[Key, float]) ->
     }
     detail = ", ".join([used, *(f"{number} {outcome}" for outcome, number in asked.items())])
     is_ok = size.share < WARN_SHARE
-    return Check(f"known URLs, {name}", is_ok, detail if is_ok else f"{detail}: {ADVICE}")
+    return DoctorCheck(f"known URLs, {name}", is_ok, detail if is_ok else f"{detail}: {ADVICE}")
 
 
 async def _or_none(answer: Awaitable[T]) -> T | None:

@@ -76,14 +76,14 @@ def sentence(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912 - one line fo
             return f"waiting for the store{_because(reason)}"
         case events.StoreReturned(away_s=away_s):
             return f"the store answers again, after {away_s:.1f} s"
-        case events.WorkerEased(share=share, fault_share=faults, lag_s=lag_s):
+        case events.WorkerThrottled(share=share, fault_share=faults, lag_s=lag_s):
             worse = f"{faults:.0%} of its requests have no answer, it is {lag_s:.2f} s late"
             return f"this worker does worse than the others and fills {share:.0%} of its slots: {worse}"
         case events.WorkerRestored():
             return "this worker fills all its slots again"
-        case events.KnownUrlsCounted(layer=layer, hits=hits, misses=misses):
+        case events.UrlFilterCounted(layer=layer, hits=hits, misses=misses):
             return f"the {layer} memory of known URLs knew {hits} and did not know {misses}"
-        case events.KnownUrlsFull(layer=layer, bytes_used=used, bytes_max=most, is_full=is_full):
+        case events.UrlFilterFull(layer=layer, bytes_used=used, bytes_max=most, is_full=is_full):
             rest = ": it learns no more, the store is asked instead" if is_full else ""
             return f"the {layer} memory of known URLs has used {used} of {most} bytes{rest}"
         case _:

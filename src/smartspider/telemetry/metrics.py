@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from smartspider.core import errors, events
 from smartspider.core.errors import SmartSpiderError
 from smartspider.core.events import Event
-from smartspider.store.metrics import Key
+from smartspider.store.metrics import MetricKey
 
 LATENCY_BUCKETS_S = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
@@ -30,14 +30,14 @@ KNOWN = "smartspider_known_urls_total"
 
 OTHER = "other"
 _OUTCOMES = frozenset(("done", "redirect", "missing", "skipped", "failed"))
-_KNOWN_OUTCOMES = events.KnownUrlsCounted.__struct_fields__[2:]
+_KNOWN_OUTCOMES = events.UrlFilterCounted.__struct_fields__[2:]
 _ERRORS = frozenset(
     kind.code
     for kind in vars(errors).values()
     if isinstance(kind, type) and issubclass(kind, SmartSpiderError)
 )
 
-Add = Callable[[Mapping[Key, float]], Awaitable[None]]
+Add = Callable[[Mapping[MetricKey, float]], Awaitable[None]]
 
 
 class EventCounter:
@@ -45,7 +45,7 @@ class EventCounter:
 
     def __init__(self, add: Add) -> None:
         self._add = add
-        self._counts: Counter[Key] = Counter()
+        self._counts: Counter[MetricKey] = Counter()
 
     def __call__(self, event: Event) -> None:  # noqa: C901 - one case for each event that is counted
         """Count an event."""
@@ -69,7 +69,7 @@ class EventCounter:
                 self._count(GUARDS)
             case events.ValuesCleaned(count=count):
                 self._count(CLEANED, count)
-            case events.KnownUrlsCounted(layer=layer):
+            case events.UrlFilterCounted(layer=layer):
                 for outcome in _KNOWN_OUTCOMES:
                     self._count(KNOWN, getattr(event, outcome), layer=layer, outcome=outcome)
 

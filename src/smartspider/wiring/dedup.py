@@ -46,7 +46,7 @@ async def open_filters(place: FilterLocation) -> AsyncIterator[FilterStack]:
     """The layers of a place, closed at the end; nothing is sent and no file is made before one is used."""
     if place.is_shared:
         require_extra("a shared URL filter", "cluster")
-        from smartspider.backends.redis.connecting import read_url
+        from smartspider.backends.redis.address import read_url
         from smartspider.backends.redis.dedup.opening import open_filters as open_shared
 
         address = read_url(place.frontier_url)

@@ -12,36 +12,36 @@ from pathlib import Path
 
 import msgspec
 
-from smartspider.core.extraction import Extraction, Link
-from smartspider.core.page import Page
-from smartspider.core.plan import Plan
+from smartspider.core.frontier.verdict import Close, UrlState
+from smartspider.core.pages.extraction import Extraction, Link
+from smartspider.core.pages.page import Page
+from smartspider.core.pages.rules import OWN_PAGE
 from smartspider.core.redaction import without_userinfo
-from smartspider.core.request import Request
-from smartspider.core.rules import OWN_PAGE
-from smartspider.core.runs import LIMIT
-from smartspider.core.urls import normal_url
-from smartspider.core.verdict import UrlState
-from smartspider.engine.links import Found, LinkFilter
-from smartspider.engine.reader import PageReader
+from smartspider.core.requests.request import Request
+from smartspider.core.requests.urls import normal_url
+from smartspider.core.runs.plan import Plan
+from smartspider.core.runs.run import LIMIT
+from smartspider.engine.answer_reader import AnswerReader
+from smartspider.engine.link_filter import LinkFilter
 from smartspider.engine.verdicts import Reading
+from smartspider.installation.addresses import address_policy, server_policy
+from smartspider.installation.installation import Installation
+from smartspider.installation.settings import Settings
 from smartspider.interfaces.extractor import Extractor
-from smartspider.interfaces.store import Store
-from smartspider.services.columns import columns_of
-from smartspider.services.preview import (
+from smartspider.services.preview.preview import (
     FOLLOWED_SHOWN,
     REFUSED_SHOWN,
-    Failure,
-    PageSeen,
+    PageError,
     Preview,
-    Refusals,
+    PreviewedPage,
+    RefusedLinks,
     preview_of,
     told_rejects,
 )
-from smartspider.wiring.addresses import address_policy, server_policy
+from smartspider.services.results.columns import columns_of
+from smartspider.store.runs.store import RunStore
 from smartspider.wiring.folder import open_folder
-from smartspider.wiring.premises import Premises
-from smartspider.wiring.settings import Settings
-from smartspider.wiring.worker import Workplace, bus_of, run_worker
+from smartspider.wiring.worker import JobFactory, bus_of, run_worker
 
 MORE_FOR_SITEMAPS = 20
 """Sitemaps that may be read on the way to the pages they list."""
@@ -56,7 +56,7 @@ async def preview_task(
     *,
     limit: int,
     is_server: bool = False,
-    gated: Callable[[Premises], Premises] = lambda premises: premises,
+    gated: Callable[[Installation], Installation] = lambda installation: installation,
 ) -> Preview:
     """Fetch and read at most `limit` pages of a task; nothing is kept.
 
@@ -77,20 +77,20 @@ async def preview_task(
         run = await folder.store.create_run(plan)
         await folder.store.set_state(run.id, "running")
         policy = server_policy(settings) if is_server else address_policy(plan, settings)
-        worker = run_worker(Workplace(gated(folder), settings, bus_of(), watch.over), run, plan, policy)
+        worker = run_worker(JobFactory(gated(folder), settings, bus_of(), watch.over), run, plan, policy)
         watch.on_enough = worker.stop
         await worker.run()
         failures = await _failures(folder.store, run.id, limit)
     return preview_of(watch.pages, failures, [column.name for column in columns_of(plan)])
 
 
-async def _failures(store: Store, run_id: int, limit: int) -> list[Failure]:
+async def _failures(store: RunStore, run_id: int, limit: int) -> list[PageError]:
     """Pages that could not be had: that failed, are not there, or may not be fetched."""
-    found = [Failure(without_userinfo(one.url), one.reason) for one in await store.failures(run_id, limit)]
+    found = [PageError(without_userinfo(one.url), one.reason) for one in await store.failures(run_id, limit)]
     for state in LEFT_OUT:
         rows = await store.pages(run_id, state=state, limit=limit)
         said = [(without_userinfo(row.url), row.reason or f"answers {row.status}") for row in rows]
-        found += [Failure(url, reason) for url, reason in said if not reason.startswith(LIMIT)]
+        found += [PageError(url, reason) for url, reason in said if not reason.startswith(LIMIT)]
     return found
 
 
@@ -98,12 +98,12 @@ class Watch:
     """Looks over a reader's shoulder."""
 
     def __init__(self, limit: int) -> None:
-        self.pages: list[PageSeen] = []
+        self.pages: list[PreviewedPage] = []
         self.on_enough: Callable[[], None] = lambda: None
         self._left = limit
         self._types: set[str] = set()
 
-    def note(self, seen: PageSeen) -> None:
+    def note(self, seen: PreviewedPage) -> None:
         """Another page; sitemaps are shown but do not count, and what comes after enough of them is not."""
         if self._left > 0:
             self.pages.append(seen)
@@ -141,7 +141,7 @@ class WatchedExtractor:
         self.last = self._extractor.extract(page, request)
         return self.last
 
-    def reads(self, reader: PageReader, links: LinkFilter) -> WatchedReader:
+    def reads(self, reader: AnswerReader, links: LinkFilter) -> WatchedReader:
         """The reader that uses this extractor, watched as well."""
         return WatchedReader(reader, self, links, self._watch)
 
@@ -150,30 +150,34 @@ class WatchedReader:
     """A page reader that tells what it read."""
 
     def __init__(
-        self, reader: PageReader, extractor: WatchedExtractor, links: LinkFilter, watch: Watch
+        self, reader: AnswerReader, extractor: WatchedExtractor, links: LinkFilter, watch: Watch
     ) -> None:
         self._reader = reader
         self._extractor = extractor
         self._links = links
         self._watch = watch
 
-    def read(self, page: Page, request: Request) -> tuple[Reading, Found | None]:
+    def read(self, page: Page, request: Request) -> Reading:
         """As the reader does, with the first child of each page type put first."""
         self._watch.is_new(request.page)
-        reading, found = self._reader.read(page, request)
+        reading = self._reader.read(page, request)
+        if reading.close is None:
+            return reading
         if 200 <= page.status < 300:
-            self._watch.note(self._seen(page, request, reading))
+            self._watch.note(self._seen(page, request, reading.close))
         children = [
             msgspec.structs.replace(child, priority=FIRST_OF_ITS_TYPE)
             if self._watch.is_new(child.page)
             else child
-            for child in reading.children
+            for child in reading.close.children
         ]
-        return msgspec.structs.replace(reading, children=children), found
+        return msgspec.structs.replace(
+            reading, close=msgspec.structs.replace(reading.close, children=children)
+        )
 
-    def _seen(self, page: Page, request: Request, reading: Reading) -> PageSeen:
+    def _seen(self, page: Page, request: Request, close: Close) -> PreviewedPage:
         extraction = self._extractor.last or Extraction([], [], page.url)
-        refused: dict[str, Refusals] = {}
+        refused: dict[str, RefusedLinks] = {}
         next_pages: list[str] = []
         followed: list[str] = []
         for link in extraction.links:
@@ -184,23 +188,23 @@ class WatchedReader:
                 next_pages.append(normal_url(link.href, extraction.base) or link.href)
             else:
                 followed.append(link.href)
-        return PageSeen(
+        return PreviewedPage(
             url=without_userinfo(page.url),
             status=page.status,
             page=request.page,
             engine=self._extractor.engine_of(request.page),
-            items=reading.items,
-            rejected=told_rejects(reading.rejected),
+            items=close.items,
+            rejected=told_rejects(close.rejected),
             next_pages=next_pages,
             followed=followed[:FOLLOWED_SHOWN],
             followed_count=len(followed),
             refused=refused,
-            counts=reading.counts,
+            counts=close.counts,
         )
 
 
-def _refuse(refused: dict[str, Refusals], reason: str, link: Link) -> None:
-    group = refused.setdefault(reason, Refusals(0, []))
+def _refuse(refused: dict[str, RefusedLinks], reason: str, link: Link) -> None:
+    group = refused.setdefault(reason, RefusedLinks(0, []))
     group.count += 1
     if len(group.examples) < REFUSED_SHOWN:
         group.examples.append(link.href)

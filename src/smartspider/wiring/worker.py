@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from smartspider import __version__
-from smartspider.backends.sqlite.presence import is_alive
+from smartspider.backends.sqlite.worker_locks import is_alive
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.redaction import Redactor
 from smartspider.core.runs.plan import Plan

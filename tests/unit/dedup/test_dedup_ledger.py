@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from smartspider.core.errors import FrontierUnavailable
-from smartspider.core.events import Event, KnownUrlsCounted, KnownUrlsFull
+from smartspider.core.events import Event, UrlFilterCounted, UrlFilterFull
 from smartspider.core.frontier.lease import FencingToken, Lease, SendWindow
 from smartspider.core.frontier.verdict import Close, RetryLater, Settlement, Verdict
 from smartspider.core.pages.extraction import Extraction, Link
@@ -346,20 +346,20 @@ async def test_what_layers_did_is_told_now_and_then() -> None:
     await desk.clock.advance(module.TELL_S)
     await desk.settle(done(3, "/a"))
     assert desk.events == [
-        KnownUrlsCounted(0, "local", 1, 2, 0, 0, 0, 0, 0),
-        KnownUrlsCounted(0, "exact", 2, 1, 0, 0, 3, 0, 0),
+        UrlFilterCounted(0, "local", 1, 2, 0, 0, 0, 0, 0),
+        UrlFilterCounted(0, "exact", 2, 1, 0, 0, 3, 0, 0),
     ]
     assert sentence(desk.events[0]) == "the local memory of known URLs knew 1 and did not know 2"
     desk.read("/x")
     desk.deduplicating.__exit__(None, None, None)
-    assert desk.events[2:] == [KnownUrlsCounted(0, "local", 1, 0, 0, 0, 0, 0, 0)]
+    assert desk.events[2:] == [UrlFilterCounted(0, "local", 1, 0, 0, 0, 0, 0, 0)]
 
 
 async def test_it_is_told_once_when_a_layer_gets_full_and_once_when_it_is() -> None:
     desk = Desk(exact=MemoryUrlFilter(max_bytes=250))
     for number in range(6):
         await desk.settle(done(number, f"/{number}"))
-    filling, full = (event for event in desk.events if isinstance(event, KnownUrlsFull))
+    filling, full = (event for event in desk.events if isinstance(event, UrlFilterFull))
     assert (filling.layer, filling.bytes_used, filling.is_full) == ("exact", 200, False)
     assert (full.bytes_used, full.bytes_max, full.is_full) == (250, 250, True)
     assert desk.ledger.counts["exact"].refused == 2
@@ -377,4 +377,4 @@ async def test_a_layer_that_got_room_again_warns_again() -> None:
     desk = Desk(exact=Breathing())
     for number in range(4):
         await desk.settle(done(number, f"/{number}"))
-    assert [event.bytes_used for event in desk.events if isinstance(event, KnownUrlsFull)] == [85, 90]
+    assert [event.bytes_used for event in desk.events if isinstance(event, UrlFilterFull)] == [85, 90]

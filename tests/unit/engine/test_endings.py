@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from smartspider.core.events import Event, FieldsDropped
+from smartspider.core.frontier.verdict import Close
 from smartspider.core.pages.extraction import Extraction, Link, RejectedItem
 from smartspider.core.pages.page import Page
 from smartspider.core.pages.rules import DateCutoff, PagePlan, StopConditions
@@ -18,7 +19,6 @@ from smartspider.core.runs.plan import Plan
 from smartspider.engine.answer_reader import AnswerReader, is_list_too_old
 from smartspider.engine.link_filter import LinkFilter
 from smartspider.engine.runtime import LocalBus
-from smartspider.engine.verdicts import Reading
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC).timestamp()
 WEEK = DateCutoff("date", age_s=7 * 86_400.0)
@@ -80,7 +80,7 @@ def read(
     kind: Any = "rules",
     stop_when: StopConditions = StopConditions(older_than=WEEK),
     **headers: str,
-) -> tuple[Reading, list[Event]]:
+) -> tuple[Close, list[Event]]:
     page_plan = PagePlan("list", stop_when=stop_when, kind=kind)
     plan = Plan(
         "t", b"{}", "hash", (), {"list": page_plan}, UrlScope(hosts=frozenset({"h"})),
@@ -92,20 +92,22 @@ def read(
     reader = AnswerReader(7, plan, Gives(extraction), None, LinkFilter(plan, lambda _: None), bus=bus)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     page = Page("http://h/", 200, named, b"", "utf-8", NOW)
-    return reader.read(page, make_request("http://h/", page="list"))[0], events
+    close = reader.read(page, make_request("http://h/", page="list")).close
+    assert close is not None
+    return close, events
 
 
 @pytest.mark.parametrize(("date", "paths"), [("2026-02-28", ["/2", "/a"]), ("2026-01-01", ["/a"])])
 def test_an_old_page_keeps_its_links_but_has_no_next_one(date: str, paths: list[str]) -> None:
-    reading, _ = read(Extraction([{"date": date}], LINKS, "http://h/"))
-    assert [child.url for child in reading.children] == [f"http://h{path}" for path in paths]
+    close, _ = read(Extraction([{"date": date}], LINKS, "http://h/"))
+    assert [child.url for child in close.children] == [f"http://h{path}" for path in paths]
 
 
 def test_next_pages_that_wait_for_the_ledger_are_in_the_reading() -> None:
     extraction = Extraction([{"date": "2026-02-28"}], LINKS, "http://h/")
-    reading, _ = read(extraction, stop_when=StopConditions(seen=True))
-    assert [page.url for page in reading.next_pages] == ["http://h/2"]
-    assert [child.url for child in reading.children] == ["http://h/a"]
+    close, _ = read(extraction, stop_when=StopConditions(seen=True))
+    assert [page.url for page in close.next_pages] == ["http://h/2"]
+    assert [child.url for child in close.children] == ["http://h/a"]
 
 
 @pytest.mark.parametrize(
@@ -114,8 +116,8 @@ def test_next_pages_that_wait_for_the_ledger_are_in_the_reading() -> None:
 def test_a_header_against_following_holds_for_pages_of_a_task_that_obeys(
     obey: bool, kind: Any, count: int
 ) -> None:
-    reading, _ = read(Extraction([], LINKS, "http://h/"), obey=obey, kind=kind, x_robots_tag="nofollow")
-    assert len(reading.children) == count
+    close, _ = read(Extraction([], LINKS, "http://h/"), obey=obey, kind=kind, x_robots_tag="nofollow")
+    assert len(close.children) == count
 
 
 def test_fields_that_were_too_large_to_carry_are_told_about() -> None:

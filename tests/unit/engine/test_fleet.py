@@ -34,7 +34,7 @@ from smartspider.engine.processor import Processor
 from smartspider.engine.run_source import AllRuns, GivenRuns
 from smartspider.engine.runtime import LocalBus
 from smartspider.engine.worker import Worker
-from smartspider.interfaces.worker_registry import Beat, Orders
+from smartspider.interfaces.worker_registry import HeartbeatReply, HeartbeatReport
 from smartspider.store.database import row
 from smartspider.wiring.folder import DataFolder, open_folder
 from smartspider.wiring.plans import retuned
@@ -318,7 +318,7 @@ async def test_a_worker_that_is_drained_finishes_what_it_holds_and_leaves(fleet:
     site.close("/a", "/b", "/c")
     beat, heard = registry.beat, asyncio.Event()
 
-    async def listen(worker_id: int, news: Beat) -> Orders:
+    async def listen(worker_id: int, news: HeartbeatReport) -> HeartbeatReply:
         orders = await beat(worker_id, news)
         if orders.is_draining:
             heard.set()

@@ -11,7 +11,7 @@ import pytest
 from tests.unit.engine.test_worker import Crew
 
 from smartspider.core.errors import ConnectFailed
-from smartspider.core.events import Event, WorkerEased, WorkerRestored
+from smartspider.core.events import Event, WorkerRestored, WorkerThrottled
 from smartspider.core.frontier.lease import FencingToken, Lease, SendWindow
 from smartspider.core.frontier.verdict import Close, HostNews, Settlement
 from smartspider.core.requests.request import make_request
@@ -20,7 +20,7 @@ from smartspider.core.workers.worker import WorkerHealth
 from smartspider.engine import heartbeat
 from smartspider.engine.health import DECAY, LAG_MAX_S, HealthMeter, Peers
 from smartspider.engine.runtime import LocalBus
-from smartspider.interfaces.worker_registry import Beat, Orders
+from smartspider.interfaces.worker_registry import HeartbeatReply, HeartbeatReport
 from smartspider.telemetry.lines import sentence
 from smartspider.wiring.folder import DataFolder, open_folder
 
@@ -78,7 +78,7 @@ def test_it_is_said_once_when_a_worker_asks_for_less_and_once_when_that_is_over(
     well = {2: WorkerHealth(), 3: WorkerHealth()}
     for health in (WorkerHealth(), BAD, WorkerHealth(fault_share=0.5), BAD, WorkerHealth(), WorkerHealth()):
         peers.update(1, {1: health, **well})
-    assert events == [WorkerEased(0, 0.25, 0.8, 0.0), WorkerRestored(0)]
+    assert events == [WorkerThrottled(0, 0.25, 0.8, 0.0), WorkerRestored(0)]
     assert "fills 25% of its slots" in sentence(events[0])
     assert "all its slots again" in sentence(events[1])
 
@@ -116,14 +116,14 @@ class Told:
     def __init__(self, folder: DataFolder) -> None:
         self._workers = folder.workers
         self._frontier = folder.frontier
-        self.beats: list[Beat] = []
+        self.beats: list[HeartbeatReport] = []
         self.asked: list[tuple[int, bytes]] = []
         self.health = BAD
 
-    async def beat(self, worker_id: int, beat: Beat) -> Orders:
+    async def beat(self, worker_id: int, beat: HeartbeatReport) -> HeartbeatReply:
         self.beats.append(beat)
         orders = await self._workers.beat(worker_id, beat)
-        return Orders(orders.slots, peers={worker_id: self.health, worker_id + 1: WorkerHealth()})
+        return HeartbeatReply(orders.slots, peers={worker_id: self.health, worker_id + 1: WorkerHealth()})
 
     async def lease(self, worker_id: int, want: int, runs: Any, own: bytes = b"") -> Any:
         self.asked.append((want, own))

@@ -13,7 +13,7 @@ from smartspider.core.requests.request import Request, make_request
 from smartspider.core.requests.scope import TrapGuards, UrlScope
 from smartspider.core.requests.urls import CanonicalRules, canonical_url, host_of, normal_url
 from smartspider.core.runs.plan import Plan, RunLimits
-from smartspider.engine.link_filter import FoundLinks, LinkFilter
+from smartspider.engine.link_filter import ChildRequests, LinkFilter
 
 PAGE = "http://h.example/dir/page?p=1"
 SCOPE = UrlScope(hosts=frozenset({"h.example"}))
@@ -27,7 +27,9 @@ def filter_of(scope: UrlScope = SCOPE, forbidden: str | None = None, **plan: Any
     )
 
 
-def found(links: LinkFilter, *hrefs: str | Link, base: str = PAGE, on: Request | None = None) -> FoundLinks:
+def found(
+    links: LinkFilter, *hrefs: str | Link, base: str = PAGE, on: Request | None = None
+) -> ChildRequests:
     listed = [href if isinstance(href, Link) else Link(href, "default") for href in hrefs]
     return links.children(Extraction([], listed, base), on or make_request(base))
 

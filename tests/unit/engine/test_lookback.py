@@ -15,7 +15,7 @@ from smartspider.core.requests.request import Extras, make_request
 from smartspider.core.requests.scope import UrlScope
 from smartspider.core.runs.plan import Plan
 from smartspider.engine.answer_reader import is_unchanged, validators_of
-from smartspider.engine.link_filter import FoundLinks, LinkFilter
+from smartspider.engine.link_filter import ChildRequests, LinkFilter
 
 URL = "http://h.example/list"
 FIELDS = {"default": PagePlan("default", fields={"a": ValueRule("css", "a")})}
@@ -97,7 +97,7 @@ def test_a_version_is_no_part_of_what_a_request_is() -> None:
     )
 
 
-def children(links: LinkFilter, *hrefs: str, next_page: str | None = None) -> FoundLinks:
+def children(links: LinkFilter, *hrefs: str, next_page: str | None = None) -> ChildRequests:
     listed = [Link(href, "default") for href in hrefs]
     if next_page is not None:
         listed.append(Link(next_page, "default", is_pagination=True))

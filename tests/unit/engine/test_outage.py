@@ -32,7 +32,7 @@ from smartspider.engine.processor import Processor
 from smartspider.engine.run_source import AllRuns
 from smartspider.engine.runtime import LocalBus
 from smartspider.engine.worker import Worker
-from smartspider.interfaces.worker_registry import Beat, Orders
+from smartspider.interfaces.worker_registry import HeartbeatReply, HeartbeatReport
 from smartspider.wiring.folder import DataFolder, open_folder
 from smartspider_testing.clock import ManualClock
 
@@ -265,9 +265,9 @@ async def test_a_worker_that_is_stopped_while_its_store_is_away_leaves_in_time(
 async def test_a_worker_that_was_taken_for_dead_joins_once_more(crew: Crew) -> None:
     beat, heard = crew.folder.workers.beat, list[int]()
 
-    async def forgetful(worker_id: int, news: Beat) -> Orders:
+    async def forgetful(worker_id: int, news: HeartbeatReport) -> HeartbeatReply:
         heard.append(worker_id)
-        return Orders(is_unknown=True) if len(heard) == 1 else await beat(worker_id, news)
+        return HeartbeatReply(is_unknown=True) if len(heard) == 1 else await beat(worker_id, news)
 
     crew.folder.workers.beat = forgetful  # type: ignore[method-assign, assignment] # to be forgotten
     run = await crew.add()

@@ -9,13 +9,14 @@ import pytest
 
 from smartspider.core.errors import BadRedirect, TooManyRedirects
 from smartspider.core.events import Event, ItemsRejected, LinksDropped, ValuesCleaned
+from smartspider.core.frontier.verdict import Close
 from smartspider.core.pages.extraction import Extraction, Item, Link, RejectedItem
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Extras, Request, make_request
 from smartspider.core.requests.scope import UrlScope
 from smartspider.core.runs.plan import FetchPlan, Plan
 from smartspider.engine.answer_reader import AnswerReader
-from smartspider.engine.link_filter import FoundLinks, LinkFilter
+from smartspider.engine.link_filter import ChildRequests, LinkFilter
 from smartspider.engine.runtime import LocalBus
 from smartspider.engine.verdicts import Reading
 
@@ -40,7 +41,7 @@ class Reads:
 
 
 class Desk:
-    """A reader with everything around it."""
+    """A reader and what it needs."""
 
     def __init__(
         self, *hrefs: str, scope: UrlScope | None = None, forbidden: str = "\0", **more: Any
@@ -54,8 +55,13 @@ class Desk:
         links = LinkFilter(self.plan, lambda url: forbidden not in url)
         self._reader = AnswerReader(7, self.plan, self.extractor, None, links, bus=bus)
 
-    def read(self, page: Page, request: Request | None = None) -> tuple[Reading, FoundLinks | None]:
+    def read(self, page: Page, request: Request | None = None) -> Reading:
         return self._reader.read(page, request or make_request(URL))
+
+    def close(self, page: Page, request: Request | None = None) -> Close:
+        close = self.read(page, request).close
+        assert close is not None
+        return close
 
 
 def page(url: str = URL, status: int = 200, hops: tuple[str, ...] = (), **headers: str) -> Page:
@@ -65,21 +71,22 @@ def page(url: str = URL, status: int = 200, hops: tuple[str, ...] = (), **header
 
 def test_a_good_page_gives_its_items_and_children() -> None:
     desk = Desk("/b", "http://o.example/", rejected=[RejectedItem("why", {})])
-    reading, found = desk.read(page())
-    assert reading.items == ITEMS
-    assert [child.url for child in reading.children] == ["http://h.example/b"]
-    assert (len(reading.rejected), reading.landed, reading.moved, reading.refusal) == (1, None, False, "")
+    reading = desk.read(page())
+    close, found = reading.close, reading.children
+    assert close is not None
+    assert close.items == ITEMS
+    assert [child.url for child in close.children] == ["http://h.example/b"]
+    assert (len(close.rejected), close.landed, close.state, close.reason) == (1, None, "done", "")
     assert found is not None
-    assert found.children == reading.children
+    assert found.children == close.children
     assert desk.events == [ItemsRejected(7, "h.example", URL, 1, "why")]
 
 
 @pytest.mark.parametrize("status", [300, 304, 403, 404, 500])
 def test_only_good_answers_are_extracted(status: int) -> None:
     desk = Desk("/b")
-    reading, found = desk.read(page(status=status, location="/elsewhere"))
+    reading = desk.read(page(status=status, location="/elsewhere"))
     assert reading == Reading(page(status=status, location="/elsewhere"))
-    assert found is None
     assert desk.extractor.requests == []
 
 
@@ -96,28 +103,29 @@ def test_a_page_with_cleaned_values_is_told_about() -> None:
 
 
 def test_the_header_can_forbid_to_follow_but_not_to_read() -> None:
-    reading, found = Desk("/b").read(page(x_robots_tag="nofollow"))
-    assert reading.items == ITEMS
-    assert reading.children == []
-    assert found == FoundLinks([], [])
+    reading = Desk("/b").read(page(x_robots_tag="nofollow"))
+    assert reading.close is not None
+    assert reading.close.items == ITEMS
+    assert reading.close.children == []
+    assert reading.children == ChildRequests([], [])
 
 
 def test_a_redirect_on_the_host_lands_on_a_request_of_its_own() -> None:
     desk = Desk("next")
     request = make_request(URL, page="detail", priority=3, depth=2, extras=Extras(meta={"shop": 5}))
-    reading, _ = desk.read(page("http://h.example/there/x", hops=(URL,)), request)
-    landed = reading.landed
+    close = desk.close(page("http://h.example/there/x", hops=(URL,)), request)
+    landed = close.landed
     assert landed is not None
     assert landed.url == "http://h.example/there/x"
     assert (landed.page, landed.priority, landed.depth) == ("detail", 3, 2)
     assert landed.extras.meta == {"shop": 5}
     assert desk.extractor.requests == [request]
-    assert [(child.url, child.depth) for child in reading.children] == [("http://h.example/there/next", 3)]
+    assert [(child.url, child.depth) for child in close.children] == [("http://h.example/there/next", 3)]
 
 
 def test_a_redirect_to_the_same_request_is_no_landing() -> None:
-    reading, _ = Desk().read(page(URL + "?utm_source=x", hops=(URL,)))
-    assert reading.landed is None
+    close = Desk().close(page(URL + "?utm_source=x", hops=(URL,)))
+    assert close.landed is None
 
 
 def moved(to: str) -> Page:
@@ -127,30 +135,31 @@ def moved(to: str) -> Page:
 @pytest.mark.parametrize("is_entry", [False, True])
 def test_a_redirect_that_a_pattern_denies_is_not_followed(is_entry: bool) -> None:
     desk = Desk("/b", scope=UrlScope(hosts=frozenset({"h.example"}), deny=("/private",)))
-    reading, found = desk.read(moved("/private/x"), make_request(URL, is_entry=is_entry))
-    assert reading.refusal == (
-        "redirected to http://h.example/private/x: scope: deny pattern '/private' matches"
+    close = desk.close(moved("/private/x"), make_request(URL, is_entry=is_entry))
+    assert (close.state, close.reason) == (
+        "skipped",
+        "redirected to http://h.example/private/x: scope: deny pattern '/private' matches",
     )
-    assert (reading.items, reading.children, found) == ([], [], None)
+    assert (close.items, close.children) == ([], [])
     assert desk.extractor.requests == []
 
 
 def test_a_redirect_of_an_entry_stays_in_the_domains_a_task_names() -> None:
     desk = Desk(scope=UrlScope(domains=frozenset({"h.example"})))
-    reading, _ = desk.read(moved("http://o.example/"), make_request(URL, is_entry=True))
-    assert reading.refusal.endswith("host o.example is not in the task's scope")
+    close = desk.close(moved("http://o.example/"), make_request(URL, is_entry=True))
+    assert close.reason.endswith("host o.example is not in the task's scope")
 
 
 def test_a_redirect_that_robots_forbid_is_refused() -> None:
-    reading, _ = Desk(forbidden="/there").read(moved("/there"))
-    assert reading.refusal.endswith("robots: disallowed")
+    close = Desk(forbidden="/there").close(moved("/there"))
+    assert close.reason.endswith("robots: disallowed")
 
 
 def test_a_redirect_that_keeps_the_method_keeps_it_on_another_host() -> None:
     desk = Desk(scope=UrlScope(domains=frozenset({"example"})))
     request = make_request(URL, extras=Extras("POST", (("cookie", "b"),), b"x"))
-    reading, _ = desk.read(page(status=307, location="http://o.example/x"), request)
-    assert reading.children[0].extras == Extras("POST", (), b"x", {"redirects": 1})
+    close = desk.close(page(status=307, location="http://o.example/x"), request)
+    assert close.children[0].extras == Extras("POST", (), b"x", {"redirects": 1})
 
 
 def test_a_redirect_to_another_host_is_a_child_of_its_own() -> None:
@@ -158,10 +167,9 @@ def test_a_redirect_to_another_host_is_a_child_of_its_own() -> None:
     request = make_request(
         URL, page="detail", priority=3, depth=2, extras=Extras("POST", (("a", "b"),), b"x")
     )
-    reading, found = desk.read(moved("http://o.example/x#y"), request)
-    assert reading.moved
-    assert found is None
-    (child,) = reading.children
+    close = desk.close(moved("http://o.example/x#y"), request)
+    assert (close.state, close.reason, close.landed) == ("redirect", "to http://o.example/x", None)
+    (child,) = close.children
     assert (child.url, child.page, child.priority, child.depth) == ("http://o.example/x", "detail", 3, 2)
     assert child.extras == Extras(meta={"redirects": 1})
     assert child.fingerprint == make_request("http://o.example/x").fingerprint
@@ -169,25 +177,26 @@ def test_a_redirect_to_another_host_is_a_child_of_its_own() -> None:
 
 def test_what_the_task_says_about_an_entry_moves_with_it() -> None:
     request = make_request(URL, is_entry=True, extras=Extras(meta={"shop": 5}))
-    reading, _ = Desk().read(moved("http://www.h.example/"), request)
-    (child,) = reading.children
+    close = Desk().close(moved("http://www.h.example/"), request)
+    (child,) = close.children
     assert child.is_entry
     assert child.extras.meta == {"shop": 5, "redirects": 1}
 
 
 def test_a_redirect_out_of_scope_is_refused_and_makes_no_child() -> None:
-    reading, found = Desk().read(moved("http://o.example/"))
-    assert reading.refusal == (
-        "redirected to http://o.example/: scope: host o.example is not in the task's scope"
+    close = Desk().close(moved("http://o.example/"))
+    assert (close.state, close.reason) == (
+        "skipped",
+        "redirected to http://o.example/: scope: host o.example is not in the task's scope",
     )
-    assert (reading.children, reading.moved, found) == ([], False, None)
+    assert close.children == []
 
 
 def test_moves_between_hosts_end_at_the_number_of_redirects() -> None:
     desk = Desk(scope=UrlScope(domains=frozenset({"example"})))
     request = make_request(URL)
     for _ in range(2):
-        (request,) = desk.read(moved("http://o.example/"), request)[0].children
+        (request,) = desk.close(moved("http://o.example/"), request).children
     with pytest.raises(TooManyRedirects, match="more than 2"):
         desk.read(moved("http://o.example/"), request)
 

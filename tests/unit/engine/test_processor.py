@@ -81,7 +81,7 @@ async def test_a_good_page_is_settled_as_done_with_what_it_cost() -> None:
     )
     assert (settlement.bytes_read, settlement.elapsed_s, settlement.duplicate_urls) == (5, 2.0, 1)
     assert settlement.sends == (SentRequest("h.example", 100.0, 1.0),)
-    assert processed.found is not None
+    assert processed.children is not None
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ async def test_every_outcome_gives_a_settlement(answer: Page | Exception, state:
     assert isinstance(verdict, Close)
     assert verdict.state == state
     assert verdict.reason
-    assert processed.found is None
+    assert processed.children is None
     assert processed.settlement.elapsed_s == 2.0
     assert len(processed.settlement.sends) == 1
 

@@ -9,7 +9,6 @@ import pytest
 from smartspider.core.errors import NotReadable
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Request, make_request
-from smartspider.engine.link_filter import FoundLinks
 from smartspider.engine.read_timeout import ReadTimeout
 from smartspider.engine.verdicts import Reading
 
@@ -20,9 +19,9 @@ ENDLESS = re.compile(r"(a+)+$")
 class Searches:
     """A reader that searches the body for an expression that tries every way there is."""
 
-    def read(self, page: Page, _request: Request) -> tuple[Reading, FoundLinks | None]:
+    def read(self, page: Page, _request: Request) -> Reading:
         ENDLESS.search(page.text)
-        return Reading(page), None
+        return Reading(page)
 
 
 def page(body: bytes) -> Page:
@@ -33,7 +32,7 @@ def test_a_search_without_end_is_cut_off_and_the_next_page_is_read() -> None:
     reader = ReadTimeout(Searches(), longest_s=0.2)
     with pytest.raises(NotReadable, match="regular expression"):
         reader.read(page(b"a" * 60 + b"!"), make_request(URL))
-    reading, _ = reader.read(page(b"aaa"), make_request(URL))
+    reading = reader.read(page(b"aaa"), make_request(URL))
     assert reading.page.body == b"aaa"
 
 

@@ -120,28 +120,21 @@ def test_a_host_without_robots_is_held_and_its_request_waits_as_long() -> None:
 @pytest.mark.parametrize("status", [200, 201, 203, 204, 206, 299])
 def test_a_good_answer_is_stored_with_what_it_holds(status: int) -> None:
     child = make_request("http://h.example/child")
-    reading = Reading(page(status), ITEMS, children=[child], rejected=[REJECTED])
-    verdict, news = judge(lease(), reading, POLICY, 0.5)
-    assert verdict == Close("done", status=status, items=ITEMS, children=[child], rejected=[REJECTED])
-    assert news is None
+    close = Close("done", status=status, items=ITEMS, children=[child], rejected=[REJECTED])
+    assert judge(lease(), Reading(page(status), close), POLICY, 0.5) == Judgement(close)
 
 
-def test_a_landing_is_a_redirect_that_carries_the_page_it_ended_at() -> None:
-    landed = make_request("http://h.example/there")
-    verdict = judge(lease(), Reading(page(200), ITEMS, landed=landed), POLICY, 0.5).verdict
-    assert verdict == Close("redirect", status=200, items=ITEMS, landed=landed)
+def test_a_good_answer_whose_status_the_task_retries_is_retried() -> None:
+    policy = msgspec.structs.replace(POLICY, on_status=frozenset({202}))
+    reading = Reading(page(202), Close("done", status=202, items=ITEMS))
+    assert isinstance(judge(lease(), reading, policy, 0.5).verdict, RetryLater)
 
 
-def test_a_move_to_another_host_closes_the_page_and_makes_the_target_its_child() -> None:
-    child = make_request("http://o.example/")
-    verdict = judge(lease(), Reading(page(301), children=[child], moved=True), POLICY, 0.5).verdict
-    assert verdict == Close("redirect", "to http://o.example/", 301, children=[child])
-
-
-def test_a_refused_redirect_is_skipped_with_its_reason() -> None:
-    verdict, news = judge(lease(), Reading(page(200), ITEMS, refusal="scope: no"), POLICY, 0.5)
-    assert verdict == Close("skipped", "scope: no", 200)
-    assert news is None
+@pytest.mark.parametrize("status", [301, 304])
+def test_the_verdict_of_the_reader_holds_for_a_redirect(status: int) -> None:
+    close = Close("redirect", "to http://o.example/", status, children=[make_request("http://o.example/")])
+    policy = msgspec.structs.replace(POLICY, on_status=frozenset({status}))
+    assert judge(lease(), Reading(page(status), close), policy, 0.5) == Judgement(close)
 
 
 @pytest.mark.parametrize("status", [404, 410])

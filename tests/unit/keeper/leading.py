@@ -13,7 +13,7 @@ from tests.unit.backends.redis.grounds import HandClock
 from tests.unit.backends.redis.memory import MemoryRows
 
 from smartspider.backends.redis import library
-from smartspider.backends.redis.connecting import read_url
+from smartspider.backends.redis.address import read_url
 from smartspider.backends.redis.frontier import RedisFrontier
 from smartspider.backends.redis.index import RedisIndex
 from smartspider.backends.redis.servers import open_servers
@@ -23,12 +23,12 @@ from smartspider.core.frontier.lease import Lease
 from smartspider.core.frontier.updates import HostRow, QueuePosition, RunControl, RunLoad
 from smartspider.core.runs.run import Counters, Run
 from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.installation.remote_frontier import RemoteFrontier
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.frontier.arming import ArmShard
 from smartspider.keeper.frontier.controls import RunControlSender, SendRunControls
-from smartspider.keeper.frontier.filling import FillLanes, RowOffer
+from smartspider.keeper.frontier.filling import FillLanes, ShardLoader
 from smartspider.keeper.frontier.loads import CountLoads
-from smartspider.installation.remote_frontier import RemoteFrontier
 from smartspider.keeper.frontier.state import FrontierState
 from smartspider.keeper.frontier.sweeping import SweepOpenRows
 
@@ -116,18 +116,18 @@ class Leader:
         self.scene = scene
         self.name = name
         self.index = scene.index
-        self.apart = RemoteFrontier(
+        self.remote = RemoteFrontier(
             self.index, scene.rows, scene.row, scene.clock.store_now, history=scene.read_history
         )
-        self.watch = FrontierState(self.apart)
-        self.controls, offering = RunControlSender(self.watch), RowOffer(self.watch)
+        self.state = FrontierState(self.remote)
+        self.controls, loader = RunControlSender(self.state), ShardLoader(self.state)
         self.arming = [
-            ArmShard(self.watch, self.controls, offering, shard) for shard in range(self.index.shards)
+            ArmShard(self.state, self.controls, loader, shard) for shard in range(self.index.shards)
         ]
-        self.telling = SendRunControls(self.watch, self.controls)
-        self.filling = FillLanes(self.watch, offering)
-        self.counting = CountLoads(self.watch, scene.live_runs, scene.clock)
-        self.sweeping = SweepOpenRows(self.watch, offering, scene.clock)
+        self.telling = SendRunControls(self.state, self.controls)
+        self.filling = FillLanes(self.state, loader)
+        self.counting = CountLoads(self.state, scene.live_runs, scene.clock)
+        self.sweeping = SweepOpenRows(self.state, loader, scene.clock)
         self.term = Term(name, 0, 0.0)
 
     async def lead(self) -> None:
@@ -199,11 +199,11 @@ class House:
     def _counters(self, run_id: int) -> Counters:
         return Counters(total=len(self.rows.open_rows(run_id)))
 
-    async def take(self, *runs: int, want: int = 64) -> list[Lease]:
+    async def take(self, *runs: int, request_fill: int = 64) -> list[Lease]:
         """What a new worker gets."""
         await self.turn()
         worker = await self.frontier.join(WorkerRegistration("w"))
-        return (await self.frontier.lease(worker, want, runs)).leases
+        return (await self.frontier.lease(worker, request_fill, runs)).leases
 
     async def queued(self, run_id: int) -> int:
         """What all shards have queued of a run."""

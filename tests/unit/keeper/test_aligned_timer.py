@@ -12,19 +12,19 @@ async def test_those_who_wait_for_the_same_moment_sleep_as_one_and_wake_together
     clock = ManualClock(monotonic=100.3)
     woken: list[tuple[str, float]] = []
 
-    async def attend(name: str, every_s: float) -> None:
+    async def repeat(name: str, every_s: float) -> None:
         while True:
-            await together.next(every_s)
+            await timer.wait(every_s)
             woken.append((name, clock.monotonic()))
 
     async with asyncio.TaskGroup() as group:
-        together = AlignedTimer(clock, group)
-        tasks = [group.create_task(attend(name, every_s)) for name, every_s in (("a", 1.0), ("b", 0.5))]
-        tasks.append(group.create_task(attend("c", 1.0)))
+        timer = AlignedTimer(clock, group)
+        tasks = [group.create_task(repeat(name, every_s)) for name, every_s in (("a", 1.0), ("b", 0.5))]
+        tasks.append(group.create_task(repeat("c", 1.0)))
         await clock.until_asleep(2)
         assert clock.sleepers == 2, "three wait, two of them for the same moment"
         await clock.advance(1.7)
-        for task in (*tasks, *together.moments):
+        for task in (*tasks, *timer.pending):
             task.cancel()
     assert woken == [
         *(("b", 100.5),),
@@ -37,7 +37,7 @@ async def test_those_who_wait_for_the_same_moment_sleep_as_one_and_wake_together
 async def test_what_took_nearly_its_whole_time_is_not_done_again_at_once() -> None:
     clock = ManualClock(monotonic=100.9)
     async with asyncio.TaskGroup() as group:
-        waiting = group.create_task(AlignedTimer(clock, group).next(1.0))
+        waiting = group.create_task(AlignedTimer(clock, group).wait(1.0))
         await clock.until_asleep()
         await clock.advance(0.9)
         assert not waiting.done()
@@ -48,8 +48,8 @@ async def test_what_took_nearly_its_whole_time_is_not_done_again_at_once() -> No
 async def test_who_stops_waiting_keeps_nobody_else_from_it() -> None:
     clock = ManualClock(monotonic=100.0)
     async with asyncio.TaskGroup() as group:
-        together = AlignedTimer(clock, group)
-        first, second = (group.create_task(together.next(1.0)) for _ in range(2))
+        timer = AlignedTimer(clock, group)
+        first, second = (group.create_task(timer.wait(1.0)) for _ in range(2))
         await clock.until_asleep()
         first.cancel()
         await clock.advance(1.0)

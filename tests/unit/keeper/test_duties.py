@@ -18,7 +18,7 @@ from smartspider.keeper.health import CheckHealth
 from smartspider.keeper.retention import DeleteExpired, DeleteOldRuns, TrimEvents, TrimLogs
 from smartspider.keeper.runs import SOON_S, USUAL_S, CompleteRuns, ReclaimLeases, ReplayOpenRows
 from smartspider.services.retention import Retention, RunSweep, read_retention
-from smartspider.store.logs.marks import LogFilter
+from smartspider.store.logs.terms import LogFilter
 
 TERM = Term("tests", 1, 1e12)
 DAY_S = 86_400.0
@@ -245,7 +245,7 @@ class Usage(NamedTuple):
 async def test_health_tells_what_is_new_and_what_is_over(
     desk: Desk, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from smartspider.backends.sqlite.workers import sqlite_workers
+    from smartspider.backends.sqlite.worker_locks import sqlite_workers
 
     free = 10**12
     monkeypatch.setattr(

@@ -60,7 +60,7 @@ async def test_a_shard_is_renewed_seldom_and_looked_at_often(house: House, leade
 async def test_nothing_is_handed_out_once_nobody_leads(house: House, leader: Leader) -> None:
     run_id = house.rows.add_run(urls(3))
     await leader.tend()
-    assert len(await house.take(run_id, want=1)) == 1
+    assert len(await house.take(run_id, request_fill=1)) == 1
     await house.clock.advance(LAPSE_S + 0.1)
     with pytest.raises(NotArmed):
         await house.take(run_id)
@@ -90,7 +90,7 @@ async def test_a_server_that_was_restarted_waits_for_its_predecessor_to_lapse(tm
         await leader.pass_time(LAPSE_S + 1)
         server.kill()
         await leader.tend()
-        assert leader.watch.armed == {}
+        assert leader.state.armed == {}
         server.start()
         await leader.tend()  # another process: it is loaded, and waits
         with pytest.raises(NotArmed):
@@ -107,7 +107,7 @@ async def test_a_new_leader_goes_on_with_what_serves(house: House, leader: Leade
     """Its epoch is raised at once: nobody waits, and the old leader is refused."""
     run_id = house.rows.add_run(urls(3))
     await leader.tend()
-    (first,) = await house.take(run_id, want=1)
+    (first,) = await house.take(run_id, request_fill=1)
     other = Leader(house, "two")
     await other.lead()
     await other.tend()
@@ -240,7 +240,7 @@ async def test_a_leader_that_was_frozen_in_a_duty_writes_nothing_after(
     """Neither drops a run that is there by now, nor fills in what is over."""
     gone, run_id = house.rows.add_run(urls(1, host="g.example")), house.rows.add_run(urls(3 * house.cap))
     await leader.tend()
-    assert len(await house.take(run_id, want=house.cap - 1)) == house.cap - 1
+    assert len(await house.take(run_id, request_fill=house.cap - 1)) == house.cap - 1
     await leader.counting.do(leader.term)
     house.rows.change(gone, state="completed")
     house.rows.frozen_at = place
@@ -288,7 +288,7 @@ async def test_who_may_have_given_up_offering_is_not_relied_on(
     with monkeypatch.context() as line:
         line.setattr(house.index, "arm", cut)
         await leader.arm()
-    assert leader.watch.armed == {}
+    assert leader.state.armed == {}
     house.rows.add(run_id, url("meanwhile"))
     await leader.arm()
     await leader.filling.do(leader.term)
@@ -298,7 +298,7 @@ async def test_who_may_have_given_up_offering_is_not_relied_on(
 async def test_rebuilding_is_done_by_the_keeper_that_leads(house: House, leader: Leader) -> None:
     run_id = house.rows.add_run(urls(3))
     await leader.tend()
-    building = asyncio.create_task(rebuild(leader.apart, [], house.clock, owner="by hand"))
+    building = asyncio.create_task(rebuild(leader.remote, [], house.clock, owner="by hand"))
     await house.clock.until_asleep()
     with pytest.raises(NotArmed):
         await house.take(run_id)
@@ -313,7 +313,7 @@ async def test_rebuilding_without_a_keeper_takes_the_lead_and_gives_it_up(house:
     run_id = house.rows.add_run(urls(3))
     hand = Leader(house, "by hand")
     await house.turn()
-    building = asyncio.create_task(rebuild(hand.apart, list(hand.arming), house.clock, owner="by hand"))
+    building = asyncio.create_task(rebuild(hand.remote, list(hand.arming), house.clock, owner="by hand"))
     while not building.done():
         await asyncio.wait([building], timeout=0.02)
         await house.clock.advance(0.25)
@@ -446,7 +446,7 @@ async def test_where_the_store_has_another_history_the_frontier_is_filled_anew(
     """
     run_id = house.rows.add_run(urls(4))
     await leader.tend()
-    (held,) = await house.take(run_id, want=1)
+    (held,) = await house.take(run_id, request_fill=1)
     for row, again in zip(house.rows.open_rows(run_id), urls(4, host="b.example"), strict=True):
         row.request = again
     await house.frontier.hold_host("a.example", 600.0, "nothing of the first may be handed out")
@@ -467,7 +467,7 @@ async def test_a_leader_that_reads_the_same_history_goes_on(house: House, leader
     """Also one that has never seen this frontier: nothing is forgotten without a reason."""
     run_id = house.rows.add_run(urls(2))
     await leader.tend()
-    (held,) = await house.take(run_id, want=1)
+    (held,) = await house.take(run_id, request_fill=1)
     other = Leader(house, "two")
     await other.lead()
     await other.tend()

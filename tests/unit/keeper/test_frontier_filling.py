@@ -13,9 +13,9 @@ from tests.unit.keeper.leading import House, Leader
 from smartspider.backends.redis.shards import Call
 from smartspider.core.frontier.updates import FrontierUpdate, RunControl, RunLoad
 from smartspider.interfaces.index import IndexCounts
-from smartspider.keeper.frontier.controls import part_of
+from smartspider.keeper.frontier.controls import share_of
 from smartspider.keeper.frontier.filling import HEAD, WALKED
-from smartspider.keeper.frontier.loads import MEND_S
+from smartspider.keeper.frontier.loads import REPAIR_S
 
 
 async def test_a_new_run_is_handed_out_as_soon_as_it_was_told(house: House, leader: Leader) -> None:
@@ -84,8 +84,8 @@ def test_concurrency_is_divided_among_shards_with_work(
 ) -> None:
     control = RunControl(7, "running", 1, concurrency, 0.0, 1, None)
     counts = {shard: {7: IndexCounts(queued=int(shard in working))} for shard in range(4)}
-    assert [part_of(control, shard, counts, 4).concurrency for shard in range(4)] == shares
-    assert part_of(control, 0, {}, 1) == control
+    assert [share_of(control, shard, counts, 4).concurrency for shard in range(4)] == shares
+    assert share_of(control, 0, {}, 1) == control
 
 
 async def test_the_head_of_a_lane_is_filled_until_all_of_it_was_handed_out(
@@ -97,7 +97,7 @@ async def test_the_head_of_a_lane_is_filled_until_all_of_it_was_handed_out(
     await leader.tend()
     assert await house.queued(run_id) == house.cap
     order = []
-    while leases := await house.take(run_id, want=house.cap):
+    while leases := await house.take(run_id, request_fill=house.cap):
         order += [lease.request.priority for lease in leases]
         for lease in leases:
             house.rows.rows[lease.url_id].state = "done"
@@ -115,12 +115,12 @@ async def test_a_lane_whose_best_rows_are_all_held_is_looked_at_further(
     monkeypatch.setattr("smartspider.keeper.frontier.filling.HEAD", house.cap)
     run_id = house.rows.add_run(urls(3 * house.cap))
     await leader.tend()
-    held = await house.take(run_id, want=house.cap)
+    held = await house.take(run_id, request_fill=house.cap)
     assert len(held) == house.cap
     more: list[object] = []
     for _ in range(4):
         await leader.pass_time(1.0)
-        more += await house.take(run_id, want=house.cap)
+        more += await house.take(run_id, request_fill=house.cap)
     assert len(more) == house.cap * 2
 
 
@@ -180,7 +180,7 @@ async def test_a_run_is_not_offered_at_every_look(house: House, leader: Leader) 
     for number in range(20):
         house.rows.add(run_id, url(f"new{number}"))
         await leader.pass_time(0.5)
-    assert house.rows.asked["places_after"] - before <= 10.0 / MEND_S + 1
+    assert house.rows.asked["places_after"] - before <= 10.0 / REPAIR_S + 1
 
 
 async def test_what_hides_behind_right_numbers_is_found_by_the_sweep(house: House, leader: Leader) -> None:
@@ -204,7 +204,7 @@ async def test_what_is_held_of_runs_is_kept_when_it_changes(house: House, leader
     writes = house.rows.writes
     await leader.pass_time(5.0)
     assert house.rows.writes == writes
-    await house.take(run_id, want=2)
+    await house.take(run_id, request_fill=2)
     await leader.pass_time(1.0)
     assert house.rows.loads[run_id] == RunLoad(run_id, "running", 2, 3, 0)
 

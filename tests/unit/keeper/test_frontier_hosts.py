@@ -9,7 +9,7 @@ from tests.unit.keeper.leading import House, Leader
 from smartspider.core.frontier.updates import FrontierUpdate, HostRow
 from smartspider.keeper.frontier import hosts
 from smartspider.keeper.frontier.hosts import SendChangedHosts
-from smartspider.keeper.frontier.idle_hosts import SELDOM_S, EvictIdleHosts
+from smartspider.keeper.frontier.idle_hosts import IDLE_S, EvictIdleHosts
 from smartspider_testing.contracts.actions import HOST, url, urls
 
 
@@ -21,7 +21,7 @@ async def test_a_delay_that_nobody_told_of_is_told_by_the_keeper(house: House, l
     """Rule 18: whoever read robots.txt died between its commit and telling the frontier."""
     house.rows.add_run(urls(3))
     await leader.tend()
-    changed = SendChangedHosts(leader.watch)
+    changed = SendChangedHosts(leader.state)
     await changed.do(leader.term)
     house.rows.set_gate(HOST, robots_s=7.0)
     assert await robots_of(house) == 0.0
@@ -35,7 +35,7 @@ async def test_what_was_told_is_not_told_again(
     monkeypatch.setattr(hosts, "PAGE", 2)
     house.rows.add_run(urls(1))
     await leader.tend()
-    changed = SendChangedHosts(leader.watch)
+    changed = SendChangedHosts(leader.state)
     for number in range(5):
         house.rows.set_gate(f"{number}.example", robots_s=1.0)
         house.rows.gates[f"{number}.example"] = _moved(house, f"{number}.example", 1.0 + number)
@@ -52,7 +52,7 @@ async def test_what_was_told_is_not_told_again(
 async def test_nothing_is_asked_while_there_is_no_run(house: House, leader: Leader) -> None:
     await leader.tend()
     house.rows.set_gate(HOST, robots_s=7.0)
-    await SendChangedHosts(leader.watch).do(leader.term)
+    await SendChangedHosts(leader.state).do(leader.term)
     assert await robots_of(house) == 0.0
 
 
@@ -91,12 +91,12 @@ async def test_hosts_that_nobody_asks_for_are_let_go_all_of_them(house: House, l
             house.rows.rows[lease.url_id].state = "done"
         await house.frontier.carry_out(FrontierUpdate(ended=leases))
     await leader.pass_time(150.0, 150.0)
-    resting = EvictIdleHosts(leader.watch, house.clock)
+    resting = EvictIdleHosts(leader.state, house.clock)
     assert len(await house.raw("KEYS", "*:h:*")) == 700
     await resting.do(leader.term)
     assert await house.raw("KEYS", "*:h:*") == []
-    assert resting.every_s < SELDOM_S
+    assert resting.every_s < IDLE_S
     house.rows.change(run_id, state="completed")
     await leader.tend()
     await resting.do(leader.term)
-    assert resting.every_s == SELDOM_S
+    assert resting.every_s == IDLE_S

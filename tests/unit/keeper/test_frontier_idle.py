@@ -7,11 +7,11 @@ import asyncio
 from tests.unit.backends.redis.grounds import urls
 from tests.unit.keeper.leading import House, Leader
 
-from smartspider.keeper.frontier.filling import FillWhenWanted, RowOffer
+from smartspider.keeper.frontier.filling import FillWhenWanted, ShardLoader
 
 
 async def test_filling_sleeps_until_there_is_a_run_and_fills_it_at_once(house: House, leader: Leader) -> None:
-    duty = FillWhenWanted(leader.watch, RowOffer(leader.watch))
+    duty = FillWhenWanted(leader.state, ShardLoader(leader.state))
     filling = asyncio.create_task(duty.do(leader.term))
     await leader.telling.do(leader.term)
     assert not filling.done()

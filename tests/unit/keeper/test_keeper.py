@@ -14,7 +14,7 @@ from tests.unit.keeper.conftest import Desk
 from smartspider.core.errors import StoreUnavailable
 from smartspider.interfaces.leadership import Leadership, Term
 from smartspider.keeper.duty import Duty
-from smartspider.keeper.keeper import LOOK_S, TERM_S, Keeper, leader_name
+from smartspider.keeper.keeper import POLL_S, TERM_S, Keeper, leader_name
 
 
 class Counting:
@@ -88,7 +88,7 @@ async def test_a_keeper_that_goes_in_good_order_is_followed_at_once(desk: Desk) 
             await later.enter_async_context(keeping(desk, "two", two, by=other.leadership))
             await desk.clock.advance(5.0)
         assert two.terms == []
-        await desk.clock.advance(LOOK_S)
+        await desk.clock.advance(POLL_S)
         assert two.terms == [one.terms[0] + 1]
 
 
@@ -136,7 +136,7 @@ async def test_a_dead_leader_is_followed_when_its_term_is_over(desk: Desk) -> No
     async with keeping(desk, "one", duty):
         await desk.clock.advance(TERM_S - 0.5)
         assert duty.terms == []
-        await desk.clock.advance(LOOK_S + 0.5)
+        await desk.clock.advance(POLL_S + 0.5)
         assert duty.terms
         assert set(duty.terms) == {dead.epoch + 1}
 

@@ -12,8 +12,8 @@ from smartspider.core.errors import FrontierUnavailable, LeadershipLost
 from smartspider.core.workers.scaling import LaneDemand, ScalingDecision, ScalingOptions
 from smartspider.core.workers.worker import WorkerHealth, WorkerRegistration
 from smartspider.interfaces.leadership import Term
-from smartspider.interfaces.worker_registry import Beat
-from smartspider.keeper.scaling import AGAIN_S, DecideWorkers, Scalable
+from smartspider.interfaces.worker_registry import HeartbeatReport
+from smartspider.keeper.scaling import REPEAT_S, DecideWorkers, Scalable
 from smartspider_testing.backends.cluster import ClusterBackend
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.contracts.actions import begin, urls
@@ -46,7 +46,9 @@ async def decided(backend: Backend) -> ScalingDecision:
 
 
 @pytest.fixture
-async def cluster(store_database: PristineDatabase, empty_redis: RedisServer) -> AsyncIterator[ClusterBackend]:
+async def cluster(
+    store_database: PristineDatabase, empty_redis: RedisServer
+) -> AsyncIterator[ClusterBackend]:
     backend = ClusterBackend(store_database.reset(), ManualClock(), empty_redis.url)
     yield backend
     await backend.close()
@@ -59,7 +61,9 @@ async def grows_and_shrinks(backend: Backend) -> None:
     pages = [page for host in "abc" for page in urls(50, host=f"{host}.example")]
     run = await begin(backend, *pages, per_host=4)
     worker = await backend.frontier.join(WorkerRegistration("w", slots=2))
-    await backend.workers.beat(worker, Beat(2, 0.5, 0, health=WorkerHealth(request_s=10.0, pages=50)))
+    await backend.workers.beat(
+        worker, HeartbeatReport(2, 0.5, 0, health=WorkerHealth(request_s=10.0, pages=50))
+    )
     await duty.do(term)
     told = await decided(backend)
     assert (told.desired, told.throughput.slots, told.throughput.request_s) == (6, 2, 10.0)
@@ -99,12 +103,12 @@ async def test_nothing_is_written_while_there_is_nothing_to_say(desk: Desk) -> N
     term, duty = await lead(desk.backend), duty_of(desk.backend)
     await duty.do(term)
     first = await decided(desk.backend)
-    await desk.clock.advance(AGAIN_S / 2)
+    await desk.clock.advance(REPEAT_S / 2)
     await duty.do(term)
     assert await decided(desk.backend) == first
-    await desk.clock.advance(AGAIN_S / 2)
+    await desk.clock.advance(REPEAT_S / 2)
     await duty.do(term)
-    assert (await decided(desk.backend)).at == first.at + AGAIN_S
+    assert (await decided(desk.backend)).at == first.at + REPEAT_S
 
 
 async def test_while_the_frontier_is_away_the_figure_stays(desk: Desk) -> None:

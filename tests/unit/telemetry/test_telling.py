@@ -19,7 +19,7 @@ from smartspider.core.errors import NameNotResolved, StoreUnavailable
 from smartspider.core.events import Event
 from smartspider.core.logs import LEVELS, LogLine
 from smartspider.core.redaction import Redactor
-from smartspider.store.logs.marks import LogFilter
+from smartspider.store.logs.terms import LogFilter
 from smartspider.telemetry import buffer as buffers
 from smartspider.telemetry.buffer import LogBuffer
 from smartspider.telemetry.lines import line_of

@@ -9,15 +9,15 @@ import logging
 from smartspider.core.errors import FrontierUnavailable, FrontierUnfit, NotArmed
 from smartspider.core.failpoints import reach
 from smartspider.core.runs.run import LEASES_IN
-from smartspider.interfaces.index import Lead, ShardState
+from smartspider.interfaces.index import ShardState, SlotLead
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.frontier.controls import RunControlSender
-from smartspider.keeper.frontier.filling import RowOffer
+from smartspider.keeper.frontier.filling import ShardLoader
+from smartspider.keeper.frontier.found import MARGIN_S, FrontierState
 from smartspider.keeper.frontier.hosts import send_hosts
-from smartspider.keeper.frontier.state import MARGIN_S, FrontierState
 
 RENEW_S = 1.0
-LOOK_S = 0.25
+POLL_S = 0.25
 CHECK_S = 60.0
 """How often it is looked how a server is set up that serves: somebody may have changed that."""
 LOADING_S = 3.0
@@ -26,7 +26,7 @@ LEAD_S = 0.3
 """How far ahead slots are given where store and frontier answer soon: so long a connection may take."""
 LEAD_MAX_S = 3.5
 LEAD_SPARE = 1.5
-LEAD_FADES = 0.98
+LEAD_DECAY = 0.98
 OTHER_HISTORY = "the database has another history and may have lost commits, so it is filled anew"
 
 log = logging.getLogger("smartspider.keeper")
@@ -41,22 +41,22 @@ class ArmShard:
     """
 
     def __init__(
-        self, watch: FrontierState, controls: RunControlSender, offering: RowOffer, shard: int
+        self, state: FrontierState, controls: RunControlSender, loader: ShardLoader, shard: int
     ) -> None:
         self.name = f"arming of shard {shard}"
-        self._watch = watch
+        self._state = state
         self._controls = controls
-        self._offering = offering
+        self._loader = loader
         self._shard = shard
-        self._is_doubtful = False
+        self._must_discard = False
         """What the shard holds cannot be believed any more."""
-        self._forget(0)
+        self._reset(0)
 
-    def _forget(self, epoch: int) -> None:
+    def _reset(self, epoch: int) -> None:
         self._epoch = epoch
         self._process = ""
         """That serves."""
-        self._noted: str | None = None
+        self._last_armed: str | None = None
         """That was armed last, and in which history, as the store has it; None: not asked in this term."""
         self._history = ""
         """Of the store, that the shard is filled from."""
@@ -68,9 +68,9 @@ class ArmShard:
         """In this term."""
         self._loaded = ""
         """Process that has all it needs to be armed."""
-        self._is_away = False
+        self._is_unavailable = False
         self._check_at = 0.0
-        self._told_unfit = ""
+        self._logged_unfit = ""
         """What was said last about a server that serves and should be set up otherwise."""
         self._lead_s = LEAD_S
         """What is allowed next."""
@@ -82,197 +82,197 @@ class ArmShard:
     @property
     def every_s(self) -> float:
         """Often while it does not serve: somebody waits for that."""
-        return RENEW_S if self._process else LOOK_S
+        return RENEW_S if self._process else POLL_S
 
     async def do(self, term: Term) -> None:
         """Renew, or begin anew."""
-        self._watch.attend(term)
+        self._state.begin_term(term)
         if term.epoch != self._epoch:
-            self._forget(term.epoch)
-        told = await self._watch.sure_at(term)
+            self._reset(term.epoch)
+        confirmed_at = await self._state.confirm_term(term)
         self._follow_history()
         try:
             if self._process:
-                await self._renew(term, told)
+                await self._renew(term, confirmed_at)
             else:
-                await self._take(term, told)
+                await self._try_arm(term, confirmed_at)
         except NotArmed as error:
-            self._lost(error.message)
+            self._mark_unavailable(error.message)
         except FrontierUnavailable as error:
-            self._lost(error.line, is_news=True)
+            self._mark_unavailable(error.line, is_always_logged=True)
             self._loaded = ""
 
     def _follow_history(self) -> None:
         """Where commits may have been lost, ids are given a second time: what the shard holds of the first
         must not meet them.
         """
-        before, self._history = self._history, self._watch.history
+        before, self._history = self._history, self._state.history
         if before not in ("", self._history):
-            self._is_doubtful, self._noted = True, None
-            self._lost(OTHER_HISTORY, is_news=True)
+            self._must_discard, self._last_armed = True, None
+            self._mark_unavailable(OTHER_HISTORY, is_always_logged=True)
 
-    def _noting(self, process: str) -> str:
+    def _stored_name(self, process: str) -> str:
         """A process as it is noted: with the history it is filled from."""
         return f"{process}@{self._history}" if self._history else process
 
-    async def _renew(self, term: Term, told: float) -> None:
+    async def _renew(self, term: Term, confirmed_at: float) -> None:
         try:
-            await self._arm(term, self._process, told)
+            await self._arm(term, self._process, confirmed_at)
         except NotArmed as error:
-            self._lost(error.message)
-            await self._take(term, told)
+            self._mark_unavailable(error.message)
+            await self._try_arm(term, confirmed_at)
             return
-        self._serves(self._process)
-        if self._watch.now() >= self._check_at:
-            await self._heed(term, await self._unfit())
+        self._mark_serving(self._process)
+        if self._state.now() >= self._check_at:
+            await self._require_fit(term, await self._unfit())
 
     async def _unfit(self) -> FrontierUnfit | None:
         """Why the server must not be used as it is set up. Whether it answers is seen by other calls."""
-        self._check_at = self._watch.now() + CHECK_S
+        self._check_at = self._state.now() + CHECK_S
         try:
-            await self._watch.index.check(self._shard)
+            await self._state.index.check(self._shard)
         except FrontierUnfit as error:
-            self._is_doubtful = self._is_doubtful or error.loses_keys
+            self._must_discard = self._must_discard or error.loses_keys
             return error
         except FrontierUnavailable:
             return None
         return None
 
-    async def _heed(self, term: Term, unfit: FrontierUnfit | None) -> None:
+    async def _require_fit(self, term: Term, unfit: FrontierUnfit | None) -> None:
         """Refuse a server that throws keys away: gates may be among them. Any other goes on, and it is told
         what is wrong with it: a restart would take longer, and nothing be lost.
         """
         if unfit is not None and unfit.loses_keys:
             with contextlib.suppress(FrontierUnavailable):
-                await self._disbelieve(term)
+                await self._discard(term)
             raise unfit
-        words = unfit.line if unfit is not None else ""
-        if words not in ("", self._told_unfit):
-            log.warning("shard %d of the frontier serves, but %s", self._shard, words)
-        self._told_unfit = words
+        problem = unfit.line if unfit is not None else ""
+        if problem not in ("", self._logged_unfit):
+            log.warning("shard %d of the frontier serves, but %s", self._shard, problem)
+        self._logged_unfit = problem
 
-    async def _disbelieve(self, term: Term) -> None:
+    async def _discard(self, term: Term) -> None:
         """What it holds is forgotten before it serves again, whoever leads then."""
-        await self._watch.index.disarm(self._shard, term.epoch, forgets=True)
+        await self._state.index.disarm(self._shard, term.epoch, forgets=True)
         self._loaded = ""
 
-    async def _arm(self, term: Term, process: str, told: float) -> None:
-        before, self._sent = self._sent, (process, told)
-        now = self._watch.now()
-        served_until = now if before is None else min(now, before[1] + self._watch.lapse_s)
+    async def _arm(self, term: Term, process: str, confirmed_at: float) -> None:
+        before, self._sent = self._sent, (process, confirmed_at)
+        now = self._state.now()
+        served_until = now if before is None else min(now, before[1] + self._state.lapse_s)
         self._last_slot_at = max(self._last_slot_at, served_until + self._granted_s)
-        lead = Lead(self._lead_s, max(self._last_slot_at - told, 0.0))
+        lead = SlotLead(self._lead_s, max(self._last_slot_at - confirmed_at, 0.0))
         self._granted_s = max(self._granted_s, lead.lead_s)  # as long as nobody knows which of them holds
         try:
-            wanted_s = await self._watch.index.arm(self._shard, term.epoch, told, lead)
+            wanted_s = await self._state.index.arm(self._shard, term.epoch, confirmed_at, lead)
         except FrontierUnavailable as error:
             if isinstance(error, NotArmed) or not error.has_arrived:
                 self._sent = before  # it changed nothing anywhere
             raise
         self._granted_s = lead.lead_s
-        self._lead_s = min(max(wanted_s * LEAD_SPARE, self._lead_s * LEAD_FADES, LEAD_S), LEAD_MAX_S)
+        self._lead_s = min(max(wanted_s * LEAD_SPARE, self._lead_s * LEAD_DECAY, LEAD_S), LEAD_MAX_S)
 
-    async def _take(self, term: Term, told: float) -> None:
-        state, unfit = await asyncio.gather(self._watch.index.look_at(self._shard), self._unfit())
-        if state is None:
+    async def _try_arm(self, term: Term, confirmed_at: float) -> None:
+        found, unfit = await asyncio.gather(self._state.index.shard_state(self._shard), self._unfit())
+        if found is None:
             if unfit is not None:
                 raise unfit
-            await self._watch.index.check(self._shard)  # raises why
-            self._lost("it does not answer")
+            await self._state.index.check(self._shard)  # raises why
+            self._mark_unavailable("it does not answer")
             return
-        await self._heed(term, unfit)
-        if self._noted is None:
-            self._noted = await self._watch.rows.armed_process(self._shard)
-            if (history := self._noted.partition("@")[2]) != self._history:
-                self._is_doubtful = True
+        await self._require_fit(term, unfit)
+        if self._last_armed is None:
+            self._last_armed = await self._state.rows.armed_process(self._shard)
+            if (history := self._last_armed.partition("@")[2]) != self._history:
+                self._must_discard = True
                 if history:
-                    self._lost(OTHER_HISTORY, is_news=True)
-        if self._is_doubtful:
-            await self._disbelieve(term)
-            self._is_doubtful = False
-            await self._arm_anew(term, state)
-        elif self._goes_on(term, state):
-            await self._arm(term, state.process, told)
-            await self._tell_runs(term)
-            self._serves(state.process)
+                    self._mark_unavailable(OTHER_HISTORY, is_always_logged=True)
+        if self._must_discard:
+            await self._discard(term)
+            self._must_discard = False
+            await self._arm_anew(term, found)
+        elif self._can_continue(term, found):
+            await self._arm(term, found.process, confirmed_at)
+            await self._send_controls(term)
+            self._mark_serving(found.process)
         else:
-            await self._arm_anew(term, state)
+            await self._arm_anew(term, found)
 
-    def _goes_on(self, term: Term, state: ShardState) -> bool:
+    def _can_continue(self, term: Term, found: ShardState) -> bool:
         """Whether the process has all it needs, and no other can have served since it did."""
         if self._sent is not None:
-            return state.process == self._sent[0] and state.epoch == term.epoch
-        return self._noting(state.process) == self._noted and state.epoch > 0
+            return found.process == self._sent[0] and found.epoch == term.epoch
+        return self._stored_name(found.process) == self._last_armed and found.epoch > 0
 
-    async def _arm_anew(self, term: Term, state: ShardState) -> None:
-        if self._loaded != state.process:
+    async def _arm_anew(self, term: Term, found: ShardState) -> None:
+        if self._loaded != found.process:
             await self._load(term)
-            self._loaded = state.process
-        if self._watch.now() < self._free_at(state.process):
+            self._loaded = found.process
+        if self._state.now() < self._available_at(found.process):
             return
         # What changed while it was waited for.
-        await send_hosts(self._watch, term, self._shard)
-        await self._tell_runs(term)
-        if self._noted != self._noting(state.process):
-            await self._watch.rows.arming(self._shard, self._noting(state.process), epoch=term.epoch)
-            self._noted = self._noting(state.process)
-        told = await self._watch.sure_at(term)
+        await send_hosts(self._state, term, self._shard)
+        await self._send_controls(term)
+        if self._last_armed != self._stored_name(found.process):
+            await self._state.rows.arming(self._shard, self._stored_name(found.process), epoch=term.epoch)
+            self._last_armed = self._stored_name(found.process)
+        confirmed_at = await self._state.confirm_term(term)
         reach("keeper.arm")
         try:
-            await self._arm(term, state.process, told)
+            await self._arm(term, found.process, confirmed_at)
         except NotArmed:
             self._loaded = ""
             raise
         log.info("shard %d of the frontier is armed, term %d", self._shard, term.epoch)
         self._loaded = ""
-        self._serves(state.process)
+        self._mark_serving(found.process)
 
     async def _load(self, term: Term) -> None:
-        watch = self._watch
-        await watch.index.begin(self._shard, term.epoch, watch.now())
-        await send_hosts(watch, term, self._shard)
+        state = self._state
+        await state.index.begin(self._shard, term.epoch, state.now())
+        await send_hosts(state, term, self._shard)
         turn, controls = await self._controls.read()
-        await self._controls.tell(term, self._shard, turn, controls, anew=True)
-        until = watch.now() + LOADING_S
-        for control in sorted(controls, key=lambda control: control.state not in LEASES_IN):
-            if watch.now() >= until:
-                watch.want(control.run_id)
+        await self._controls.send(term, self._shard, turn, controls, anew=True)
+        until = state.now() + LOADING_S
+        for control in sorted(controls, key=lambda control: control.found not in LEASES_IN):
+            if state.now() >= until:
+                state.request_fill(control.run_id)
                 continue
-            await self._offering.offer(
-                term, control.run_id, [self._shard], is_over=lambda: watch.now() >= until
+            await self._loader.offer(
+                term, control.run_id, [self._shard], is_expired=lambda: state.now() >= until
             )
             await asyncio.sleep(0)
 
-    async def _tell_runs(self, term: Term) -> None:
+    async def _send_controls(self, term: Term) -> None:
         turn, controls = await self._controls.read()
-        await self._controls.tell(term, self._shard, turn, controls)
+        await self._controls.send(term, self._shard, turn, controls)
 
-    def _free_at(self, process: str) -> float:
+    def _available_at(self, process: str) -> float:
         """When no other process can serve this shard any more."""
-        watch = self._watch
+        state = self._state
         if self._sent is not None:
-            last, told = self._sent
-            return told if process == last else told + watch.lapse_s + MARGIN_S
-        is_ours = self._noting(process) == self._noted
+            last, confirmed_at = self._sent
+            return confirmed_at if process == last else confirmed_at + state.lapse_s + MARGIN_S
+        is_ours = self._stored_name(process) == self._last_armed
         if self._epoch == 1 or is_ours:  # nobody ever led before, or this one was armed last
-            return watch.took_at
-        return watch.took_at + watch.lapse_s + MARGIN_S
+            return state.began_at
+        return state.began_at + state.lapse_s + MARGIN_S
 
-    def _serves(self, process: str) -> None:
+    def _mark_serving(self, process: str) -> None:
         self._has_served = True
         self._process = process
-        self._watch.armed[self._shard] = process
-        if self._is_away:
-            self._is_away = False
+        self._state.armed[self._shard] = process
+        if self._is_unavailable:
+            self._is_unavailable = False
             log.info("shard %d of the frontier serves again", self._shard)
-            for control in self._watch.controls:  # some who had to offer may have given up
-                self._watch.want(control.run_id)
+            for control in self._state.controls:  # some who had to offer may have given up
+                self._state.request_fill(control.run_id)
 
-    def _lost(self, why: str, *, is_news: bool = False) -> None:
+    def _mark_unavailable(self, why: str, *, is_always_logged: bool = False) -> None:
         """It serves nobody for now; that is told once, and where it never served yet only if it is news."""
         self._process = ""
-        self._watch.armed.pop(self._shard, None)
-        self._watch.counts.pop(self._shard, None)
-        if not self._is_away and (self._has_served or is_news):
+        self._state.armed.pop(self._shard, None)
+        self._state.counts.pop(self._shard, None)
+        if not self._is_unavailable and (self._has_served or is_always_logged):
             log.warning("shard %d of the frontier does not serve: %s", self._shard, why)
-            self._is_away = True
+            self._is_unavailable = True

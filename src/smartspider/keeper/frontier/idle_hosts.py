@@ -9,8 +9,8 @@ from smartspider.keeper.frontier.state import FrontierState
 
 SHARE = 0.05
 """The part of the time that may go into it."""
-LONGEST_BREATH_S = 0.5
-SELDOM_S = 300.0
+LONGEST_PAUSE_S = 0.5
+IDLE_S = 300.0
 
 
 class EvictIdleHosts:
@@ -18,29 +18,29 @@ class EvictIdleHosts:
 
     name = "idle hosts"
 
-    def __init__(self, watch: FrontierState, clock: Clock) -> None:
-        self._watch = watch
+    def __init__(self, state: FrontierState, clock: Clock) -> None:
+        self._state = state
         self._clock = clock
         self.every_s = 30.0
 
     async def do(self, term: Term) -> None:
         """Shard by shard; one that does not serve is seen to by its arming."""
-        self._watch.attend(term)
+        self._state.begin_term(term)
         gone = 0
-        for shard in list(self._watch.armed):
+        for shard in list(self._state.armed):
             try:
-                gone += await self._let_go(term, shard)
+                gone += await self._evict(term, shard)
             except FrontierUnavailable:
                 continue
-        self.every_s = 30.0 if gone or self._watch.controls else SELDOM_S
+        self.every_s = 30.0 if gone or self._state.controls else IDLE_S
 
-    async def _let_go(self, term: Term, shard: int) -> int:
+    async def _evict(self, term: Term, shard: int) -> int:
         cursor, gone = "", 0
         while True:
             began_at = self._clock.monotonic()
-            cursor, went = await self._watch.index.let_go(shard, term.epoch, cursor)
+            cursor, went = await self._state.index.evict_idle_hosts(shard, term.epoch, cursor)
             gone += went
             if not cursor:
                 return gone
             took_s = self._clock.monotonic() - began_at
-            await self._clock.sleep(min(took_s / SHARE, LONGEST_BREATH_S))
+            await self._clock.sleep(min(took_s / SHARE, LONGEST_PAUSE_S))

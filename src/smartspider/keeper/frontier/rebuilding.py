@@ -9,42 +9,42 @@ from smartspider.keeper.duty import Duty
 from smartspider.installation.remote_frontier import RemoteFrontier
 
 TERM_S = 15.0
-LOOK_S = 0.25
-PATIENCE_S = 120.0
+POLL_S = 0.25
+TIMEOUT_S = 120.0
 
 
-async def rebuild(apart: RemoteFrontier, arming: list[Duty], clock: Clock, *, owner: str) -> int:
+async def rebuild(remote: RemoteFrontier, arming: list[Duty], clock: Clock, *, owner: str) -> int:
     """Forget what the frontier holds and fill it from the store; how many shards serve again.
 
     Where a keeper leads, it sees its shards unarmed and arms them; else it is done here, in a term of ours.
     """
-    led = await apart.leadership.current()
-    mine = None if led is not None else await apart.leadership.take(owner, TERM_S)
-    term = led or mine
+    led = await remote.leadership.current()
+    own = None if led is not None else await remote.leadership.take(owner, TERM_S)
+    term = led or own
     if term is None:
         raise NotAllowed("somebody took the lead just now", hint="try again")
     try:
-        for shard in range(apart.index.shards):
-            await apart.index.disarm(shard, term.epoch, forgets=True)
-        return await _armed(apart, arming, clock, mine, owner)
+        for shard in range(remote.index.shards):
+            await remote.index.disarm(shard, term.epoch, forgets=True)
+        return await _armed(remote, arming, clock, own, owner)
     finally:
-        if mine is not None:
-            await apart.leadership.resign(owner)
+        if own is not None:
+            await remote.leadership.resign(owner)
 
 
 async def _armed(
-    apart: RemoteFrontier, arming: list[Duty], clock: Clock, mine: Term | None, owner: str
+    remote: RemoteFrontier, arming: list[Duty], clock: Clock, own: Term | None, owner: str
 ) -> int:
-    give_up_at = clock.monotonic() + PATIENCE_S
+    give_up_at = clock.monotonic() + TIMEOUT_S
     while clock.monotonic() < give_up_at:
-        if mine is not None:
-            await apart.leadership.take(owner, TERM_S)
+        if own is not None:
+            await remote.leadership.take(owner, TERM_S)
             for duty in arming:
-                await duty.do(mine)
-        states = await apart.index.look()
+                await duty.do(own)
+        states = await remote.index.shard_states()
         if all(state is not None and state.is_armed for state in states):
             return len(states)
-        await clock.sleep(LOOK_S)
+        await clock.sleep(POLL_S)
     raise FrontierUnavailable(
         "the frontier was not armed again in two minutes", hint="look at the log of the keeper that leads"
     )

@@ -16,29 +16,29 @@ T = TypeVar("T")
 
 MARGIN_S = 0.2
 """Clocks of processes differ by so much at most."""
-SURE_S = 0.4
+CONFIRMED_S = 0.4
 """How long a look at the leader's row is good for."""
 
 
 class FrontierState:
     """Everything known in a term; a new term begins with nothing."""
 
-    def __init__(self, apart: RemoteFrontier) -> None:
-        self.index = apart.index
-        self.rows = apart.rows
-        self.now = apart.store_now
-        self.lapse_s = apart.lapse_s
-        self._leadership = apart.leadership
-        self._read_history = apart.history
+    def __init__(self, remote: RemoteFrontier) -> None:
+        self.index = remote.index
+        self.rows = remote.rows
+        self.now = remote.store_now
+        self.lapse_s = remote.lapse_s
+        self._leadership = remote.leadership
+        self._read_history = remote.history
         self._lock = asyncio.Lock()
-        self._begin(0)
+        self._reset(0)
 
-    def _begin(self, epoch: int) -> None:
+    def _reset(self, epoch: int) -> None:
         self._epoch = epoch
-        self._sure_at = float("-inf")
+        self._confirmed_at = float("-inf")
         self.history = ""
         """Of the store, as it was when the leader was sure of its term."""
-        self.took_at = self.now()
+        self.began_at = self.now()
         """When the term was known to have begun: nobody of an earlier one was sure of it after this."""
         self.armed: dict[int, str] = {}
         """Shards that serve, and the process of each that does."""
@@ -46,32 +46,32 @@ class FrontierState:
         """Of runs, as they were told last."""
         self.counts: dict[int, dict[int, IndexCounts]] = {}
         """What shards hold of runs."""
-        self.wanting: dict[int, None] = {}
+        self.fill_requests: dict[int, None] = {}
         """Runs whose open rows are to be offered, those that wait longest first."""
-        self._is_wanted = asyncio.Event()
+        self._is_requested = asyncio.Event()
 
-    def attend(self, term: Term) -> None:
+    def begin_term(self, term: Term) -> None:
         """A duty is done in this term."""
         if term.epoch != self._epoch:
-            self._begin(term.epoch)
+            self._reset(term.epoch)
 
-    async def sure_at(self, term: Term) -> float:
+    async def confirm_term(self, term: Term) -> float:
         """A moment, not long ago, at which this was the newest term; raises `TermOver` when it is not."""
         async with self._lock:
             now = self.now()
-            if now - self._sure_at > SURE_S:
+            if now - self._confirmed_at > CONFIRMED_S:
                 _, self.history = await asyncio.gather(
                     self._leadership.check(term.epoch), self._read_history()
                 )
-                self._sure_at = now
-            return self._sure_at
+                self._confirmed_at = now
+            return self._confirmed_at
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether all shards serve."""
         return len(self.armed) == self.index.shards
 
-    def held(self, run_id: int) -> IndexCounts:
+    def run_counts(self, run_id: int) -> IndexCounts:
         """What all shards together hold of a run."""
         found = [counts[run_id] for counts in self.counts.values() if run_id in counts]
         return IndexCounts(
@@ -81,25 +81,25 @@ class FrontierState:
             sum(one.cut for one in found),
         )
 
-    def want(self, run_id: int) -> None:
+    def request_fill(self, run_id: int) -> None:
         """The open rows of a run are to be offered."""
-        self.wanting[run_id] = None
-        self._is_wanted.set()
+        self.fill_requests[run_id] = None
+        self._is_requested.set()
 
-    async def until_wanted(self) -> None:
+    async def wait_for_request(self) -> None:
         """Wait while there is no run."""
-        if not self.controls and not self.wanting:
-            self._is_wanted.clear()
-            await self._is_wanted.wait()
+        if not self.controls and not self.fill_requests:
+            self._is_requested.clear()
+            await self._is_requested.wait()
 
 
 async def gather_shards(calls: Iterable[Awaitable[T]]) -> list[T | FrontierUnavailable]:
     """Answers of shards that are asked at once. For one that does not serve there is the error in its place:
     its arming sees to that. Any other error is raised when all are through.
     """
-    told: list[T | FrontierUnavailable] = []
+    answers: list[T | FrontierUnavailable] = []
     for answer in await asyncio.gather(*calls, return_exceptions=True):
         if isinstance(answer, BaseException) and not isinstance(answer, FrontierUnavailable):
             raise answer
-        told.append(answer)
-    return told
+        answers.append(answer)
+    return answers

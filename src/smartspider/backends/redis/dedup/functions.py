@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 from redis.exceptions import ResponseError
 
-from smartspider.backends.redis.loading import LoadedLibrary, is_missing, load, put_together
-from smartspider.backends.redis.servers import LOST, Server, Servers
-from smartspider.backends.redis.wording import told
+from smartspider.backends.redis.errors import translate_error
+from smartspider.backends.redis.functions import LoadedLibrary, build_library, is_missing, load
+from smartspider.backends.redis.servers import LOST, RedisNode, RedisServers
 from smartspider.core.errors import FrontierUnavailable
 
 NAME = "smartspider_seen"
@@ -35,7 +35,7 @@ class FilterCall(msgspec.Struct, frozen=True):
 @lru_cache(maxsize=1)
 def source() -> str:
     """The whole library."""
-    return put_together(__package__, NAME, {"VERSION": VERSION}, PARTS)
+    return build_library(__package__, NAME, {"VERSION": VERSION}, PARTS)
 
 
 class FilterFunctions:
@@ -44,7 +44,7 @@ class FilterFunctions:
     `parts` is 1 where all is on one server, and the same for all processes of an installation.
     """
 
-    def __init__(self, servers: Servers, *, namespace: str = "main", parts: int = 1) -> None:
+    def __init__(self, servers: RedisServers, *, namespace: str = "main", parts: int = 1) -> None:
         self._library = LoadedLibrary(servers, self._prepare)
         self._namespace = namespace
         self.parts = parts
@@ -93,13 +93,13 @@ class FilterFunctions:
         except LOST as error:
             raise _unavailable(error) from error
 
-    async def _prepare(self, server: Server) -> None:
+    async def _prepare(self, server: RedisNode) -> None:
         """Put the library on a server; a newer one knows these calls."""
         await load(server, NAME, VERSION, source())
         self.fill = min(self.fill, await _room(server))
 
 
-async def _room(server: Server) -> int:
+async def _room(server: RedisNode) -> int:
     """How many entries a bucket may have on the average so that none becomes a large hash table."""
     try:
         found = await server.execute_command("CONFIG", "GET", "hash-max-listpack-entries")
@@ -110,7 +110,7 @@ async def _room(server: Server) -> int:
 
 
 def _unavailable(error: Exception) -> FrontierUnavailable:
-    why, hint = told(error)
+    why, hint = translate_error(error)
     return FrontierUnavailable(f"the shared memory of known URLs cannot be used: {why}", hint=hint)
 
 

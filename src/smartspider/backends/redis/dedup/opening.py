@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from smartspider.backends.redis.connecting import Address
+from smartspider.backends.redis.address import RedisAddress
 from smartspider.backends.redis.dedup.bloom import RedisBloomFilter
 from smartspider.backends.redis.dedup.estimates import RedisDistinctEstimates
 from smartspider.backends.redis.dedup.exact import BUDGET, RedisUrlFilter
@@ -19,7 +19,7 @@ PARTS_ON_CLUSTER = 16
 
 @asynccontextmanager
 async def open_filters(
-    address: Address, mode: FilterMode = "off", *, max_bytes: int = BUDGET
+    address: RedisAddress, mode: FilterMode = "off", *, max_bytes: int = BUDGET
 ) -> AsyncIterator[FilterStack]:
     """Layers at an address, closed at the end; nothing is sent before one is used. Each kind may take
     `max_bytes`. The lossy one is always there, for tasks that name it.
