@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator
 import pytest
 
 from smartspider.core.workers.worker import WorkerHealth, WorkerRegistration
-from smartspider.interfaces.worker_registry import Beat
+from smartspider.interfaces.worker_registry import HeartbeatReport
 from smartspider_testing.backends.cluster import ClusterBackend
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.contracts import (
+    DiagnosticsContract,
     EventFeedContract,
     FrontierContract,
-    InsightContract,
     LedgerContract,
     MetricStoreContract,
     ResultStoreContract,
@@ -26,10 +26,12 @@ from smartspider_testing.servers import PristineDatabase, RedisServer
 
 
 @pytest.fixture
-async def ground(store_database: PristineDatabase, empty_redis: RedisServer) -> AsyncIterator[ClusterBackend]:
-    ground = ClusterBackend(store_database.reset(), ManualClock(), empty_redis.url)
-    yield ground
-    await ground.close()
+async def backend(
+    store_database: PristineDatabase, empty_redis: RedisServer
+) -> AsyncIterator[ClusterBackend]:
+    backend = ClusterBackend(store_database.reset(), ManualClock(), empty_redis.url)
+    yield backend
+    await backend.close()
 
 
 class TestClusterStore(StoreContract):
@@ -48,7 +50,7 @@ class TestClusterResultStore(ResultStoreContract):
     pass
 
 
-class TestClusterInsight(InsightContract):
+class TestClusterInsight(DiagnosticsContract):
     pass
 
 
@@ -61,11 +63,11 @@ class TestClusterMetricStore(MetricStoreContract):
 
 
 class TestClusterWorkerRegistry(WorkerRegistryContract):
-    async def test_workers_of_a_cluster_hear_of_each_other(self, ground: Backend) -> None:
+    async def test_workers_of_a_cluster_hear_of_each_other(self, backend: Backend) -> None:
         """Worker registry 3: machines differ, so it matters who takes what."""
-        one, two = [await ground.frontier.join(WorkerRegistration(name)) for name in ("one", "two")]
-        await ground.workers.beat(two, Beat(16, 1.0, 0, form=WorkerHealth(pages=7)))
-        heard = await ground.workers.beat(one, Beat(16, 1.0, 0, form=WorkerHealth(pages=9)))
+        one, two = [await backend.frontier.join(WorkerRegistration(name)) for name in ("one", "two")]
+        await backend.workers.beat(two, HeartbeatReport(16, 1.0, 0, health=WorkerHealth(pages=7)))
+        heard = await backend.workers.beat(one, HeartbeatReport(16, 1.0, 0, health=WorkerHealth(pages=9)))
         assert heard.peers == {one: WorkerHealth(pages=9), two: WorkerHealth(pages=7)}
 
 

@@ -74,7 +74,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
         self.runner = asyncio.Runner()
         self.clock = ManualClock()
-        self.ground = self.wait(self._open())
+        self.backend = self.wait(self._open())
         self.model = Model()
         self.workers: list[int] = []
         self.held: list[tuple[int, Lease]] = []
@@ -107,7 +107,7 @@ class LedgerMachine(RuleBasedStateMachine):
     )
     def create_run(self, entries: list[Request], delay_s: float, per_host: int) -> None:
         plan = plan_of(*entries, delay_s=delay_s, per_host=per_host, dedup=self.dedup)
-        run = self.wait(self.ground.store.create_run(plan))
+        run = self.wait(self.backend.store.create_run(plan))
         made = ModelRun(delay_s, per_host, run.id, self.model.items, self.dedup)
         self.model.runs[run.id] = made
         for entry in entries:
@@ -117,14 +117,14 @@ class LedgerMachine(RuleBasedStateMachine):
     @precondition(lambda self: len(self.workers) < 3)
     @rule()
     def join(self) -> None:
-        self.workers.append(self.wait(self.ground.frontier.join(WorkerRegistration("w"))))
+        self.workers.append(self.wait(self.backend.frontier.join(WorkerRegistration("w"))))
 
     @rule(which=pick, want=st.integers(1, 4))
     def lease(self, which: int, want: int) -> None:
         if not self.workers:
             return
         worker = self.workers[which % len(self.workers)]
-        batch = self.wait(self.ground.frontier.lease(worker, want, list(self.model.runs)))
+        batch = self.wait(self.backend.frontier.lease(worker, want, list(self.model.runs)))
         assert len(batch.leases) <= want
         for lease in batch.leases:
             host = lease.request.host
@@ -157,10 +157,10 @@ class LedgerMachine(RuleBasedStateMachine):
         batch = []
         for lease, end in zip(leases, ends, strict=False):
             batch.append(Settlement(lease, self._verdict(end, found)))
-        self.wait(self.ground.ledger.settle(batch))
+        self.wait(self.backend.ledger.settle(batch))
         for settlement in batch:
             lease = settlement.lease
-            now = self.ground.database.now()
+            now = self.backend.database.now()
             self.model.settle(lease.run_id, lease.request.url, lease.token, settlement.verdict, now)
             self._drop(lease)
 
@@ -175,46 +175,46 @@ class LedgerMachine(RuleBasedStateMachine):
 
     def release(self, which: int) -> None:
         _, lease = self.held[which % len(self.held)]
-        self.wait(self.ground.frontier.release([lease]))
+        self.wait(self.backend.frontier.release([lease]))
         self.model.end_lease(lease.run_id, lease.request.url, lease.token)
         self._drop(lease)
 
     def crash(self, which: int) -> None:
         worker = self.workers.pop(which % len(self.workers))
         mine = [lease for owner, lease in self.held if owner == worker]
-        self.wait(self.ground.lose(worker))
-        self._lost(self.wait(self.ground.frontier.reclaim()), mine)
+        self.wait(self.backend.lose(worker))
+        self._lost(self.wait(self.backend.frontier.reclaim()), mine)
 
     @rule(seconds=st.sampled_from([0.1, 0.6, 2.1, 2.1, 10.0, 61.0]), is_silent=st.booleans())
     def time_passes(self, seconds: float, is_silent: bool) -> None:
         leases = [lease for _, lease in self.held]
         self.wait(self.clock.advance(seconds))
         if not is_silent and seconds < 60.0:
-            lost = self.wait(self.ground.frontier.renew(leases))
+            lost = self.wait(self.backend.frontier.renew(leases))
             held_by_model = [lease for lease in leases if self._row(lease).token == lease.token]
             gone = [lease for lease in leases if lease.token not in self.model.in_flight]
             assert {lease.token for lease in lost} == {lease.token for lease in gone}
             assert len(held_by_model) <= len(leases)
         elif seconds > 60.0:
-            self._lost(self.wait(self.ground.frontier.reclaim()), leases)
+            self._lost(self.wait(self.backend.frontier.reclaim()), leases)
 
     @rule(page=pages, run=pick)
     def offer(self, page: Request, run: int) -> None:
         run_id = list(self.model.runs)[run % len(self.model.runs)]
-        found = self.wait(self.ground.store.find_urls(page.fingerprint, run_id))
+        found = self.wait(self.backend.store.find_urls(page.fingerprint, run_id))
         ids = [record.id for record in found]
-        assert self.wait(self.ground.frontier.offer(run_id, ids * 2)) == 0
+        assert self.wait(self.backend.frontier.offer(run_id, ids * 2)) == 0
 
     @rule(host=st.sampled_from(["a.example", "b.example"]), seconds=st.sampled_from([None, 0.5, 5.0]))
     def hold(self, host: str, seconds: float | None) -> None:
         if seconds is None:
             self.resume_host(host)
             return
-        self.wait(self.ground.frontier.hold_host(host, seconds, "test"))
-        self.holds[host] = max(self.holds.get(host, 0.0), self.ground.database.now() + seconds)
+        self.wait(self.backend.frontier.hold_host(host, seconds, "test"))
+        self.holds[host] = max(self.holds.get(host, 0.0), self.backend.database.now() + seconds)
 
     def resume_host(self, host: str) -> None:
-        self.wait(self.ground.frontier.resume_host(host))
+        self.wait(self.backend.frontier.resume_host(host))
         self.holds.pop(host, None)
 
     @rule(
@@ -235,19 +235,19 @@ class LedgerMachine(RuleBasedStateMachine):
         run_id = list(self.model.runs)[run % len(self.model.runs)]
         opened = self.model.retry(run_id)
         if opened:
-            assert self.wait(self.ground.store.retry(run_id)) == opened
+            assert self.wait(self.backend.store.retry(run_id)) == opened
         else:
             with pytest.raises(NotAllowed):
-                self.wait(self.ground.store.retry(run_id))
+                self.wait(self.backend.store.retry(run_id))
 
     def set_state(self, run_id: int, state: Any) -> None:
-        self.wait(self.ground.store.set_state(run_id, state))
+        self.wait(self.backend.store.set_state(run_id, state))
         self.model.set_state(run_id, state)
 
     def finish(self, run: int) -> None:
         run_id = list(self.model.runs)[run % len(self.model.runs)]
         before = self.model.runs[run_id].state
-        after = self.wait(self.ground.store.finish(run_id)).state
+        after = self.wait(self.backend.store.finish(run_id)).state
         if before in ("running", "stopping") and self.model.is_complete(run_id):
             assert after in ("completed", "failed")
         elif before != "stopping":
@@ -256,9 +256,9 @@ class LedgerMachine(RuleBasedStateMachine):
 
     def reopen(self) -> None:
         mine = [lease for _, lease in self.held]
-        self.wait(self.ground.reopen())
+        self.wait(self.backend.reopen())
         self.workers.clear()
-        self._lost(self.wait(self.ground.frontier.reclaim()), mine)
+        self._lost(self.wait(self.backend.frontier.reclaim()), mine)
 
     @invariant()
     def store_and_model_agree(self) -> None:
@@ -266,7 +266,7 @@ class LedgerMachine(RuleBasedStateMachine):
         for run_id, run in self.model.runs.items():
             wanted = {key: (row.state, row.attempts, len(row.items)) for key, row in run.urls.items()}
             assert found.get(run_id, {}) == wanted
-            counters = self.wait(self.ground.store.get_run(run_id)).counters
+            counters = self.wait(self.backend.store.get_run(run_id)).counters
             assert counters.items == sum(len(row.items) for row in run.urls.values())
             assert counters.duplicates == self.model.items.duplicates[run_id]
             assert counters.updated == self.model.items.updated[run_id]
@@ -275,20 +275,20 @@ class LedgerMachine(RuleBasedStateMachine):
     async def _look(self) -> tuple[dict[int, dict[str, tuple[str, int, int]]], list[Finding]]:
         found: dict[int, dict[str, tuple[str, int, int]]] = {}
         for page in PAGES:
-            for row in await self.ground.store.find_urls(page.fingerprint):
+            for row in await self.backend.store.find_urls(page.fingerprint):
                 found.setdefault(row.run_id, {})[row.url] = (row.state, row.attempts, row.items)
-        return found, await self.ground.store.fsck()
+        return found, await self.backend.store.fsck()
 
     def teardown(self) -> None:
         """Everything that may go on goes on to its end, and has the items the model has."""
         try:
             self._drain()
             for run_id, run in self.model.runs.items():
-                stored = self.wait(items(self.ground, self.wait(self.ground.store.get_run(run_id))))
+                stored = self.wait(items(self.backend, self.wait(self.backend.store.get_run(run_id))))
                 wanted = [item for row in run.urls.values() for item in row.items]
                 assert sorted(map(str, stored)) == sorted(map(str, wanted))
         finally:
-            self.wait(self.ground.close())
+            self.wait(self.backend.close())
             self.runner.close()
             shutil.rmtree(self.folder)
 
@@ -319,7 +319,7 @@ class LedgerMachine(RuleBasedStateMachine):
             if row.token == lease.token:
                 row.due_at = 0.0
             self.model.end_lease(lease.run_id, lease.request.url, lease.token)
-            (record,) = self.wait(self.ground.store.find_urls(lease.request.fingerprint, lease.run_id))
+            (record,) = self.wait(self.backend.store.find_urls(lease.request.fingerprint, lease.run_id))
             if row.state == "open" and record.state == "dead":
                 assert record.returns >= 6
                 row.state = "dead"

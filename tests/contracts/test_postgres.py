@@ -9,11 +9,11 @@ import pytest
 from smartspider_testing.backends.postgres import PostgresBackend
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.contracts import (
-    AnswerStoreContract,
     AuditLogContract,
+    IdempotencyStoreContract,
     LeadershipContract,
     LogStoreContract,
-    NoticeStoreContract,
+    NotificationStoreContract,
     ScheduleStoreContract,
     TaskStoreContract,
     UserStoreContract,
@@ -21,10 +21,10 @@ from smartspider_testing.contracts import (
 
 
 @pytest.fixture
-async def ground(empty_store: str) -> AsyncIterator[PostgresBackend]:
-    ground = PostgresBackend(empty_store, ManualClock())
-    yield ground
-    await ground.close()
+async def backend(empty_store: str) -> AsyncIterator[PostgresBackend]:
+    backend = PostgresBackend(empty_store, ManualClock())
+    yield backend
+    await backend.close()
 
 
 class TestPostgresTaskStore(TaskStoreContract):
@@ -43,7 +43,7 @@ class TestPostgresLogStore(LogStoreContract):
     pass
 
 
-class TestPostgresAnswerStore(AnswerStoreContract):
+class TestPostgresAnswerStore(IdempotencyStoreContract):
     pass
 
 
@@ -55,5 +55,5 @@ class TestPostgresScheduleStore(ScheduleStoreContract):
     pass
 
 
-class TestPostgresNoticeStore(NoticeStoreContract):
+class TestPostgresNoticeStore(NotificationStoreContract):
     pass

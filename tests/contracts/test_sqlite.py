@@ -10,16 +10,16 @@ import pytest
 from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.contracts import (
-    AnswerStoreContract,
     AuditLogContract,
+    DiagnosticsContract,
     EventFeedContract,
     FrontierContract,
-    InsightContract,
+    IdempotencyStoreContract,
     LeadershipContract,
     LedgerContract,
     LogStoreContract,
     MetricStoreContract,
-    NoticeStoreContract,
+    NotificationStoreContract,
     ResultStoreContract,
     ScalingContract,
     ScheduleStoreContract,
@@ -31,10 +31,10 @@ from smartspider_testing.contracts import (
 
 
 @pytest.fixture
-async def ground(tmp_path: Path) -> AsyncIterator[SqliteBackend]:
-    ground = SqliteBackend(tmp_path, ManualClock())
-    yield ground
-    await ground.close()
+async def backend(tmp_path: Path) -> AsyncIterator[SqliteBackend]:
+    backend = SqliteBackend(tmp_path, ManualClock())
+    yield backend
+    await backend.close()
 
 
 class TestSqliteStore(StoreContract):
@@ -61,7 +61,7 @@ class TestSqliteUserStore(UserStoreContract):
     pass
 
 
-class TestSqliteInsight(InsightContract):
+class TestSqliteInsight(DiagnosticsContract):
     pass
 
 
@@ -81,7 +81,7 @@ class TestSqliteMetricStore(MetricStoreContract):
     pass
 
 
-class TestSqliteAnswerStore(AnswerStoreContract):
+class TestSqliteAnswerStore(IdempotencyStoreContract):
     pass
 
 
@@ -93,7 +93,7 @@ class TestSqliteScheduleStore(ScheduleStoreContract):
     pass
 
 
-class TestSqliteNoticeStore(NoticeStoreContract):
+class TestSqliteNoticeStore(NotificationStoreContract):
     pass
 
 

@@ -27,7 +27,7 @@ class ShardState(msgspec.Struct, frozen=True):
     """Another installation has it."""
 
 
-class Lead(msgspec.Struct, frozen=True):
+class SlotLead(msgspec.Struct, frozen=True):
     """How far ahead slots are given. A slot outlives the memory of the shard that gave it: whoever arms
     another in its place, or the same one anew, has to know when the last of them is over.
     """
@@ -48,7 +48,7 @@ class IndexCounts(msgspec.Struct, frozen=True):
     """Lanes whose tail was left in the store."""
 
 
-class Refusals(msgspec.Struct, frozen=True):
+class RefusalCounts(msgspec.Struct, frozen=True):
     """What a shard refused since it holds what it holds."""
 
     stale: int = 0
@@ -80,10 +80,10 @@ class Index(Protocol):
     def shards(self) -> int:
         """How many parts there are."""
 
-    async def look(self) -> list[ShardState | None]:
+    async def shard_states(self) -> list[ShardState | None]:
         """How the shards stand; None for one that does not answer."""
 
-    async def look_at(self, shard: int) -> ShardState | None:
+    async def shard_state(self, shard: int) -> ShardState | None:
         """How one shard stands, whatever the others do."""
 
     async def begin(self, shard: int, epoch: int, store_now: float | None = None) -> None:
@@ -92,7 +92,7 @@ class Index(Protocol):
         With the moment, the arming that follows lapses by as much earlier as its call was long on its way.
         """
 
-    async def arm(self, shard: int, epoch: int, store_now: float, lead: Lead = Lead()) -> float:
+    async def arm(self, shard: int, epoch: int, store_now: float, lead: SlotLead = SlotLead()) -> float:
         """Arm a shard, or renew that; `store_now` is the moment the leader was sure of its term.
 
         Tells the longest lead that was wanted since the last time.
@@ -107,7 +107,7 @@ class Index(Protocol):
     async def set_hosts(self, shard: int, epoch: int, hosts: Sequence[HostRow]) -> None:
         """Gates as the store has them."""
 
-    async def let_go(self, shard: int, epoch: int, cursor: str = "") -> tuple[str, int]:
+    async def evict_idle_hosts(self, shard: int, epoch: int, cursor: str = "") -> tuple[str, int]:
         """Let go of hosts that nobody asks for, looking at some of all. The next cursor, empty when these
         were the last, and how many went.
         """
@@ -134,7 +134,7 @@ class Index(Protocol):
     ) -> dict[int, IndexCounts]:
         """What is held of runs. Without queues it costs the same however many hosts a run has."""
 
-    async def refusals(self, shard: int) -> Refusals:
+    async def refusals(self, shard: int) -> RefusalCounts:
         """What a shard refused, counted."""
 
     async def check(self, shard: int) -> None:

@@ -70,14 +70,14 @@ class StoreLedger(Protocol):
         """Carry out verdicts; failures count of leases in `held`, and of all when it is None."""
 
 
-class MoveTaker(Protocol):
+class FrontierUpdater(Protocol):
     """1. Moves are carried out in order: gates, offers, leases. An ack never overtakes an offer
        to a frontier that answers; links for a part of it that is away are left to the keeper.
     2. Carried out twice they do no harm. What cannot be carried out in a lease time is given up: the keeper
        offers open rows, and leases run out.
     """
 
-    async def carry_out(self, moves: FrontierUpdate) -> None:
+    async def apply(self, update: FrontierUpdate) -> None:
         """Tell the frontier what was committed."""
 
     async def held(self, leases: Sequence[Lease]) -> set[FencingToken]:

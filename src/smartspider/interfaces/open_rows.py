@@ -78,7 +78,7 @@ class OpenRows(Protocol):
         """
 
 
-class Holds(Protocol):
+class HostHolds(Protocol):
     """1. A hold is committed before anybody hears of it, and never shortened but by resuming.
     2. What an `actor` does is in the audit, in the same transaction.
     """
@@ -93,7 +93,7 @@ class Holds(Protocol):
         """Keep at least this delay at a host, whatever runs and robots.txt ask; the host as it stands now."""
 
 
-class Presence(Protocol):
+class WorkerMembership(Protocol):
     """1. An id is never given twice. 2. Who has left is not among the lost."""
 
     async def join(self, card: WorkerRegistration) -> int:

@@ -13,5 +13,5 @@ class Pipeline(Protocol):
     never costs another. 3. Raises nothing. 4. Links are left alone.
     """
 
-    def treat(self, extraction: Extraction, page: Page) -> Extraction:
+    def process(self, extraction: Extraction, page: Page) -> Extraction:
         """The extraction with its items treated, rejects, counts and (when turned on) changes added."""

@@ -10,7 +10,7 @@ from smartspider.core.items.columns import ColumnKind, TableColumn
 from smartspider.core.pages.extraction import Item
 
 
-class Around(msgspec.Struct, frozen=True):
+class PageContext(msgspec.Struct, frozen=True):
     """What a step may want to know about the page a value comes from."""
 
     url: str
@@ -41,7 +41,7 @@ class ValueStep(Protocol):
     is_check: bool
     """It lets a value pass or not; one that fails rejects the item unless the task says otherwise."""
 
-    def treat(self, value: Any, around: Around) -> Any:
+    def apply(self, value: Any, context: PageContext) -> Any:
         """The value as it should be."""
 
 
@@ -49,14 +49,14 @@ class ValueStep(Protocol):
 class ItemStep(Protocol):
     """Treats an item as a whole. Promises 1 and 3 as above; the item given may be changed and returned."""
 
-    def treat_item(self, item: Item, around: Around) -> Item:
+    def apply_item(self, item: Item, context: PageContext) -> Item:
         """The item as it should be."""
 
     def columns(self, columns: tuple[TableColumn, ...]) -> tuple[TableColumn, ...]:
         """The columns after this step."""
 
 
-class Refused(Exception):
+class ValueRejected(Exception):
     """A value that costs its item: which step refused it, why, and what it was."""
 
     def __init__(self, step: str, reason: str, value: Any) -> None:
@@ -66,21 +66,21 @@ class Refused(Exception):
         self.value = value
 
 
-class Treatment(Protocol):
+class StepChain(Protocol):
     """The steps of one rule, put together."""
 
     kind: ColumnKind | None
     """The kind of column they make; None: the kind stays."""
 
-    def treat(self, value: Any, around: Around, item: int) -> Any:
-        """The value after all steps, None when one of them could not make sense of it; raises `Refused`.
+    def apply(self, value: Any, context: PageContext, item: int) -> Any:
+        """The value after all steps, None when one of them could not make sense of it; raises `ValueRejected`.
 
         `item` is the number of the item on its page, for the cleaning log.
         """
 
 
-class RuleSteps(Protocol):
-    """Makes treatments."""
+class StepChainCompiler(Protocol):
+    """Makes chains."""
 
-    def __call__(self, steps: tuple[dict[str, Any], ...], path: str) -> Treatment:
+    def __call__(self, steps: tuple[dict[str, Any], ...], path: str) -> StepChain:
         """The steps of the rule at a path of the task; raises `TaskInvalid` naming all that are wrong."""

@@ -10,7 +10,7 @@ from smartspider.core.frontier.lease import Lease
 from smartspider.core.workers.worker import WorkerHealth, WorkerRecord
 
 
-class Beat(msgspec.Struct, frozen=True):
+class HeartbeatReport(msgspec.Struct, frozen=True):
     """What a worker says of itself now and then."""
 
     slots: int | None
@@ -22,7 +22,7 @@ class Beat(msgspec.Struct, frozen=True):
     health: WorkerHealth = WorkerHealth()
 
 
-class Orders(msgspec.Struct, frozen=True):
+class HeartbeatReply(msgspec.Struct, frozen=True):
     """What a beat is answered with."""
 
     slots: int = 0
@@ -45,7 +45,7 @@ class WorkerRegistry(Protocol):
        the same transaction.
     """
 
-    async def beat(self, worker_id: int, beat: Beat) -> Orders:
+    async def beat(self, worker_id: int, beat: HeartbeatReport) -> HeartbeatReply:
         """Keep it; what the worker should do."""
 
     async def find(self) -> list[WorkerRecord]:

@@ -45,7 +45,7 @@ def write(
     """Add an entry to the chain; whatever it tells of was made under the claim that is worked on, if any."""
     claim = claims.current_claim()
     if claim is not None:
-        idempotency.mark(connection, claim, subject)
+        idempotency.mark_claim(connection, claim, subject)
     return _add(connection, now, actor, action, subject=subject, detail=detail)
 
 

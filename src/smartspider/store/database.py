@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
-from smartspider.store.frontier_updates import FrontierMoves
+from smartspider.store.frontier_updates import FrontierUpdates
 
 T = TypeVar("T")
 
 Row = tuple[Any, ...]
 
 
-class Cursor(Protocol):
+class RowCursor(Protocol):
     """Rows of a statement."""
 
     def fetchone(self) -> Row | None:
@@ -31,19 +31,19 @@ class Connection(Protocol):
     """A connection inside a transaction. Statements are SQLite's; another database reads them its way."""
 
     @property
-    def moves(self) -> FrontierMoves:
+    def frontier(self) -> FrontierUpdates:
         """What the transaction means for the frontier."""
 
     @property
-    def hosts(self) -> KnownHosts:
+    def hosts(self) -> HostIdCache:
         """Hosts that need not be looked up."""
 
-    def execute(self, sql: str, values: Sequence[Any] = ...) -> Cursor:
+    def execute(self, sql: str, values: Sequence[Any] = ...) -> RowCursor:
         """Carry out one statement. Where the database is far, rows are only waited for when they are read:
         what is sent before that costs no round trip of its own.
         """
 
-    def executemany(self, sql: str, values: Iterable[Sequence[Any]]) -> Cursor:
+    def executemany(self, sql: str, values: Iterable[Sequence[Any]]) -> RowCursor:
         """Carry out a statement for each of the values; the rows of all of them, in no order."""
 
     def changes(self) -> int:
@@ -64,13 +64,13 @@ class Database(Protocol):
     async def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one write transaction, alone among all writes that read before they decide."""
 
-    async def write_beside(self, work: Callable[[Connection], T]) -> T:
+    async def write_concurrently(self, work: Callable[[Connection], T]) -> T:
         """The same beside other writes: for work that only adds, or locks what it reads."""
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` on one consistent snapshot."""
 
-    async def ask(self, sql: str, values: Sequence[Any] = ...) -> list[Row]:
+    async def fetch(self, sql: str, values: Sequence[Any] = ...) -> list[Row]:
         """All rows of one statement that only looks and is quick: the cheapest way to do so."""
 
 
@@ -91,11 +91,11 @@ def one(connection: Connection, sql: str, values: Sequence[Any] = ()) -> Any:
     return found[0]
 
 
-MOST = 100_000
+MAX_HOSTS = 100_000
 """Then it begins anew: a crawl of the whole web must not fill the memory with names."""
 
 
-class KnownHosts:
+class HostIdCache:
     """Rows of hosts are never deleted, so an id that was committed once is right for ever.
 
     What a transaction finds or makes is kept apart until it is kept; one object per connection, the ids
@@ -122,7 +122,7 @@ class KnownHosts:
     def commit(self) -> None:
         """What the transaction found is sure now."""
         if self._found:
-            if len(self._committed) + len(self._found) > MOST:
+            if len(self._committed) + len(self._found) > MAX_HOSTS:
                 self._committed.clear()
             self._committed.update(self._found)
             self._found.clear()

@@ -23,7 +23,7 @@ from smartspider.views.runs import counted
 
 SQL = statements.load("events.sql", __package__)
 
-TOLD = (HostHeld, HostAbandoned, GuardTripped)
+PUBLISHED = (HostHeld, HostAbandoned, GuardTripped)
 """What happens in a settle that watchers are told at once."""
 
 _encode = msgspec.json.Encoder().encode
@@ -36,16 +36,16 @@ def write(connection: Connection, run_id: int, name: str, data: dict[str, Any], 
         connection.execute(SQL.add, (run_id, found[0], now, name, _encode(data).decode()))
 
 
-def tell(connection: Connection, happened: list[Event], now: float) -> None:
+def write_events(connection: Connection, happened: list[Event], now: float) -> None:
     """Add those of the events that watchers are told."""
     for event in happened:
-        if isinstance(event, TOLD):
+        if isinstance(event, PUBLISHED):
             data = msgspec.to_builtins(event)
             del data["run_id"]
             write(connection, event.run_id, event.name, data, now)
 
 
-def tell_state(
+def write_state_change(
     connection: Connection, run_id: int, change: tuple[RunState, RunState, str], now: float
 ) -> None:
     """A run went from a state into another, for a reason; with how far it was, where that is not known yet.
@@ -55,11 +55,11 @@ def tell_state(
     old, new, reason = change
     if new in FINISHED:
         connection.execute(SQL.changed, (run_id,))
-    tell_progress(connection, run_id, now, at_least_s=0.0)
+    write_progress(connection, run_id, now, at_least_s=0.0)
     write(connection, run_id, "run.state", {"from": old, "to": new, "reason": reason}, now)
 
 
-def tell_progress(
+def write_progress(
     connection: Connection, run_id: int, now: float, *, at_least_s: float = PROGRESS_EVERY_S
 ) -> None:
     """How far a run is, if anything changed, and so much time has passed since that was told."""
@@ -67,7 +67,7 @@ def tell_progress(
         counters = Counters(*counts)
         if state in FINISHED:
             counters = msgspec.structs.replace(counters, skipped=counters.skipped + counters.open)
-        left = max(in_flight - connection.moves.ending(run_id), 0)
+        left = max(in_flight - connection.frontier.ending(run_id), 0)
         data = {"state": state, **counted(counters, left)}
         connection.execute(SQL.add, (run_id, number, now, PROGRESS, _encode(data).decode()))
 
@@ -114,7 +114,7 @@ class EventFeed:
         return total
 
     async def _number(self, sql: str, *values: int) -> int:
-        found = await self._db.ask(sql, values)
+        found = await self._db.fetch(sql, values)
         return int(found[0][0]) if found else 0
 
 

@@ -21,7 +21,7 @@ CRASHED = "crash: every worker that took it alone was lost"
 """Why it is dead then."""
 
 
-class Spot(msgspec.Struct, frozen=True, gc=False):
+class QueueEntry(msgspec.Struct, frozen=True, gc=False):
     """Where an open row goes: the lane of its host, by rank; smaller ranks come first."""
 
     url_id: int
@@ -31,15 +31,15 @@ class Spot(msgspec.Struct, frozen=True, gc=False):
     """Its name, where that is at hand."""
 
 
-class FrontierMoves(Protocol):
+class FrontierUpdates(Protocol):
     """1. What is offered is queued unless it is live. 2. Rows that are closed leave the frontier, wherever
     they are there. 3. Who lost a lease learns it here, and nothing of his is counted.
     """
 
-    def offer(self, run_id: int, spots: Sequence[Spot]) -> None:
+    def offer(self, run_id: int, entries: Sequence[QueueEntry]) -> None:
         """Queue open rows."""
 
-    def set_apart(self, run_id: int, spots: Sequence[Spot], now: float) -> None:
+    def set_apart(self, run_id: int, entries: Sequence[QueueEntry], now: float) -> None:
         """Queue open rows that are only handed out alone."""
 
     def holds(self, lease: Lease) -> bool:

@@ -22,7 +22,7 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.Decoder(dict[str, str]).decode
 
 
-Key = tuple[str, tuple[tuple[str, str], ...]]
+MetricKey = tuple[str, tuple[tuple[str, str], ...]]
 """A metric's name, and its labels by name."""
 
 
@@ -34,18 +34,18 @@ class MetricStore:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    async def add(self, deltas: Mapping[Key, float]) -> None:
+    async def add(self, deltas: Mapping[MetricKey, float]) -> None:
         """Add to sums."""
         added = _encoded(deltas)
-        if added and not await self._db.write_beside(lambda connection: _add_known(connection, added)):
+        if added and not await self._db.write_concurrently(lambda connection: _add_known(connection, added)):
             await self._db.write(lambda connection: _add(connection, added))
 
-    async def sums(self) -> dict[Key, float]:
+    async def sums(self) -> dict[MetricKey, float]:
         """All sums."""
         found = await self._db.read(lambda connection: rows(connection, SQL.sums))
         return {(name, _labels(labels)): value for name, labels, value in found}
 
-    async def gauges(self) -> dict[Key, float]:
+    async def gauges(self) -> dict[MetricKey, float]:
         """What can be counted now: requests by state of runs, leases, hosts held, workers."""
         return await self._db.read(lambda connection: _gauges(connection, self._db.now()))
 
@@ -69,7 +69,7 @@ def _known(connection: Connection, added: dict[tuple[str, str], float]) -> set[t
     return {(name, labels) for name, labels in connection.executemany(SQL.is_known, added)}
 
 
-def _encoded(deltas: Mapping[Key, float]) -> dict[tuple[str, str], float]:
+def _encoded(deltas: Mapping[MetricKey, float]) -> dict[tuple[str, str], float]:
     """What is added by what the store calls it, in an order that all processes have in common."""
     added: dict[tuple[str, str], float] = {}
     for (name, labels), delta in deltas.items():
@@ -82,8 +82,8 @@ def _labels(labels: str) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(_decode(labels).items()))
 
 
-def _gauges(connection: Connection, now: float) -> dict[Key, float]:
-    gauges: dict[Key, float] = {}
+def _gauges(connection: Connection, now: float) -> dict[MetricKey, float]:
+    gauges: dict[MetricKey, float] = {}
     live = {state: (count, still) for state, count, still in rows(connection, SQL.live_runs, (COUNTED,))}
     for state in LIVE_STATES:
         count, still = live.get(state, (0, 0))

@@ -21,7 +21,7 @@ LONGEST_ERROR = 500
 _events = msgspec.json.Decoder(tuple[NotificationEvent, ...])
 
 
-MOST_TARGETS = 1000
+MAX_TARGETS = 1000
 
 
 def _get_target(connection: Connection, target_id: int) -> NotificationTarget:
@@ -49,7 +49,7 @@ class NotificationStore:
     2. Writes of a keeper that is not the leader any more are refused.
     3. Changes to targets and their audit entries are one transaction.
     4. A target that is deleted gets nothing more, and one of a task goes with the task.
-    5. There are at most `MOST_TARGETS`; every list is found by a key.
+    5. There are at most `MAX_TARGETS`; every list is found by a key.
     """
 
     def __init__(self, database: Database) -> None:
@@ -70,9 +70,9 @@ class NotificationStore:
             now = self._db.now()
             if task_id is not None:
                 tasks.get_live(connection, task_id)
-            if one(connection, SQL.count_targets) >= MOST_TARGETS:
+            if one(connection, SQL.count_targets) >= MAX_TARGETS:
                 raise NotAllowed(
-                    f"there are {MOST_TARGETS} notice targets, which is the most there may be",
+                    f"there are {MAX_TARGETS} notice targets, which is the most there may be",
                     hint="delete one that nobody needs",
                 )
             told = msgspec.json.encode(events).decode()
@@ -163,7 +163,7 @@ class NotificationStore:
         return await self._listed(SQL.before_of_target, (target_id, bound, limit))
 
     async def _listed(self, sql: str, values: tuple[Any, ...]) -> list[Notification]:
-        return [_notice(found) for found in await self._db.ask(sql, values)]
+        return [_notice(found) for found in await self._db.fetch(sql, values)]
 
     async def sweep(self, before: float) -> int:
         """Forget some notices that ended before a moment; how many, 0 when there are no more."""

@@ -31,7 +31,7 @@ def request_of(  # noqa: PLR0917 - the columns of a row, in the order of the sta
 SQL = statements.load("requests.sql", __package__)
 
 
-class SqlSeenRows:
+class SqlStoredUrls:
     """See `dedup/url_filter.py`."""
 
     def __init__(self, database: Database) -> None:
@@ -57,5 +57,5 @@ class SqlSeenRows:
 
     async def epoch(self) -> str:
         """The epoch of the store, see `SeenKey`."""
-        ((epoch,),) = await self._db.ask(SQL.epoch)
+        ((epoch,),) = await self._db.fetch(SQL.epoch)
         return str(epoch)

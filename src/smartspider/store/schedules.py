@@ -28,7 +28,7 @@ ACTIVE: tuple[RunState, ...] = ("created", "queued", "running", "paused", "stopp
 """States of a run that another one would overlap with; a stopped one is waited for by nobody."""
 
 
-MOST_PER_TASK = 100
+MAX_PER_TASK = 100
 """Schedules of one task."""
 
 
@@ -36,7 +36,7 @@ KEPT_FIRINGS = 1000
 """Firings of a schedule that are kept, the newest ones."""
 
 
-class Due(msgspec.Struct, frozen=True):
+class DueFiring(msgspec.Struct, frozen=True):
     """What is to be made of a schedule that is due: the firing, and when it is due the next time.
 
     With a `plan` a run of that version is created in the same transaction; `cancels` are runs that end for
@@ -87,7 +87,7 @@ def _require_alone(connection: Connection, task_id: int) -> None:
         )
 
 
-class Starting(msgspec.Struct, frozen=True):
+class ScheduledRun(msgspec.Struct, frozen=True):
     """A run about to be made by a schedule."""
 
     schedule: ScheduleRecord
@@ -131,9 +131,9 @@ class ScheduleStore:
 
         def work(connection: Connection) -> ScheduleRecord:
             task, now = tasks.get_live(connection, task_id), self._db.now()
-            if one(connection, SQL.count_of_task, (task_id,)) >= MOST_PER_TASK:
+            if one(connection, SQL.count_of_task, (task_id,)) >= MAX_PER_TASK:
                 raise NotAllowed(
-                    f"the task {task.name!r} has {MOST_PER_TASK} schedules, which is the most there may be",
+                    f"the task {task.name!r} has {MAX_PER_TASK} schedules, which is the most there may be",
                     hint="delete one of them",
                 )
             if is_of_task and row(connection, SQL.of_task, (task_id,)) is not None:
@@ -198,7 +198,7 @@ class ScheduleStore:
         return await self._listed(SQL.due, (self._db.now(), limit))
 
     async def _listed(self, sql: str, values: tuple[Any, ...]) -> list[ScheduleRecord]:
-        return [_schedule(found) for found in await self._db.ask(sql, values)]
+        return [_schedule(found) for found in await self._db.fetch(sql, values)]
 
     async def delete(self, schedule_id: int, *, actor: str) -> None:
         """Forget a schedule and its history."""
@@ -212,7 +212,7 @@ class ScheduleStore:
 
         await self._db.write(work)
 
-    async def fire(self, due: Due, *, epoch: int) -> Firing | None:
+    async def fire(self, due: DueFiring, *, epoch: int) -> Firing | None:
         """Carry it out; None when that time was fired before."""
 
         def work(connection: Connection) -> Firing | None:
@@ -228,7 +228,7 @@ class ScheduleStore:
             _set_times(connection, schedule.id, schedule.rule, due.next_fire_at)
             self._cancel(connection, schedule, due)
             if due.plan is not None:
-                run = Starting(schedule, due.plan, due.version, f"schedule:{schedule.id}")
+                run = ScheduledRun(schedule, due.plan, due.version, f"schedule:{schedule.id}")
                 run_id = run.create(connection, now, is_only=due.is_only)
                 connection.execute(SQL.set_run, (run_id, schedule.rule.retries > 0, *key))
             connection.execute(SQL.old_firings, (schedule.id, KEPT_FIRINGS))
@@ -240,7 +240,7 @@ class ScheduleStore:
                 pass
         return firing
 
-    def _cancel(self, connection: Connection, schedule: ScheduleRecord, due: Due) -> None:
+    def _cancel(self, connection: Connection, schedule: ScheduleRecord, due: DueFiring) -> None:
         found = [
             lifecycle.read_run(connection, run_id) for run_id in sorted(due.cancels)
         ]  # locked before any event
@@ -269,7 +269,7 @@ class ScheduleStore:
             connection.execute(SQL.add_firing, (*key, now, "started", f"by {actor}"))
             if not connection.changes():
                 raise Conflict("the schedule is fired at this very moment", hint="look at its newest run")
-            run_id = Starting(schedule, plan, version, actor).create(connection, now, is_only=is_only)
+            run_id = ScheduledRun(schedule, plan, version, actor).create(connection, now, is_only=is_only)
             connection.execute(SQL.set_run, (run_id, schedule.rule.retries > 0, *key))
             connection.execute(SQL.old_firings, (schedule_id, KEPT_FIRINGS))
             audit.write(
@@ -302,7 +302,7 @@ class ScheduleStore:
 
     async def watched(self, *, limit: int = 100) -> list[Firing]:
         """Watched firings whose run is over or gone."""
-        return [Firing(*found) for found in await self._db.ask(SQL.watched, (limit,))]
+        return [Firing(*found) for found in await self._db.fetch(SQL.watched, (limit,))]
 
     async def try_again(
         self, firing: Firing, *, epoch: int, reason: str, plan: Plan | None = None, version: int | None = None
@@ -317,7 +317,7 @@ class ScheduleStore:
                 return None
             if plan is not None:
                 schedule = get(connection, firing.schedule_id)
-                run = Starting(schedule, plan, version, f"schedule:{schedule.id}")
+                run = ScheduledRun(schedule, plan, version, f"schedule:{schedule.id}")
                 run_id = run.create(connection, self._db.now(), is_only=True)
                 connection.execute(SQL.set_run, (run_id, True, *key))
             return _firing(connection, key)

@@ -18,7 +18,7 @@ SQL = statements.load("tasks.sql", __package__)
 PAST_ALL = (1 << 63) - 1
 
 
-class Author(msgspec.Struct, frozen=True):
+class TaskWriter(msgspec.Struct, frozen=True):
     """Who writes, when and why; what they may do to tasks."""
 
     connection: Connection
@@ -147,7 +147,7 @@ class TaskStore:
     ) -> TaskRecord:
         """Give a task another spec."""
 
-        def work(author: Author) -> TaskRecord:
+        def work(author: TaskWriter) -> TaskRecord:
             task = get_live(author.connection, task_id)
             if expected_version not in (None, task.version):
                 raise Conflict(
@@ -196,5 +196,9 @@ class TaskStore:
         """Delete a task."""
         return await self._write(lambda author: author.delete(get_live(author.connection, task_id)), actor)
 
-    async def _write(self, work: Callable[[Author], TaskRecord], actor: str, note: str = "") -> TaskRecord:
-        return await self._db.write(lambda connection: work(Author(connection, self._db.now(), actor, note)))
+    async def _write(
+        self, work: Callable[[TaskWriter], TaskRecord], actor: str, note: str = ""
+    ) -> TaskRecord:
+        return await self._db.write(
+            lambda connection: work(TaskWriter(connection, self._db.now(), actor, note))
+        )

@@ -10,7 +10,7 @@ from smartspider_testing.clock import ManualClock
 
 
 @pytest.fixture
-async def ground(tmp_path: Path) -> AsyncIterator[SqliteBackend]:
-    ground = SqliteBackend(tmp_path / "data", ManualClock())
-    yield ground
-    await ground.close()
+async def backend(tmp_path: Path) -> AsyncIterator[SqliteBackend]:
+    backend = SqliteBackend(tmp_path / "data", ManualClock())
+    yield backend
+    await backend.close()

@@ -28,128 +28,128 @@ from smartspider_testing.contracts.actions import (
 )
 
 
-async def test_a_locked_database_is_waited_for_and_then_told(ground: SqliteBackend) -> None:
-    stranger = apsw.Connection(str(ground.folder / FILE))
+async def test_a_locked_database_is_waited_for_and_then_told(backend: SqliteBackend) -> None:
+    stranger = apsw.Connection(str(backend.folder / FILE))
     stranger.execute("BEGIN IMMEDIATE")
-    waiting = asyncio.create_task(ground.store.create_run(plan_of()))
-    await ground.clock.advance(LOCKED_PATIENCE_S - 1.0)
+    waiting = asyncio.create_task(backend.store.create_run(plan_of()))
+    await backend.clock.advance(LOCKED_PATIENCE_S - 1.0)
     assert not waiting.done()
-    await ground.clock.advance(2.0)
+    await backend.clock.advance(2.0)
     with pytest.raises(StoreUnavailable, match="locked by another program"):
         await waiting
     stranger.execute("ROLLBACK")
     stranger.close()
-    assert (await ground.store.create_run(plan_of())).state == "queued"
+    assert (await backend.store.create_run(plan_of())).state == "queued"
 
 
-async def test_a_lock_that_is_let_go_in_time_is_not_noticed(ground: SqliteBackend) -> None:
-    stranger = apsw.Connection(str(ground.folder / FILE))
+async def test_a_lock_that_is_let_go_in_time_is_not_noticed(backend: SqliteBackend) -> None:
+    stranger = apsw.Connection(str(backend.folder / FILE))
     stranger.execute("BEGIN IMMEDIATE")
-    waiting = [asyncio.create_task(ground.store.create_run(plan_of())) for _ in range(3)]
-    await ground.clock.advance(LOCKED_PATIENCE_S - 1.0)
-    assert await ground.store.find_runs() == []
+    waiting = [asyncio.create_task(backend.store.create_run(plan_of())) for _ in range(3)]
+    await backend.clock.advance(LOCKED_PATIENCE_S - 1.0)
+    assert await backend.store.find_runs() == []
     stranger.execute("ROLLBACK")
     stranger.close()
     assert len({run.id for run in await asyncio.gather(*waiting)}) == 3
 
 
-async def test_a_full_disk_loses_nothing(ground: SqliteBackend) -> None:
+async def test_a_full_disk_loses_nothing(backend: SqliteBackend) -> None:
     """The page is settled again when there is room, with everything it had."""
-    run = await begin(ground, *urls(5))
-    worker = await ground.frontier.join(WorkerRegistration("w"))
-    first, second = await take(ground, worker, run, want=2)
-    await settle(ground, done(first, items=[{"n": 1}]))
-    connection = ground.database._connection
+    run = await begin(backend, *urls(5))
+    worker = await backend.frontier.join(WorkerRegistration("w"))
+    first, second = await take(backend, worker, run, want=2)
+    await settle(backend, done(first, items=[{"n": 1}]))
+    connection = backend.database._connection
     connection.pragma("max_page_count", connection.pragma("page_count"))
     page = done(second, *urls(500, "child"), items=[{"text": "x" * 5000} for _ in range(50)])
     for _ in range(2):
         with pytest.raises(StoreUnavailable, match="full"):
-            await settle(ground, page)
-        assert await items(ground, run) == [{"n": 1}]
-        assert (await ground.store.get_run(run.id)).counters.total == 5
+            await settle(backend, page)
+        assert await items(backend, run) == [{"n": 1}]
+        assert (await backend.store.get_run(run.id)).counters.total == 5
     connection.pragma("max_page_count", 1_000_000)
-    report = await settle(ground, page)
+    report = await settle(backend, page)
     assert (report.items, report.new_urls, report.late) == (50, 500, 0)
-    assert await ground.store.fsck() == []
+    assert await backend.store.fsck() == []
 
 
-async def _work_again(ground: SqliteBackend, worker: int, run: Run) -> None:
-    ground._open()
-    await take(ground, worker, run)
+async def _work_again(backend: SqliteBackend, worker: int, run: Run) -> None:
+    backend._open()
+    await take(backend, worker, run)
 
 
-async def test_a_corrupt_file_is_told_and_not_worked_on(ground: SqliteBackend) -> None:
-    run = await begin(ground, *urls(3000))
-    worker = await ground.frontier.join(WorkerRegistration("w"))
-    ground.frontier.lose_all()
-    ground.database.close()
-    path = ground.folder / FILE
+async def test_a_corrupt_file_is_told_and_not_worked_on(backend: SqliteBackend) -> None:
+    run = await begin(backend, *urls(3000))
+    worker = await backend.frontier.join(WorkerRegistration("w"))
+    backend.frontier.lose_all()
+    backend.database.close()
+    path = backend.folder / FILE
     body = bytearray(path.read_bytes())
     for place in range(8192, len(body), 4096):
         body[place : place + 64] = b"\xff" * 64
     path.write_bytes(bytes(body))
     with pytest.raises(StoreUnavailable, match="damaged"):
-        await _work_again(ground, worker, run)
+        await _work_again(backend, worker, run)
 
 
-async def test_a_transaction_that_fails_leaves_the_connection_usable(ground: SqliteBackend) -> None:
+async def test_a_transaction_that_fails_leaves_the_connection_usable(backend: SqliteBackend) -> None:
     def work(connection: Connection) -> None:
         connection.execute("INSERT INTO host (name, domain) VALUES ('never', 'never')")
         raise RuntimeError
 
     for _ in range(3):
         with pytest.raises(RuntimeError):
-            await ground.database.write(work)
-    assert await ground.database.read(lambda connection: one(connection, "SELECT count(*) FROM host")) == 0
-    assert (await ground.store.create_run(plan_of())).state == "queued"
+            await backend.database.write(work)
+    assert await backend.database.read(lambda connection: one(connection, "SELECT count(*) FROM host")) == 0
+    assert (await backend.store.create_run(plan_of())).state == "queued"
 
 
-async def test_store_time_never_goes_back_while_the_process_lives(ground: SqliteBackend) -> None:
-    start = ground.database.now()
-    ground.clock.wind(-3600.0)
-    assert ground.database.now() == start
-    await ground.clock.advance(10.0)
-    assert ground.database.now() == start + 10.0
-    ground.clock.wind(7200.0)
-    await ground.store.create_run(plan_of())
-    ahead = ground.database.now()
-    assert ahead == ground.clock.now()
-    ground.clock.wind(-7200.0)
-    await ground.store.create_run(plan_of())
-    assert ground.database.now() == ahead
+async def test_store_time_never_goes_back_while_the_process_lives(backend: SqliteBackend) -> None:
+    start = backend.database.now()
+    backend.clock.wind(-3600.0)
+    assert backend.database.now() == start
+    await backend.clock.advance(10.0)
+    assert backend.database.now() == start + 10.0
+    backend.clock.wind(7200.0)
+    await backend.store.create_run(plan_of())
+    ahead = backend.database.now()
+    assert ahead == backend.clock.now()
+    backend.clock.wind(-7200.0)
+    await backend.store.create_run(plan_of())
+    assert backend.database.now() == ahead
 
 
-async def test_store_time_does_not_go_back_for_a_process_that_comes_later(ground: SqliteBackend) -> None:
+async def test_store_time_does_not_go_back_for_a_process_that_comes_later(backend: SqliteBackend) -> None:
     """It sees the same moments, so it neither waits for gates of the future nor has its leases taken."""
-    run = await begin(ground, *urls(3), delay_s=1.0)
-    worker = await ground.frontier.join(WorkerRegistration("old"))
-    await take_one(ground, worker, run)
-    ground.clock.wind(-7200.0)
-    later = await ground.another()
+    run = await begin(backend, *urls(3), delay_s=1.0)
+    worker = await backend.frontier.join(WorkerRegistration("old"))
+    await take_one(backend, worker, run)
+    backend.clock.wind(-7200.0)
+    later = await backend.another()
     newcomer = await later.frontier.join(WorkerRegistration("new"))
     assert await take(later, newcomer, run) == []
-    await ground.clock.advance(1.1)
+    await backend.clock.advance(1.1)
     lease = await take_one(later, newcomer, run)
-    assert later.database.now() == ground.database.now()
-    assert await reclaim(ground) == {}
+    assert later.database.now() == backend.database.now()
+    assert await reclaim(backend) == {}
     assert await later.frontier.renew([lease]) == []
 
 
-async def test_a_wall_clock_set_forward_shortens_nothing(ground: SqliteBackend) -> None:
+async def test_a_wall_clock_set_forward_shortens_nothing(backend: SqliteBackend) -> None:
     """Leases, slots, holds and retries keep the time they had left."""
-    run = await begin(ground, *urls(4), url("x", host="b.example"), delay_s=10.0)
-    worker = await ground.frontier.join(WorkerRegistration("w"))
-    leases = await take(ground, worker, run)
-    await settle(ground, failed(leases[0], delay_s=100.0))
-    await ground.frontier.hold_host("b.example", 50.0, "Retry-After")
-    ground.clock.wind(86_400.0)
-    assert await reclaim(ground) == {}
-    assert await take(ground, worker, run) == []
-    assert ground.database.now() == ground.clock.now()
-    await ground.clock.advance(9.9)
-    assert await take(ground, worker, run) == []
-    await ground.clock.advance(0.2)
-    assert len(await take(ground, worker, run)) == 1
+    run = await begin(backend, *urls(4), url("x", host="b.example"), delay_s=10.0)
+    worker = await backend.frontier.join(WorkerRegistration("w"))
+    leases = await take(backend, worker, run)
+    await settle(backend, failed(leases[0], delay_s=100.0))
+    await backend.frontier.hold_host("b.example", 50.0, "Retry-After")
+    backend.clock.wind(86_400.0)
+    assert await reclaim(backend) == {}
+    assert await take(backend, worker, run) == []
+    assert backend.database.now() == backend.clock.now()
+    await backend.clock.advance(9.9)
+    assert await take(backend, worker, run) == []
+    await backend.clock.advance(0.2)
+    assert len(await take(backend, worker, run)) == 1
 
 
 async def test_after_a_restart_of_the_machine_store_time_is_wall_time(tmp_path: Path) -> None:
@@ -170,20 +170,20 @@ async def test_after_a_restart_of_the_machine_store_time_is_wall_time(tmp_path: 
 
 
 async def test_the_log_is_moved_into_the_file_while_work_goes_on(
-    ground: SqliteBackend,
+    backend: SqliteBackend,
 ) -> None:
     """A long crawl does not grow the log without end, and reading it back is complete."""
-    run = await begin(ground, "seed")
-    worker = await ground.frontier.join(WorkerRegistration("w"))
-    log = ground.folder / f"{FILE}-wal"
+    run = await begin(backend, "seed")
+    worker = await backend.frontier.join(WorkerRegistration("w"))
+    log = backend.folder / f"{FILE}-wal"
     sizes = []
     for number in range(12):
-        lease = await take_one(ground, worker, run)
+        lease = await take_one(backend, worker, run)
         texts = [{"text": f"{number}-{item}" + "x" * 4000} for item in range(800)]
-        await settle(ground, done(lease, url(f"next{number}"), items=texts))
-        if ground.database._checkpointer is not None:
-            await asyncio.to_thread(ground.database._checkpointer.join)
+        await settle(backend, done(lease, url(f"next{number}"), items=texts))
+        if backend.database._checkpointer is not None:
+            await asyncio.to_thread(backend.database._checkpointer.join)
         sizes.append(log.stat().st_size)
     assert max(sizes) < 40_000_000
-    assert (ground.folder / FILE).stat().st_size > 12_000_000
-    assert len(await items(ground, run)) == 9600
+    assert (backend.folder / FILE).stat().st_size > 12_000_000
+    assert len(await items(backend, run)) == 9600

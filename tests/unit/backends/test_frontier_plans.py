@@ -31,11 +31,11 @@ STATEMENTS = {
 
 
 async def steps_of(folder: Path, sql: str, values: tuple[object, ...]) -> list[str]:
-    ground = SqliteBackend(folder, ManualClock())
+    backend = SqliteBackend(folder, ManualClock())
     try:
-        plan = await ground.database.read(lambda raw: rows(raw, f"EXPLAIN QUERY PLAN {sql}", values))
+        plan = await backend.database.read(lambda raw: rows(raw, f"EXPLAIN QUERY PLAN {sql}", values))
     finally:
-        await ground.close()
+        await backend.close()
     return [str(step) for *_, step in plan]
 
 

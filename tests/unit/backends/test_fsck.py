@@ -83,114 +83,114 @@ DAMAGE = {
 }
 
 
-async def _half_done(ground: SqliteBackend) -> tuple[Run, int]:
+async def _half_done(backend: SqliteBackend) -> tuple[Run, int]:
     """A run with one page done, one leased, one waiting and three queued."""
     dedup = ItemDedup(keys=(("n",),))
-    run = await begin(ground, *urls(5), dedup=dedup)
-    worker = await ground.frontier.join(WorkerRegistration("w"))
-    first, second, _ = await take(ground, worker, run, want=3)
+    run = await begin(backend, *urls(5), dedup=dedup)
+    worker = await backend.frontier.join(WorkerRegistration("w"))
+    first, second, _ = await take(backend, worker, run, want=3)
     page = gave(first, dedup, {"n": 1}, children=[url("child")], rejected=[RejectedItem("why", {})])
-    await settle(ground, page, failed(second, delay_s=5.0))
+    await settle(backend, page, failed(second, delay_s=5.0))
     return run, worker
 
 
-async def _damage(ground: SqliteBackend, statements: list[str]) -> None:
+async def _damage(backend: SqliteBackend, statements: list[str]) -> None:
     def work(connection: Connection) -> None:
         for statement in statements:
             connection.execute(statement)
 
-    await ground.database.write(work)
+    await backend.database.write(work)
 
 
-async def _finish(ground: SqliteBackend, run: Run) -> Run:
+async def _finish(backend: SqliteBackend, run: Run) -> Run:
     """Everything is taken back and crawled to the end."""
-    await ground.reopen()
-    await ground.frontier.reclaim()
-    worker = await ground.frontier.join(WorkerRegistration("next"))
+    await backend.reopen()
+    await backend.frontier.reclaim()
+    worker = await backend.frontier.join(WorkerRegistration("next"))
     for _ in range(20):
-        await ground.clock.advance(100.0)
-        await settle(ground, *(done(lease) for lease in await take(ground, worker, run)))
-        await ground.frontier.reclaim()
-    return await ground.store.finish(run.id)
+        await backend.clock.advance(100.0)
+        await settle(backend, *(done(lease) for lease in await take(backend, worker, run)))
+        await backend.frontier.reclaim()
+    return await backend.store.finish(run.id)
 
 
-async def test_a_run_half_done_has_no_findings(ground: SqliteBackend) -> None:
-    run, _ = await _half_done(ground)
-    assert await ground.store.fsck() == []
-    assert await ground.store.fsck(repair=True) == []
-    assert (await _finish(ground, run)).state == "completed"
+async def test_a_run_half_done_has_no_findings(backend: SqliteBackend) -> None:
+    run, _ = await _half_done(backend)
+    assert await backend.store.fsck() == []
+    assert await backend.store.fsck(repair=True) == []
+    assert (await _finish(backend, run)).state == "completed"
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-async def test_damage_is_found_and_mended(ground: SqliteBackend, name: str) -> None:
+async def test_damage_is_found_and_mended(backend: SqliteBackend, name: str) -> None:
     code, statements = DAMAGE[name]
-    run, _ = await _half_done(ground)
-    await _damage(ground, statements)
-    found = await ground.store.fsck()
+    run, _ = await _half_done(backend)
+    await _damage(backend, statements)
+    found = await backend.store.fsck()
     assert code in {finding.code for finding in found}
     assert not any(finding.is_repaired for finding in found)
-    assert {finding.code for finding in await ground.store.fsck()} == {finding.code for finding in found}
-    mended = await ground.store.fsck(repair=True)
+    assert {finding.code for finding in await backend.store.fsck()} == {finding.code for finding in found}
+    mended = await backend.store.fsck(repair=True)
     assert code in {finding.code for finding in mended}
     assert all(finding.is_repaired for finding in mended)
-    assert await ground.store.fsck() == []
-    run = await _finish(ground, run)
+    assert await backend.store.fsck() == []
+    run = await _finish(backend, run)
     assert (run.state, run.counters.done, run.counters.total) == ("completed", 6, 6)
-    assert await ground.store.fsck() == []
+    assert await backend.store.fsck() == []
 
 
-async def test_a_finished_run_with_an_open_row_goes_back_to_paused(ground: SqliteBackend) -> None:
-    run = await begin(ground, "one")
-    worker = await ground.frontier.join(WorkerRegistration("w"))
-    await settle(ground, done(await take_one(ground, worker, run)))
-    await ground.store.finish(run.id)
-    await _damage(ground, ["UPDATE url SET state = 'open'", "UPDATE run SET done = 0"])
-    assert [finding.code for finding in await ground.store.fsck(repair=True)] == ["ended"]
-    assert (await ground.store.get_run(run.id)).state == "paused"
-    assert await ground.store.fsck() == []
-    await ground.store.set_state(run.id, "running")
-    assert len(await take(ground, worker, run)) == 1
+async def test_a_finished_run_with_an_open_row_goes_back_to_paused(backend: SqliteBackend) -> None:
+    run = await begin(backend, "one")
+    worker = await backend.frontier.join(WorkerRegistration("w"))
+    await settle(backend, done(await take_one(backend, worker, run)))
+    await backend.store.finish(run.id)
+    await _damage(backend, ["UPDATE url SET state = 'open'", "UPDATE run SET done = 0"])
+    assert [finding.code for finding in await backend.store.fsck(repair=True)] == ["ended"]
+    assert (await backend.store.get_run(run.id)).state == "paused"
+    assert await backend.store.fsck() == []
+    await backend.store.set_state(run.id, "running")
+    assert len(await take(backend, worker, run)) == 1
 
 
-async def test_what_is_held_of_a_deleted_run_is_no_damage(ground: SqliteBackend) -> None:
-    run, worker = await begin(ground, *urls(3)), await ground.frontier.join(WorkerRegistration("w"))
-    await take_one(ground, worker, run)
-    await ground.store.set_state(run.id, "cancelled")
-    await ground.store.delete_run(run.id)
-    assert await ground.store.fsck() == []
+async def test_what_is_held_of_a_deleted_run_is_no_damage(backend: SqliteBackend) -> None:
+    run, worker = await begin(backend, *urls(3)), await backend.frontier.join(WorkerRegistration("w"))
+    await take_one(backend, worker, run)
+    await backend.store.set_state(run.id, "cancelled")
+    await backend.store.delete_run(run.id)
+    assert await backend.store.fsck() == []
 
 
-async def test_a_cancelled_run_with_open_rows_stays_cancelled(ground: SqliteBackend) -> None:
-    run = await begin(ground, *urls(3))
-    worker = await ground.frontier.join(WorkerRegistration("w"))
-    await take_one(ground, worker, run)
-    await _damage(ground, ["UPDATE run SET state = 'cancelled'"])
-    assert [finding.code for finding in await ground.store.fsck(repair=True)] == ["ended"]
-    run = await ground.store.get_run(run.id)
+async def test_a_cancelled_run_with_open_rows_stays_cancelled(backend: SqliteBackend) -> None:
+    run = await begin(backend, *urls(3))
+    worker = await backend.frontier.join(WorkerRegistration("w"))
+    await take_one(backend, worker, run)
+    await _damage(backend, ["UPDATE run SET state = 'cancelled'"])
+    assert [finding.code for finding in await backend.store.fsck(repair=True)] == ["ended"]
+    run = await backend.store.get_run(run.id)
     assert (run.state, run.counters.skipped) == ("cancelled", 3)
-    assert await ground.store.fsck() == []
+    assert await backend.store.fsck() == []
 
 
-async def test_a_damaged_page_of_the_file_is_told_and_not_touched(ground: SqliteBackend) -> None:
-    await begin(ground, *urls(2000))
-    ground.database.close()
-    path = ground.folder / "smartspider.db"
+async def test_a_damaged_page_of_the_file_is_told_and_not_touched(backend: SqliteBackend) -> None:
+    await begin(backend, *urls(2000))
+    backend.database.close()
+    path = backend.folder / "smartspider.db"
     body = bytearray(path.read_bytes())
     place = len(body) // 2
     body[place : place + 3000] = b"\xff" * 3000
     path.write_bytes(bytes(body))
-    ground._open()
-    found = await ground.store.fsck(repair=True)
+    backend._open()
+    found = await backend.store.fsck(repair=True)
     assert {finding.code for finding in found} == {"damaged"}
     assert not any(finding.is_repaired for finding in found)
 
 
-async def test_a_lost_row_offered_twice_at_once_is_queued_once(ground: SqliteBackend) -> None:
-    run = await begin(ground, "one")
-    row = await record(ground, run, "one")
-    await _damage(ground, ["DELETE FROM queue", "UPDATE lane SET queued = 0"])
-    assert await ground.frontier.offer(run.id, [row.id, row.id]) == 1
-    assert await ground.store.fsck() == []
+async def test_a_lost_row_offered_twice_at_once_is_queued_once(backend: SqliteBackend) -> None:
+    run = await begin(backend, "one")
+    row = await record(backend, run, "one")
+    await _damage(backend, ["DELETE FROM queue", "UPDATE lane SET queued = 0"])
+    assert await backend.frontier.offer(run.id, [row.id, row.id]) == 1
+    assert await backend.store.fsck() == []
 
 
 def _crash_after(times: int) -> Callable[[object], bool]:
@@ -206,28 +206,28 @@ def _crash_after(times: int) -> Callable[[object], bool]:
 
 
 async def test_a_run_half_deleted_is_never_worked_on_and_can_be_deleted_again(
-    ground: SqliteBackend, monkeypatch: pytest.MonkeyPatch
+    backend: SqliteBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = await begin(ground, *urls(3))
-    worker = await ground.frontier.join(WorkerRegistration("w"))
-    await settle(ground, done(await take_one(ground, worker, run), items=[{"n": 1}]))
-    await ground.store.set_state(run.id, "paused")
+    run = await begin(backend, *urls(3))
+    worker = await backend.frontier.join(WorkerRegistration("w"))
+    await settle(backend, done(await take_one(backend, worker, run), items=[{"n": 1}]))
+    await backend.store.set_state(run.id, "paused")
     with monkeypatch.context() as patch:
         patch.setattr("smartspider.store.runs.lifecycle.delete_step", lambda *_: _crash_after(0)(None))
         with pytest.raises(KeyboardInterrupt):
-            await ground.store.delete_run(run.id)
-    assert (await ground.store.get_run(run.id)).state == "cancelled"
-    await ground.store.delete_run(run.id)
-    assert await ground.store.find_runs() == []
-    assert await ground.store.fsck() == []
+            await backend.store.delete_run(run.id)
+    assert (await backend.store.get_run(run.id)).state == "cancelled"
+    await backend.store.delete_run(run.id)
+    assert await backend.store.find_runs() == []
+    assert await backend.store.fsck() == []
 
 
 async def test_a_cancel_that_was_interrupted_goes_on(
-    ground: SqliteBackend, monkeypatch: pytest.MonkeyPatch
+    backend: SqliteBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = await begin(ground, *urls(3))
+    run = await begin(backend, *urls(3))
     with monkeypatch.context() as patch:
         patch.setattr("smartspider.store.runs.lifecycle.close_rest", lambda *_, **__: _crash_after(0)(None))
         with pytest.raises(KeyboardInterrupt):
-            await ground.store.set_state(run.id, "cancelled")
-    assert (await ground.store.set_state(run.id, "cancelled")).counters.open == 0
+            await backend.store.set_state(run.id, "cancelled")
+    assert (await backend.store.set_state(run.id, "cancelled")).counters.open == 0

@@ -17,18 +17,18 @@ def full(*_: object, **__: object) -> NoReturn:
 
 
 async def test_nothing_is_done_that_cannot_be_told(
-    ground: SqliteBackend, monkeypatch: pytest.MonkeyPatch
+    backend: SqliteBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = await begin(ground)
+    run = await begin(backend)
     monkeypatch.setattr(audit, "write", full)
     with pytest.raises(StoreUnavailable):
-        await ground.frontier.hold_host(HOST, 60.0, "lunch", actor="ann")
+        await backend.frontier.hold_host(HOST, 60.0, "lunch", actor="ann")
     with pytest.raises(StoreUnavailable):
-        await ground.frontier.slow_host(HOST, 9.0, actor="ann")
-    (host,) = await ground.store.hosts(run.id)
+        await backend.frontier.slow_host(HOST, 9.0, actor="ann")
+    (host,) = await backend.store.hosts(run.id)
     assert (host.held_until, host.delay_s) == (0.0, 0.0)
-    await ground.frontier.hold_host(HOST, 60.0, "by itself")
+    await backend.frontier.hold_host(HOST, 60.0, "by itself")
     with pytest.raises(StoreUnavailable):
-        await ground.frontier.resume_host(HOST, actor="ann")
-    (host,) = await ground.store.hosts(run.id)
+        await backend.frontier.resume_host(HOST, actor="ann")
+    (host,) = await backend.store.hosts(run.id)
     assert host.hold_reason == "by itself"

@@ -11,8 +11,8 @@ from smartspider.core.logs import LEVELS, LogLine
 from smartspider.store import metrics
 from smartspider.store.database import rows
 from smartspider.store.logs import store as logs
-from smartspider.store.logs.marks import LogFilter, marks_asked, question, words
 from smartspider.store.logs.store import LogStore
+from smartspider.store.logs.terms import LogFilter, filter_terms, match_expression, words
 from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
 
@@ -29,14 +29,14 @@ FILTERS = [
 
 
 @pytest.fixture
-async def ground(tmp_path: Path) -> AsyncIterator[SqliteBackend]:
-    ground = SqliteBackend(tmp_path, ManualClock())
-    yield ground
-    await ground.close()
+async def backend(tmp_path: Path) -> AsyncIterator[SqliteBackend]:
+    backend = SqliteBackend(tmp_path, ManualClock())
+    yield backend
+    await backend.close()
 
 
-async def plan(ground: SqliteBackend, sql: str, values: tuple[object, ...]) -> list[str]:
-    return await ground.database.read(
+async def plan(backend: SqliteBackend, sql: str, values: tuple[object, ...]) -> list[str]:
+    return await backend.database.read(
         lambda connection: [str(found[-1]) for found in rows(connection, f"EXPLAIN QUERY PLAN {sql}", values)]
     )
 
@@ -44,12 +44,12 @@ async def plan(ground: SqliteBackend, sql: str, values: tuple[object, ...]) -> l
 @pytest.mark.parametrize("only", FILTERS)
 @pytest.mark.parametrize("order", ["DESC LIMIT 100", "ASC LIMIT 100"])
 async def test_lines_are_found_by_their_numbers_and_marks(
-    ground: SqliteBackend, only: LogFilter, order: str
+    backend: SqliteBackend, only: LogFilter, order: str
 ) -> None:
     sql, values = logs.search_sql(only, order)
-    marks = marks_asked(only)
-    bound = (0, 99, question(marks)) if marks else (0, 99)
-    steps = await plan(ground, sql, (*bound, *values))
+    marks = filter_terms(only)
+    bound = (0, 99, match_expression(marks)) if marks else (0, 99)
+    steps = await plan(backend, sql, (*bound, *values))
     assert not any(
         "TEMP B-TREE" in step or step.startswith("SCAN log ") or step == "SCAN log" for step in steps
     )
@@ -62,9 +62,9 @@ async def test_lines_are_found_by_their_numbers_and_marks(
 
 
 @pytest.mark.parametrize("name", ["ends", "last", "line_from", "oldest", "of_run", "task_of"])
-async def test_what_else_is_read_is_found_by_key(ground: SqliteBackend, name: str) -> None:
-    values = {"line_from": (1,), "oldest": (9,), "of_run": (question(["x"]), 1, 9), "task_of": (1,)}
-    steps = await plan(ground, getattr(logs.SQL, name), values.get(name, ()))
+async def test_what_else_is_read_is_found_by_key(backend: SqliteBackend, name: str) -> None:
+    values = {"line_from": (1,), "oldest": (9,), "of_run": (match_expression(["x"]), 1, 9), "task_of": (1,)}
+    steps = await plan(backend, getattr(logs.SQL, name), values.get(name, ()))
     small = (
         "SCAN sqlite_sequence",
         "SCAN CONSTANT ROW",
@@ -77,19 +77,19 @@ async def test_what_else_is_read_is_found_by_key(ground: SqliteBackend, name: st
 
 
 @pytest.mark.parametrize("name", ["live_runs", "held", "is_known", "add"])
-async def test_gauges_and_sums_look_at_no_table_that_grows(ground: SqliteBackend, name: str) -> None:
+async def test_gauges_and_sums_look_at_no_table_that_grows(backend: SqliteBackend, name: str) -> None:
     values = {"live_runs": (9,), "held": (1.0, 9), "is_known": ("a", "b"), "add": ("a", "b", 1.0)}
-    for step in await plan(ground, getattr(metrics.SQL, name), values[name]):
+    for step in await plan(backend, getattr(metrics.SQL, name), values[name]):
         is_index = "USING INDEX run_live" in step or "INDEX host_held" in step
         assert is_index or not step.startswith(("SCAN run", "SCAN host", "SCAN metric")), step
 
 
 async def test_a_search_without_marks_looks_at_so_many_lines(
-    ground: SqliteBackend, monkeypatch: pytest.MonkeyPatch
+    backend: SqliteBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logs, "LOOKED_AT", 10)
-    store = LogStore(ground.database)
-    now = ground.clock.now()
+    store = LogStore(backend.database)
+    now = backend.clock.now()
     await store.add([LogLine(now - 100.0 + number, 20, "a.b", str(number)) for number in range(100)])
     only = LogFilter(until=now - 95.0)
     page = await store.before(only, limit=5)
@@ -104,11 +104,11 @@ async def test_a_search_without_marks_looks_at_so_many_lines(
 
 
 async def test_a_search_for_several_marks_looks_at_so_many_numbers(
-    ground: SqliteBackend, monkeypatch: pytest.MonkeyPatch
+    backend: SqliteBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logs, "MARKS_LOOKED_AT", 10)
-    store = LogStore(ground.database)
-    now = ground.clock.now()
+    store = LogStore(backend.database)
+    now = backend.clock.now()
     lines = [
         LogLine(now, 20, "a.b", f"{number}", host=f"h{number % 2}", error=f"e{number % 3}")
         for number in range(60)
@@ -133,15 +133,15 @@ async def test_a_search_for_several_marks_looks_at_so_many_numbers(
         assert seen == sorted(seen, reverse=not ascending)
 
 
-async def test_lines_a_little_out_of_order_are_found_by_time(ground: SqliteBackend) -> None:
+async def test_lines_a_little_out_of_order_are_found_by_time(backend: SqliteBackend) -> None:
     """Two processes write at different times what happened at the same."""
-    store = LogStore(ground.database)
-    start = ground.clock.now()
+    store = LogStore(backend.database)
+    start = backend.clock.now()
     moments = []
     for number in range(40):
-        await ground.clock.advance(60.0)
+        await backend.clock.advance(60.0)
         delay = 200.0 if number % 2 else 0.0
-        moments.append(ground.clock.now() - delay)
+        moments.append(backend.clock.now() - delay)
         await store.add([LogLine(moments[-1], 20, "a.b", str(number))])
     for since in range(0, 2600, 130):
         wanted = [str(number) for number, at in enumerate(moments) if at >= start + since]
@@ -162,5 +162,5 @@ def test_words_are_what_people_call_words() -> None:
 
 
 def test_levels_that_nobody_defined_are_found_by_those_below() -> None:
-    assert marks_asked(LogFilter(level=35)) == marks_asked(LogFilter(level=LEVELS["warning"]))
-    assert marks_asked(LogFilter(level=10)) == []
+    assert filter_terms(LogFilter(level=35)) == filter_terms(LogFilter(level=LEVELS["warning"]))
+    assert filter_terms(LogFilter(level=10)) == []

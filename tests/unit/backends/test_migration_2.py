@@ -80,24 +80,24 @@ def test_the_old_folder_is_copied_first(old: Path) -> None:
 
 
 async def test_an_old_run_goes_on_to_its_end(old: Path) -> None:
-    ground = SqliteBackend(old, ManualClock())
-    run = await ground.store.get_run(RUN)
+    backend = SqliteBackend(old, ManualClock())
+    run = await backend.store.get_run(RUN)
     assert (run.counters.items, run.counters.rejected, run.counters.updated) == (1, 7, 0)
-    assert await ground.store.fsck() == []
-    (lease,) = await take(ground, await ground.frontier.join(WorkerRegistration("w")), run)
-    await settle(ground, gave(lease, ItemDedup(), {"id": 1}, then=(url("next"),)))
-    assert [item["id"] for item in await items(ground, run)] == [1, 1]
-    await ground.close()
+    assert await backend.store.fsck() == []
+    (lease,) = await take(backend, await backend.frontier.join(WorkerRegistration("w")), run)
+    await settle(backend, gave(lease, ItemDedup(), {"id": 1}, then=(url("next"),)))
+    assert [item["id"] for item in await items(backend, run)] == [1, 1]
+    await backend.close()
 
 
 async def test_items_of_before_are_not_recognised(old: Path) -> None:
-    ground = SqliteBackend(old, ManualClock())
+    backend = SqliteBackend(old, ManualClock())
     dedup = ItemDedup(keys=(("id",),), scope="task")
-    run, (lease, *_) = await pages(ground, dedup, 1)
-    await settle(ground, gave(lease, dedup, {"id": 1}, {"id": 1}))
-    assert await numbers(ground, run) == (1, 1, 0)
-    assert await ground.store.fsck() == []
-    await ground.close()
+    run, (lease, *_) = await pages(backend, dedup, 1)
+    await settle(backend, gave(lease, dedup, {"id": 1}, {"id": 1}))
+    assert await numbers(backend, run) == (1, 1, 0)
+    assert await backend.store.fsck() == []
+    await backend.close()
 
 
 MORE_RUNS = """
@@ -120,30 +120,30 @@ def older(old: Path) -> Path:
 
 
 async def test_old_runs_get_the_versions_their_tasks_had(older: Path) -> None:
-    ground = SqliteBackend(older, ManualClock())
-    tasks = {task.name: task for task in await ground.tasks.find()}
+    backend = SqliteBackend(older, ManualClock())
+    tasks = {task.name: task for task in await backend.tasks.find()}
     assert {name: (task.version, task.created_at, task.updated_at) for name, task in tasks.items()} == {
         "task": (1, 1.0, 1.0),
         "shop": (3, 5.0, 9.0),
         "other": (1, 6.0, 6.0),
     }
-    runs = {run.id: run for run in await ground.store.find_runs()}
+    runs = {run.id: run for run in await backend.store.find_runs()}
     assert {number: run.task_version for number, run in runs.items()} == {3: 1, 4: 1, 5: 1, 6: 1, 7: 2, 8: 3}
     for run in runs.values():
-        version = await ground.tasks.version(run.task_id, run.task_version)
+        version = await backend.tasks.version(run.task_id, run.task_version)
         assert (version.spec, version.spec_hash) == (run.spec, run.spec_hash)
         assert run.task_id == tasks[run.task_name].id
-    assert await ground.store.fsck() == []
-    await ground.close()
+    assert await backend.store.fsck() == []
+    await backend.close()
 
 
 async def test_old_notes_are_the_beginning_of_the_chain(older: Path) -> None:
-    ground = SqliteBackend(older, ManualClock())
-    await ground.audit.append("ann", "thing.done", "thing:1", {})
-    assert ((await ground.audit.verify()).head.id, (await ground.audit.verify()).broken) == (3, None)
-    notes = await ground.audit.entries(AuditFilter(action="politeness.overridden"))
+    backend = SqliteBackend(older, ManualClock())
+    await backend.audit.append("ann", "thing.done", "thing:1", {})
+    assert ((await backend.audit.verify()).head.id, (await backend.audit.verify()).broken) == (3, None)
+    notes = await backend.audit.entries(AuditFilter(action="politeness.overridden"))
     assert [(one.at, one.actor, one.subject, one.detail) for one in notes] == [
         (8.0, "format 1", "run:7", b'{"what":"no delay"}'),
         (5.0, "format 1", "run:4", b'{"what":"robots.txt is ignored"}'),
     ]
-    await ground.close()
+    await backend.close()

@@ -9,7 +9,7 @@ import pytest
 
 from smartspider.backends.sqlite.database import FILE
 from smartspider.backends.sqlite.migrations import VERSION, prepare
-from smartspider.backends.sqlite.presence import FileLock
+from smartspider.backends.sqlite.worker_locks import FileLock
 from smartspider.core.errors import StoreUnavailable
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from smartspider.backends.sqlite.presence import FileLock, is_alive
+from smartspider.backends.sqlite.worker_locks import FileLock, is_alive
 from smartspider.core.errors import StoreUnavailable
 
 HOLD = """

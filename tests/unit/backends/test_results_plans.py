@@ -26,9 +26,11 @@ from smartspider_testing.contracts.results import growing
         ("standing", (1,)),
     ],
 )
-async def test_rows_are_found_by_their_key(ground: SqliteBackend, name: str, values: tuple[Any, ...]) -> None:
+async def test_rows_are_found_by_their_key(
+    backend: SqliteBackend, name: str, values: tuple[Any, ...]
+) -> None:
     sql = f"EXPLAIN QUERY PLAN {getattr(SQL, name)}"
-    plan = await ground.database.read(lambda connection: rows(connection, sql, values))
+    plan = await backend.database.read(lambda connection: rows(connection, sql, values))
     steps = [step for *_, step in plan]
     assert len(steps) == 1
     assert "USING INTEGER PRIMARY KEY" in steps[0]
@@ -40,9 +42,9 @@ class Looks:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.rows = 0
-        read = scanning.read_piece
+        read = scanning.read_batch
 
-        def counted(*asked: Any, **more: Any) -> scanning.Piece:
+        def counted(*asked: Any, **more: Any) -> scanning.RowBatch:
             piece = read(*asked, **more)
             self.rows += len(piece.rows)
             return piece
@@ -55,46 +57,46 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> Looks:
     return Looks(monkeypatch)
 
 
-async def test_a_page_reads_no_more_than_it_gives(ground: SqliteBackend, looks: Looks) -> None:
-    run = await growing(ground)
+async def test_a_page_reads_no_more_than_it_gives(backend: SqliteBackend, looks: Looks) -> None:
+    run = await growing(backend)
     await run.add(*({"n": number} for number in range(5000)))
     for query in (RowQuery(run.id), RowQuery(run.id, is_descending=True)):
         looks.rows = 0
-        page = await ground.results.rows(query, limit=10)
-        page = await ground.results.rows(query, cursor=page.next, limit=10)
+        page = await backend.results.rows(query, limit=10)
+        page = await backend.results.rows(query, cursor=page.next, limit=10)
         assert (len(page.rows), looks.rows) == (10, 22)
     looks.rows = 0
-    assert await ground.results.count(RowQuery(run.id)) == (5000, True)
+    assert await backend.results.count(RowQuery(run.id)) == (5000, True)
     assert looks.rows == 0
 
 
-async def test_a_filter_stops_looking_when_the_page_is_full(ground: SqliteBackend, looks: Looks) -> None:
-    run = await growing(ground)
+async def test_a_filter_stops_looking_when_the_page_is_full(backend: SqliteBackend, looks: Looks) -> None:
+    run = await growing(backend)
     await run.add(*({"n": number} for number in range(5000)))
     query = RowQuery(run.id, (Condition("n", "lt", 20),))
-    page = await ground.results.rows(query, limit=10)
+    page = await backend.results.rows(query, limit=10)
     assert (len(page.rows), looks.rows) == (10, scanning.PIECE_ROWS)
 
 
-async def test_sorted_pages_that_follow_each_other_look_once(ground: SqliteBackend, looks: Looks) -> None:
-    run = await growing(ground)
+async def test_sorted_pages_that_follow_each_other_look_once(backend: SqliteBackend, looks: Looks) -> None:
+    run = await growing(backend)
     await run.add(*({"n": number * 7919 % 3001} for number in range(3000)))
     query = RowQuery(run.id, sort="n")
-    page = await ground.results.rows(query, limit=10)
+    page = await backend.results.rows(query, limit=10)
     assert looks.rows == 3000
     for _ in range(20):
-        page = await ground.results.rows(query, cursor=page.next, limit=10)
+        page = await backend.results.rows(query, cursor=page.next, limit=10)
     assert looks.rows == 3000
     await run.add({"n": -1})
-    assert (await ground.results.rows(query, limit=1)).rows[0].data == b'{"n":-1}'
+    assert (await backend.results.rows(query, limit=1)).rows[0].data == b'{"n":-1}'
     assert looks.rows == 6001
 
 
 async def test_a_window_goes_on_where_it_ended(
-    ground: SqliteBackend, looks: Looks, monkeypatch: pytest.MonkeyPatch
+    backend: SqliteBackend, looks: Looks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sorting, "WINDOW", 25)
-    run = await growing(ground)
+    run = await growing(backend)
     await run.add(*({"n": number % 7, "id": number} for number in range(100)))
     for is_descending in (False, True):
         query = RowQuery(run.id, sort="n", is_descending=is_descending)
@@ -102,7 +104,7 @@ async def test_a_window_goes_on_where_it_ended(
         seen: list[bytes] = []
         cursor: str | None = None
         while True:
-            page = await ground.results.rows(query, cursor=cursor, limit=10)
+            page = await backend.results.rows(query, cursor=cursor, limit=10)
             seen += [row.data for row in page.rows]
             if page.next is None:
                 break
@@ -111,11 +113,11 @@ async def test_a_window_goes_on_where_it_ended(
         assert 400 <= looks.rows <= 600
 
 
-async def test_only_a_few_orders_are_kept(ground: SqliteBackend) -> None:
-    run = await growing(ground)
+async def test_only_a_few_orders_are_kept(backend: SqliteBackend) -> None:
+    run = await growing(backend)
     await run.add(*({"n": number} for number in range(10)))
     for number in range(10):
-        await ground.results.rows(RowQuery(run.id, (Condition("n", "ne", number),), sort="n"))
-    store = ground.results
+        await backend.results.rows(RowQuery(run.id, (Condition("n", "ne", number),), sort="n"))
+    store = backend.results
     assert isinstance(store, ResultStore)
     assert len(store._sorted._windows) == sorting.MAX_WINDOWS

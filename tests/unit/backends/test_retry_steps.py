@@ -23,16 +23,16 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retry, "AT_ONCE", 3)
 
 
-async def _failed(ground: SqliteBackend, count: int) -> tuple[Run, int]:
-    run = await begin(ground, *urls(count))
-    worker = await ground.frontier.join(WorkerRegistration("w"))
-    for number, lease in enumerate(await take(ground, worker, run)):
-        await settle(ground, closed(lease, "broken" if number % 3 == 0 else "dead"))
-    return await ground.store.finish(run.id), worker
+async def _failed(backend: SqliteBackend, count: int) -> tuple[Run, int]:
+    run = await begin(backend, *urls(count))
+    worker = await backend.frontier.join(WorkerRegistration("w"))
+    for number, lease in enumerate(await take(backend, worker, run)):
+        await settle(backend, closed(lease, "broken" if number % 3 == 0 else "dead"))
+    return await backend.store.finish(run.id), worker
 
 
-async def _write(ground: SqliteBackend, statement: str) -> None:
-    await ground.database.write(lambda connection: connection.execute(statement))
+async def _write(backend: SqliteBackend, statement: str) -> None:
+    await backend.database.write(lambda connection: connection.execute(statement))
 
 
 class Killed(BaseException):
@@ -41,9 +41,9 @@ class Killed(BaseException):
 
 @pytest.mark.parametrize("times", [1, 2, 4])
 async def test_a_retry_that_was_interrupted_leaves_a_run_that_goes_on(
-    ground: SqliteBackend, monkeypatch: pytest.MonkeyPatch, times: int
+    backend: SqliteBackend, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
-    run, _ = await _failed(ground, 20)
+    run, _ = await _failed(backend, 20)
     left, opens = [times], retry._open
 
     def die(*values: Any) -> None:
@@ -55,75 +55,75 @@ async def test_a_retry_that_was_interrupted_leaves_a_run_that_goes_on(
     with monkeypatch.context() as patch:
         patch.setattr(retry, "_open", die)
         with pytest.raises(Killed):
-            await ground.store.retry(run.id, actor="ann")
-    await ground.reopen()
-    assert await ground.store.fsck() == []
-    found = await ground.store.get_run(run.id)
+            await backend.store.retry(run.id, actor="ann")
+    await backend.reopen()
+    assert await backend.store.fsck() == []
+    found = await backend.store.get_run(run.id)
     assert (found.state, found.counters.open) == ("queued" if times > 1 else "failed", 3 * (times - 1))
-    assert await ground.store.retry(run.id) == 20 - found.counters.open
-    await ground.store.set_state(run.id, "running")
-    worker = await ground.frontier.join(WorkerRegistration("w"))
-    assert len(await take(ground, worker, run)) == 20
+    assert await backend.store.retry(run.id) == 20 - found.counters.open
+    await backend.store.set_state(run.id, "running")
+    worker = await backend.frontier.join(WorkerRegistration("w"))
+    assert len(await take(backend, worker, run)) == 20
 
 
-async def test_a_run_that_ends_while_it_is_retried_is_queued_again(ground: SqliteBackend) -> None:
-    run, worker = await _failed(ground, 9)
-    sweep = retry.Sweep(run.id, "ann")
+async def test_a_run_that_ends_while_it_is_retried_is_queued_again(backend: SqliteBackend) -> None:
+    run, worker = await _failed(backend, 9)
+    sweep = retry.RetrySweep(run.id, "ann")
 
     def step(connection: Connection) -> bool:
-        return retry.step(connection, sweep, ground.database.now())
+        return retry.step(connection, sweep, backend.database.now())
 
-    while await ground.database.write(step):
-        if (await ground.store.get_run(run.id)).state == "queued":
-            await ground.store.set_state(run.id, "running")
-        await settle(ground, *(done(lease) for lease in await take(ground, worker, run)))
-        await ground.store.finish(run.id)
-        assert await ground.store.fsck() == []
+    while await backend.database.write(step):
+        if (await backend.store.get_run(run.id)).state == "queued":
+            await backend.store.set_state(run.id, "running")
+        await settle(backend, *(done(lease) for lease in await take(backend, worker, run)))
+        await backend.store.finish(run.id)
+        assert await backend.store.fsck() == []
     assert sweep.opened == 9
-    assert (await ground.store.get_run(run.id)).counters.failed == 0
+    assert (await backend.store.get_run(run.id)).counters.failed == 0
 
 
-async def test_a_run_that_is_cancelled_while_it_is_retried_stays_so(ground: SqliteBackend) -> None:
-    run, _ = await _failed(ground, 9)
-    sweep = retry.Sweep(run.id, "ann")
+async def test_a_run_that_is_cancelled_while_it_is_retried_stays_so(backend: SqliteBackend) -> None:
+    run, _ = await _failed(backend, 9)
+    sweep = retry.RetrySweep(run.id, "ann")
 
     def step(connection: Connection) -> bool:
-        return retry.step(connection, sweep, ground.database.now())
+        return retry.step(connection, sweep, backend.database.now())
 
-    await ground.database.write(step)
-    await ground.store.set_state(run.id, "cancelled")
+    await backend.database.write(step)
+    await backend.store.set_state(run.id, "cancelled")
     with pytest.raises(NotAllowed):
-        await ground.database.write(step)
-    assert await ground.store.fsck() == []
+        await backend.database.write(step)
+    assert await backend.store.fsck() == []
 
 
-async def test_an_end_that_was_interrupted_comes_first(ground: SqliteBackend) -> None:
-    run = await begin(ground, *urls(3))
-    worker = await ground.frontier.join(WorkerRegistration("w"))
-    await settle(ground, closed(await take_one(ground, worker, run), "dead"))
-    await _write(ground, "UPDATE run SET state = 'completed'")
-    assert await ground.store.retry(run.id) == 1
-    counters = (await ground.store.get_run(run.id)).counters
+async def test_an_end_that_was_interrupted_comes_first(backend: SqliteBackend) -> None:
+    run = await begin(backend, *urls(3))
+    worker = await backend.frontier.join(WorkerRegistration("w"))
+    await settle(backend, closed(await take_one(backend, worker, run), "dead"))
+    await _write(backend, "UPDATE run SET state = 'completed'")
+    assert await backend.store.retry(run.id) == 1
+    counters = (await backend.store.get_run(run.id)).counters
     assert (counters.open, counters.skipped) == (1, 2)
-    assert await ground.store.fsck() == []
+    assert await backend.store.fsck() == []
 
 
-async def test_what_lost_workers_is_retried_alone(ground: SqliteBackend) -> None:
-    run, worker = await _failed(ground, 3)
-    await _write(ground, "UPDATE url SET returns = 6, lone_returns = 3 WHERE url LIKE '%p1'")
-    await ground.store.retry(run.id)
-    await ground.store.set_state(run.id, "running")
-    lease = await take_one(ground, worker, run)
+async def test_what_lost_workers_is_retried_alone(backend: SqliteBackend) -> None:
+    run, worker = await _failed(backend, 3)
+    await _write(backend, "UPDATE url SET returns = 6, lone_returns = 3 WHERE url LIKE '%p1'")
+    await backend.store.retry(run.id)
+    await backend.store.set_state(run.id, "running")
+    lease = await take_one(backend, worker, run)
     assert (lease.is_alone, lease.request.url[-2:]) == (True, "p1")
-    await settle(ground, done(lease))
-    assert len(await take(ground, worker, run)) == 2
+    await settle(backend, done(lease))
+    assert len(await take(backend, worker, run)) == 2
 
 
-async def test_a_run_from_before_knobs_were_kept_is_tuned_by_what_it_has(ground: SqliteBackend) -> None:
-    run = await begin(ground, *urls(3), delay_s=2.0, concurrency=5, limits=RunLimits(max_items=9))
-    await _write(ground, "UPDATE run SET knobs = NULL")
-    await ground.store.tune(run.id, Tuning(delay_s=1.0, concurrency=6, limits=LimitTuning(max_items=8)))
-    (event,) = [one for one in await ground.events.of_run(run.id) if one.name == "run.tuned"]
+async def test_a_run_from_before_knobs_were_kept_is_tuned_by_what_it_has(backend: SqliteBackend) -> None:
+    run = await begin(backend, *urls(3), delay_s=2.0, concurrency=5, limits=RunLimits(max_items=9))
+    await _write(backend, "UPDATE run SET knobs = NULL")
+    await backend.store.tune(run.id, Tuning(delay_s=1.0, concurrency=6, limits=LimitTuning(max_items=8)))
+    (event,) = [one for one in await backend.events.of_run(run.id) if one.name == "run.tuned"]
     assert msgspec.json.decode(event.data)["changed"] == {
         "concurrency": {"from": 5, "to": 6},
         "delay_s": {"from": 2.0, "to": 1.0},

@@ -44,7 +44,7 @@ SMALL = ("SCAN run USING INDEX run_live", "SCAN run USING COVERING INDEX run_liv
 
 
 @pytest.mark.parametrize("name", FOUND_BY_KEY)
-async def test_a_list_is_found_by_its_key(ground: SqliteBackend, name: str) -> None:
+async def test_a_list_is_found_by_its_key(backend: SqliteBackend, name: str) -> None:
     file, _, block = name.partition(".")
     sql = getattr(FILES[file], block)
     marks = re.findall(r"[?](\d*)", sql)
@@ -53,7 +53,7 @@ async def test_a_list_is_found_by_its_key(ground: SqliteBackend, name: str) -> N
     def plan(connection: Connection) -> list[str]:
         return [step for *_, step in rows(connection, f"EXPLAIN QUERY PLAN {sql}", values)]
 
-    steps = await ground.database.read(plan)
+    steps = await backend.database.read(plan)
     assert not [step for step in steps if "TEMP B-TREE" in step]
     assert not [step for step in steps if step.startswith("SCAN") and not step.startswith(SMALL)]
     if name in INDEX:

@@ -25,13 +25,13 @@ def statements() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("name", "sql"), statements(), ids=lambda part: part[:30])
 async def test_nothing_is_scanned_and_nothing_sorted(tmp_path: Path, name: str, sql: str) -> None:
-    ground = SqliteBackend(tmp_path, ManualClock())
+    backend = SqliteBackend(tmp_path, ManualClock())
     numbered = [int(one) for one in re.findall(r"\?(\d+)", sql)]
     values = (1,) * (max(numbered) if numbered else sql.count("?"))
-    steps = await ground.database.read(
+    steps = await backend.database.read(
         lambda connection: [str(step) for *_, step in rows(connection, f"EXPLAIN QUERY PLAN {sql}", values)]
     )
-    await ground.close()
+    await backend.close()
     scans = [step for step in steps if step.startswith("SCAN") and "CONSTANT ROW" not in step]
     walks = [step for step in scans if not re.search(r"USING (COVERING )?INDEX firing_watched", step)]
     if name == "sweep":  # the first few by id

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from smartspider.backends.sqlite.database import FILE
 from smartspider.core.audit import ChainBreak
-from smartspider.services.audit import told
+from smartspider.services.audit import to_view
 from smartspider.store import audit, idempotency, tasks
 from smartspider.store.audit import AuditCheck, AuditFilter
 from smartspider_testing.backends.sqlite import SqliteBackend
@@ -28,19 +28,19 @@ class Tampered:
     """An audit with a few entries, and a second connection to it that knows no promises."""
 
     def __init__(self, folder: Path) -> None:
-        self.ground = SqliteBackend(folder, ManualClock())
+        self.backend = SqliteBackend(folder, ManualClock())
         self.raw = apsw.Connection(str(folder / FILE))
         self.raw.set_busy_timeout(10_000)
         for number in range(ENTRIES):
-            work = self.ground.audit.append(f"ann-{number}", "thing.done", f"thing:{number}", {"n": number})
+            work = self.backend.audit.append(f"ann-{number}", "thing.done", f"thing:{number}", {"n": number})
             asyncio.run(work)
 
     def verify(self) -> AuditCheck:
-        return asyncio.run(self.ground.audit.verify())
+        return asyncio.run(self.backend.audit.verify())
 
     def close(self) -> None:
         self.raw.close()
-        asyncio.run(self.ground.close())
+        asyncio.run(self.backend.close())
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +64,8 @@ def test_any_stored_byte_that_changes_is_found(shared: Tampered, data: Any) -> N
     shared.raw.execute(change, (new, number))
     try:
         broken = shared.verify().broken
-        entries = asyncio.run(shared.ground.audit.entries())
-        assert len([told(entry) for entry in entries]) == ENTRIES
+        entries = asyncio.run(shared.backend.audit.entries())
+        assert len([to_view(entry) for entry in entries]) == ENTRIES
     finally:
         shared.raw.execute(change, (old, number))
     assert broken == ChainBreak(number, "is not what was written")
@@ -94,15 +94,15 @@ def test_other_ways_are_found_too(tmp_path: Path, sql: str, entry: int, sound: i
     check = tampered.verify()
     assert check.broken is not None
     assert (check.broken.entry_id, check.head.id) == (entry, sound)
-    for one in asyncio.run(tampered.ground.audit.entries()):
-        assert told(one).action == "thing.done"
+    for one in asyncio.run(tampered.backend.audit.entries()):
+        assert to_view(one).action == "thing.done"
     tampered.close()
 
 
 def test_what_is_written_after_a_loss_does_not_hide_it(tmp_path: Path) -> None:
     tampered = Tampered(tmp_path)
     tampered.raw.execute("DELETE FROM audit WHERE id = 7")
-    entry = asyncio.run(tampered.ground.audit.append("eve", "thing.done", "thing:8", {}))
+    entry = asyncio.run(tampered.backend.audit.append("eve", "thing.done", "thing:8", {}))
     assert entry.id == 8
     assert tampered.verify().broken == ChainBreak(7, "is missing")
     tampered.close()
@@ -114,7 +114,7 @@ def test_a_break_far_from_the_beginning_is_found(tmp_path: Path) -> None:
 
     async def fill() -> None:
         for number in range(2 * audit.PIECE):
-            await tampered.ground.audit.append("ann", "thing.done", "thing:1", {"n": number})
+            await tampered.backend.audit.append("ann", "thing.done", "thing:1", {"n": number})
 
     asyncio.run(fill())
     for number in (audit.PIECE, audit.PIECE + 1, 2 * audit.PIECE + 3):

@@ -9,7 +9,7 @@ from smartspider.core.errors import FrontierUnavailable
 from smartspider.core.failpoints import reach
 from smartspider.core.frontier.lease import FencingToken
 from smartspider.core.frontier.verdict import Close, Settlement
-from smartspider.interfaces.ledger import MoveTaker, SettleReport, StoreLedger
+from smartspider.interfaces.ledger import FrontierUpdater, SettleReport, StoreLedger
 
 log = logging.getLogger(__name__)
 
@@ -19,17 +19,17 @@ class ClusterLedger:
     keeper offers the open rows and leases run out.
     """
 
-    def __init__(self, store: StoreLedger, frontier: MoveTaker) -> None:
+    def __init__(self, store: StoreLedger, frontier: FrontierUpdater) -> None:
         self._store = store
         self._frontier = frontier
 
     async def settle(self, settlements: Sequence[Settlement]) -> SettleReport:
         """Commit verdicts, then tell the frontier; comes back also when the frontier does not."""
         held = await self._held(settlements)
-        report, moves = await self._store.settle(settlements, held)
+        report, update = await self._store.settle(settlements, held)
         reach("ledger.committed")
-        if not moves.is_empty:
-            await self._frontier.carry_out(moves)
+        if not update.is_empty:
+            await self._frontier.apply(update)
         reach("ledger.acked")
         return report
 

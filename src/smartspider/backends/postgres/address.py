@@ -67,7 +67,7 @@ def _no_address() -> StoreUnavailable:
     )
 
 
-class Address:
+class PostgresAddress:
     """Where a database is. Raises `StoreUnavailable` for a text that is no address of one."""
 
     def __init__(self, url: str) -> None:
@@ -123,7 +123,7 @@ def _one_line(error: Exception) -> str:
 
 
 @contextmanager
-def translated(address: Address) -> Iterator[None]:
+def translated(address: PostgresAddress) -> Iterator[None]:
     """The driver's errors as `StoreUnavailable`."""
     try:
         yield

@@ -10,10 +10,10 @@ from psycopg.adapt import Dumper
 from psycopg.pq import ExecStatus, Format, TransactionStatus
 from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
 
-from smartspider.backends.postgres.dialect import wording
-from smartspider.backends.postgres.moves import CollectedMoves
+from smartspider.backends.postgres.dialect import translate
+from smartspider.backends.postgres.frontier_updates import CollectedUpdates
 from smartspider.core.errors import OutcomeUnknown
-from smartspider.store.database import KnownHosts, Row
+from smartspider.store.database import HostIdCache, Row
 
 T = TypeVar("T")
 
@@ -61,7 +61,7 @@ class PostgresCursor:
         return iter(self._cursor)
 
 
-class Rows:
+class CursorChain:
     """Rows of several statements, one after the other; waited for when somebody wants them."""
 
     def __init__(self, cursors: Sequence[PostgresCursor]) -> None:
@@ -94,8 +94,8 @@ class PostgresConnection:
         for numbers in (Int8BinaryDumper, Int8Dumper):
             self.driver.adapters.register_dumper(int, numbers)
         self.driver.adapters.register_dumper(bool, NumberedFlag)
-        self.moves = CollectedMoves(self)
-        self.hosts = KnownHosts(known_hosts)
+        self.frontier = CollectedUpdates(self)
+        self.hosts = HostIdCache(known_hosts)
         self.prepared: dict[tuple[str, tuple[int, ...]], bytes] = {}
         """Names of statements that are asked again and again; see `asking.py`."""
         self._is_writing = False
@@ -104,30 +104,30 @@ class PostgresConnection:
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> PostgresCursor:
         """Carry out one statement."""
-        words = wording(sql)
+        words = translate(sql)
         text = words.write if self._is_writing else words.one
         given: Any = {f"p{place}": value for place, value in enumerate(values, 1)}
-        return self._carry_out(text, given if words.is_numbered else tuple(values))
+        return self._execute(text, given if words.is_numbered else tuple(values))
 
-    def executemany(self, sql: str, values: Iterable[Sequence[Any]]) -> PostgresCursor | Rows:
+    def executemany(self, sql: str, values: Iterable[Sequence[Any]]) -> PostgresCursor | CursorChain:
         """Carry out a statement for each of the values: at once, where there are words for that."""
         given = list(values)
         if not given:
-            return Rows([])
-        words = wording(sql)
+            return CursorChain([])
+        words = translate(sql)
         if words.many is None:
-            return Rows([self.execute(sql, one) for one in given])
+            return CursorChain([self.execute(sql, one) for one in given])
         columns = [_column(column) for column in zip(*given, strict=True)]
-        return self._carry_out(words.many, columns)
+        return self._execute(words.many, columns)
 
-    def _carry_out(self, text: str, values: Any) -> PostgresCursor:
+    def _execute(self, text: str, values: Any) -> PostgresCursor:
         cursor = self.driver.cursor()
         try:
             cursor.execute(text, values)
         except psycopg.DataError:  # the driver's own: a zero byte; nothing was sent
             if self._is_writing:
                 raise
-            cursor.execute(text, askable(values))
+            cursor.execute(text, without_nul(values))
         self._last = cursor
         return PostgresCursor(cursor)
 
@@ -145,7 +145,7 @@ class PostgresConnection:
         """Run `work` in one transaction; what nobody waits for is sent ahead, the end of it included."""
         self._is_writing = is_writing
         self._last = None
-        self.moves.clear()
+        self.frontier.clear()
         self.hosts.begin()
         is_ending = False
         try:
@@ -154,7 +154,7 @@ class PostgresConnection:
                     self.driver.execute(statement)
                 result = work(self)
                 if is_writing:
-                    self.moves.write()
+                    self.frontier.write()
                 is_ending = True
                 self.driver.execute("COMMIT")
         except BaseException as error:
@@ -196,12 +196,12 @@ class PostgresConnection:
         self.driver.close()
 
 
-def askable(values: Any) -> Any:
+def without_nul(values: Any) -> Any:
     """Values without zero bytes: no text in the store has one, nor what stands here in its place."""
     if isinstance(values, dict):
-        return {name: askable(value) for name, value in values.items()}
+        return {name: without_nul(value) for name, value in values.items()}
     if isinstance(values, list | tuple):
-        return [askable(value) for value in values]
+        return [without_nul(value) for value in values]
     return values.replace("\0", "\ufffd\ufffe") if isinstance(values, str) else values
 
 

@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from smartspider.backends.postgres import asking
-from smartspider.backends.postgres.address import Address
+from smartspider.backends.postgres import pipelined_reads
+from smartspider.backends.postgres.address import PostgresAddress
 from smartspider.backends.postgres.connection import PostgresConnection
-from smartspider.backends.postgres.detached import detached
-from smartspider.backends.postgres.times import StoreTime
+from smartspider.backends.postgres.detached import run_detached
+from smartspider.backends.postgres.store_time import StoreTime
 from smartspider.core.errors import OutcomeUnknown, RequestInvalid
 from smartspider.core.frontier.updates import FrontierUpdate
 from smartspider.interfaces.clock import Clock
@@ -64,11 +64,11 @@ class PostgresDatabase:
         self.clock = clock
         self.times = times or StoreTime(clock)
         self._url = url
-        self._address = Address(url)
+        self._address = PostgresAddress(url)
         self.place = self._address.place
         self._free: list[PostgresConnection] = []
         self._known_hosts: dict[str, int] = {}
-        self._asked: list[asking.Question] = []
+        self._asked: list[pipelined_reads.PipelinedRead] = []
         self._trips: set[asyncio.Task[None]] = set()
         self._slots = asyncio.Semaphore(size)
         self._threads = ThreadPoolExecutor(size, thread_name_prefix="postgres")
@@ -87,13 +87,13 @@ class PostgresDatabase:
         """Run `work` on one consistent snapshot."""
         return await self._patiently((SNAPSHOT,), work, is_writing=False)
 
-    async def ask(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+    async def fetch(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         """All rows of one statement that only looks, or does no harm when it is carried out twice.
 
         What is asked in the same moment goes in one trip.
         """
         loop = asyncio.get_running_loop()
-        question = asking.Question(sql, tuple(values), loop.create_future())
+        question = pipelined_reads.PipelinedRead(sql, tuple(values), loop.create_future())
         self._asked.append(question)
         if len(self._asked) == 1:
             loop.call_soon(self._set_out)
@@ -104,20 +104,20 @@ class PostgresDatabase:
         with refused():
             return await self._patiently(("BEGIN", ALONE), work, is_writing=True)
 
-    async def write_beside(self, work: Callable[[Connection], T]) -> T:
+    async def write_concurrently(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one write transaction beside others; it locks what it reads."""
         with refused():
             return await self._patiently(("BEGIN",), work, is_writing=True)
 
-    async def write_moves(self, work: Callable[[PostgresConnection], T]) -> tuple[T, FrontierUpdate]:
+    async def write_with_updates(self, work: Callable[[PostgresConnection], T]) -> tuple[T, FrontierUpdate]:
         """Like `write_beside`, and what it means for the frontier."""
 
         def moving(connection: PostgresConnection) -> tuple[T, FrontierUpdate]:
-            return work(connection), connection.moves.collected()
+            return work(connection), connection.frontier.collected()
 
         return await self._patiently(("BEGIN",), moving, is_writing=True)
 
-    async def at_leisure(self, work: Callable[[Connection], T], *, is_writing: bool) -> T:
+    async def without_timeout(self, work: Callable[[Connection], T], *, is_writing: bool) -> T:
         """Run `work` however long it takes, on one snapshot or as a write that is alone."""
         begin = ("BEGIN", ALONE) if is_writing else (SNAPSHOT,)
         return await self._patiently((*begin, NO_LIMIT), work, is_writing=is_writing, limit_s=None)
@@ -186,7 +186,7 @@ class PostgresDatabase:
         self._trips.add(trip)
         trip.add_done_callback(self._trips.discard)
 
-    async def _answer(self, asked: list[asking.Question]) -> None:
+    async def _answer(self, asked: list[pipelined_reads.PipelinedRead]) -> None:
         """Answer questions; where one of several cannot be answered, each is asked by itself."""
         asked = [question for question in asked if not question.answer.done()]
         if not asked:
@@ -209,11 +209,11 @@ class PostgresDatabase:
             if not question.answer.done():
                 question.answer.set_result(rows)
 
-    async def _asked_once(self, asked: Sequence[asking.Question]) -> list[list[Row]]:
+    async def _asked_once(self, asked: Sequence[pipelined_reads.PipelinedRead]) -> list[list[Row]]:
         connection = self._free.pop() if self._free else await self._opened()
         try:
             async with asyncio.timeout(CALL_S):
-                return await asking.answers(connection, asked)
+                return await pipelined_reads.fetch_all(connection, asked)
         except TimeoutError as error:
             raise psycopg.OperationalError(f"no answer within {CALL_S:.0f} s") from error
         finally:
@@ -221,7 +221,7 @@ class PostgresDatabase:
                 self._free.append(connection)
 
     async def _opened(self) -> PostgresConnection:
-        return await detached(self._open, PostgresConnection.close)
+        return await run_detached(self._open, PostgresConnection.close)
 
     def _open(self) -> PostgresConnection:
         connection = PostgresConnection(self._url, self._known_hosts)

@@ -11,7 +11,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def detached(work: Callable[[], T], let_go: Callable[[T], object]) -> asyncio.Future[T]:
+def run_detached(work: Callable[[], T], let_go: Callable[[T], object]) -> asyncio.Future[T]:
     """What comes of the work; where nobody wants that any more, it is let go of.
 
     A connection that is being opened cannot be called back, and a server that does not answer would keep a

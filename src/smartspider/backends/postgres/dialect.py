@@ -23,7 +23,7 @@ _MARK = re.compile(r"'(?:[^']|'')*'|--[^\n]*|[?](\d+)?")
 _SHARED = "smartspider.store"
 
 
-class Wording(msgspec.Struct, frozen=True):
+class PostgresStatement(msgspec.Struct, frozen=True):
     """A statement as PostgreSQL reads it."""
 
     one: str
@@ -36,17 +36,17 @@ class Wording(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=2048)
-def wording(sql: str) -> Wording:
+def translate(sql: str) -> PostgresStatement:
     """How a statement is said here."""
     own = _overrides().get(sql) or _begun(sql)
     one = own.get("", sql)
     many = own.get("many")
-    return Wording(
-        marked(one),
-        marked(own.get("write", one)),
-        None if many is None else marked(many, "b"),
+    return PostgresStatement(
+        with_placeholders(one),
+        with_placeholders(own.get("write", one)),
+        None if many is None else with_placeholders(many, "b"),
         is_numbered="?1" in one,
-        asked=numbered(one),
+        asked=with_numbered_placeholders(one),
     )
 
 
@@ -58,7 +58,7 @@ def _begun(sql: str) -> dict[str, str]:
     return {}
 
 
-def marked(sql: str, form: str = "s") -> str:
+def with_placeholders(sql: str, form: str = "s") -> str:
     """The statement with the driver's marks for values; in the form `b` they are sent as the server has them,
     which for arrays is by far the quickest.
     """
@@ -72,7 +72,7 @@ def marked(sql: str, form: str = "s") -> str:
     return _MARK.sub(mark, sql).replace("%", "%%").replace("\0", "%")
 
 
-def numbered(sql: str) -> str:
+def with_numbered_placeholders(sql: str) -> str:
     """The statement with the server's marks for values."""
     places = count(1)
 

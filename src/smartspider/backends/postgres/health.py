@@ -51,7 +51,7 @@ class PostgresHealth:
     async def _soon(self, work: Callable[[Connection], None]) -> None:
         try:
             async with asyncio.timeout(PATIENCE_S):
-                await self._db.write_beside(work)
+                await self._db.write_concurrently(work)
         except TimeoutError:
             raise StoreUnavailable(
                 f"the store at {self._db.place} did not take a change within {PATIENCE_S:g} s",

@@ -22,6 +22,6 @@ class PostgresLeadership(SqlLeadership):
         now = self.now()
         until = now + term_s
         # Sent again after an error, it changes nothing: what it says of the end is what was asked for then.
-        for (epoch,) in await self._postgres.ask(SQL.prolong, (until, owner, now)):
+        for (epoch,) in await self._postgres.fetch(SQL.prolong, (until, owner, now)):
             return Term(owner, epoch, until)
         return await super().take(owner, term_s)

@@ -10,14 +10,14 @@ import psycopg
 
 from smartspider.backends.postgres.connection import PostgresConnection
 from smartspider.backends.postgres.database import PostgresDatabase
-from smartspider.backends.postgres.rows import PostgresOpenRows
+from smartspider.backends.postgres.open_rows import PostgresOpenRows
 from smartspider.core.errors import OutcomeUnknown
 from smartspider.core.failpoints import reach
 from smartspider.core.frontier.lease import FencingToken
 from smartspider.core.frontier.updates import FrontierUpdate
 from smartspider.core.frontier.verdict import Settlement
 from smartspider.interfaces.ledger import SettleReport
-from smartspider.store.settle.batches import DATA_ERRORS, by_run, halving, together
+from smartspider.store.settle.batches import DATA_ERRORS, by_run, merge_reports, settle_halving
 from smartspider.store.settle.settle import settle_run
 
 REFUSED = (*DATA_ERRORS, psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProgramLimitExceeded)
@@ -38,14 +38,16 @@ class PostgresLedger:
     async def settle(self, settlements: Sequence[Settlement], held: set[FencingToken] | None) -> Settled:
         """Carry out verdicts, run by run."""
         known = None if held is None else frozenset(held)
-        report, moves = SettleReport(), FrontierUpdate()
+        report, update = SettleReport(), FrontierUpdate()
         for group in by_run(settlements).values():
-            settled, moved = await halving(group, partial(self._until_known, held=known), REFUSED, _both)
+            settled, moved = await settle_halving(
+                group, partial(self._until_known, held=known), REFUSED, _both
+            )
             if settled.late:
                 moved.offered += await self._rows.open_children([lease.url_id for lease in moved.ended])
-            report, moves = _both((report, moves), (settled, moved))
+            report, update = _both((report, update), (settled, moved))
         reach("settle.committed")
-        return report, moves
+        return report, update
 
     async def _until_known(
         self, group: Sequence[Settlement], held: frozenset[FencingToken] | None
@@ -63,22 +65,22 @@ class PostgresLedger:
 
     async def _once(self, group: Sequence[Settlement], held: frozenset[FencingToken] | None) -> Settled:
         def work(connection: PostgresConnection) -> SettleReport:
-            connection.moves.held = held
+            connection.frontier.held = held
             now, shift = self._db.now(), self._db.clock_shift()
             report = settle_run(connection, group[0].lease.run_id, group, now=now, clock_shift=shift)
             reach("settle.before_commit")
             return report
 
-        return await self._db.write_moves(work)
+        return await self._db.write_with_updates(work)
 
 
 def _both(one: Settled, other: Settled) -> Settled:
     """What both did, in their order."""
-    (report, moves), (more, after) = one, other
-    return together(report, more), FrontierUpdate(
-        moves.hosts + after.hosts,
-        moves.offered + after.offered,
-        moves.postponed + after.postponed,
-        moves.released + after.released,
-        moves.ended + after.ended,
+    (report, update), (more, after) = one, other
+    return merge_reports(report, more), FrontierUpdate(
+        update.hosts + after.hosts,
+        update.offered + after.offered,
+        update.postponed + after.postponed,
+        update.released + after.released,
+        update.ended + after.ended,
     )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 import psycopg
 
-from smartspider.backends.postgres.address import Address, translated
+from smartspider.backends.postgres.address import PostgresAddress, translated
 from smartspider.core.errors import StoreUnavailable
 from smartspider.store import statements
 from smartspider.store.database import Row
@@ -32,7 +32,7 @@ def prepare(url: str, migrations: Mapping[int, Migration] | None = None, version
 
     Any number of programs may call it at the same time; one does it, the others wait.
     """
-    address = Address(url)
+    address = PostgresAddress(url)
     with translated(address), _connected(url) as connection:
         refuse_server(connection, address)
         _refuse_half_moved(connection, address)
@@ -55,7 +55,7 @@ def _connected(url: str) -> psycopg.Connection[Row]:
     )
 
 
-def refuse_server(connection: psycopg.Connection[Row], address: Address) -> None:
+def refuse_server(connection: psycopg.Connection[Row], address: PostgresAddress) -> None:
     """A server that is too old, or a database that cannot hold all texts, will not do."""
     release = connection.info.server_version // 10_000
     if release < OLDEST_SERVER:
@@ -72,7 +72,7 @@ def refuse_server(connection: psycopg.Connection[Row], address: Address) -> None
         )
 
 
-def _refuse_half_moved(connection: psycopg.Connection[Row], address: Address) -> None:
+def _refuse_half_moved(connection: psycopg.Connection[Row], address: PostgresAddress) -> None:
     """Runs that are here with a part of their rows would seem to be over."""
     found = connection.execute("SELECT to_regclass('smartspider.moving') IS NOT NULL").fetchone()
     if found is not None and found[0]:
@@ -85,7 +85,7 @@ def _refuse_half_moved(connection: psycopg.Connection[Row], address: Address) ->
             )
 
 
-def found_format(connection: psycopg.Connection[Row], address: Address) -> int:
+def found_format(connection: psycopg.Connection[Row], address: PostgresAddress) -> int:
     """The version of the tables that are there; 0: there are none."""
     names = {
         name
@@ -109,7 +109,10 @@ def found_format(connection: psycopg.Connection[Row], address: Address) -> int:
 
 
 def _bring_to(
-    connection: psycopg.Connection[Row], address: Address, migrations: Mapping[int, Migration], version: int
+    connection: psycopg.Connection[Row],
+    address: PostgresAddress,
+    migrations: Mapping[int, Migration],
+    version: int,
 ) -> None:
     found = found_format(connection, address)  # once more: another program may have been at it meanwhile
     if found > version:

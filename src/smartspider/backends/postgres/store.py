@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smartspider.backends.postgres.database import PostgresDatabase
-from smartspider.interfaces.ledger import MoveTaker
+from smartspider.interfaces.ledger import FrontierUpdater
 from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider.store.database import Connection, rows
 from smartspider.store.hosts import robots
@@ -33,22 +33,22 @@ PURPOSES = {
 class PostgresStore(RunStore):
     """See `store/runs/store.py` and `interfaces/robots_cache.py`. `frontier` hears of gates that change."""
 
-    def __init__(self, database: PostgresDatabase, frontier: MoveTaker | None = None) -> None:
+    def __init__(self, database: PostgresDatabase, frontier: FrontierUpdater | None = None) -> None:
         super().__init__(database)
         self._postgres = database
         self._frontier = frontier
 
     async def put_robots(self, answer: RobotsAnswer, *, host: str, crawl_delay_s: float | None) -> None:
         """Keep what a host says about robots; its gate hears of a Crawl-delay before anybody goes on."""
-        _, moves = await self._postgres.write_moves(
+        _, update = await self._postgres.write_with_updates(
             lambda connection: robots.put(connection, answer, host, crawl_delay_s)
         )
-        if self._frontier is not None and not moves.is_empty:
-            await self._frontier.carry_out(moves)
+        if self._frontier is not None and not update.is_empty:
+            await self._frontier.apply(update)
 
     async def fsck(self, *, repair: bool = False) -> list[Finding]:
         """Check that everything agrees, however long that takes; the frontier is checked by itself."""
-        return await self._postgres.at_leisure(
+        return await self._postgres.without_timeout(
             lambda connection: fsck.check(connection, self._postgres.now(), repair=repair), is_writing=repair
         )
 

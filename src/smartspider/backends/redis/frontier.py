@@ -16,9 +16,9 @@ from smartspider.backends.redis.calls import (
     offer_calls,
     place_args,
 )
-from smartspider.backends.redis.carrying import Carrier
-from smartspider.backends.redis.leasing import Asking, Grant, Leasing
+from smartspider.backends.redis.leasing import Grant, LeaseCall, Leasing
 from smartspider.backends.redis.shards import Call, Shards
+from smartspider.backends.redis.update_sender import UpdateSender
 from smartspider.core.errors import FrontierUnavailable, SmartSpiderError, StoreUnavailable
 from smartspider.core.events import LeasesReturned
 from smartspider.core.frontier.lease import FencingToken, GateClosed, Lease, LeaseBatch, SendWindow
@@ -27,7 +27,7 @@ from smartspider.core.requests.politeness import PERMIT_AHEAD_S
 from smartspider.core.runs.row_ids import run_of
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.interfaces.clock import Clock
-from smartspider.interfaces.open_rows import Holds, OpenRows, Presence
+from smartspider.interfaces.open_rows import HostHolds, OpenRows, WorkerMembership
 from smartspider.store.hosts.domains import registrable_domain
 
 LEASE_S = 60.0
@@ -47,26 +47,26 @@ class RedisFrontier:
         self,
         shards: Shards,
         rows: OpenRows,
-        presence: Presence,
-        holds: Holds,
+        membership: WorkerMembership,
+        holds: HostHolds,
         clock: Clock,
         *,
         cap: int = LANE_CAP,
     ) -> None:
         self._shards = shards
         self._rows = rows
-        self._presence = presence
+        self._membership = membership
         self._holds = holds
         self._clock = clock
         self._cap = cap
         self.lease_s = LEASE_S
         """How long a lease lasts unless it is renewed; fault tests are in a hurry."""
         self._leasing = Leasing(shards, clock)
-        self._carrier = Carrier(shards, clock, cap=cap)
+        self._sender = UpdateSender(shards, clock, cap=cap)
 
     async def join(self, worker: WorkerRegistration) -> int:
         """Register a worker in the store."""
-        return await self._presence.join(worker)
+        return await self._membership.join(worker)
 
     async def leave(self, worker_id: int) -> None:
         """Release what the worker holds and forget it; what cannot be released now returns as lost."""
@@ -76,7 +76,7 @@ class RedisFrontier:
                     pass
             except FrontierUnavailable:
                 continue
-        await self._presence.leave(worker_id)
+        await self._membership.leave(worker_id)
 
     async def offer(self, run_id: int, url_ids: Sequence[int]) -> int:
         """Queue open rows of a run unless they are live."""
@@ -87,13 +87,13 @@ class RedisFrontier:
 
     async def lease(self, worker_id: int, want: int, runs: Sequence[int], own: bytes = b"") -> LeaseBatch:
         """Hand out what may leave now, looked up in the store; what is closed there is forgotten here."""
-        asking = Asking(worker_id, min(want, BATCH), self.lease_s, list(dict.fromkeys(runs)), own)
+        call = LeaseCall(worker_id, min(want, BATCH), self.lease_s, list(dict.fromkeys(runs)), own)
         for _ in range(STALE_ROUNDS):
-            harvest = await self._leasing.ask(asking)
-            leases = await self._looked_up(harvest.grants)
-            if leases or not harvest.grants:
+            found = await self._leasing.lease(call)
+            leases = await self._looked_up(found.grants)
+            if leases or not found.grants:
                 break
-        return LeaseBatch(leases, harvest.now, harvest.next_at)
+        return LeaseBatch(leases, found.now, found.next_at)
 
     async def renew(self, leases: Sequence[Lease]) -> list[Lease]:
         """Move the deadlines of leases that are still held."""
@@ -123,9 +123,9 @@ class RedisFrontier:
         """Queue unused leases again."""
         await self._shards.answers(lease_calls(self._shards, "release", [(lease, ()) for lease in leases]))
 
-    async def carry_out(self, moves: FrontierUpdate) -> None:
+    async def apply(self, update: FrontierUpdate) -> None:
         """Tell the frontier what was committed."""
-        await self._carrier.carry_out(moves)
+        await self._sender.apply(update)
 
     async def reclaim(self) -> list[LeasesReturned]:
         """Take back what dead or silent workers hold; the store counts it and says what is queued again."""
@@ -140,7 +140,7 @@ class RedisFrontier:
             returned = [lost for answer in answers for lost in _returned(answer)]
             if returned:
                 places, events = await self._rows.count_returns(returned)
-                await self._carrier.insist(self._requeue_calls(returned, places))
+                await self._sender.insist(self._requeue_calls(returned, places))
                 told += events
             if all(len(answer) < 5 * BATCH for answer in answers):
                 break
@@ -148,7 +148,7 @@ class RedisFrontier:
 
     async def permit(self, host: str, delay_s: float = 0.0) -> SendWindow | GateClosed:
         """Reserve one more slot of a host, at least so far from the one before, if that is near."""
-        pace = self._leasing.pace
+        pace = self._leasing.latency
         sent_at = self._clock.monotonic()
         args = (host, registrable_domain(host), PERMIT_AHEAD_S, pace.slack_s, delay_s)
         answer = await self._shards.call(self._shards.of(host), "permit", *args)
@@ -163,17 +163,17 @@ class RedisFrontier:
     async def hold_host(self, host: str, seconds: float, reason: str, *, actor: str | None = None) -> None:
         """Send nothing to a host for so long: in the store first."""
         row = await self._holds.hold_host(host, seconds, reason, actor=actor)
-        await self._carrier.insist(host_calls(self._shards, [row]), patience_s=ACT_S)
+        await self._sender.insist(host_calls(self._shards, [row]), patience_s=ACT_S)
 
     async def resume_host(self, host: str, *, actor: str | None = None) -> None:
         """Lift a hold: in the store first."""
         row = await self._holds.resume_host(host, actor=actor)
-        await self._carrier.insist(host_calls(self._shards, [row]), patience_s=ACT_S)
+        await self._sender.insist(host_calls(self._shards, [row]), patience_s=ACT_S)
 
     async def slow_host(self, host: str, delay_s: float, *, actor: str | None = None) -> None:
         """Have the slots of a host at least so far apart: in the store first."""
         row = await self._holds.slow_host(host, delay_s, actor=actor)
-        await self._carrier.insist(host_calls(self._shards, [row]), patience_s=ACT_S)
+        await self._sender.insist(host_calls(self._shards, [row]), patience_s=ACT_S)
 
     async def check(self, runs: Sequence[int], *, repair: bool = False) -> list[str]:
         """Whether all indexes agree; what does not, in words. Repairing mends it."""
@@ -221,7 +221,7 @@ class RedisFrontier:
         began_at = self._clock.monotonic()
         try:
             found = await self._rows.requests([grant.url_id for grant in grants])
-            self._leasing.pace.looked_up(self._clock.monotonic() - began_at)
+            self._leasing.latency.record_lookup(self._clock.monotonic() - began_at)
             closed = [grant for grant in grants if grant.url_id not in found]
             if closed:
                 await self._pass_by(closed)

@@ -9,7 +9,7 @@ from smartspider.backends.redis.calls import BATCH, LANE_CAP, batches, control_a
 from smartspider.backends.redis.shards import Call, Shards
 from smartspider.core.errors import SmartSpiderError
 from smartspider.core.frontier.updates import HostRow, QueuePosition, RunControl
-from smartspider.interfaces.index import IndexCounts, Lead, Refusals, ShardState
+from smartspider.interfaces.index import IndexCounts, RefusalCounts, ShardState, SlotLead
 
 FORGET = 2
 """What a shard says that holds what it should not."""
@@ -31,12 +31,12 @@ class RedisIndex:
         """How many parts there are."""
         return self._shards.count
 
-    async def look(self) -> list[ShardState | None]:
+    async def shard_states(self) -> list[ShardState | None]:
         """How the shards stand."""
         answers = await self._shards.round([Call(shard, "look") for shard in range(self.shards)])
         return [_state(shard, answer) for shard, answer in enumerate(answers)]
 
-    async def look_at(self, shard: int) -> ShardState | None:
+    async def shard_state(self, shard: int) -> ShardState | None:
         """How one shard stands, whatever the others do."""
         (answer,) = await self._shards.round([Call(shard, "look")])
         return _state(shard, answer)
@@ -49,7 +49,7 @@ class RedisIndex:
             while (cursor := await self._shards.call(shard, "forget", epoch, cursor)) != b"0":
                 pass
 
-    async def arm(self, shard: int, epoch: int, store_now: float, lead: Lead = Lead()) -> float:
+    async def arm(self, shard: int, epoch: int, store_now: float, lead: SlotLead = SlotLead()) -> float:
         """Arm a shard, or renew that; the longest lead that was wanted since the last time."""
         told = (repr(float(store_now)), repr(lead.lead_s), repr(lead.reach_s))
         _, wanted = await self._shards.call(shard, "arm", epoch, *told)
@@ -72,7 +72,7 @@ class RedisIndex:
                 shard, "set_hosts", epoch, *(arg for host in part for arg in host_args(host))
             )
 
-    async def let_go(self, shard: int, epoch: int, cursor: str = "") -> tuple[str, int]:
+    async def evict_idle_hosts(self, shard: int, epoch: int, cursor: str = "") -> tuple[str, int]:
         """Let go of hosts that nobody asks for, looking at some of all."""
         after, gone = await self._shards.call(shard, "let_go", epoch, cursor or "0")
         return ("" if after == b"0" else after.decode()), int(gone)
@@ -122,9 +122,9 @@ class RedisIndex:
             counts[run_id] = IndexCounts(queued, waiting, leased, cut)
         return counts
 
-    async def refusals(self, shard: int) -> Refusals:
+    async def refusals(self, shard: int) -> RefusalCounts:
         """What a shard refused, counted."""
-        return Refusals(*map(int, await self._shards.call(shard, "refusals")))
+        return RefusalCounts(*map(int, await self._shards.call(shard, "refusals")))
 
     async def check(self, shard: int) -> None:
         """Raise why the server of a shard cannot be used, or must not be as it is set up."""

@@ -9,6 +9,7 @@ import msgspec
 
 from smartspider.backends.redis.calls import ids
 from smartspider.backends.redis.shards import Call, Shards
+from smartspider.backends.weighted_turns import WeightedTurns
 from smartspider.core.errors import SmartSpiderError
 from smartspider.core.frontier.lease import FencingToken, SendWindow
 from smartspider.core.runs.row_ids import run_of
@@ -34,7 +35,7 @@ class Grant(msgspec.Struct, frozen=True, gc=False):
     is_alone: bool
 
 
-class Asking(msgspec.Struct, frozen=True):
+class LeaseCall(msgspec.Struct, frozen=True):
     """Who asks for what."""
 
     worker_id: int
@@ -42,10 +43,10 @@ class Asking(msgspec.Struct, frozen=True):
     lease_s: float
     runs: Sequence[int]
     own: bytes = b""
-    """The parts of all hosts that it takes first."""
+    """The shares_by_shard of all hosts that it takes first."""
 
 
-class Harvest(msgspec.Struct):
+class LeaseGrants(msgspec.Struct):
     """What shards handed out."""
 
     grants: list[Grant] = []
@@ -53,7 +54,7 @@ class Harvest(msgspec.Struct):
     next_at: float | None = None
 
 
-class Pace:
+class CallLatency:
     """How long calls and lookups took of late: the worst, fading.
 
     A window is kept wide enough for a caller who does not know better than this when the server answered.
@@ -63,46 +64,23 @@ class Pace:
         self.slack_s = 0.0
         self.ahead_s = 0.0
 
-    def called(self, seconds: float) -> None:
+    def record_call(self, seconds: float) -> None:
         """A call went and came back."""
         self.slack_s = min(max(seconds, self.slack_s * FADES), SLACK_MAX_S)
 
-    def looked_up(self, seconds: float) -> None:
+    def record_lookup(self, seconds: float) -> None:
         """What was handed out was looked up."""
         self.ahead_s = min(max(seconds, self.ahead_s * FADES), AHEAD_MAX_S)
 
 
-class Turns:
-    """Who is next where a place cannot be divided: the run that had least, by its weight."""
-
-    def __init__(self) -> None:
-        self._served: dict[int, float] = {}
-        self._turn = 0.0
-
-    @property
-    def turn(self) -> float:
-        """How far the run had got that was served last."""
-        return self._turn
-
-    def served(self, run_id: int) -> float:
-        """What a run had. None falls behind by more than one, so none gathers a claim."""
-        return max(self._served.get(run_id, 0.0), self._turn - 1.0)
-
-    def charge(self, runs: Sequence[int], got: Mapping[int, float]) -> None:
-        """Runs had so much more of what their weights allow; all but those asked for are forgotten."""
-        served = {run_id: self.served(run_id) for run_id in runs}
-        self._turn = max([self._turn, *(served[run_id] for run_id in got if run_id in served)])
-        self._served = {run_id: served[run_id] + got.get(run_id, 0.0) for run_id in runs}
-
-
-class Ready(msgspec.Struct, frozen=True):
+class ShardLoad(msgspec.Struct, frozen=True):
     """What a worker may find in a shard."""
 
     held: int
     has_lone: bool
     open: dict[int, int]
     concurrency: dict[int, int]
-    flying: dict[int, int]
+    in_flight: dict[int, int]
     has_suspect: bool
 
     @property
@@ -111,12 +89,12 @@ class Ready(msgspec.Struct, frozen=True):
         return sum(self.open.values())
 
 
-class Part(msgspec.Struct, frozen=True):
+class ShardShare(msgspec.Struct, frozen=True):
     """What one shard is asked for."""
 
     want: int
     held_elsewhere: int = 0
-    flying_elsewhere: dict[int, int] = {}
+    in_flight_elsewhere: dict[int, int] = {}
 
 
 class Leasing:
@@ -125,142 +103,144 @@ class Leasing:
     def __init__(self, shards: Shards, clock: Clock) -> None:
         self._shards = shards
         self._clock = clock
-        self._turns = Turns()
+        self._turns = WeightedTurns()
         self._first = 0
-        self.pace = Pace()
+        self.latency = CallLatency()
 
-    async def ask(self, asking: Asking) -> Harvest:
+    async def lease(self, call: LeaseCall) -> LeaseGrants:
         """What may leave now."""
-        harvest = Harvest()
+        result = LeaseGrants()
         if self._shards.count == 1:
-            await self._collect(asking, {0: Part(asking.want)}, harvest)
-            return harvest
+            await self._collect(call, {0: ShardShare(call.want)}, result)
+            return result
         for _ in range(ROUNDS):
             try:
-                parts = await self._plan(asking, asking.want - len(harvest.grants))
-                filled = await self._collect(asking, parts, harvest)
+                shares_by_shard = await self._plan(call, call.want - len(result.grants))
+                filled = await self._collect(call, shares_by_shard, result)
             except SmartSpiderError:
-                if harvest.grants:  # what was handed out is the caller's, whatever comes after
+                if result.grants:  # what was handed out is the caller's, whatever comes after
                     break
                 raise
-            if not filled or len(harvest.grants) >= asking.want or harvest.grants[0].is_alone:
+            if not filled or len(result.grants) >= call.want or result.grants[0].is_alone:
                 break
-        return harvest
+        return result
 
-    async def _plan(self, asking: Asking, want: int) -> dict[int, Part]:
+    async def _plan(self, call: LeaseCall, want: int) -> dict[int, ShardShare]:
         """How many each shard is asked for. A suspect is asked for alone, a worker with one gets nothing."""
-        calls = [
-            Call(shard, "ready", [asking.worker_id, *asking.runs]) for shard in range(self._shards.count)
-        ]
+        calls = [Call(shard, "ready", [call.worker_id, *call.runs]) for shard in range(self._shards.count)]
         answers = await self._shards.round(calls)
-        ready = {
-            shard: _ready(asking.runs, answer)
+        loads = {
+            shard: _load(call.runs, answer)
             for shard, answer in enumerate(answers)
             if not isinstance(answer, SmartSpiderError)
         }
-        if not ready:
+        if not loads:
             raise next(answer for answer in answers if isinstance(answer, SmartSpiderError))
-        if any(one.has_lone for one in ready.values()):
+        if any(one.has_lone for one in loads.values()):
             return {}
-        held = sum(one.held for one in ready.values())
-        for shard, one in ready.items():
+        held = sum(one.held for one in loads.values())
+        for shard, one in loads.items():
             if one.has_suspect:
-                return {shard: Part(want, held - one.held, _elsewhere(ready, shard, {}))}
+                return {shard: ShardShare(want, held - one.held, _elsewhere(loads, shard, {}))}
         self._first = (self._first + 1) % self._shards.count
-        order = sorted(ready, key=lambda shard: (shard - self._first) % self._shards.count)
-        wants = divided(want, {shard: ready[shard].size for shard in order})
-        rooms = {run_id: _rooms(ready, order, run_id, want) for run_id in asking.runs}
+        order = sorted(loads, key=lambda shard: (shard - self._first) % self._shards.count)
+        wants = divide(want, {shard: loads[shard].size for shard in order})
+        rooms = {run_id: _rooms(loads, order, run_id, want) for run_id in call.runs}
         return {
-            shard: Part(wants[shard], held - ready[shard].held, _elsewhere(ready, shard, rooms))
+            shard: ShardShare(wants[shard], held - loads[shard].held, _elsewhere(loads, shard, rooms))
             for shard in order
         }
 
-    async def _collect(self, asking: Asking, parts: dict[int, Part], harvest: Harvest) -> bool:
+    async def _collect(
+        self, call: LeaseCall, shares_by_shard: dict[int, ShardShare], result: LeaseGrants
+    ) -> bool:
         """Ask; whether a shard gave all it was asked for."""
-        calls = [Call(shard, "lease", self._args(asking, part)) for shard, part in parts.items()]
+        calls = [Call(shard, "lease", self._args(call, share)) for shard, share in shares_by_shard.items()]
         sent_at = self._clock.monotonic()
         answers = await self._shards.round(calls)
         arrived_at = self._clock.monotonic()
-        self.pace.called(arrived_at - sent_at)
+        self.latency.record_call(arrived_at - sent_at)
         is_filled = False
         got: dict[int, float] = {}
         errors = [answer for answer in answers if isinstance(answer, SmartSpiderError)]
         if errors and len(errors) == len(answers):
             raise errors[0]
-        for answer, (shard, part) in zip(answers, parts.items(), strict=True):
+        for answer, (shard, share) in zip(answers, shares_by_shard.items(), strict=True):
             if isinstance(answer, SmartSpiderError):
                 continue  # the others have work; this one is asked again with the next hand
-            before = len(harvest.grants)
-            shares = _read(self._shards, shard, answer, harvest, (sent_at, arrived_at))
-            is_filled = is_filled or 0 < part.want <= len(harvest.grants) - before
-            for run_id, share in shares.items():
-                got[run_id] = got.get(run_id, 0.0) + share
-        self._turns.charge(asking.runs, got)
+            before = len(result.grants)
+            shares = _read(self._shards, shard, answer, result, (sent_at, arrived_at))
+            is_filled = is_filled or 0 < share.want <= len(result.grants) - before
+            for run_id, served in shares.items():
+                got[run_id] = got.get(run_id, 0.0) + served
+        self._turns.keep(call.runs)
+        self._turns.charge({run_id: got[run_id] for run_id in call.runs if run_id in got})
         return is_filled
 
-    def _args(self, asking: Asking, part: Part) -> list[Any]:
+    def _args(self, call: LeaseCall, share: ShardShare) -> list[Any]:
         args: list[Any] = [
-            asking.worker_id,
-            part.want,
-            asking.lease_s,
-            self.pace.ahead_s,
-            self.pace.slack_s,
-            part.held_elsewhere,
+            call.worker_id,
+            share.want,
+            call.lease_s,
+            self.latency.ahead_s,
+            self.latency.slack_s,
+            share.held_elsewhere,
             self._turns.turn,
-            asking.own,
+            call.own,
         ]
-        for run_id in asking.runs:
-            args += [run_id, self._turns.served(run_id), part.flying_elsewhere.get(run_id, 0)]
+        for run_id in call.runs:
+            args += [run_id, self._turns.served(run_id), share.in_flight_elsewhere.get(run_id, 0)]
         return args
 
 
-def divided(want: int, sizes: Mapping[int, int]) -> dict[int, int]:
+def divide(want: int, sizes: Mapping[int, int]) -> dict[int, int]:
     """Places by size: one at least for each with anything while there are some, the rest to the first."""
     total = sum(sizes.values())
-    parts = dict.fromkeys(sizes, 0)
+    shares_by_shard = dict.fromkeys(sizes, 0)
     left = want
     for shard, size in sizes.items():
-        parts[shard] = min(left, max(1, want * size // total)) if size else 0
-        left -= parts[shard]
+        shares_by_shard[shard] = min(left, max(1, want * size // total)) if size else 0
+        left -= shares_by_shard[shard]
     for shard, size in sizes.items():
         if size and left > 0:
-            parts[shard] += left
+            shares_by_shard[shard] += left
             break
-    return parts
+    return shares_by_shard
 
 
-def _rooms(ready: Mapping[int, Ready], order: Sequence[int], run_id: int, want: int) -> dict[int, int]:
+def _rooms(loads: Mapping[int, ShardLoad], order: Sequence[int], run_id: int, want: int) -> dict[int, int]:
     """How many more of a run each shard may hand out, so that together they keep to its concurrency."""
-    concurrency = max(one.concurrency[run_id] for one in ready.values())
-    room = max(concurrency - sum(one.flying[run_id] for one in ready.values()), 0)
+    concurrency = max(one.concurrency[run_id] for one in loads.values())
+    room = max(concurrency - sum(one.in_flight[run_id] for one in loads.values()), 0)
     if room >= want:
         return dict.fromkeys(order, room)
-    return divided(room, {shard: ready[shard].open[run_id] for shard in order})
+    return divide(room, {shard: loads[shard].open[run_id] for shard in order})
 
 
 def _elsewhere(
-    ready: Mapping[int, Ready], shard: int, rooms: Mapping[int, Mapping[int, int]]
+    loads: Mapping[int, ShardLoad], shard: int, rooms: Mapping[int, Mapping[int, int]]
 ) -> dict[int, int]:
     """What of each run's concurrency is not this shard's to give."""
-    own = ready[shard]
+    own = loads[shard]
     if not rooms:
         return {
-            run_id: sum(one.flying[run_id] for one in ready.values()) - own.flying[run_id]
-            for run_id in own.flying
+            run_id: sum(one.in_flight[run_id] for one in loads.values()) - own.in_flight[run_id]
+            for run_id in own.in_flight
         }
     return {
-        run_id: own.concurrency[run_id] - own.flying[run_id] - room[shard] for run_id, room in rooms.items()
+        run_id: own.concurrency[run_id] - own.in_flight[run_id] - room[shard]
+        for run_id, room in rooms.items()
     }
 
 
-def _ready(runs: Sequence[int], answer: Sequence[int]) -> Ready:
+def _load(runs: Sequence[int], answer: Sequence[int]) -> ShardLoad:
     held, has_lone, *rest = answer
     columns = [dict(zip(runs, rest[column::4], strict=True)) for column in range(4)]
-    return Ready(held, bool(has_lone), columns[0], columns[1], columns[2], any(columns[3].values()))
+    return ShardLoad(held, bool(has_lone), columns[0], columns[1], columns[2], any(columns[3].values()))
 
 
 def _read(
-    shards: Shards, shard: int, answer: Sequence[Any], harvest: Harvest, between: tuple[float, float]
+    shards: Shards, shard: int, answer: Sequence[Any], result: LeaseGrants, between: tuple[float, float]
 ) -> dict[int, float]:
     """Add what a shard handed out; what it comes to for each run, by weight.
 
@@ -269,9 +249,9 @@ def _read(
     """
     sent_at, arrived_at = between
     now, epoch, next_at, *groups = answer
-    harvest.now = max(harvest.now, float(now))
+    result.now = max(result.now, float(now))
     if next_at:
-        harvest.next_at = min(harvest.next_at or float(next_at), float(next_at))
+        result.next_at = min(result.next_at or float(next_at), float(next_at))
     shares: dict[int, float] = {}
     for start in range(0, len(groups), 9):
         first, not_before, not_after, delay, deadline, is_alone, *rest = groups[start : start + 9]
@@ -284,7 +264,7 @@ def _read(
         )
         for number, url_id in enumerate(ids(packed)):
             token = FencingToken(int(epoch), shards.counter(shard, int(first) + number))
-            harvest.grants.append(
+            result.grants.append(
                 Grant(token, shard, url_id, host, window, float(deadline), bool(int(is_alone)))
             )
             run_id = run_of(url_id)

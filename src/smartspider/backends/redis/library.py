@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from smartspider.backends.redis import loading
-from smartspider.backends.redis.servers import Server
+from smartspider.backends.redis import functions
+from smartspider.backends.redis.servers import RedisNode
 from smartspider.core.errors import FrontierUnavailable
 from smartspider.interfaces.index import LAPSE_S
 
@@ -35,12 +35,12 @@ PARTS = (
 def source(*, is_settable: bool = False) -> str:
     """The whole library. A settable one reads a clock that suites turn by hand."""
     names = ("wall_settable" if is_settable else "wall", *PARTS)
-    return loading.put_together(__package__, NAME, {"VERSION": VERSION, "LAPSE_S": LAPSE_S}, names)
+    return functions.build_library(__package__, NAME, {"VERSION": VERSION, "LAPSE_S": LAPSE_S}, names)
 
 
-async def load(server: Server, code: str) -> None:
+async def load(server: RedisNode, code: str) -> None:
     """Put the library on a server unless it has this version; a newer one is never replaced."""
-    there = await loading.load(server, NAME, VERSION, code)
+    there = await functions.load(server, NAME, VERSION, code)
     if there > VERSION:
         raise FrontierUnavailable(
             f"the frontier's Redis serves version {there} of the library, this program knows {VERSION}",

@@ -12,9 +12,9 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisClusterException, RedisError
 
-from smartspider.backends.redis.connecting import ANSWER_S, CONNECT_S, Address
-from smartspider.backends.redis.trust import tls_options
-from smartspider.backends.redis.watching import Watchers
+from smartspider.backends.redis.address import ANSWER_S, CONNECT_S, RedisAddress
+from smartspider.backends.redis.sentinel import SentinelClient
+from smartspider.backends.redis.tls import tls_options
 from smartspider.core.errors import FrontierUnavailable
 
 MAX_CONNECTIONS = 64
@@ -24,35 +24,35 @@ that of the resolver for what cannot be a name.
 """
 
 
-class Server(Protocol):
+class RedisNode(Protocol):
     """One Redis server that takes commands."""
 
     async def execute_command(self, *args: Any) -> Any:
         """Send a command."""
 
 
-class Servers(Protocol):
+class RedisServers(Protocol):
     """Redis, however many servers it is."""
 
     async def calls(self, calls: Sequence[tuple[str, list[Any]]]) -> list[Any]:
         """Send commands, each with the key that says where; answers or errors in the same order."""
 
-    async def primaries(self) -> list[Server]:
+    async def primaries(self) -> list[RedisNode]:
         """Every server that takes writes."""
 
     async def close(self) -> None:
         """Let go of all connections."""
 
 
-def open_servers(address: Address) -> Servers:
+def open_servers(address: RedisAddress) -> RedisServers:
     """Clients for an address; nothing is sent yet. Raises `SettingInvalid` for files that are of no use."""
-    return ClusterServers(address) if address.kind == "cluster" else OneServer(address)
+    return ClusterServers(address) if address.kind == "cluster" else SingleServer(address)
 
 
-class OneServer:
+class SingleServer:
     """A single Redis, or whoever is the master by the word of Sentinel."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: RedisAddress) -> None:
         shared: dict[str, Any] = {
             "username": address.username,
             "password": address.password,
@@ -61,9 +61,9 @@ class OneServer:
             **tls_options(address.tls, is_on=address.is_tls),
             **_patience(),
         }
-        self._sentinel: Watchers | None = None
+        self._sentinel: SentinelClient | None = None
         if address.kind == "sentinel":
-            self._sentinel = Watchers(address, _watching(address))
+            self._sentinel = SentinelClient(address, _watching(address))
             self._client: Redis = self._sentinel.master_for(address.service, **shared)
         else:
             ((host, port),) = address.nodes[:1]
@@ -76,7 +76,7 @@ class OneServer:
             pipeline.execute_command(*command)
         return list(await pipeline.execute(raise_on_error=False))
 
-    async def primaries(self) -> list[Server]:
+    async def primaries(self) -> list[RedisNode]:
         """The one there is."""
         return [self._client]
 
@@ -90,7 +90,7 @@ class OneServer:
 class ClusterServers:
     """A Redis Cluster: calls go to the master of their slot, all masters at once."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: RedisAddress) -> None:
         self._client = RedisCluster(
             startup_nodes=[ClusterNode(host, port) for host, port in address.nodes],
             username=address.username,
@@ -130,7 +130,7 @@ class ClusterServers:
             pipeline.execute_command(*command, target_nodes=self._client.get_node(node_name=name))
         return list(await pipeline.execute(raise_on_error=False))
 
-    async def primaries(self) -> list[Server]:
+    async def primaries(self) -> list[RedisNode]:
         """All masters."""
         await self._client.initialize()
         return [_ClusterServer(self._client, node) for node in self._client.get_primaries()]
@@ -152,7 +152,7 @@ class _ClusterServer:
         return await self._client.execute_command(*args, target_nodes=self._node)
 
 
-def _watching(address: Address) -> dict[str, Any]:
+def _watching(address: RedisAddress) -> dict[str, Any]:
     """How Sentinels themselves are spoken to."""
     return {
         "username": address.watch.username,

@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from smartspider.backends.redis import library, wording
-from smartspider.backends.redis.connecting import Address
-from smartspider.backends.redis.fitness import ASKED, check, refusal
-from smartspider.backends.redis.loading import LoadedLibrary, is_missing
-from smartspider.backends.redis.servers import Server, Servers, open_servers
+from smartspider.backends.redis import errors, library
+from smartspider.backends.redis.address import RedisAddress
+from smartspider.backends.redis.functions import LoadedLibrary, is_missing
+from smartspider.backends.redis.server_check import ASKED, check, refusal
+from smartspider.backends.redis.servers import RedisNode, RedisServers, open_servers
 from smartspider.core.errors import (
     FrontierTaken,
     FrontierUnavailable,
@@ -44,9 +44,9 @@ class Shards:
 
     def __init__(
         self,
-        address: Address,
+        address: RedisAddress,
         *,
-        servers: Servers | None = None,
+        servers: RedisServers | None = None,
         code: str | None = None,
         installation: str = "",
     ) -> None:
@@ -119,7 +119,7 @@ class Shards:
         keys = (tag, f"{tag}:of:{self._installation}") if self._installation else (tag,)
         return tag, ["FCALL", f"{library.NAME}_{call.name}", len(keys), *keys, *call.args]
 
-    async def _prepare(self, server: Server) -> None:
+    async def _prepare(self, server: RedisNode) -> None:
         await check(server, self._address)
         await library.load(server, self._code)
 
@@ -127,7 +127,7 @@ class Shards:
         """What went wrong, in our words; nothing of the URL but its hosts."""
         text = str(error)
         if text.startswith("NOT_ARMED"):
-            return NotArmed(f"the frontier waits for the keeper: {_reason(text)}", hint=wording.NO_KEEPER)
+            return NotArmed(f"the frontier waits for the keeper: {_reason(text)}", hint=errors.NO_KEEPER)
         if text.startswith("OLD_EPOCH"):
             return LeadershipLost(f"the frontier follows a newer keeper: {_reason(text)}")
         if text.startswith("FOREIGN"):
@@ -138,9 +138,9 @@ class Shards:
             )
         if is_missing(error):
             return NotArmed(
-                "the frontier waits for the keeper: its server has lost the library", hint=wording.NO_KEEPER
+                "the frontier waits for the keeper: its server has lost the library", hint=errors.NO_KEEPER
             )
-        why, hint = wording.told(error, self._address)
+        why, hint = errors.translate_error(error, self._address)
         return FrontierUnavailable(
             f"the frontier's Redis at {self._address.shown} cannot be used: {why}",
             hint=hint,

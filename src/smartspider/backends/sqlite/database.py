@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 
 import apsw
 
-from smartspider.backends.sqlite import moved, times
-from smartspider.backends.sqlite.moves import SqliteMoves
+from smartspider.backends.sqlite import move_marker, store_time
+from smartspider.backends.sqlite.frontier_updates import SqliteFrontierUpdates
 from smartspider.core.errors import StoreFull, StoreUnavailable
 from smartspider.interfaces.clock import Clock
-from smartspider.store.database import Connection, KnownHosts, Row, rows
+from smartspider.store.database import Connection, HostIdCache, Row, rows
 
 FILE = "smartspider.db"
 BUSY_WAIT_MS = 2
@@ -36,11 +36,11 @@ class SqliteConnection:
         self.execute = connection.execute
         self.executemany = connection.executemany
         self.changes = connection.changes
-        self.moves = SqliteMoves(self)
-        self.hosts = KnownHosts()
+        self.frontier = SqliteFrontierUpdates(self)
+        self.hosts = HostIdCache()
 
 
-class Database:
+class SqliteDatabase:
     """The one connection of a process. Calls run on the event loop: they take milliseconds (see ADR 0003)."""
 
     def __init__(self, folder: Path, clock: Clock) -> None:
@@ -52,7 +52,7 @@ class Database:
         self._checkpointer: threading.Thread | None = None
         with translated(folder):
             self._connection.set_wal_hook(self._on_commit)
-            self._moved = moved.read_mark(self._connection)
+            self._moved = move_marker.read_marker(self._connection)
 
     def now(self) -> float:
         """Store time, the same for all processes: it never goes back, and follows the wall clock forward."""
@@ -65,12 +65,12 @@ class Database:
     async def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one write transaction; the loop goes on while another process writes."""
         if self._moved is not None:
-            raise moved.refused(self._moved, self.folder)
+            raise move_marker.folder_moved(self._moved, self.folder)
         with translated(self.folder):
             await self._begin()
             return self._finish(self._timed(work))
 
-    async def write_beside(self, work: Callable[[Connection], T]) -> T:
+    async def write_concurrently(self, work: Callable[[Connection], T]) -> T:
         """The same: a file has one writer at a time."""
         return await self.write(work)
 
@@ -84,7 +84,7 @@ class Database:
             finally:
                 self._roll_back()
 
-    async def ask(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+    async def fetch(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         """All rows of one statement that only looks."""
         return await self.read(lambda connection: rows(connection, sql, values))
 
@@ -102,7 +102,7 @@ class Database:
 
     def _timed(self, work: Callable[[Connection], T]) -> Callable[[Connection], T]:
         def timed(connection: Connection) -> T:
-            self._shift = times.follow(connection, self.clock.now(), self.clock.monotonic())
+            self._shift = store_time.follow(connection, self.clock.now(), self.clock.monotonic())
             return work(connection)
 
         return timed

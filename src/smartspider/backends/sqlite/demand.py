@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smartspider.backends.sqlite.database import Database
+from smartspider.backends.sqlite.database import SqliteDatabase
 from smartspider.core.workers.scaling import LaneDemand
 from smartspider.store import statements
 from smartspider.store.database import Connection, rows
@@ -20,7 +20,7 @@ SOON_S = 10.0
 class SqliteDemand:
     """See `interfaces/demand.py`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._db = database
 
     async def lanes(self, runs: Sequence[int], limit: int) -> dict[int, tuple[int, list[LaneDemand]]]:

@@ -6,22 +6,25 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
+import msgspec
+
 from smartspider.backends.sqlite import gate as gates
 from smartspider.backends.sqlite import queue
-from smartspider.backends.sqlite.database import Database
-from smartspider.backends.sqlite.presence import FileLock, is_alive, worker_lock
-from smartspider.backends.sqlite.sharing import Claim, Turns, share_out
+from smartspider.backends.sqlite.database import SqliteDatabase
+from smartspider.backends.sqlite.fair_share import RunShare, share_out
+from smartspider.backends.sqlite.worker_locks import FileLock, is_alive, worker_lock
+from smartspider.backends.weighted_turns import WeightedTurns
 from smartspider.core.events import LeasesReturned
 from smartspider.core.frontier.lease import GateClosed, Lease, LeaseBatch, SendWindow
 from smartspider.core.runs.run import LEASES_IN
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.store import events
 from smartspider.store.database import Connection, row, rows
-from smartspider.store.frontier_updates import BURY_AFTER, CRASHED, SUSPECT_AFTER, Spot
+from smartspider.store.frontier_updates import BURY_AFTER, CRASHED, SUSPECT_AFTER, QueueEntry
 from smartspider.store.hosts import actions
 from smartspider.store.hosts import gates as hosts
-from smartspider.store.hosts.actions import Doer
-from smartspider.store.nodes.workers import joining
+from smartspider.store.hosts.actions import Operator
+from smartspider.store.nodes.workers import registration_values
 
 SQL = queue.SQL
 
@@ -29,16 +32,16 @@ SQL = queue.SQL
 class SqliteFrontier:
     """See `interfaces/frontier.py`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._db = database
         self._locks: dict[int, FileLock] = {}
-        self._turns = Turns()
+        self._turns = WeightedTurns()
 
     async def join(self, worker: WorkerRegistration) -> int:
         """Register a worker and take the lock that says it lives."""
 
         def work(connection: Connection) -> int:
-            ((worker_id,),) = rows(connection, SQL.add_worker, joining(worker, self._db.now()))
+            ((worker_id,),) = rows(connection, SQL.add_worker, registration_values(worker, self._db.now()))
             lock = FileLock(worker_lock(self._db.folder, worker_id))
             lock.acquire()
             self._locks[worker_id] = lock
@@ -68,21 +71,21 @@ class SqliteFrontier:
 
         def work(connection: Connection) -> LeaseBatch:
             now = self._db.now()
-            hand = queue.Hand(worker_id, want, now, self._db.clock_shift())
+            collector = queue.LeaseCollector(worker_id, want, now, self._db.clock_shift())
             if row(connection, SQL.holds_suspect, (worker_id,)):
                 return LeaseBatch([], now)
-            claims = _claims(connection, runs)
-            asked = json.dumps([claim.run_id for claim in claims])
+            shares = _shares(connection, runs)
+            asked = json.dumps([share.run_id for share in shares])
             connection.execute(SQL.asked, (now, asked))
             suspicious = {run_id for (run_id,) in rows(connection, SQL.with_suspects, (asked,))}
-            for claim in claims:
-                if claim.run_id in suspicious and queue.take_suspect(
-                    connection, hand, claim.run_id, claim.room
+            for share in shares:
+                if share.run_id in suspicious and queue.take_suspect(
+                    connection, collector, share.run_id, share.room
                 ):
-                    return LeaseBatch(hand.leases, now)
+                    return LeaseBatch(collector.leases, now)
             queue.wake(connection, asked, now)
-            share_out(connection, hand, claims, self._turns)
-            return LeaseBatch(hand.leases, now, _next_at(connection, asked, suspicious, now))
+            share_out(connection, collector, shares, self._turns)
+            return LeaseBatch(collector.leases, now, _next_at(connection, asked, suspicious, now))
 
         return await self._db.write(work)
 
@@ -156,7 +159,7 @@ class SqliteFrontier:
         elif returns >= SUSPECT_AFTER:
             connection.execute(SQL.put_later, (url_id, run_id, now, 1))
         else:
-            queue.enqueue(connection, run_id, [Spot(url_id, host_id, -priority)])
+            queue.enqueue(connection, run_id, [QueueEntry(url_id, host_id, -priority)])
 
     async def permit(self, host: str) -> SendWindow | GateClosed:
         """Reserve one more slot of a host, if that is near."""
@@ -179,9 +182,9 @@ class SqliteFrontier:
         """Have the slots of a host at least so far apart."""
         await self._act(actor, lambda connection, by: actions.slow(connection, host, delay_s, by))
 
-    async def _act(self, actor: str | None, act: Callable[[Connection, Doer], int]) -> None:
+    async def _act(self, actor: str | None, act: Callable[[Connection, Operator], int]) -> None:
         def work(connection: Connection) -> None:
-            by = Doer(self._db.now(), actor)
+            by = Operator(self._db.now(), actor)
             gates.reopen_lanes(connection, act(connection, by), by.now)
 
         await self._db.write(work)
@@ -190,14 +193,14 @@ class SqliteFrontier:
         return worker_id in self._locks or is_alive(worker_lock(self._db.folder, worker_id))
 
 
-def _claims(connection: Connection, runs: Sequence[int]) -> list[Claim]:
+def _shares(connection: Connection, runs: Sequence[int]) -> list[RunShare]:
     """Those of the runs that lease."""
     found = rows(connection, SQL.runnable, (json.dumps(list(runs)),))
-    return [Claim(run_id, weight, room) for run_id, state, weight, room in found if state in LEASES_IN]
+    return [RunShare(run_id, weight, room) for run_id, state, weight, room in found if state in LEASES_IN]
 
 
 def _next_at(connection: Connection, runs: str, suspicious: Iterable[int], now: float) -> float | None:
-    """When one of the runs (a JSON list) may have something to hand out again."""
+    """When one of the runs (a JSON list) may have something to collector out again."""
     wake = row(connection, SQL.next_wake, (runs,))
     due = row(connection, SQL.next_due, (runs, now))
     next_at = _earlier(wake[0] if wake else None, due[0] if due else None)
@@ -211,3 +214,20 @@ def _earlier(one: float | None, other: float | None) -> float | None:
     if one is None or other is None:
         return other if one is None else one
     return min(one, other)
+
+
+class SqlitePermits:
+    """Reserves slots at the gates that all runs share."""
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._db = database
+
+    async def reserve(self, host: str, delay_s: float) -> SendWindow | GateClosed:
+        """The next slot of a host, at least so far from the one before, also where no run stands."""
+
+        def work(connection: Connection) -> SendWindow | GateClosed:
+            gate = hosts.read_gate(connection, hosts.find_host(connection, host))
+            spaced = msgspec.structs.replace(gate, run_s=max(gate.run_s, delay_s))
+            return gates.permit(connection, spaced, self._db.now()).shifted(self._db.clock_shift())
+
+        return await self._db.write(work)

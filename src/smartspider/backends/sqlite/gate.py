@@ -5,13 +5,13 @@ from __future__ import annotations
 from smartspider.core.frontier.lease import GateClosed, SendWindow
 from smartspider.core.requests.politeness import PERMIT_AHEAD_S, WINDOW_MIN_S, window_length_s
 from smartspider.store.database import Connection, row
-from smartspider.store.hosts.gates import SQL, Gate, read_gate
+from smartspider.store.hosts.gates import SQL, GateState, read_gate
 
 FULL_S = 60.0
 """A host that is full opens when a lease ends; this is only how long it is trusted to be full."""
 
 
-def room(connection: Connection, gate: Gate, now: float) -> int:
+def room(connection: Connection, gate: GateState, now: float) -> int:
     """How many requests may leave for the host at this moment."""
     if gate.opens_at > now:
         return 0
@@ -22,7 +22,7 @@ def room(connection: Connection, gate: Gate, now: float) -> int:
     return min(left, 1) if gate.delay_s > 0.0 else left
 
 
-def reserve(connection: Connection, gate: Gate, now: float) -> SendWindow:
+def reserve(connection: Connection, gate: GateState, now: float) -> SendWindow:
     """Take the next slot of a host; the one after it starts a window and a delay later."""
     start = max(now, gate.opens_at)
     if gate.delay_s > 0.0 or start > now:
@@ -34,7 +34,7 @@ def reserve(connection: Connection, gate: Gate, now: float) -> SendWindow:
     return window
 
 
-def permit(connection: Connection, gate: Gate, now: float) -> SendWindow | GateClosed:
+def permit(connection: Connection, gate: GateState, now: float) -> SendWindow | GateClosed:
     """Take the next slot of a host if it is near: nobody is promised what a hold may take away again."""
     if gate.opens_at > now + PERMIT_AHEAD_S:
         return GateClosed(gate.opens_at - PERMIT_AHEAD_S)
@@ -44,7 +44,7 @@ def permit(connection: Connection, gate: Gate, now: float) -> SendWindow | GateC
     return window
 
 
-def close_lanes(connection: Connection, gate: Gate, now: float, *, is_full: bool) -> None:
+def close_lanes(connection: Connection, gate: GateState, now: float, *, is_full: bool) -> None:
     """Keep workers from asking at a gate that is closed."""
     wake_at = max(gate.opens_at, now + FULL_S if is_full else now)
     connection.execute(SQL.close_lanes, (wake_at if wake_at > now else None, gate.host_id))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from shutil import disk_usage
 
-from smartspider.backends.sqlite.database import Database
+from smartspider.backends.sqlite.database import SqliteDatabase
 from smartspider.core.errors import StoreFull, StoreUnavailable
 
 PATIENCE_S = 2.0
@@ -16,7 +16,7 @@ LEAST_FREE = 1_000_000
 class SqliteHealth:
     """Tries the folder out, without changing anything."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._db = database
 
     async def check_writable(self) -> None:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import apsw
 
-from smartspider.backends.sqlite.database import Database
+from smartspider.backends.sqlite.database import SqliteDatabase
 from smartspider.core.failpoints import reach
 from smartspider.core.frontier.verdict import Settlement
 from smartspider.interfaces.ledger import SettleReport
 from smartspider.store.database import Connection
-from smartspider.store.settle.batches import DATA_ERRORS, by_run, halving, together
+from smartspider.store.settle.batches import DATA_ERRORS, by_run, merge_reports, settle_halving
 from smartspider.store.settle.settle import settle_run
 
 REFUSED = (*DATA_ERRORS, apsw.TooBigError, apsw.ConstraintError, apsw.MismatchError)
@@ -20,14 +20,14 @@ REFUSED = (*DATA_ERRORS, apsw.TooBigError, apsw.ConstraintError, apsw.MismatchEr
 class SqliteLedger:
     """See `interfaces/ledger.py`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._db = database
 
     async def settle(self, settlements: Sequence[Settlement]) -> SettleReport:
         """Carry out verdicts, all runs in one transaction."""
         if not settlements:
             return SettleReport()
-        return await halving(settlements, self._settle, REFUSED, together)
+        return await settle_halving(settlements, self._settle, REFUSED, merge_reports)
 
     async def _settle(self, settlements: Sequence[Settlement]) -> SettleReport:
         def work(connection: Connection) -> SettleReport:
@@ -35,7 +35,7 @@ class SqliteLedger:
             for run_id, group in by_run(settlements).items():
                 now, clock_shift = self._db.now(), self._db.clock_shift()
                 settled = settle_run(connection, run_id, group, now=now, clock_shift=clock_shift)
-                report = together(report, settled)
+                report = merge_reports(report, settled)
             reach("settle.before_commit")
             return report
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 
 from smartspider.backends.sqlite.database import FILE, SqliteConnection, connect, translated
-from smartspider.backends.sqlite.presence import FileLock
+from smartspider.backends.sqlite.worker_locks import FileLock
 from smartspider.core.errors import StoreUnavailable
 from smartspider.store import audit, statements
 

@@ -12,7 +12,7 @@ from smartspider.core.frontier.lease import FencingToken, Lease, SendWindow
 from smartspider.core.runs.row_ids import run_of
 from smartspider.store import statements
 from smartspider.store.database import Connection, row, rows
-from smartspider.store.frontier_updates import Spot
+from smartspider.store.frontier_updates import QueueEntry
 from smartspider.store.hosts import gates as hosts
 from smartspider.store.requests import request_of
 
@@ -22,7 +22,7 @@ LEASE_S = 60.0
 ASKING_S = 0.3
 """A run whose workers asked within this time takes its turn at a host."""
 SPARE_LANES = 8
-"""Lanes looked at beyond those that could fill the hand, because some turn out to be closed."""
+"""Lanes looked at beyond those that could fill the collector, because some turn out to be closed."""
 
 
 def find_lane(connection: Connection, run_id: int, host_id: int) -> int:
@@ -35,42 +35,42 @@ def find_lane(connection: Connection, run_id: int, host_id: int) -> int:
     return int(found[0])
 
 
-def enqueue(connection: Connection, run_id: int, spots: Iterable[Spot]) -> None:
+def enqueue(connection: Connection, run_id: int, entries: Iterable[QueueEntry]) -> None:
     """Queue requests that are not live."""
-    by_host: dict[int, list[Spot]] = {}
-    for spot in spots:
-        by_host.setdefault(spot.host_id, []).append(spot)
+    by_host: dict[int, list[QueueEntry]] = {}
+    for entry in entries:
+        by_host.setdefault(entry.host_id, []).append(entry)
     for host_id, group in by_host.items():
         lane_id = find_lane(connection, run_id, host_id)
-        connection.executemany(SQL.enqueue, [(lane_id, spot.rank, spot.url_id) for spot in group])
-        best = min(spot.rank for spot in group)
+        connection.executemany(SQL.enqueue, [(lane_id, entry.rank, entry.url_id) for entry in group])
+        best = min(entry.rank for entry in group)
         connection.execute(SQL.lane_grew, (len(group), best, lane_id))
 
 
 def offer(connection: Connection, run_id: int, url_ids: Iterable[int]) -> int:
     """Queue open rows of a run unless they are live."""
-    spots = []
+    entries = []
     for url_id in sorted({url_id for url_id in url_ids if run_of(url_id) == run_id}):
         found = row(connection, SQL.open_row, (url_id,))
         if found and not row(connection, SQL.is_live, (*found, run_id))[0]:  # type: ignore[index] # EXISTS has a row
-            spots.append(Spot(*found))
-    enqueue(connection, run_id, spots)
-    return len(spots)
+            entries.append(QueueEntry(*found))
+    enqueue(connection, run_id, entries)
+    return len(entries)
 
 
 def wake(connection: Connection, runs: str, now: float) -> None:
     """Open the lanes and bring back the requests of runs (a JSON list) whose time has come."""
     connection.execute(SQL.wake_lanes, (runs, now))
-    due: dict[int, list[Spot]] = {}
+    due: dict[int, list[QueueEntry]] = {}
     for run_id, *place in rows(connection, SQL.due_later, (runs, now)):
-        due.setdefault(run_id, []).append(Spot(*place))
-    for run_id, spots in due.items():
-        connection.executemany(SQL.drop_later, [(spot.url_id,) for spot in spots])
-        enqueue(connection, run_id, spots)
+        due.setdefault(run_id, []).append(QueueEntry(*place))
+    for run_id, entries in due.items():
+        connection.executemany(SQL.drop_later, [(entry.url_id,) for entry in entries])
+        enqueue(connection, run_id, entries)
 
 
-class Hand(msgspec.Struct):
-    """A worker's hand while it is being filled."""
+class LeaseCollector(msgspec.Struct):
+    """A worker's collector while it is being filled."""
 
     worker_id: int
     want: int
@@ -84,56 +84,56 @@ class Hand(msgspec.Struct):
         return self.want - len(self.leases)
 
 
-def take_suspect(connection: Connection, hand: Hand, run_id: int, room: int) -> bool:
+def take_suspect(connection: Connection, collector: LeaseCollector, run_id: int, room: int) -> bool:
     """Whether a suspect waits for this worker; it is handed out once the worker holds nothing else.
 
     A suspect whose gate is closed keeps nobody waiting.
     """
-    for url_id, host_id in rows(connection, SQL.due_suspects, (run_id, hand.now)):
+    for url_id, host_id in rows(connection, SQL.due_suspects, (run_id, collector.now)):
         gate = hosts.read_gate(connection, host_id)
-        if gate.opens_at > hand.now:
+        if gate.opens_at > collector.now:
             continue
-        is_idle = not hand.leases and row(connection, SQL.leases_of, (hand.worker_id,)) == (0,)
-        if is_idle and room > 0 and gates.room(connection, gate, hand.now) > 0:
+        is_idle = not collector.leases and row(connection, SQL.leases_of, (collector.worker_id,)) == (0,)
+        if is_idle and room > 0 and gates.room(connection, gate, collector.now) > 0:
             connection.execute(SQL.drop_later, (url_id,))
             suspects = rows(connection, SQL.single, (url_id,))
-            windows = [gates.reserve(connection, gate, hand.now)]
-            _hand_out(connection, hand, run_id, suspects, windows, is_alone=True)
+            windows = [gates.reserve(connection, gate, collector.now)]
+            _lease_heads(connection, collector, run_id, suspects, windows, is_alone=True)
         return True
     return False
 
 
-def take(connection: Connection, hand: Hand, run_id: int, room: int, weight: int) -> int:
-    """Fill the hand from the open lanes of a run, best first; how many it got."""
-    before = len(hand.leases)
-    limit = min(hand.free, room)
+def take(connection: Connection, collector: LeaseCollector, run_id: int, room: int, weight: int) -> int:
+    """Fill the collector from the open lanes of a run, best first; how many it got."""
+    before = len(collector.leases)
+    limit = min(collector.free, room)
     lanes = rows(connection, SQL.open_lanes, (run_id, limit + SPARE_LANES)) if limit > 0 else []
     for lane_id, host_id, queued, served in lanes:
         gate = hosts.read_gate(connection, host_id)
-        slots = gates.room(connection, gate, hand.now)
+        slots = gates.room(connection, gate, collector.now)
         turn = max(served, gate.turn - 1.0)
-        hungry = (host_id, run_id, turn, hand.now - ASKING_S, gate.turn - 1.0)
+        hungry = (host_id, run_id, turn, collector.now - ASKING_S, gate.turn - 1.0)
         if slots > 0 and row(connection, SQL.hungrier, hungry):
             continue
         count = min(slots, limit, queued)
         if count > 0:
-            _take_from(connection, hand, run_id, (lane_id, count, turn, count / weight), gate)
+            _take_from(connection, collector, run_id, (lane_id, count, turn, count / weight), gate)
             limit -= count
             if gate.delay_s > 0.0:
                 gate = hosts.read_gate(connection, host_id)
         if count >= slots or gate.delay_s > 0.0:
-            gates.close_lanes(connection, gate, hand.now, is_full=gate.opens_at <= hand.now)
+            gates.close_lanes(connection, gate, collector.now, is_full=gate.opens_at <= collector.now)
         if limit <= 0:
             break
-    return len(hand.leases) - before
+    return len(collector.leases) - before
 
 
 def _take_from(
     connection: Connection,
-    hand: Hand,
+    collector: LeaseCollector,
     run_id: int,
     lane: tuple[int, int, float, float],
-    gate: hosts.Gate,
+    gate: hosts.GateState,
 ) -> None:
     lane_id, count, turn, share = lane
     heads = rows(connection, SQL.head, (lane_id, count))
@@ -141,13 +141,13 @@ def _take_from(
     connection.execute(SQL.lane_shrank, (len(heads), lane_id))
     connection.execute(SQL.lane_served, (turn + share, lane_id))
     connection.execute(hosts.SQL.set_turn, (turn, gate.host_id))
-    windows = [gates.reserve(connection, gate, hand.now)] * len(heads)
-    _hand_out(connection, hand, run_id, heads, windows)
+    windows = [gates.reserve(connection, gate, collector.now)] * len(heads)
+    _lease_heads(connection, collector, run_id, heads, windows)
 
 
-def _hand_out(
+def _lease_heads(
     connection: Connection,
-    hand: Hand,
+    collector: LeaseCollector,
     run_id: int,
     heads: Sequence[tuple[Any, ...]],
     windows: Sequence[SendWindow],
@@ -158,20 +158,20 @@ def _hand_out(
     epoch = row(connection, SQL.epoch)
     assert found is not None and epoch is not None  # noqa: S101, PT018 - meta rows are part of the schema
     counter = found[0] - len(heads)
-    deadline = hand.now + LEASE_S
+    deadline = collector.now + LEASE_S
     records = []
     for head, window in zip(heads, windows, strict=True):
         counter += 1
         url_id, _, host_id, attempts, returns, visit, *request = head
         ends_at = max(deadline, window.not_before + LEASE_S)
-        records.append((url_id, counter, run_id, host_id, hand.worker_id, ends_at, is_alone))
-        hand.leases.append(
+        records.append((url_id, counter, run_id, host_id, collector.worker_id, ends_at, is_alone))
+        collector.leases.append(
             Lease(
                 token=FencingToken(epoch[0], counter),
                 url_id=url_id,
                 run_id=run_id,
                 request=request_of(*request),
-                window=window.shifted(hand.clock_shift),
+                window=window.shifted(collector.clock_shift),
                 deadline_at=ends_at,
                 attempts=attempts,
                 returns=returns,
@@ -190,5 +190,5 @@ def give_back(connection: Connection, lease: tuple[int, int], now: float) -> Non
         if found is not None and is_alone:
             connection.execute(SQL.put_later, (url_id, run_of(url_id), now, 1))
         elif found is not None:
-            enqueue(connection, run_of(url_id), [Spot(*found)])
+            enqueue(connection, run_of(url_id), [QueueEntry(*found)])
         gates.reopen_lanes(connection, host_id, now)

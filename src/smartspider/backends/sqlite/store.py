@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smartspider.backends.sqlite import fsck as own
-from smartspider.backends.sqlite.database import FILE, Database
+from smartspider.backends.sqlite.database import FILE, SqliteDatabase
 from smartspider.core.errors import StoreUnavailable
 from smartspider.store.database import Connection, rows
 from smartspider.store.runs import fsck
@@ -28,7 +28,7 @@ PURPOSES = {
 class SqliteStore(RunStore):
     """See `store/runs/store.py` and `interfaces/robots_cache.py`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         super().__init__(database)
         self._file = database
 

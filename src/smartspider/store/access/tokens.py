@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from smartspider.core.access import TOKEN_ACTOR, Role, is_within
+from smartspider.core.access import STANDALONE_PREFIX, Role, is_within
 from smartspider.core.errors import Conflict, NotFound
 from smartspider.store import audit, statements
 from smartspider.store.access.records import NewToken, TokenRecord
@@ -65,7 +65,7 @@ def revoke(connection: Connection, now: float, token_id: int, *, actor: str) -> 
     token = get(connection, token_id)
     if token.revoked_at is None:
         _revoke(connection, now, token_id, actor)
-        if token.actor == f"{TOKEN_ACTOR}{token.name}":
+        if token.actor == f"{STANDALONE_PREFIX}{token.name}":
             revoke_of(connection, now, token.actor, actor=actor)
     return get(connection, token_id)
 

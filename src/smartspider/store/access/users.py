@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from smartspider.core.access import TOKEN_ACTOR, Principal, Role, is_within
+from smartspider.core.access import STANDALONE_PREFIX, Principal, Role, is_within
 from smartspider.core.errors import Conflict, NotAllowed, NotFound
 from smartspider.core.tasks import SYSTEM
 from smartspider.store import audit, statements
@@ -107,7 +107,7 @@ class UserStore:
         """Keep a token."""
 
         def work(connection: Connection) -> TokenRecord:
-            if not token.actor.startswith(TOKEN_ACTOR):
+            if not token.actor.startswith(STANDALONE_PREFIX):
                 _check_user_of(connection, token)
             return tokens.add(connection, self._db.now(), token, actor=actor)
 

@@ -21,7 +21,7 @@ LONGEST = 4
 """Of these, the longest are the ones a run waits for in the end."""
 
 
-class Mark(msgspec.Struct, frozen=True):
+class ProgressMark(msgspec.Struct, frozen=True):
     """How many requests of a run had ended at a moment, skipped ones aside."""
 
     at: float
@@ -47,7 +47,7 @@ class RunProgress(msgspec.Struct, frozen=True):
     """Seconds it was running in all."""
     resumed_at: float | None
     """Since when it is running without a break."""
-    earlier: Mark | None
+    earlier: ProgressMark | None
     """Half a minute ago, when it last went on if that is later, or at the oldest moment that is known."""
     workers: int
     """That serve it."""
@@ -71,7 +71,7 @@ class _Told(msgspec.Struct, frozen=True):
 _told = msgspec.json.Decoder(_Told)
 
 
-def read_standing(connection: Connection, run_id: int, now: float) -> RunProgress:
+def read_progress(connection: Connection, run_id: int, now: float) -> RunProgress:
     """A run, how it went lately, and what stands in its way."""
     run = lifecycle.read_run(connection, run_id)
     active_s, resumed_at, last = row(connection, SQL.times, (run_id,)) or (0.0, None, 0)
@@ -96,7 +96,7 @@ def _workers(connection: Connection, run_id: int, now: float) -> int:
     return max(holders[0] if holders else 0, serving[0] if serving else 0)
 
 
-def _earlier(connection: Connection, run_id: int, last: int, moment: float) -> Mark | None:
+def _earlier(connection: Connection, run_id: int, last: int, moment: float) -> ProgressMark | None:
     """What was told of a run at a moment, or first after it; found by halving, for numbers follow time."""
     found = row(connection, SQL.first_event, (run_id,))
     if not found or found[0] is None:
@@ -112,9 +112,9 @@ def _earlier(connection: Connection, run_id: int, last: int, moment: float) -> M
             high = middle
     progress = row(connection, SQL.progress_before, (run_id, low - 1)) if low > first else None
     if progress is None and first == 1:
-        return Mark(moment, 0)
+        return ProgressMark(moment, 0)
     progress = progress or row(connection, SQL.progress_after, (run_id, low))
-    return None if progress is None else Mark(progress[0], _told.decode(progress[1]).ended)
+    return None if progress is None else ProgressMark(progress[0], _told.decode(progress[1]).ended)
 
 
 def lanes_of(connection: Connection, run_id: int, now: float) -> dict[int, int]:

@@ -55,7 +55,7 @@ class HeldRequest(msgspec.Struct, frozen=True):
     """When it left, where that is kept."""
 
 
-class SendMark(msgspec.Struct, frozen=True):
+class SendRecord(msgspec.Struct, frozen=True):
     """A moment something left for a host, and the delay that was in force."""
 
     at: float
@@ -77,13 +77,13 @@ class RequestDetails(msgspec.Struct, frozen=True):
     """When it comes back."""
     lease: HeldRequest | None
     gate: GateStatus
-    sends: list[SendMark]
+    sends: list[SendRecord]
     """What left for its host around the time it was closed, or last."""
     items: list[StoredItem]
     """A few."""
 
 
-def tell(connection: Connection, record: UrlRecord, now: float) -> RequestDetails:
+def read_details(connection: Connection, record: UrlRecord, now: float) -> RequestDetails:
     """A request of a run, with its gate, its lease and some of its items."""
     found = row(connection, SQL.details, (record.id,))
     assert found is not None  # noqa: S101 - read in the transaction that found the record
@@ -115,11 +115,11 @@ def _queued(connection: Connection, host_id: int, run_id: int, now: float) -> in
     return max(int(found[0]) - elsewhere.get(host_id, 0), 0) if found else 0
 
 
-def _sends(connection: Connection, host_id: int, moment: float) -> list[SendMark]:
+def _sends(connection: Connection, host_id: int, moment: float) -> list[SendRecord]:
     """What left for a host around a moment, in order of time."""
     before = rows(connection, SQL.sends_before, (host_id, moment, SENDS))
     after = rows(connection, SQL.sends_after, (host_id, moment, SENDS))
-    return [SendMark(*send) for send in (*reversed(before), *after)]
+    return [SendRecord(*send) for send in (*reversed(before), *after)]
 
 
 def _items(connection: Connection, record: UrlRecord) -> list[StoredItem]:

@@ -17,7 +17,7 @@ OLDEST = 5
 FAILING = 5
 
 
-class Share(msgspec.Struct, frozen=True):
+class WorkerShare(msgspec.Struct, frozen=True):
     """What a worker holds of a run."""
 
     worker: str
@@ -25,7 +25,7 @@ class Share(msgspec.Struct, frozen=True):
     in_flight: int
 
 
-class Failing(msgspec.Struct, frozen=True):
+class FailingHost(msgspec.Struct, frozen=True):
     """A host that requests wait to be sent to again, and what went wrong the last time."""
 
     host: str
@@ -42,8 +42,8 @@ class RunActivity(msgspec.Struct, frozen=True):
     next_due_at: float | None
     oldest: list[HeldRequest]
     """What was handed out first."""
-    shares: list[Share]
-    failing: list[Failing] = []
+    shares: list[WorkerShare]
+    failing: list[FailingHost] = []
     """Where what comes back first goes to; a few hosts, each once."""
 
 
@@ -61,7 +61,7 @@ class Diagnostics:
     async def progress(self, run_id: int) -> RunProgress:
         """How a run stands; cheap enough to be asked all the time."""
         return await self._db.read(
-            lambda connection: progress.read_standing(connection, run_id, self._db.now())
+            lambda connection: progress.read_progress(connection, run_id, self._db.now())
         )
 
     async def activity(self, run_id: int, limit: int = 20) -> RunActivity:
@@ -77,7 +77,7 @@ class Diagnostics:
             found = row(connection, SQL.waiting, (run_id, now))
             due = row(connection, SQL.next_due, (run_id, now))
             return RunActivity(
-                standing=progress.read_standing(connection, run_id, now),
+                standing=progress.read_progress(connection, run_id, now),
                 gates=[
                     requests.gate_status(connection, host_id, (lanes.get(host_id, 0), held.get(host_id, 0)))
                     for host_id in hosts[:limit]
@@ -104,7 +104,7 @@ class Diagnostics:
             others = [other for (other,) in rows(connection, SQL.prints_of_url, (run_id, url, limit))]
             prints = dict.fromkeys([fingerprint, *others])
             found = [record for one in prints for record in records.find_urls(connection, one, [run_id], now)]
-            return [requests.tell(connection, record, now) for record in found[:limit]]
+            return [requests.read_details(connection, record, now) for record in found[:limit]]
 
         return await self._db.read(work)
 
@@ -115,16 +115,16 @@ class Diagnostics:
         )
 
 
-def _failing(connection: Connection, run_id: int, now: float) -> list[Failing]:
+def _failing(connection: Connection, run_id: int, now: float) -> list[FailingHost]:
     reasons: dict[str, str] = {}
     for host, reason in rows(connection, SQL.failing, (run_id, now)):
         reasons[host] = reasons.get(host) or reason or ""
-    return [Failing(host, reason) for host, reason in list(reasons.items())[:FAILING]]
+    return [FailingHost(host, reason) for host, reason in list(reasons.items())[:FAILING]]
 
 
-def _shares(connection: Connection, run_id: int) -> list[Share]:
+def _shares(connection: Connection, run_id: int) -> list[WorkerShare]:
     shares = []
     for worker_id, held in rows(connection, SQL.shares, (run_id,)):
         name, node = row(connection, SQL.worker, (worker_id,)) or (f"worker {worker_id}, which is gone", "")
-        shares.append(Share(name, node, held))
+        shares.append(WorkerShare(name, node, held))
     return shares

@@ -12,7 +12,7 @@ from smartspider.store.database import Connection
 from smartspider.store.hosts import gates
 
 
-class Doer(msgspec.Struct, frozen=True):
+class Operator(msgspec.Struct, frozen=True):
     """Who acts and when."""
 
     now: float
@@ -20,7 +20,7 @@ class Doer(msgspec.Struct, frozen=True):
     """A person; None: nobody needs to be told."""
 
 
-def hold(connection: Connection, host: str, seconds: float, reason: str, by: Doer) -> int:
+def hold(connection: Connection, host: str, seconds: float, reason: str, by: Operator) -> int:
     """Send nothing to a host for so long; a hold that lasts longer already is not shortened."""
     host_id = gates.find_host(connection, host)
     connection.execute(gates.SQL.hold, (by.now + seconds, reason, host_id))
@@ -28,7 +28,7 @@ def hold(connection: Connection, host: str, seconds: float, reason: str, by: Doe
     return host_id
 
 
-def resume(connection: Connection, host: str, by: Doer) -> int:
+def resume(connection: Connection, host: str, by: Operator) -> int:
     """Lift a hold, and forget what made the host slow."""
     host_id = gates.find_host(connection, host)
     connection.execute(gates.SQL.resume, (host_id,))
@@ -36,7 +36,7 @@ def resume(connection: Connection, host: str, by: Doer) -> int:
     return host_id
 
 
-def slow(connection: Connection, host: str, delay_s: float, by: Doer) -> int:
+def slow(connection: Connection, host: str, delay_s: float, by: Operator) -> int:
     """Have the slots of a host at least so far apart; 0 takes that back."""
     host_id = gates.find_host(connection, host)
     connection.execute(gates.SQL.slow, (delay_s, host_id))
@@ -44,6 +44,6 @@ def slow(connection: Connection, host: str, delay_s: float, by: Doer) -> int:
     return host_id
 
 
-def _note(connection: Connection, by: Doer, action: str, host: str, **detail: object) -> None:
+def _note(connection: Connection, by: Operator, action: str, host: str, **detail: object) -> None:
     if by.actor is not None:
         audit.write(connection, by.now, by.actor, action, f"host:{host}", **detail)

@@ -13,7 +13,7 @@ from smartspider.store.hosts.domains import registrable_domain
 SQL = statements.load("gates.sql", __package__)
 
 
-class Gate(msgspec.Struct, frozen=True):
+class GateState(msgspec.Struct, frozen=True):
     """A host's gate at one moment."""
 
     host_id: int
@@ -84,8 +84,8 @@ def find_host(connection: Connection, name: str) -> int:
     return find_hosts(connection, (name,))[name]
 
 
-def read_gate(connection: Connection, host_id: int) -> Gate:
+def read_gate(connection: Connection, host_id: int) -> GateState:
     """The gate of a host, as the store has it."""
     found = row(connection, SQL.gate, (host_id,))
     assert found is not None  # noqa: S101 - host rows are never deleted
-    return Gate(host_id, *found)
+    return GateState(host_id, *found)

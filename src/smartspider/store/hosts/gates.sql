@@ -41,13 +41,13 @@ UPDATE lane SET wake_at = ? WHERE host_id = ?
 -- open_siblings: a place under the cap of a domain is free, and any of its hosts may take it
 UPDATE lane SET wake_at = NULL WHERE host_id IN (SELECT id FROM host WHERE domain = ? AND id <> ?)
 
--- trouble: what a host's answers led to
+-- health: what a host's answers led to
 SELECT id, name, adaptive_s, failures, openings, held_until, slowed_at, has_answered FROM host WHERE name = ?
 
--- trouble_now: the same of one that will change, and nobody else changes it meanwhile
+-- health_now: the same of one that will change, and nobody else changes it meanwhile
 SELECT id, name, adaptive_s, failures, openings, held_until, slowed_at, has_answered FROM host WHERE id = ?
 
--- set_trouble: keep what a host's answers led to
+-- set_health: keep what a host's answers led to
 UPDATE host SET adaptive_s = ?, failures = ?, openings = ?, slowed_at = ?, has_answered = ? WHERE id = ?
 
 -- crawl_delay: what the gate of a host knows of it

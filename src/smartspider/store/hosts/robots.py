@@ -26,4 +26,4 @@ def put(connection: Connection, answer: RobotsAnswer, host: str, crawl_delay_s: 
     if crawl_delay_s or row(connection, gates.SQL.crawl_delay, (host_id,)) != (0.0,):
         # Else it says nothing that its gate has to hear: hardly a host does, and a broad crawl asks them all.
         connection.execute(gates.SQL.set_crawl_delay, (host_id,))
-        connection.moves.gate_changed(host_id)
+        connection.frontier.gate_changed(host_id)

@@ -12,7 +12,7 @@ import msgspec
 from smartspider.core.logs import LogLine, StoredLogLine
 from smartspider.store import statements
 from smartspider.store.database import Connection, Database, row, rows
-from smartspider.store.logs.marks import LogFilter, mark, marks_asked, marks_of, question, words
+from smartspider.store.logs.terms import LogFilter, filter_terms, line_terms, match_expression, term, words
 
 SQL = statements.load("logs.sql", __package__)
 
@@ -62,7 +62,7 @@ class LogStore:
     async def add(self, lines: Sequence[LogLine]) -> None:
         """Keep lines."""
         if lines:
-            await self._db.write_beside(lambda connection: write(connection, lines, self._db.now()))
+            await self._db.write_concurrently(lambda connection: write(connection, lines, self._db.now()))
 
     async def before(self, only: LogFilter, *, before: int | None = None, limit: int = 100) -> LogPage:
         """Lines, newest first, those with a smaller number than `before`."""
@@ -102,7 +102,7 @@ class LogStore:
 def forget_run(connection: Connection, run_id: int) -> bool:
     """Forget some lines of a run; True while there may be more."""
     connection.execute(SQL.hold_run, (run_id,))
-    found = rows(connection, SQL.of_run, (question([mark("r", run_id)]), run_id, REMOVED_AT_ONCE))
+    found = rows(connection, SQL.of_run, (match_expression([term("r", run_id)]), run_id, REMOVED_AT_ONCE))
     _remove(connection, found)
     return len(found) == REMOVED_AT_ONCE
 
@@ -122,7 +122,7 @@ def write(connection: Connection, lines: Sequence[LogLine], now: float) -> None:
         added.append(
             (
                 *(kept.at, kept.level, kept.event, kept.task_id, kept.run_id, kept.worker, kept.host),
-                *(kept.url, kept.error, kept.text, fields, marks_of(kept)),
+                *(kept.url, kept.error, kept.text, fields, line_terms(kept)),
             )
         )
         grown += _bytes(len(kept.text.encode()), len(fields.encode()), len((kept.url or "").encode()))
@@ -201,7 +201,7 @@ def _after(connection: Connection, only: LogFilter, after: int, limit: int) -> L
 
 def _reach(only: LogFilter) -> int:
     """How many numbers a search goes through. What is found by one mark is found without looking around."""
-    asked = len(marks_asked(only))
+    asked = len(filter_terms(only))
     if asked == 0:
         return LOOKED_AT
     return 1 << 62 if asked == 1 else MARKS_LOOKED_AT
@@ -213,15 +213,15 @@ def _is_hopeless(only: LogFilter) -> bool:
 
 
 def _found(connection: Connection, only: LogFilter, within: _Interval, order: str) -> list[StoredLogLine]:
-    marks = marks_asked(only)
+    marks = filter_terms(only)
     sql, values = search_sql(only, order)
-    bound = (*within, question(marks)) if marks else within
+    bound = (*within, match_expression(marks)) if marks else within
     return [_line(found) for found in rows(connection, sql, (*bound, *values))]
 
 
 def search_sql(only: LogFilter, order: str) -> tuple[str, tuple[Any, ...]]:
     """The statement for a filter, and what its conditions compare with."""
-    has_marks = bool(marks_asked(only))
+    has_marks = bool(filter_terms(only))
     given: list[tuple[str, Any]] = [
         (f"log.{name} = ?", getattr(only, name))
         for name in ("task_id", "run_id", "host", "error", "worker")

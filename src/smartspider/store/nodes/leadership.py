@@ -48,11 +48,11 @@ class SqlLeadership:
             epoch = one(connection, *((SQL.take, (owner, until)) if is_over else (SQL.prolong, (until,))))
             return Term(owner, int(epoch), until)
 
-        return await self._db.write_beside(work)
+        return await self._db.write_concurrently(work)
 
     async def resign(self, owner: str) -> None:
         """Give up a term that is one's own."""
-        await self._db.write_beside(
+        await self._db.write_concurrently(
             lambda connection: connection.execute(SQL.resign, (self._db.now(), owner))
         )
 
@@ -63,8 +63,8 @@ class SqlLeadership:
 
     async def newest(self) -> Term:
         """The newest term, over or not."""
-        return _newest(await self._db.ask(SQL.current))
+        return _newest(await self._db.fetch(SQL.current))
 
     async def check(self, epoch: int) -> None:
         """Raise `LeadershipLost` unless this is the newest epoch."""
-        _require(_newest(await self._db.ask(SQL.current)), epoch)
+        _require(_newest(await self._db.fetch(SQL.current)), epoch)

@@ -29,7 +29,7 @@ class ScalingStore:
 
     async def runs(self) -> list[RunDemand]:
         """Runs that workers are wanted for, without their lanes."""
-        return [RunDemand(*found) for found in await self._db.ask(SQL.runs, (COUNTED,))]
+        return [RunDemand(*found) for found in await self._db.fetch(SQL.runs, (COUNTED,))]
 
     async def keep(self, epoch: int, figure: ScalingDecision) -> None:
         """This is wanted now."""
@@ -39,10 +39,10 @@ class ScalingStore:
             check(connection, epoch)
             connection.execute(SQL.keep, values)
 
-        await self._db.write_beside(work)
+        await self._db.write_concurrently(work)
 
     async def figure(self) -> ScalingDecision | None:
         """What was wanted last; None: nobody has said yet."""
-        for (figure,) in await self._db.ask(SQL.figure):
+        for (figure,) in await self._db.fetch(SQL.figure):
             return _decode(figure) if figure else None
         return None

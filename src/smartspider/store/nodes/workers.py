@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from smartspider.core.workers.worker import WorkerHealth, WorkerRecord, WorkerRegistration
-from smartspider.interfaces.worker_registry import Beat, Orders
+from smartspider.interfaces.worker_registry import HeartbeatReply, HeartbeatReport
 from smartspider.store import audit, statements
 from smartspider.store.database import Connection, Database, row, rows
 
@@ -22,13 +22,13 @@ HOSTS_SHOWN = 5
 CARD = ("id", "name", "node", "pid", "version", "slots", "joined_at", "seen_at", "cpu_s", "memory", "cpus")
 
 
-def joining(card: WorkerRegistration, now: float) -> tuple[Any, ...]:
+def registration_values(card: WorkerRegistration, now: float) -> tuple[Any, ...]:
     """What is written of a worker that comes."""
     said = (card.name, card.node, card.pid, card.version, card.slots)
     return (*said, card.cpus, int(card.is_elastic), now)
 
 
-def written(form: WorkerHealth) -> str:
+def encode_health(form: WorkerHealth) -> str:
     """How a worker does, as it is kept."""
     return msgspec.json.encode(form).decode()
 
@@ -40,18 +40,25 @@ class SqlWorkerRegistry:
         self._db = database
         self._is_alive = is_alive
 
-    async def beat(self, worker_id: int, beat: Beat) -> Orders:
+    async def beat(self, worker_id: int, beat: HeartbeatReport) -> HeartbeatReply:
         """Keep it, if it tells anything new; what the worker should do."""
         found = await self._db.read(lambda connection: row(connection, SQL.beaten, (worker_id,)))
         if found is None:
-            return Orders(is_unknown=True)
+            return HeartbeatReply(is_unknown=True)
         slots, cpu_s, memory, seen_at, is_draining = found
         own = slots if beat.slots is None else beat.slots
         is_news = slots != own or beat.cpu_s - cpu_s >= NEW_CPU_S or self._db.now() - seen_at >= KEEP_S
         if is_news or abs(memory - beat.memory) >= NEW_MEMORY:
-            values = (beat.slots, beat.cpu_s, beat.memory, written(beat.health), self._db.now(), worker_id)
+            values = (
+                beat.slots,
+                beat.cpu_s,
+                beat.memory,
+                encode_health(beat.health),
+                self._db.now(),
+                worker_id,
+            )
             await self._db.write(lambda connection: connection.execute(SQL.beat, values))
-        return Orders(own, bool(is_draining))
+        return HeartbeatReply(own, bool(is_draining))
 
     async def find(self) -> list[WorkerRecord]:
         """All workers, in the order they joined."""

@@ -57,16 +57,16 @@ class StoredItem(msgspec.Struct, frozen=True):
     created_at: float
 
 
-class Piece(NamedTuple):
+class RowBatch(NamedTuple):
     """Rows that follow each other; `is_last` when none come after them."""
 
     rows: list[FoundRow]
     is_last: bool
 
 
-def read_piece(
+def read_batch(
     connection: Connection, run_id: int, place: int | None, limit: int, *, is_descending: bool
-) -> Piece:
+) -> RowBatch:
     """The rows of a run after a place, as many as are wanted and fit into a piece."""
     low, high = first_id(run_id), end_id(run_id)
     if place is not None:
@@ -80,18 +80,18 @@ def read_piece(
             found += some
             taken += sum(len(data) for _, _, data in some)
             if taken >= PIECE_BYTES:
-                return Piece(found, is_last=False)
-    return Piece(found, is_last=len(found) < limit)
+                return RowBatch(found, is_last=False)
+    return RowBatch(found, is_last=len(found) < limit)
 
 
-def stored(connection: Connection, found: FoundRow) -> StoredItem:
+def stored_item(connection: Connection, found: FoundRow) -> StoredItem:
     """A row, with the page it comes from."""
     item_id, url_id, data = found
     url, closed_at = row(connection, SQL.origin, (url_id,)) or ("", 0.0)
     return StoredItem(item_id, run_of(item_id), url, data.encode(), closed_at)
 
 
-class Standing(NamedTuple):
+class RowCounts(NamedTuple):
     """How many rows a run has, and what changes with every one of them."""
 
     items: int
@@ -99,23 +99,23 @@ class Standing(NamedTuple):
     updated: int
 
 
-def standing(connection: Connection, run_id: int) -> Standing:
+def read_counts(connection: Connection, run_id: int) -> RowCounts:
     """How the rows of a run stand."""
     found = row(connection, SQL.standing, (run_id,))
     if found is None:
         raise NotFound(f"there is no run {run_id}", hint="`smartspider run list` shows the runs there are")
-    return Standing(*found)
+    return RowCounts(*found)
 
 
-async def pieces(
+async def batches(
     database: Database, run_id: int, at_most: int, *, is_descending: bool = False
-) -> AsyncIterator[Piece]:
+) -> AsyncIterator[RowBatch]:
     """The rows of a run, so many at most; others have a turn after each piece."""
     place: int | None = None
     while at_most > 0:
         at, left = place, at_most
         piece = await database.read(
-            lambda connection, at=at, left=left: read_piece(  # type: ignore[misc]  # bound to this turn
+            lambda connection, at=at, left=left: read_batch(  # type: ignore[misc]  # bound to this turn
                 connection, run_id, at, left, is_descending=is_descending
             )
         )

@@ -13,7 +13,7 @@ from smartspider.core.errors import RequestInvalid
 from smartspider.core.items.filters import parse_path, row_filter, row_reader, sort_key, value_at
 from smartspider.store.database import Connection, Database, row
 from smartspider.store.results import rows
-from smartspider.store.results.rows import RowPage, RowQuery, Standing, StoredItem
+from smartspider.store.results.rows import RowCounts, RowPage, RowQuery, StoredItem
 
 MAX_ROWS = 200_000
 """Runs with more rows are not sorted by value: every row must be looked at."""
@@ -29,10 +29,10 @@ _VALUES: dict[int, type | tuple[type, ...]] = {
 }  # fmt: skip
 
 
-class Window(NamedTuple):
+class SortedWindow(NamedTuple):
     """Places of rows in their order, those after `start`; `is_last` when no more come after them."""
 
-    standing: Standing
+    standing: RowCounts
     start: Place | None
     places: list[Place]
     is_last: bool
@@ -54,13 +54,13 @@ class SortedRows:
 
     def __init__(self, database: Database) -> None:
         self._db = database
-        self._windows: OrderedDict[bytes, Window] = OrderedDict()
+        self._windows: OrderedDict[bytes, SortedWindow] = OrderedDict()
         self._turn = asyncio.Lock()
 
     async def page(self, query: RowQuery, cursor: str | None, limit: int) -> RowPage:
         """A page of rows in the order of the values at `query.sort`."""
         start = None if cursor is None else _place_of(cursor)
-        standing = await self._db.read(lambda connection: rows.standing(connection, query.run_id))
+        standing = await self._db.read(lambda connection: rows.read_counts(connection, query.run_id))
         if standing.items > MAX_ROWS:
             raise RequestInvalid(
                 f"run {query.run_id} has {standing.items:,} rows, and up to {MAX_ROWS:,} are sorted by value",
@@ -78,7 +78,9 @@ class SortedRows:
                 self._windows.popitem(last=False)
         return await self._db.read(lambda connection: _page(connection, places, limit))
 
-    async def _look(self, query: RowQuery, start: Place | None, standing: Standing, limit: int) -> Window:
+    async def _look(
+        self, query: RowQuery, start: Place | None, standing: RowCounts, limit: int
+    ) -> SortedWindow:
         """Look through all rows for those that come first after `start`."""
         path = parse_path(query.sort or "")
         fits = row_filter(query.where)
@@ -87,7 +89,7 @@ class SortedRows:
         size = max(WINDOW, limit + 1)
         best: list[Place] = []
         is_last = True
-        async for piece in rows.pieces(self._db, query.run_id, MAX_ROWS):
+        async for piece in rows.batches(self._db, query.run_id, MAX_ROWS):
             for item_id, _, data in piece.rows:
                 item = read(data)
                 if fits is not None and not fits(item):
@@ -98,7 +100,7 @@ class SortedRows:
             best.sort(reverse=turned)
             is_last = is_last and len(best) <= size
             del best[size:]
-        return Window(standing, start, best, is_last)
+        return SortedWindow(standing, start, best, is_last)
 
 
 def _page(connection: Connection, places: list[Place], limit: int) -> RowPage:
@@ -107,7 +109,7 @@ def _page(connection: Connection, places: list[Place], limit: int) -> RowPage:
     for number, place in enumerate(places[:limit], start=1):
         one = row(connection, rows.SQL.one, (place[2],))
         if one is not None:  # it may have made way for a later one
-            found.append(rows.stored(connection, (one[0], one[1], one[2])))
+            found.append(rows.stored_item(connection, (one[0], one[1], one[2])))
             taken += len(found[-1].data)
         if taken >= PAGE_BYTES and number < len(places):
             return RowPage(found, _cursor_of(place))

@@ -23,7 +23,7 @@ EXAMPLES = 5
 EXAMPLE_CHARS = 200
 
 
-class Coverage(msgspec.Struct, frozen=True):
+class FieldFill(msgspec.Struct, frozen=True):
     """How many of the rows looked at have a value in a field, and a few of the values."""
 
     field: str
@@ -57,22 +57,22 @@ class ResultStore:
     async def count(self, query: RowQuery, *, at_most: int = 100_000) -> tuple[int, bool]:
         """How many rows there are, and whether all were looked at. Without a condition that costs nothing."""
         fits = _encoded_test(query.where)
-        standing = await self._db.read(lambda connection: scanning.standing(connection, query.run_id))
+        standing = await self._db.read(lambda connection: scanning.read_counts(connection, query.run_id))
         if fits is None:
             return standing.items, True
         count, is_last = 0, False
-        async for piece in scanning.pieces(self._db, query.run_id, at_most):
+        async for piece in scanning.batches(self._db, query.run_id, at_most):
             count += sum(fits(data) for _, _, data in piece.rows)
             is_last = piece.is_last
         return count, is_last or standing.items <= at_most
 
-    async def coverage(self, run_id: int, fields: list[str], *, sample: int = 1_000) -> list[Coverage]:
+    async def coverage(self, run_id: int, fields: list[str], *, sample: int = 1_000) -> list[FieldFill]:
         """How full the fields are, over the newest rows. Empty texts, lists and objects are no values."""
         rows = 0
         read = row_reader([(field,) for field in fields])
         filled = dict.fromkeys(fields, 0)
         examples: dict[str, dict[bytes, Any]] = {field: {} for field in fields}
-        async for piece in scanning.pieces(self._db, run_id, sample, is_descending=True):
+        async for piece in scanning.batches(self._db, run_id, sample, is_descending=True):
             rows += len(piece.rows)
             for _, _, data in piece.rows:
                 item = read(data)
@@ -84,7 +84,7 @@ class ResultStore:
                     if len(examples[field]) < EXAMPLES:
                         example = _in_short(value)
                         examples[field].setdefault(msgspec.json.encode(example), example)
-        return [Coverage(field, filled[field], rows, list(examples[field].values())) for field in filled]
+        return [FieldFill(field, filled[field], rows, list(examples[field].values())) for field in filled]
 
 
 class _Page:
@@ -103,7 +103,7 @@ class _Page:
         """Look at the next rows; True while the page is neither full nor at its end."""
         want = PIECE_ROWS if self._fits else self._limit + 1 - len(self.found)
         query = self._query
-        piece = scanning.read_piece(
+        piece = scanning.read_batch(
             connection, query.run_id, self._place, want, is_descending=query.is_descending
         )
         for found in piece.rows:
@@ -111,7 +111,7 @@ class _Page:
                 if len(self.found) == self._limit or self._taken >= PAGE_BYTES:
                     self.next = self.found[-1].id
                     return False
-                self.found.append(scanning.stored(connection, found))
+                self.found.append(scanning.stored_item(connection, found))
                 self._taken += len(found[2])
             self._place = found[0]
         self._looked += len(piece.rows)

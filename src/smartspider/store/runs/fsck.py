@@ -9,7 +9,7 @@ import msgspec
 from smartspider.core.runs.run import RunState
 from smartspider.store import events, statements
 from smartspider.store.database import Connection, one, rows
-from smartspider.store.frontier_updates import Spot
+from smartspider.store.frontier_updates import QueueEntry
 from smartspider.store.runs.lifecycle import close_rest
 from smartspider.store.runs.tuning import decode
 
@@ -115,9 +115,11 @@ def _end(connection: Connection, run_id: int, state: RunState, now: float) -> No
         return
     reason = "fsck: open rows"
     connection.execute(SQL.pause, (reason, run_id))
-    events.tell_state(connection, run_id, (state, "paused", reason), now)
-    connection.moves.drop(run_id)
-    connection.moves.offer(run_id, [Spot(*found) for found in rows(connection, SQL.open_rows, (run_id,))])
+    events.write_state_change(connection, run_id, (state, "paused", reason), now)
+    connection.frontier.drop(run_id)
+    connection.frontier.offer(
+        run_id, [QueueEntry(*found) for found in rows(connection, SQL.open_rows, (run_id,))]
+    )
 
 
 def _last_moment(connection: Connection, run_id: int) -> float:

@@ -11,7 +11,7 @@ from smartspider.core.runs.run import FINISHED, LIMIT, UNFINISHED, Counters, Run
 from smartspider.core.tasks import TaskSpec, TaskVersion
 from smartspider.store import audit, events, statements, tasks
 from smartspider.store.database import Connection, Row, row, rows
-from smartspider.store.frontier_updates import Spot
+from smartspider.store.frontier_updates import QueueEntry
 from smartspider.store.hosts import gates
 from smartspider.store.logs import store
 from smartspider.store.settle import children, recrawl
@@ -40,7 +40,7 @@ def create_run(
     if not plan.entries:
         raise NotAllowed("a run needs at least one entry URL", hint="add one to entry_urls")
     polite, limits, guards = plan.politeness, plan.limits, plan.guards
-    pinned = _pin(tasks.Author(connection, now, actor), plan, version)
+    pinned = _pin(tasks.TaskWriter(connection, now, actor), plan, version)
     if is_only:
         _refuse_second(connection, plan.name, pinned.task_id)
     ((run_id,),) = rows(
@@ -55,34 +55,39 @@ def create_run(
             *(encode_policies(plan), encode_knobs(plan), started_by or actor),
         ),
     )
-    spots = _add_entries(connection, run_id, plan, now)
-    connection.moves.offer(run_id, spots)
-    connection.execute(SQL.seeds_added, (len(spots), len(spots) + 1, run_id))
+    entries = _add_entries(connection, run_id, plan, now)
+    connection.frontier.offer(run_id, entries)
+    connection.execute(SQL.seeds_added, (len(entries), len(entries) + 1, run_id))
     failpoints.reach("run.created")
     subject, of = f"run:{run_id}", {"task": f"task:{pinned.task_id}", "version": pinned.number}
     audit.write(connection, now, actor, "run.created", subject, **of)
     for what in plan.overrides:
         audit.write(connection, now, actor, "politeness.overridden", subject, what=what)
-    told = {"task_id": str(pinned.task_id), "task": plan.name, "version": pinned.number, "total": len(spots)}
+    told = {
+        "task_id": str(pinned.task_id),
+        "task": plan.name,
+        "version": pinned.number,
+        "total": len(entries),
+    }
     events.write(connection, run_id, "run.created", told, now)
     return int(run_id)
 
 
-def _add_entries(connection: Connection, run_id: int, plan: Plan, now: float) -> list[Spot]:
+def _add_entries(connection: Connection, run_id: int, plan: Plan, now: float) -> list[QueueEntry]:
     """The entries as open rows, each once; where they are queued."""
     distinct = list({request.fingerprint: request for request in reversed(plan.entries)}.values())[::-1]
     memory = recrawl.open_memory(connection, run_id, plan, now)
     if memory is not None:
-        distinct = [request for request, _ in memory.sift([(request, True) for request in distinct])]
+        distinct = [request for request, _ in memory.filter_due([(request, True) for request in distinct])]
     host_ids = gates.find_hosts(connection, (request.host for request in distinct))
-    records, spots = [], []
+    records, entries = [], []
     for url_id, request in enumerate(distinct, first_id(run_id) + 1):
         host_id = host_ids[request.host]
         records.append(children.url_record(children.NewRow(url_id, request), run_id, host_id, now))
-        spots.append(Spot(url_id, host_id, -request.priority, request.host))
+        entries.append(QueueEntry(url_id, host_id, -request.priority, request.host))
     for start in range(0, len(records), AT_ONCE):
         connection.executemany(children.SQL.add_url, records[start : start + AT_ONCE])
-    return spots
+    return entries
 
 
 def _refuse_second(connection: Connection, name: str, task_id: int) -> None:
@@ -95,7 +100,7 @@ def _refuse_second(connection: Connection, name: str, task_id: int) -> None:
         )
 
 
-def _pin(author: tasks.Author, plan: Plan, number: int | None) -> TaskVersion:
+def _pin(author: tasks.TaskWriter, plan: Plan, number: int | None) -> TaskVersion:
     """The version that a run of the plan is of: the one named, or the newest, which the plan becomes."""
     spec = TaskSpec(plan.name, plan.spec, plan.spec_hash)
     if number is None:
@@ -158,7 +163,7 @@ def set_state(
         )
     if state in UNFINISHED and run.state not in UNFINISHED:
         require_task(connection, run)
-    move(connection, run, state, reason, now)
+    change_state(connection, run, state, reason, now)
     change = {"from": run.state, "to": state, "reason": reason}
     audit.write(connection, now, actor, "run.state", f"run:{run_id}", **change)
 
@@ -169,13 +174,13 @@ def require_task(connection: Connection, run: Run) -> None:
         raise NotAllowed(f"the task of run {run.id} is deleted", hint="crawl its task file to begin anew")
 
 
-def move(connection: Connection, run: Run, state: RunState, reason: str, now: float) -> None:
+def change_state(connection: Connection, run: Run, state: RunState, reason: str, now: float) -> None:
     """Change the state; the gates the run stands at are asked again, for its knobs count there or no more."""
     connection.execute(SQL.set_state, (run.id, state, reason, now))
-    connection.moves.run_changed(run.id)
-    events.tell_state(connection, run.id, (run.state, state, reason), now)
+    connection.frontier.run_changed(run.id)
+    events.write_state_change(connection, run.id, (run.state, state, reason), now)
     if state in ("completed", "failed"):
-        connection.moves.drop(run.id)
+        connection.frontier.drop(run.id)
 
 
 def finish_step(connection: Connection, run_id: int, now: float) -> bool:
@@ -184,7 +189,7 @@ def finish_step(connection: Connection, run_id: int, now: float) -> bool:
     asked = connection.execute(SQL.has_open, (run_id,))  # sent ahead, where that is a way to go
     run = _run(run_id, found.fetchone())
     if run.state == "running" and (limit := limit_reached(connection, run, now)):
-        move(connection, run, "stopping", limit, now)
+        change_state(connection, run, "stopping", limit, now)
         return True
     if (
         run.state == "stopping"
@@ -197,16 +202,16 @@ def finish_step(connection: Connection, run_id: int, now: float) -> bool:
     has_open = asked.fetchone()
     if has_open and not has_open[0]:
         state, reason = _ending(connection, run)
-        move(connection, run, state, reason, now)
+        change_state(connection, run, state, reason, now)
     elif run.state == "stopping" and not run.reason.startswith(LIMIT) and _is_quiet(connection, run):
-        move(connection, run, "stopped", run.reason, now)
+        change_state(connection, run, "stopped", run.reason, now)
     else:
-        events.tell_progress(connection, run_id, now)
+        events.write_progress(connection, run_id, now)
     return False
 
 
 def _is_quiet(connection: Connection, run: Run) -> bool:
-    return run.in_flight == 0 and connection.moves.is_counted(run.id)
+    return run.in_flight == 0 and connection.frontier.is_counted(run.id)
 
 
 def limit_reached(connection: Connection, run: Run, now: float) -> str:
@@ -228,7 +233,7 @@ def close_rest(
     closed = connection.changes()
     connection.execute(SQL.count_skipped, (closed, run_id))
     if closed == 0:
-        connection.moves.drop(run_id)
+        connection.frontier.drop(run_id)
     return closed > 0
 
 
@@ -256,7 +261,7 @@ def begin_delete(connection: Connection, run_id: int, now: float, actor: str) ->
         )
     connection.execute(SQL.delete_begun, (DELETED, run_id))
     if run.state != "cancelled":
-        events.tell_state(connection, run_id, (run.state, "cancelled", DELETED), now)
+        events.write_state_change(connection, run_id, (run.state, "cancelled", DELETED), now)
     of = {"task": f"task:{run.task_id}", "version": run.task_version, "items": run.counters.items}
     audit.write(connection, now, actor, "run.deleted", f"run:{run_id}", **of)
 
@@ -266,7 +271,7 @@ def delete_step(connection: Connection, run_id: int) -> bool:
 
     Its leases end by themselves: until then they count at their hosts' gates.
     """
-    connection.moves.drop(run_id)
+    connection.frontier.drop(run_id)
     if recrawl.forget(connection, run_id) or store.forget_run(connection, run_id):
         return True
     connection.execute(events.SQL.forget, (run_id,))

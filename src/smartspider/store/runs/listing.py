@@ -37,7 +37,7 @@ class UrlRow(msgspec.Struct, frozen=True):
     closed_at: float | None
 
 
-class Failure(msgspec.Struct, frozen=True):
+class FailedRequest(msgspec.Struct, frozen=True):
     """A request that ended in failure."""
 
     url: str
@@ -98,12 +98,12 @@ def pages(
     return [UrlRow(*found) for found in rows(connection, SQL.pages_closed, (run_id, state, after, limit))]
 
 
-def failures(connection: Connection, run_id: int, after: int, limit: int) -> list[Failure]:
+def failures(connection: Connection, run_id: int, after: int, limit: int) -> list[FailedRequest]:
     """Requests that ended in failure, in the order they were found."""
     dead = pages(connection, run_id, "dead", after, limit)
     broken = pages(connection, run_id, "broken", after, limit)
     found = heapq.nsmallest(limit, [*dead, *broken], key=lambda page: page.id)
-    return [Failure(page.url, page.state, page.reason, page.id) for page in found]
+    return [FailedRequest(page.url, page.state, page.reason, page.id) for page in found]
 
 
 def _ids(found: list[tuple[Any, ...]]) -> list[int]:

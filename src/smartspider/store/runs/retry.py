@@ -11,7 +11,7 @@ from smartspider.core.frontier.verdict import ClosedState
 from smartspider.core.runs.run import FINISHED, Run
 from smartspider.store import audit, events
 from smartspider.store.database import Connection, rows
-from smartspider.store.frontier_updates import SUSPECT_AFTER, Spot
+from smartspider.store.frontier_updates import SUSPECT_AFTER, QueueEntry
 from smartspider.store.runs import lifecycle
 from smartspider.store.settle.host_health import HELD
 
@@ -24,7 +24,7 @@ STATES: tuple[ClosedState, ...] = ("dead", "broken", "skipped")
 """States of rows that may have failed; of the skipped ones, those whose host was given up."""
 
 
-class Sweep(msgspec.Struct):
+class RetrySweep(msgspec.Struct):
     """A retry on its way through the rows of a run: for whom, what it still looks through, what it opened."""
 
     run_id: int
@@ -34,7 +34,7 @@ class Sweep(msgspec.Struct):
     opened: int = 0
 
 
-def step(connection: Connection, sweep: Sweep, now: float) -> bool:
+def step(connection: Connection, sweep: RetrySweep, now: float) -> bool:
     """One step of a retry; True while there are more. After each, rows, counters, queues and state agree.
 
     The run goes to work with the first rows that are opened. A crash between steps leaves the others closed,
@@ -50,7 +50,7 @@ def step(connection: Connection, sweep: Sweep, now: float) -> bool:
         _tell(connection, run, sweep, now)
         _open(connection, run.id, failed, state, now)
         if run.state not in ("queued", "running"):
-            lifecycle.move(connection, run, "queued", "retry of what failed", now)
+            lifecycle.change_state(connection, run, "queued", "retry of what failed", now)
     # What has changed by now is only kept if this transaction is, and a step that is not kept ends the sweep.
     sweep.opened += len(failed)
     sweep.after = found[-1][0] if len(found) == AT_ONCE else 0
@@ -70,7 +70,7 @@ def _check(connection: Connection, run_id: int) -> Run:
     return run
 
 
-def _tell(connection: Connection, run: Run, sweep: Sweep, now: float) -> None:
+def _tell(connection: Connection, run: Run, sweep: RetrySweep, now: float) -> None:
     """Say once that what failed is tried again."""
     if not sweep.opened:
         detail = {"from": run.state, "failed": run.counters.failed}
@@ -84,9 +84,9 @@ def _open(
     """Open rows and queue them; those that lost workers before are handed out alone, as they were."""
     connection.executemany(SQL.open_again, [(url_id,) for url_id, *_ in failed])
     connection.execute(SQL.opened, (*(len(failed) * (name == state) for name in STATES), run_id))
-    moves = connection.moves
-    held = moves.fence(run_id, {url_id for url_id, *_ in failed})
+    frontier = connection.frontier
+    held = frontier.fence(run_id, {url_id for url_id, *_ in failed})
     free = [one for one in failed if one[0] not in held]
-    suspects = [Spot(*one[:3]) for one in free if one[3] >= SUSPECT_AFTER]
-    moves.set_apart(run_id, suspects, now)
-    moves.offer(run_id, [Spot(*one[:3]) for one in free if one[3] < SUSPECT_AFTER])
+    suspects = [QueueEntry(*one[:3]) for one in free if one[3] >= SUSPECT_AFTER]
+    frontier.set_apart(run_id, suspects, now)
+    frontier.offer(run_id, [QueueEntry(*one[:3]) for one in free if one[3] < SUSPECT_AFTER])

@@ -23,7 +23,7 @@ from smartspider.store.runs import fsck, lifecycle, listing, records
 from smartspider.store.runs import retry as retrying
 from smartspider.store.runs import tuning as knobs
 from smartspider.store.runs.fsck import Finding
-from smartspider.store.runs.listing import Failure, UrlRow
+from smartspider.store.runs.listing import FailedRequest, UrlRow
 from smartspider.store.runs.records import HostReceipt, HostStatus, StoredChange, StoredReject, UrlRecord
 
 SQL = lifecycle.SQL
@@ -109,7 +109,7 @@ class RunStore(ABC):
 
     async def live_runs(self) -> list[Run]:
         """Runs that are queued, running or stopping, oldest first."""
-        if not self._has_live and not await self._db.ask(SQL.live_runs):
+        if not self._has_live and not await self._db.fetch(SQL.live_runs):
             return []
         found = await self._db.read(listing.live_runs)
         self._has_live = bool(found)
@@ -119,7 +119,7 @@ class RunStore(ABC):
         """Turn knobs of a run that is not over. One that stands at a value already is not turned."""
 
         def work(connection: Connection) -> Run:
-            knobs.turn(connection, run_id, tuning, self._db.now(), actor)
+            knobs.tune(connection, run_id, tuning, self._db.now(), actor)
             return lifecycle.read_run(connection, run_id)
 
         return await self._db.write(work)
@@ -129,7 +129,7 @@ class RunStore(ABC):
 
         One that is running goes on running. Without any such row it is refused, and for a cancelled run.
         """
-        sweep = retrying.Sweep(run_id, actor)
+        sweep = retrying.RetrySweep(run_id, actor)
         await self._until_done(lambda connection: retrying.step(connection, sweep, self._db.now()))
         if not sweep.opened:
             raise NotAllowed(
@@ -256,7 +256,7 @@ class RunStore(ABC):
 
         return await self._db.read(work)
 
-    async def failures(self, run_id: int, limit: int = 100, *, after: int = 0) -> list[Failure]:
+    async def failures(self, run_id: int, limit: int = 100, *, after: int = 0) -> list[FailedRequest]:
         """Requests of a run that ended in failure, in the order they were found, ids greater than `after`."""
         return await self._db.read(lambda connection: listing.failures(connection, run_id, after, limit))
 

@@ -22,7 +22,7 @@ Knobs = dict[str, Any]
 """Values by their names, limits among them."""
 
 
-def turn(connection: Connection, run_id: int, tuning: Tuning, now: float, actor: str) -> None:
+def tune(connection: Connection, run_id: int, tuning: Tuning, now: float, actor: str) -> None:
     """Turn knobs; what that changes is told in the audit and to watchers. It holds from the next lease on."""
     if tuning.is_empty:
         raise RequestInvalid("no knob is turned", hint="name at least one, such as concurrency or delay_s")
@@ -39,14 +39,14 @@ def turn(connection: Connection, run_id: int, tuning: Tuning, now: float, actor:
     if not changed:
         return
     _write(connection, run_id, merged, is_now)
-    connection.moves.run_changed(run_id)
+    connection.frontier.run_changed(run_id)
     audit.write(connection, now, actor, "run.tuned", f"run:{run_id}", **changed)
     for what in _less_polite(_flat(task), was, is_now):
         audit.write(connection, now, actor, "politeness.overridden", f"run:{run_id}", what=what)
     events.write(connection, run_id, "run.tuned", {"changed": changed, "revision": run.revision + 1}, now)
     turned = lifecycle.read_run(connection, run_id)
     if run.state == "running" and (limit := lifecycle.limit_reached(connection, turned, now)):
-        lifecycle.move(connection, run, "stopping", limit, now)
+        lifecycle.change_state(connection, run, "stopping", limit, now)
 
 
 def decode(stored: bytes) -> Tuning:

@@ -50,7 +50,7 @@ class FailedAttempts:
         """It uses up one of the attempts of a request."""
         self._counts[url_id] += 1
 
-    def hear(self, settlement: Settlement, status: int | None, reason: str) -> None:
+    def record(self, settlement: Settlement, status: int | None, reason: str) -> None:
         """Take in what went wrong."""
         record = (settlement.lease.url_id, self._now, status, reason, settlement.elapsed_s)
         self._attempts.append(record)

@@ -30,7 +30,7 @@ def by_run(settlements: Iterable[Settlement]) -> dict[int, list[Settlement]]:
     return groups
 
 
-async def halving(
+async def settle_halving(
     settlements: Sequence[Settlement],
     settle: Callable[[Sequence[Settlement]], Awaitable[T]],
     refused: tuple[type[Exception], ...],
@@ -46,8 +46,8 @@ async def halving(
         if len(settlements) == 1:
             return await settle([_buried(settlements[0], error)])
         middle = len(settlements) // 2
-        first = await halving(settlements[:middle], settle, refused, add)
-        return add(first, await halving(settlements[middle:], settle, refused, add))
+        first = await settle_halving(settlements[:middle], settle, refused, add)
+        return add(first, await settle_halving(settlements[middle:], settle, refused, add))
 
 
 def _buried(settlement: Settlement, error: Exception) -> Settlement:
@@ -63,7 +63,7 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode().replace("\0", "�")
 
 
-def together(one: SettleReport, other: SettleReport) -> SettleReport:
+def merge_reports(one: SettleReport, other: SettleReport) -> SettleReport:
     """Both, in their order."""
     return SettleReport(
         one.closed + other.closed,

@@ -11,25 +11,25 @@ from smartspider.core.frontier.verdict import Close, Settlement, UrlState
 from smartspider.core.requests.request import NO_EXTRAS, Request
 from smartspider.core.runs.row_ids import first_id
 from smartspider.store import statements
-from smartspider.store.database import Connection, Cursor, rows
-from smartspider.store.frontier_updates import Spot
+from smartspider.store.database import Connection, RowCursor, rows
+from smartspider.store.frontier_updates import QueueEntry
 from smartspider.store.hosts import gates
-from smartspider.store.settle.recrawl import Memory
-from smartspider.store.settle.run import LedgerRun, Sums
+from smartspider.store.settle.recrawl import PageMemory
+from smartspider.store.settle.run import CounterDeltas, LedgerRun
 
 SQL = statements.load("settle.sql", __package__)
 
 _encode = msgspec.json.Encoder().encode
 
 
-class Asked(msgspec.Struct, frozen=True):
+class KnownRows(msgspec.Struct, frozen=True):
     """Which rows are there of those that pages lead to: asked, not answered yet."""
 
-    known: Cursor
-    landings: Cursor
+    known: RowCursor
+    landings: RowCursor
 
 
-def ask(connection: Connection, run_id: int, closes: Iterable[Close]) -> Asked:
+def query_known_rows(connection: Connection, run_id: int, closes: Iterable[Close]) -> KnownRows:
     """Ask for all of a group at once."""
     prints: set[bytes] = set()
     landings: set[bytes] = set()
@@ -38,7 +38,7 @@ def ask(connection: Connection, run_id: int, closes: Iterable[Close]) -> Asked:
         prints.update([child.fingerprint for child in close.next_pages])
         if close.landed is not None:
             landings.add(close.landed.fingerprint)
-    return Asked(
+    return KnownRows(
         connection.executemany(SQL.known, [(run_id, one) for one in prints]),
         connection.executemany(SQL.find_url, [(run_id, one) for one in landings]),
     )
@@ -65,12 +65,17 @@ class ChildRows:
     """
 
     def __init__(
-        self, connection: Connection, run: LedgerRun, sums: Sums, now: float, memory: Memory | None
+        self,
+        connection: Connection,
+        run: LedgerRun,
+        deltas: CounterDeltas,
+        now: float,
+        memory: PageMemory | None,
     ) -> None:
         self._connection = connection
         self._run_id = run.run_id
         self._run = run
-        self._sums = sums
+        self._deltas = deltas
         self._now = now
         self._memory = memory
         self._known: set[bytes] = set()
@@ -81,7 +86,7 @@ class ChildRows:
         self._has_children = False
         self._host_urls: dict[int, int] = {}
 
-    def hear(self, asked: Asked) -> None:
+    def load(self, asked: KnownRows) -> None:
         """Take in which rows are there."""
         self._known.update(one for (one,) in asked.known)
         for fingerprint, url_id, state, _ in asked.landings:
@@ -93,7 +98,7 @@ class ChildRows:
             self._has_children = True
             is_due = child.is_next_page or is_led_on
             if self._is_known(child, is_due=is_due):
-                self._sums.duplicate_urls += 1
+                self._deltas.duplicate_urls += 1
             elif self._run.max_host_urls is None or self._has_room(child.host):
                 self._make(child, parent_id, is_due=is_due)
 
@@ -144,23 +149,23 @@ class ChildRows:
     def write(self) -> None:
         """Make the new rows and queue those that are to be fetched."""
         new = list(self._new.values())
-        self._sums.total += len(new)
+        self._deltas.total += len(new)
         left = self._look_back([row for row in new if not row.is_landed])
         host_ids = gates.find_hosts(self._connection, (row.request.host for row in new))
-        records, spots = [], []
+        records, entries = [], []
         for row in new:
             host = row.request.host
             records.append(url_record(row, self._run_id, host_ids[host], self._now))
             if not row.is_landed and row.url_id not in left:
-                spots.append(Spot(row.url_id, host_ids[host], -row.request.priority, host))
+                entries.append(QueueEntry(row.url_id, host_ids[host], -row.request.priority, host))
         self._connection.executemany(SQL.add_url, records)
         if self._has_children:
             reach("settle.children")
         if left and self._memory is not None:
-            self._memory.leave_alone(left)
-        spots += self._wake(len(left))
-        if spots:
-            self._connection.moves.offer(self._run_id, spots)
+            self._memory.skip(left)
+        entries += self._reopen(len(left))
+        if entries:
+            self._connection.frontier.offer(self._run_id, entries)
         if self._has_children:
             reach("settle.offered")
 
@@ -169,20 +174,20 @@ class ChildRows:
         if self._memory is None or not new:
             return {}
         left = {}
-        sifted = self._memory.sift([(row.request, row.is_due) for row in new])
-        for row, (request, reason) in zip(new, sifted, strict=True):
+        filtered = self._memory.filter_due([(row.request, row.is_due) for row in new])
+        for row, (request, reason) in zip(new, filtered, strict=True):
             row.request = request
             if reason:
                 left[row.url_id] = reason
         return left
 
-    def _wake(self, left: int) -> list[Spot]:
+    def _reopen(self, left: int) -> list[QueueEntry]:
         """Rows that were left alone and are to be fetched after all, for now pagination leads to them."""
-        woken: list[Spot] = []
+        reopened: list[QueueEntry] = []
         if self._memory is not None and self._further:
-            woken = self._memory.wake(list(self._further), besides=self._landed)
-        self._sums.count("skipped", left - len(woken))
-        return woken
+            reopened = self._memory.reopen(list(self._further), besides=self._landed)
+        self._deltas.count("skipped", left - len(reopened))
+        return reopened
 
 
 def url_record(row: NewRow, run_id: int, host_id: int, now: float) -> tuple[object, ...]:

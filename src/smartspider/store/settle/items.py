@@ -14,7 +14,7 @@ from smartspider.core.pages.extraction import Item
 from smartspider.core.runs.row_ids import first_id, run_of
 from smartspider.store import statements
 from smartspider.store.database import Connection
-from smartspider.store.settle.run import LedgerRun, Sums
+from smartspider.store.settle.run import CounterDeltas, LedgerRun
 
 SQL = statements.load("settle.sql", __package__)
 
@@ -22,7 +22,7 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
 
-class Kept(NamedTuple):
+class AddedItems(NamedTuple):
     """What became of the items of a page."""
 
     stored: int
@@ -31,47 +31,47 @@ class Kept(NamedTuple):
     """Whether one of them was not known before; True where nothing is compared."""
 
 
-def item_storing(connection: Connection, run: LedgerRun, sums: Sums) -> Items:
+def item_writer(connection: Connection, run: LedgerRun, deltas: CounterDeltas) -> ItemWriter:
     """How the items of a run are stored."""
     compares = run.stored_policies is not None and bool(run.policies.items.keys)
-    return (ComparedItems if compares else Items)(connection, run, sums)
+    return (DedupItemWriter if compares else ItemWriter)(connection, run, deltas)
 
 
-class Items:
+class ItemWriter:
     """Items that are not compared: all of them are kept, as far as the limit goes."""
 
-    def __init__(self, connection: Connection, run: LedgerRun, sums: Sums) -> None:
+    def __init__(self, connection: Connection, run: LedgerRun, deltas: CounterDeltas) -> None:
         self._connection = connection
         self._run_id = run.run_id
         self._run = run
-        self._sums = sums
+        self._deltas = deltas
         self._rows: list[tuple[int, int, str]] = []
 
-    def look(self, closes: Sequence[Close]) -> None:
+    def load_keys(self, closes: Sequence[Close]) -> None:
         """Look up at once what is known of the items of a group; nothing where they are not compared."""
 
-    def add(self, url_id: int, close: Close) -> Kept:
+    def add(self, url_id: int, close: Close) -> AddedItems:
         """Take in the items of a page."""
-        room = self._run.item_room(self._sums)
+        room = self._run.item_room(self._deltas)
         kept = close.items if room is None else close.items[:room]
         number = first_id(self._run_id) + self._run.next_item
         for item in kept:
             self._rows.append((number, url_id, _encode(item).decode()))
             number += 1
         self._run.next_item += len(kept)
-        self._sums.items += len(kept)
-        return Kept(len(kept), has_new=True)
+        self._deltas.items += len(kept)
+        return AddedItems(len(kept), has_new=True)
 
     def write(self) -> None:
         """Put everything that was taken in into the store."""
         self._connection.executemany(SQL.add_item, self._rows)
 
 
-class ComparedItems(Items):
+class DedupItemWriter(ItemWriter):
     """Items that are compared, with those of the same settle as well. Everything is decided in memory."""
 
-    def __init__(self, connection: Connection, run: LedgerRun, sums: Sums) -> None:
-        super().__init__(connection, run, sums)
+    def __init__(self, connection: Connection, run: LedgerRun, deltas: CounterDeltas) -> None:
+        super().__init__(connection, run, deltas)
         self._dedup: ItemDedup = run.policies.items
         self._scopes = self._dedup_scopes()
         self._new: dict[int, tuple[int, str]] = {}
@@ -89,25 +89,25 @@ class ComparedItems(Items):
         task = -(self._run.task_id or 0)
         return (task,) if self._dedup.keep == "first" else (self._run_id, task)
 
-    def add(self, url_id: int, close: Close) -> Kept:
+    def add(self, url_id: int, close: Close) -> AddedItems:
         """Take in the items of a page: those that are known are dropped, or replace what they equal."""
         if close.items and not close.keys:
             return super().add(url_id, close)
         count, has_new = 0, False
         for item, keys in zip(close.items, close.keys, strict=True):
-            room = self._run.item_room(self._sums)
+            room = self._run.item_room(self._deltas)
             if room is not None and room <= 0:
                 break
             twins = self._twins(keys)
             if twins and self._dedup.keep == "first":
-                self._sums.duplicates += 1
+                self._deltas.duplicates += 1
                 self._update(twins, item)
                 continue
             data = _encode(item).decode()
             count += 1 - self._replace(twins, data, url_id)
             self._claim(self._store(url_id, data), keys)
             has_new = has_new or not twins
-        return Kept(count, has_new)
+        return AddedItems(count, has_new)
 
     def write(self) -> None:
         """Put everything into the store, what was replaced out of it first."""
@@ -129,10 +129,10 @@ class ComparedItems(Items):
         item_id = first_id(self._run_id) + self._run.next_item
         self._new[item_id] = (url_id, data)
         self._run.next_item += 1
-        self._sums.items += 1
+        self._deltas.items += 1
         return item_id
 
-    def look(self, closes: Sequence[Close]) -> None:
+    def load_keys(self, closes: Sequence[Close]) -> None:
         """Look up which keys are known, and the items they stand for where these may change."""
         connection = self._connection
         wanted = {
@@ -165,13 +165,13 @@ class ComparedItems(Items):
                 continue
             self._new.pop(twin, None)
             self._gone.add(twin)
-            self._sums.items -= 1
-            self._sums.duplicates += 1
+            self._deltas.items -= 1
+            self._deltas.duplicates += 1
             if page_id == url_id:
                 own += 1
             else:
                 self._gave_less[page_id] += 1
-        self._sums.updated += is_other
+        self._deltas.updated += is_other
         return own
 
     def _update(self, twins: list[int], item: Item) -> None:
@@ -189,7 +189,7 @@ class ComparedItems(Items):
                 self._new[twin] = (page_id, after)
             else:
                 self._changed[twin] = after
-            self._sums.updated += 1
+            self._deltas.updated += 1
 
     def _stored(self, item_id: int) -> tuple[int, str]:
         """Page and data of an item, as they will be after this settle."""

@@ -17,7 +17,7 @@ from smartspider.core.requests.request import Request
 from smartspider.core.runs.plan import Plan
 from smartspider.store import statements
 from smartspider.store.database import Connection, row
-from smartspider.store.frontier_updates import Spot
+from smartspider.store.frontier_updates import QueueEntry
 from smartspider.store.settle.policies import Policies
 
 SQL = statements.load("recrawl.sql", __package__)
@@ -46,7 +46,7 @@ class RememberedPage(msgspec.Struct, frozen=True):
 _decode = msgspec.json.Decoder(RememberedPage).decode
 
 
-class Memory:
+class PageMemory:
     """The pages of a task, as one run looks back at them and adds to them."""
 
     def __init__(self, connection: Connection, run_id: int, policies: Policies, now: float) -> None:
@@ -62,7 +62,7 @@ class Memory:
         self._held: dict[bytes, tuple[Any, ...]] = {}
         self._looks: dict[bytes, tuple[Any, ...]] = {}
 
-    def look(self, settlements: Sequence[Settlement]) -> None:
+    def load(self, settlements: Sequence[Settlement]) -> None:
         """Look up at once what is remembered of the pages of a group."""
         closes = [(one.lease.request, one.verdict) for one in settlements if isinstance(one.verdict, Close)]
         prints = {request.fingerprint for request, _ in closes}
@@ -76,20 +76,20 @@ class Memory:
     def _keys(self, prints: Iterable[bytes]) -> list[tuple[int, bytes]]:
         return [(self._task_id, one) for one in sorted(prints)]
 
-    def sift(self, found: Sequence[tuple[Request, bool]]) -> list[tuple[Request, str]]:
+    def filter_due(self, found: Sequence[tuple[Request, bool]]) -> list[tuple[Request, str]]:
         """What becomes of new requests: as they are to be sent, with the version that is remembered, and why
         they are left alone for now, if they are. One that is due is fetched in any case, like entries.
         """
         keys = self._keys({request.fingerprint for request, _ in found})
         seen = {one[0]: one[1:] for one in self._connection.executemany(SQL.visit, keys)}
         return [
-            self._sifted(request, seen[request.fingerprint], is_due=is_due)
+            self._filtered(request, seen[request.fingerprint], is_due=is_due)
             if request.fingerprint in seen
             else (request, "")
             for request, is_due in found
         ]
 
-    def _sifted(self, request: Request, seen: Sequence[Any], *, is_due: bool) -> tuple[Request, str]:
+    def _filtered(self, request: Request, seen: Sequence[Any], *, is_due: bool) -> tuple[Request, str]:
         run_id, at, interval_s, etag, last_modified, context, holds_back = seen
         if holds_back and not (is_due or request.is_entry):
             reason = self._recrawl.skip_reason(LastVisit(run_id, at, interval_s), self._now)
@@ -100,20 +100,20 @@ class Memory:
             return msgspec.structs.replace(request, extras=extras), ""
         return request, ""
 
-    def leave_alone(self, reasons: dict[int, str]) -> None:
+    def skip(self, reasons: dict[int, str]) -> None:
         """Close new rows for these reasons."""
         records = [(reason, self._now, url_id) for url_id, reason in reasons.items()]
         self._connection.executemany(SQL.leave_alone, records)
 
-    def wake(self, prints: Sequence[bytes], *, besides: Collection[int]) -> list[Spot]:
+    def reopen(self, prints: Sequence[bytes], *, besides: Collection[int]) -> list[QueueEntry]:
         """Open the rows of further pages that were left alone when a link led to them; their places."""
         keys = [(self._run_id, one) for one in prints]
         places = [
-            Spot(url_id, host_id, -priority)
+            QueueEntry(url_id, host_id, -priority)
             for url_id, host_id, priority, reason in self._connection.executemany(SQL.left_alone, keys)
             if url_id not in besides and is_recrawl_skip(reason or "")
         ]
-        self._connection.executemany(SQL.look_after_all, [(spot.url_id,) for spot in places])
+        self._connection.executemany(SQL.look_after_all, [(entry.url_id,) for entry in places])
         return places
 
     def remember(self, request: Request, verdict: Close) -> None:
@@ -139,7 +139,7 @@ class Memory:
         """Put everything that is to be remembered into the store."""
         self._connection.executemany(SQL.remember, [self._looks[one] for one in sorted(self._looks)])
 
-    def recalled(self, settlement: Settlement) -> Settlement:
+    def recall(self, settlement: Settlement) -> Settlement:
         """A settlement with what its unchanged page held; as it is when that is no longer known."""
         verdict = settlement.verdict
         if not isinstance(verdict, Close) or not verdict.is_unchanged:
@@ -197,11 +197,11 @@ class Memory:
         return blake2b(known, digest_size=16, person=b"smartspider/page").digest()
 
 
-def open_memory(connection: Connection, run_id: int, plan: Plan, now: float) -> Memory | None:
+def open_memory(connection: Connection, run_id: int, plan: Plan, now: float) -> PageMemory | None:
     """The memory of a run that is made; None when its plan does not look back."""
     if not plan.recrawl.needs_history:
         return None
-    return Memory(connection, run_id, Policies(plan.items, plan.recrawl), now)
+    return PageMemory(connection, run_id, Policies(plan.items, plan.recrawl), now)
 
 
 def forget(connection: Connection, run_id: int) -> bool:

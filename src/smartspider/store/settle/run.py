@@ -14,7 +14,7 @@ from smartspider.store.settle.policies import Policies, decode_policies
 SQL = statements.load("settle.sql", __package__)
 
 
-class Sums(msgspec.Struct):
+class CounterDeltas(msgspec.Struct):
     """Counted while verdicts are carried out, written once at the end."""
 
     total: int = 0
@@ -40,7 +40,7 @@ class Sums(msgspec.Struct):
             setattr(self, state, getattr(self, state) + by)
 
 
-NOTHING = Sums()
+NOTHING = CounterDeltas()
 
 
 class LedgerRun(msgspec.Struct):
@@ -77,45 +77,45 @@ class LedgerRun(msgspec.Struct):
         """How items are compared and pages revisited."""
         return decode_policies(self.stored_policies)
 
-    def within_limits(self, verdict: Close, sums: Sums) -> Close:
+    def within_limits(self, verdict: Close, deltas: CounterDeltas) -> Close:
         """The verdict as the limits allow it: a page beyond them closes as skipped."""
         if verdict.state != "done":
             return verdict
-        if self.max_pages is not None and self.done + sums.done >= self.max_pages:
+        if self.max_pages is not None and self.done + deltas.done >= self.max_pages:
             return Close("skipped", reason=f"{LIMIT}max_pages", status=verdict.status)
-        if self.max_items is not None and self.items + sums.items >= self.max_items:
+        if self.max_items is not None and self.items + deltas.items >= self.max_items:
             return Close("skipped", reason=f"{LIMIT}max_items", status=verdict.status)
         return verdict
 
-    def item_room(self, sums: Sums) -> int | None:
+    def item_room(self, deltas: CounterDeltas) -> int | None:
         """How many more items may be stored; None: any number."""
-        return None if self.max_items is None else self.max_items - self.items - sums.items
+        return None if self.max_items is None else self.max_items - self.items - deltas.items
 
-    def limit_reason(self, sums: Sums = NOTHING) -> str:
-        """Which limit is reached with these sums, in words; empty when none is."""
+    def limit_reason(self, deltas: CounterDeltas = NOTHING) -> str:
+        """Which limit is reached with these deltas, in words; empty when none is."""
         reached = (
-            ("max_pages", self.max_pages, self.done + sums.done),
-            ("max_items", self.max_items, self.items + sums.items),
-            ("max_errors", self.max_errors, self._failed(sums)),
+            ("max_pages", self.max_pages, self.done + deltas.done),
+            ("max_items", self.max_items, self.items + deltas.items),
+            ("max_errors", self.max_errors, self._failed(deltas)),
         )
         for name, limit, count in reached:
             if limit is not None and count >= limit:
                 return f"{LIMIT}{name} {limit} reached"
         return ""
 
-    def guard_reason(self, sums: Sums) -> str:
-        """What a guard has to say about the run with these sums; empty when nothing."""
+    def guard_reason(self, deltas: CounterDeltas) -> str:
+        """What a guard has to say about the run with these deltas; empty when nothing."""
         if self.guard_row is not None and self.failures_row >= self.guard_row:
             return f"{GUARD}{self.failures_row} failures in a row"
-        failed = self._failed(sums)
-        finished = self.done + sums.done + self.missing + sums.missing + failed
+        failed = self._failed(deltas)
+        finished = self.done + deltas.done + self.missing + deltas.missing + failed
         is_telling = self.guard_rate is not None and finished >= self.guard_after
         if is_telling and self.guard_rate is not None and failed > self.guard_rate * finished:
             return f"{GUARD}{failed} of {finished} requests failed"
         return ""
 
-    def _failed(self, sums: Sums) -> int:
-        return self.dead + self.broken + sums.dead + sums.broken
+    def _failed(self, deltas: CounterDeltas) -> int:
+        return self.dead + self.broken + deltas.dead + deltas.broken
 
 
 def read(connection: Connection, run_id: int) -> LedgerRun | None:
@@ -124,42 +124,42 @@ def read(connection: Connection, run_id: int) -> LedgerRun | None:
     return LedgerRun(*found) if found else None
 
 
-class RunCount:
-    """Keeps the sums of a run, and stops or pauses it where a limit is reached or a guard trips."""
+class RunCounters:
+    """Keeps the deltas of a run, and stops or pauses it where a limit is reached or a guard trips."""
 
     def __init__(self, connection: Connection, run: LedgerRun, now: float) -> None:
         self._connection = connection
         self._run = run
         self._now = now
-        self._guard_before = run.guard_reason(Sums())
+        self._guard_before = run.guard_reason(CounterDeltas())
 
-    def keep(self, sums: Sums, happened: list[Event]) -> None:
-        """Add the sums; what follows is told, and joins what happened."""
+    def add(self, deltas: CounterDeltas, happened: list[Event]) -> None:
+        """Add the deltas; what follows is told, and joins what happened."""
         run = self._run
         self._connection.execute(
             SQL.settle_run,
             (
-                *(run.next_url, run.next_item, run.failures_row, sums.total, sums.done, sums.redirect),
-                *(sums.missing, sums.skipped, sums.dead, sums.broken, sums.items, sums.rejected),
-                *(sums.duplicates, sums.updated, sums.duplicate_urls, sums.retries, sums.late),
-                *(sums.bytes_read, run.run_id),
+                *(run.next_url, run.next_item, run.failures_row, deltas.total, deltas.done, deltas.redirect),
+                *(deltas.missing, deltas.skipped, deltas.dead, deltas.broken, deltas.items, deltas.rejected),
+                *(deltas.duplicates, deltas.updated, deltas.duplicate_urls, deltas.retries, deltas.late),
+                *(deltas.bytes_read, run.run_id),
             ),
         )
         state: RunState = "stopping"
-        reason = run.limit_reason(sums)
+        reason = run.limit_reason(deltas)
         if not reason:
-            state, reason = "paused", self._guard(sums, happened)
-        events.tell(self._connection, happened, self._now)
+            state, reason = "paused", self._guard(deltas, happened)
+        events.write_events(self._connection, happened, self._now)
         if reason and run.state == "running":
             active_s = run.active_s + (self._now - (run.resumed_at or self._now))
             self._connection.execute(SQL.set_run_state, (state, reason, active_s, None, run.run_id))
-            events.tell_state(self._connection, run.run_id, ("running", state, reason), self._now)
+            events.write_state_change(self._connection, run.run_id, ("running", state, reason), self._now)
         elif self._now - run.told_at >= PROGRESS_EVERY_S:
-            events.tell_progress(self._connection, run.run_id, self._now)
+            events.write_progress(self._connection, run.run_id, self._now)
 
-    def _guard(self, sums: Sums, happened: list[Event]) -> str:
+    def _guard(self, deltas: CounterDeltas, happened: list[Event]) -> str:
         """Why a guard pauses the run; that it would is told once, also where it only tells."""
-        reason = self._run.guard_reason(sums)
+        reason = self._run.guard_reason(deltas)
         if reason and not self._guard_before:
             happened.append(GuardTripped(self._run.run_id, reason))
         return reason if self._run.guard_pauses else ""

@@ -15,15 +15,15 @@ from smartspider.core.requests.request import Request
 from smartspider.core.runs.run import ACCEPTS_PAGES
 from smartspider.interfaces.ledger import SettleReport
 from smartspider.store import statements
-from smartspider.store.database import Connection, Cursor
+from smartspider.store.database import Connection, RowCursor
 from smartspider.store.settle import children
 from smartspider.store.settle.attempts import FailedAttempts, closed_event, record_sends, replaces
-from smartspider.store.settle.children import Asked, ChildRows
-from smartspider.store.settle.host_health import HostTrouble
-from smartspider.store.settle.items import item_storing
-from smartspider.store.settle.recrawl import FORGOTTEN, REMEMBERED, Memory
-from smartspider.store.settle.run import LedgerRun, RunCount, Sums
-from smartspider.store.settle.step_log import StepNotes
+from smartspider.store.settle.children import ChildRows, KnownRows
+from smartspider.store.settle.host_health import HostHealth
+from smartspider.store.settle.items import item_writer
+from smartspider.store.settle.recrawl import FORGOTTEN, REMEMBERED, PageMemory
+from smartspider.store.settle.run import CounterDeltas, LedgerRun, RunCounters
+from smartspider.store.settle.step_log import StepLog
 
 SQL = statements.load("settle.sql", __package__)
 
@@ -40,33 +40,33 @@ def settle_run(
     asked_run = connection.execute(SQL.run, (run_id,))
     keys = [(settlement.lease.url_id,) for settlement in settlements]
     asked_rows = connection.executemany(SQL.row_state, keys)
-    trouble = HostTrouble(connection, run_id, settlements, now)
-    asked_children = children.ask(connection, run_id, children.closes_of(settlements))
+    health = HostHealth(connection, run_id, settlements, now)
+    asked_children = children.query_known_rows(connection, run_id, children.closes_of(settlements))
     found = asked_run.fetchone()
     run = LedgerRun(*found) if found else None
     if run is None or run.state not in ACCEPTS_PAGES:
         return _refuse(connection, run, settlements, now)
-    settling = RunSettling(connection, run, trouble, now, clock_shift)
-    settling.hear(asked_rows, asked_children)
+    settling = RunSettlement(connection, run, health, now, clock_shift)
+    settling.load(asked_rows, asked_children)
     return settling.settle(settlements)
 
 
-class RunSettling:
+class RunSettlement:
     """Carries out verdicts for a run that takes pages. One object per run and transaction.
 
     Everything is decided first, in the order of the settlements; then each kind of row is written at once.
     """
 
     def __init__(
-        self, connection: Connection, run: LedgerRun, trouble: HostTrouble, now: float, clock_shift: float
+        self, connection: Connection, run: LedgerRun, health: HostHealth, now: float, clock_shift: float
     ) -> None:
         self._connection = connection
         self._run = run
         self._run_id = run.run_id
-        self._trouble = trouble
+        self._health = health
         self._now = now
         self._clock_shift = clock_shift
-        self._sums = Sums()
+        self._deltas = CounterDeltas()
         self._events: list[Event] = []
         self._stored: list[int] = []
         self._continued: list[int] = []
@@ -79,30 +79,30 @@ class RunSettling:
         self._forgotten: list[int] = []
         if run.task_id is not None:
             connection.execute(SQL.share_task, (run.task_id,))
-        self._notes = StepNotes(connection, run.run_id)
-        self._items = item_storing(connection, run, self._sums)
+        self._step_log = StepLog(connection, run.run_id)
+        self._items = item_writer(connection, run, self._deltas)
         self._memory = self._page_memory()
-        self._children = ChildRows(connection, run, self._sums, now, self._memory)
-        self._count = RunCount(connection, run, now)
-        trouble.is_adaptive = bool(run.adaptive)
+        self._children = ChildRows(connection, run, self._deltas, now, self._memory)
+        self._counters = RunCounters(connection, run, now)
+        health.is_adaptive = bool(run.adaptive)
 
-    def hear(self, asked_rows: Cursor, asked_children: Asked) -> None:
+    def load(self, asked_rows: RowCursor, asked_children: KnownRows) -> None:
         """Take in what was asked for beforehand."""
         for url_id, state, host_id, visit, attempts in asked_rows:
             self._states[url_id] = state
             self._hosts[url_id] = host_id
             self._visits[url_id] = visit
             self._attempts[url_id] = attempts
-        self._children.hear(asked_children)
-        self._trouble.look()
+        self._children.load(asked_children)
+        self._health.load()
 
     def settle(self, settlements: Sequence[Settlement]) -> SettleReport:
         """All verdicts, then what follows from them for hosts and run."""
-        settlements = self._recalled(settlements)
-        self._items.look(children.closes_of(settlements))
+        settlements = self._recall_unchanged(settlements)
+        self._items.load_keys(children.closes_of(settlements))
         for settlement in settlements:
             verdict = settlement.verdict
-            late = self._sums.late
+            late = self._deltas.late
             match verdict:
                 case Close():
                     self._close(settlement, verdict)
@@ -110,15 +110,15 @@ class RunSettling:
                     self._retry(settlement, verdict)
                 case _:
                     assert_never(verdict)
-            self._sums.bytes_read += settlement.bytes_read
-            self._sums.duplicate_urls += settlement.duplicate_urls
+            self._deltas.bytes_read += settlement.bytes_read
+            self._deltas.duplicate_urls += settlement.duplicate_urls
             host_id = self._hosts[settlement.lease.url_id]
-            self._trouble.hear(host_id, settlement, is_late=self._sums.late > late)
+            self._health.record(host_id, settlement, is_late=self._deltas.late > late)
         reach("settle.decided")
         self._write(settlements)
-        sums = self._sums
+        deltas = self._deltas
         return SettleReport(
-            *(sums.closed, sums.late, sums.total, sums.items),
+            *(deltas.closed, deltas.late, deltas.total, deltas.items),
             *(self._events, self._stored, self._continued),
         )
 
@@ -127,56 +127,56 @@ class RunSettling:
         self._children.write()
         connection.executemany(SQL.close, [self._closes[url_id] for url_id in sorted(self._closes)])
         for url_id in self._forgotten:
-            connection.moves.forget(self._run_id, url_id)
+            connection.frontier.forget(self._run_id, url_id)
         reach("settle.closed")
         self._items.write()
         reach("settle.items")
-        self._notes.write()
+        self._step_log.write()
         if self._memory is not None:
             self._memory.write()
         self._failures.write()
         record_sends(connection, self._run_id, settlements, self._clock_shift)
-        self._events += self._trouble.settle(self._sums)
+        self._events += self._health.write(self._deltas)
         for host_id in sorted(set(self._hosts.values())):
-            connection.moves.host_freed(host_id, self._now)
-        self._count.keep(self._sums, self._events)
+            connection.frontier.host_freed(host_id, self._now)
+        self._counters.add(self._deltas, self._events)
         reach("settle.counted")
 
-    def _recalled(self, settlements: Sequence[Settlement]) -> Sequence[Settlement]:
+    def _recall_unchanged(self, settlements: Sequence[Settlement]) -> Sequence[Settlement]:
         """Unchanged pages with what they held, where that is still known; `is_unchanged` stays where not."""
         if self._memory is None:
             return settlements
-        self._memory.look(settlements)
-        recalled = [self._memory.recalled(settlement) for settlement in settlements]
+        self._memory.load(settlements)
+        recalled = [self._memory.recall(settlement) for settlement in settlements]
         again = [
             new.verdict
             for old, new in zip(settlements, recalled, strict=True)
             if new is not old and isinstance(new.verdict, Close)
         ]
         if again:
-            self._children.hear(children.ask(self._connection, self._run_id, again))
+            self._children.load(children.query_known_rows(self._connection, self._run_id, again))
         return recalled
 
-    def _page_memory(self) -> Memory | None:
+    def _page_memory(self) -> PageMemory | None:
         run = self._run
         if run.stored_policies is None or not run.policies.recrawl.needs_history:
             return None
-        return Memory(self._connection, self._run_id, run.policies, self._now)
+        return PageMemory(self._connection, self._run_id, run.policies, self._now)
 
     def _close(self, settlement: Settlement, verdict: Close) -> None:
         """Close a row, unless someone was first."""
         url_id = settlement.lease.url_id
         if verdict.state not in ("done", "redirect") and self._is_old_news(settlement.lease):
-            self._sums.late += 1
-            self._connection.moves.release(settlement.lease, self._now)
+            self._deltas.late += 1
+            self._connection.frontier.release(settlement.lease, self._now)
             return
         is_first = replaces(verdict.state, self._states[url_id])
         if is_first and verdict.is_unchanged:
             self._ask_in_full(settlement)
             return
-        self._connection.moves.end(settlement.lease)
+        self._connection.frontier.end(settlement.lease)
         if not is_first:
-            self._sums.late += 1
+            self._deltas.late += 1
             return
         if verdict.landed is None:
             is_stored = self._store_page(url_id, verdict, settlement)
@@ -190,7 +190,7 @@ class RunSettling:
         fail it. A page that came is welcome from everybody.
         """
         visit = self._visits[lease.url_id]
-        return visit > 0 and (lease.visit < visit or not self._connection.moves.holds(lease))
+        return visit > 0 and (lease.visit < visit or not self._connection.frontier.holds(lease))
 
     def _ask_in_full(self, settlement: Settlement) -> None:
         """The page did not change, but what it held is not known any more: it is asked for again, whole."""
@@ -222,7 +222,7 @@ class RunSettling:
         self, url_id: int, verdict: Close, settlement: Settlement, *, landed: Request | None = None
     ) -> bool:
         """Write a page as the limits allow; whether its children were added."""
-        stored = self._run.within_limits(verdict, self._sums)
+        stored = self._run.within_limits(verdict, self._deltas)
         kept = self._items.add(url_id, stored)
         self._write_close(url_id, stored, settlement, items=kept.stored, landed=landed)
         if self._memory is not None and stored.state in REMEMBERED:
@@ -250,40 +250,40 @@ class RunSettling:
             self._now,
             url_id,
         )
-        self._sums.count(self._states[url_id], -1)
-        self._sums.count(verdict.state)
+        self._deltas.count(self._states[url_id], -1)
+        self._deltas.count(verdict.state)
         self._states[url_id] = verdict.state
-        self._sums.closed += 1
-        self._sums.rejected += len(verdict.rejected)
+        self._deltas.closed += 1
+        self._deltas.rejected += len(verdict.rejected)
         if verdict.rejected or verdict.changes or verdict.counts:
-            self._notes.hear(url_id, verdict)
+            self._step_log.record(url_id, verdict)
         if is_failure:
             self._run.failures_row += 1
             self._failures.count(url_id)
-            self._failures.hear(settlement, verdict.status, verdict.reason)
+            self._failures.record(settlement, verdict.status, verdict.reason)
         elif verdict.state != "skipped":
             self._run.failures_row = 0
         self._events.append(closed_event(landed or settlement.lease.request, verdict, settlement, items))
 
     def _retry(self, settlement: Settlement, verdict: RetryLater) -> None:
         lease = settlement.lease
-        moves = self._connection.moves
-        if lease.visit < self._visits[lease.url_id] or not moves.holds(lease):
-            self._sums.late += 1
-            moves.release(lease, self._now)
+        frontier = self._connection.frontier
+        if lease.visit < self._visits[lease.url_id] or not frontier.holds(lease):
+            self._deltas.late += 1
+            frontier.release(lease, self._now)
             return
         if self._states[lease.url_id] != "open":
-            moves.end(lease)
+            frontier.end(lease)
             return
-        moves.postpone(lease, self._now + verdict.delay_s)
+        frontier.postpone(lease, self._now + verdict.delay_s)
         if self._attempts[lease.url_id] > lease.attempts:  # it was kept before, and nobody heard of it
-            self._sums.late += 1
+            self._deltas.late += 1
             return
-        self._failures.hear(settlement, verdict.status, verdict.reason)
+        self._failures.record(settlement, verdict.status, verdict.reason)
         if verdict.counts:
             self._run.failures_row += 1
             self._failures.count(lease.url_id)
-        self._sums.retries += 1
+        self._deltas.retries += 1
         host, url = lease.request.host, lease.request.url
         self._events.append(
             FetchRetried(self._run_id, host, url, verdict.reason, lease.attempts + 1, verdict.delay_s)
@@ -296,7 +296,7 @@ def _refuse(
 ) -> SettleReport:
     """The run takes no pages: nothing is added, the leases end, what is open waits for the run again."""
     for settlement in settlements:
-        connection.moves.release(settlement.lease, now)
+        connection.frontier.release(settlement.lease, now)
     if run is not None:
         connection.execute(SQL.late, (len(settlements), run.run_id))
     return SettleReport(late=len(settlements))

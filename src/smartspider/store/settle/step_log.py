@@ -25,7 +25,7 @@ CHANGE_BYTES = 2_000
 _encode = msgspec.json.Encoder().encode
 
 
-class StepNotes:
+class StepLog:
     """Collects what pages say about steps, and writes it once per settle."""
 
     def __init__(self, connection: Connection, run_id: int) -> None:
@@ -35,7 +35,7 @@ class StepNotes:
         self._changes: list[tuple[Any, ...]] = []
         self._counts: dict[str, StepCount] = {}
 
-    def hear(self, url_id: int, close: Close) -> None:
+    def record(self, url_id: int, close: Close) -> None:
         """Take in what a page says."""
         for reject in close.rejected[: REJECTS_KEPT - len(self._rejects)]:
             texts = _clean(reject.reason), _clean(reject.step), _clean(reject.field)
@@ -45,11 +45,11 @@ class StepNotes:
             values = short_json(change.before, CHANGE_BYTES), short_json(change.after, CHANGE_BYTES)
             self._changes.append((url_id, change.item, _clean(change.step), _clean(change.field), *values))
         for step, count in close.counts.items():
-            sums = self._counts.setdefault(_clean(step), StepCount())
-            sums.seen += count.seen
-            sums.changed += count.changed
-            sums.emptied += count.emptied
-            sums.rejected += count.rejected
+            deltas = self._counts.setdefault(_clean(step), StepCount())
+            deltas.seen += count.seen
+            deltas.changed += count.changed
+            deltas.emptied += count.emptied
+            deltas.rejected += count.rejected
 
     def write(self) -> None:
         """Put it into the store, as far as there is room for it."""

@@ -45,8 +45,8 @@ class Frontier:
         self.tokens = {FencingToken(1, counter) for counter in held}
         self.error: FrontierUnavailable | None = None
 
-    async def carry_out(self, moves: FrontierUpdate) -> None:
-        self.log.append(f"carry out {len(moves.offered)} {len(moves.ended)}")
+    async def apply(self, update: FrontierUpdate) -> None:
+        self.log.append(f"carry out {len(update.offered)} {len(update.ended)}")
 
     async def held(self, leases: Sequence[Lease]) -> set[FencingToken]:
         self.log.append(f"ask for {len(leases)}")

@@ -9,7 +9,7 @@ from smartspider_testing.clock import ManualClock
 
 
 @pytest.fixture
-async def ground(empty_store: str) -> AsyncIterator[PostgresBackend]:
-    ground = PostgresBackend(empty_store, ManualClock())
-    yield ground
-    await ground.close()
+async def backend(empty_store: str) -> AsyncIterator[PostgresBackend]:
+    backend = PostgresBackend(empty_store, ManualClock())
+    yield backend
+    await backend.close()

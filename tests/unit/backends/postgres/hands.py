@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 
 from smartspider.backends.postgres.database import PostgresDatabase
-from smartspider.backends.postgres.rows import PostgresOpenRows
+from smartspider.backends.postgres.open_rows import PostgresOpenRows
 from smartspider.core.frontier.lease import FencingToken, Lease, SendWindow
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
@@ -15,10 +15,10 @@ from smartspider_testing.contracts.actions import plan_of
 _counters = count(1)
 
 
-async def started(ground: PostgresBackend, plan: Plan | None = None) -> Run:
+async def started(backend: PostgresBackend, plan: Plan | None = None) -> Run:
     """A run that takes pages."""
-    run = await ground.store.create_run(plan or plan_of("one"))
-    return await ground.store.set_state(run.id, "running")
+    run = await backend.store.create_run(plan or plan_of("one"))
+    return await backend.store.set_state(run.id, "running")
 
 
 async def leases(database: PostgresDatabase, run: Run) -> list[Lease]:

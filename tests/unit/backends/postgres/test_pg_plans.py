@@ -70,13 +70,13 @@ def texts() -> dict[str, str]:
     found: dict[str, str] = {}
     for file in SHARED:
         for name, sql in statements.blocks(statements.text(f"{file}.sql", statements.__package__)).items():
-            words = dialect.wording(sql)
+            words = dialect.translate(sql)
             for when, text in (("", words.one), (" in a write", words.write), (" at once", words.many)):
                 if text is not None and not ONLY_IN_A_FILE.search(text) and text not in found.values():
                     found[f"{file} {name}{when}"] = text
     own_words = (resources.files("smartspider.backends.postgres") / "sql" / "frontier.sql").read_text()
     for name, sql in statements.blocks(own_words).items():
-        found[f"frontier {name}"] = dialect.marked(sql)
+        found[f"frontier {name}"] = dialect.with_placeholders(sql)
     return found
 
 
@@ -119,7 +119,7 @@ def test_what_is_asked_often_has_its_index(
 
 def test_whether_a_run_is_complete_is_one_look_at_an_index(connection: psycopg.Connection[Row]) -> None:
     """Rule 4: a few pages are read, however many requests there are."""
-    asked = dialect.wording(lifecycle.SQL.has_open).one.replace("%(p1)s", "3")
+    asked = dialect.translate(lifecycle.SQL.has_open).one.replace("%(p1)s", "3")
     found = connection.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {asked}".encode()).fetchone()
     assert found is not None
     top = found[0][0]["Plan"]

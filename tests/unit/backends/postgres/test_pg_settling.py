@@ -38,11 +38,11 @@ class Traffic:
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Traffic]:
     """Count while this lasts."""
     traffic = Traffic()
-    carry_out = PostgresConnection._carry_out
+    execute = PostgresConnection._execute
 
     def carried(self: PostgresConnection, text: str, values: Any) -> PostgresCursor:
         traffic.statements += 1
-        return carry_out(self, text, values)
+        return execute(self, text, values)
 
     def waiting(name: str) -> Any:
         read = getattr(PostgresCursor, name)
@@ -54,7 +54,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Traffic]:
         return do
 
     with monkeypatch.context() as patch:
-        patch.setattr(PostgresConnection, "_carry_out", carried)
+        patch.setattr(PostgresConnection, "_execute", carried)
         for name in ("fetchone", "fetchall", "__iter__"):
             patch.setattr(PostgresCursor, name, waiting(name))
         yield traffic
@@ -67,18 +67,18 @@ def page(lease: Lease, number: int) -> Settlement:
 
 
 @pytest.fixture
-async def another(ground: PostgresBackend) -> PostgresDatabase:
+async def another(backend: PostgresBackend) -> PostgresDatabase:
     """A second process."""
-    return (await ground.another()).database
+    return (await backend.another()).database
 
 
 async def test_a_group_waits_for_the_server_three_times_at_most(
-    ground: PostgresBackend, monkeypatch: pytest.MonkeyPatch
+    backend: PostgresBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once for what must be known, once for its end; statements do not grow with the pages."""
-    run = await started(ground, plan_of(*urls(48)))
-    held = await leases(ground.database, run)
-    ledger = PostgresLedger(ground.database)
+    run = await started(backend, plan_of(*urls(48)))
+    held = await leases(backend.database, run)
+    ledger = PostgresLedger(backend.database)
     await ledger.settle([page(lease, number) for number, lease in enumerate(held[:4])], None)
     seen = []
     for group in (held[4:8], held[8:48]):
@@ -93,13 +93,13 @@ async def test_a_group_waits_for_the_server_three_times_at_most(
 
 
 async def test_failures_and_compared_items_take_no_statement_each(
-    ground: PostgresBackend, monkeypatch: pytest.MonkeyPatch
+    backend: PostgresBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where more must be known: keys, items they stand for, attempts."""
     dedup = ItemDedup(keys=(("sku",),), keep="last")
-    run = await started(ground, plan_of(*urls(60), dedup=dedup))
-    held = await leases(ground.database, run)
-    ledger = PostgresLedger(ground.database)
+    run = await started(backend, plan_of(*urls(60), dedup=dedup))
+    held = await leases(backend.database, run)
+    ledger = PostgresLedger(backend.database)
 
     def mixed(lease: Lease) -> Settlement:
         number = lease.url_id % 1000
@@ -120,7 +120,7 @@ async def test_failures_and_compared_items_take_no_statement_each(
             await ledger.settle([mixed(lease) for lease in group], None)
         seen.append((traffic.statements, traffic.waits))
     assert seen[0] == seen[1]
-    assert await ground.store.fsck() == []
+    assert await backend.store.fsck() == []
 
 
 @pytest.fixture
@@ -144,50 +144,50 @@ def slow_commit() -> Iterator[None]:
 
 @pytest.mark.usefixtures("slow_commit")
 async def test_a_limit_is_exact_when_two_workers_settle_at_once(
-    ground: PostgresBackend, another: PostgresDatabase
+    backend: PostgresBackend, another: PostgresDatabase
 ) -> None:
     """Ledger 6: the run's row is locked."""
-    run = await started(ground, plan_of(*urls(24), limits=RunLimits(max_pages=7)))
-    held = await leases(ground.database, run)
-    ledgers = PostgresLedger(ground.database), PostgresLedger(another)
+    run = await started(backend, plan_of(*urls(24), limits=RunLimits(max_pages=7)))
+    held = await leases(backend.database, run)
+    ledgers = PostgresLedger(backend.database), PostgresLedger(another)
     groups = [
         [done(lease, items=[{"n": 1}]) for lease in held[start : start + 4]] for start in range(0, 24, 4)
     ]
     await asyncio.gather(*(ledgers[place % 2].settle(group, None) for place, group in enumerate(groups)))
-    counters = (await ground.store.get_run(run.id)).counters
+    counters = (await backend.store.get_run(run.id)).counters
     assert (counters.done, counters.skipped, counters.items) == (7, 17, 7)
-    assert await ground.store.fsck() == []
+    assert await backend.store.fsck() == []
 
 
 async def test_runs_that_meet_at_hosts_do_not_lock_each_other_out(
-    ground: PostgresBackend, another: PostgresDatabase
+    backend: PostgresBackend, another: PostgresDatabase
 ) -> None:
     """Rule 12: hosts are locked in one order, whatever the order of the pages."""
     hosts = [f"h{number}.example" for number in range(8)]
     entries = [url("x", host=host) for host in hosts]
-    first, second = [await started(ground, plan_of(*entries, name=name)) for name in ("one", "two")]
-    ledgers = PostgresLedger(ground.database), PostgresLedger(another)
+    first, second = [await started(backend, plan_of(*entries, name=name)) for name in ("one", "two")]
+    ledgers = PostgresLedger(backend.database), PostgresLedger(another)
 
     async def fail_all(ledger: PostgresLedger, held: list[Lease]) -> None:
         for attempts in range(5):
             handed = [msgspec.structs.replace(lease, attempts=attempts) for lease in held]
             await ledger.settle([failed(lease) for lease in handed], None)
 
-    own, others = await leases(ground.database, first), await leases(another, second)
+    own, others = await leases(backend.database, first), await leases(another, second)
     await asyncio.gather(fail_all(ledgers[0], own), fail_all(ledgers[1], others[::-1]))
     for run in (first, second):
-        assert (await ground.store.get_run(run.id)).counters.retries == 40
+        assert (await backend.store.get_run(run.id)).counters.retries == 40
 
 
 async def test_a_commit_without_an_answer_is_settled_once(
-    postgres_server: PostgresServer, ground: PostgresBackend
+    postgres_server: PostgresServer, backend: PostgresBackend
 ) -> None:
     """Rule 12: it was kept, nobody heard it, and settling again adds nothing."""
-    run = await started(ground)
-    (held,) = await leases(ground.database, run)
+    run = await started(backend)
+    (held,) = await leases(backend.database, run)
     with TcpProxy("127.0.0.1", postgres_server.port) as proxy:
-        address = ground.url.replace(f":{postgres_server.port}/", f":{proxy.url_port}/")
-        database = PostgresDatabase(address, ground.clock, ground.times)
+        address = backend.url.replace(f":{postgres_server.port}/", f":{proxy.url_port}/")
+        database = PostgresDatabase(address, backend.clock, backend.times)
         await database.read(lambda connection: rows(connection, "SELECT 1"))
         sprung = proxy.drop_answer_once(b"COMMIT")
         settling = PostgresLedger(database).settle([done(held, url("child"), items=[{"n": 1}])], None)
@@ -195,60 +195,60 @@ async def test_a_commit_without_an_answer_is_settled_once(
         assert sprung.is_set()
         database.close()
     assert (report.late, [place.url_id for place in moves.offered]) == (1, [held.url_id + 1])
-    counters = (await ground.store.get_run(run.id)).counters
+    counters = (await backend.store.get_run(run.id)).counters
     assert (counters.done, counters.items, counters.total) == (1, 1, 2)
 
 
 @pytest.mark.parametrize("bad", ["zero \0 byte", "lone \ud800"])
-async def test_a_host_that_was_rolled_back_is_not_known(ground: PostgresBackend, bad: str) -> None:
+async def test_a_host_that_was_rolled_back_is_not_known(backend: PostgresBackend, bad: str) -> None:
     """A group that is halved makes the hosts of its pages again."""
-    run = await started(ground, plan_of(*urls(4)))
-    held = await leases(ground.database, run)
+    run = await started(backend, plan_of(*urls(4)))
+    held = await leases(backend.database, run)
     settlements = [done(lease, url("x", host=f"new{lease.url_id}.example")) for lease in held]
     settlements[2] = closed(held[2], "dead", bad)
-    report, _ = await PostgresLedger(ground.database).settle(settlements, None)
+    report, _ = await PostgresLedger(backend.database).settle(settlements, None)
     assert report.closed == 4
 
     def strays(connection: Connection) -> list[Any]:
         return rows(connection, "SELECT 1 FROM url LEFT JOIN host h ON h.id = url.host_id WHERE h.id IS NULL")
 
-    assert await ground.database.read(strays) == []
-    (broken,) = await ground.store.failures(run.id)
+    assert await backend.database.read(strays) == []
+    (broken,) = await backend.store.failures(run.id)
     assert (broken.state, broken.reason[:13]) == ("broken", "not storable:")
 
 
-async def test_an_error_of_one_transaction_does_not_hinder_the_next_ones(ground: PostgresBackend) -> None:
+async def test_an_error_of_one_transaction_does_not_hinder_the_next_ones(backend: PostgresBackend) -> None:
     """What the driver thinks is prepared is."""
-    run = await started(ground, plan_of(*urls(60)))
-    held = await leases(ground.database, run)
-    ledger = PostgresLedger(ground.database)
+    run = await started(backend, plan_of(*urls(60)))
+    held = await leases(backend.database, run)
+    ledger = PostgresLedger(backend.database)
     for number, lease in enumerate(held):
         bad = number % 2 == 1
         await ledger.settle([closed(lease, "dead", "\0") if bad else page(lease, number)], None)
-    counters = (await ground.store.get_run(run.id)).counters
+    counters = (await backend.store.get_run(run.id)).counters
     assert (counters.done, counters.broken) == (30, 30)
 
 
-async def test_nothing_is_counted_for_who_lost_his_lease(ground: PostgresBackend) -> None:
+async def test_nothing_is_counted_for_who_lost_his_lease(backend: PostgresBackend) -> None:
     """Ledger 2: the frontier said who holds what."""
-    run = await started(ground, plan_of(*urls(2)))
-    own, lost = await leases(ground.database, run)
-    report, moves = await PostgresLedger(ground.database).settle([failed(own), failed(lost)], {own.token})
+    run = await started(backend, plan_of(*urls(2)))
+    own, lost = await leases(backend.database, run)
+    report, moves = await PostgresLedger(backend.database).settle([failed(own), failed(lost)], {own.token})
     assert report.late == 1
     assert [lease.url_id for lease, _ in moves.postponed] == [own.url_id]
-    assert (await ground.store.get_run(run.id)).counters.retries == 1
+    assert (await backend.store.get_run(run.id)).counters.retries == 1
 
 
-async def test_a_failure_that_is_told_twice_counts_once(ground: PostgresBackend) -> None:
+async def test_a_failure_that_is_told_twice_counts_once(backend: PostgresBackend) -> None:
     """As after a commit whose answer was lost: the request waits as it would have, one attempt is gone."""
-    run = await started(ground)
-    (lease,) = await leases(ground.database, run)
-    ledger = PostgresLedger(ground.database)
+    run = await started(backend)
+    (lease,) = await leases(backend.database, run)
+    ledger = PostgresLedger(backend.database)
     told = [await ledger.settle([failed(lease)], {lease.token}) for _ in range(2)]
     assert [len(moves.postponed) for _, moves in told] == [1, 1]
     assert [report.late for report, _ in told] == [0, 1]
-    (again,) = await leases(ground.database, run)
+    (again,) = await leases(backend.database, run)
     assert again.attempts == 1
     await ledger.settle([failed(again)], {again.token})
-    (last,) = await leases(ground.database, run)
+    (last,) = await leases(backend.database, run)
     assert last.attempts == 2

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from smartspider.backends.postgres import asking, database
+from smartspider.backends.postgres import database, pipelined_reads
 from smartspider.backends.postgres.connection import PostgresConnection
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.core.errors import StoreUnavailable
@@ -25,68 +25,68 @@ class Trips:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.sizes: list[int] = []
-        inner = asking.answers
+        inner = pipelined_reads.fetch_all
 
         async def counted(
-            connection: PostgresConnection, asked: Sequence[asking.Question]
+            connection: PostgresConnection, asked: Sequence[pipelined_reads.PipelinedRead]
         ) -> list[list[Row]]:
             self.sizes.append(len(asked))
             return await inner(connection, asked)
 
-        monkeypatch.setattr(asking, "answers", counted)
+        monkeypatch.setattr(pipelined_reads, "answers", counted)
 
 
 async def test_what_is_asked_in_the_same_moment_goes_in_one_trip(
-    ground: PostgresBackend, monkeypatch: pytest.MonkeyPatch
+    backend: PostgresBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trips = Trips(monkeypatch)
-    found = await asyncio.gather(*(ground.database.ask(NUMBERS, (size,)) for size in range(5)))
+    found = await asyncio.gather(*(backend.database.fetch(NUMBERS, (size,)) for size in range(5)))
     assert found == [[(number,) for number in range(1, size + 1)] for size in range(5)]
-    assert await ground.database.ask(NUMBERS, (1,)) == [(1,)]
+    assert await backend.database.fetch(NUMBERS, (1,)) == [(1,)]
     assert trips.sizes == [5, 1]
 
 
-async def test_values_of_all_kinds_arrive_as_they_are(ground: PostgresBackend) -> None:
+async def test_values_of_all_kinds_arrive_as_they_are(backend: PostgresBackend) -> None:
     values: tuple[Any, ...] = (7, 0.5, "a 'b' ?", b"\x00c", None, True, [1, 2], ["d", "?"])
     asked = "SELECT ?::bigint, ?::float8, ?::text, ?::bytea, ?::text, ?::bigint, ?::bigint[], ?::text[], '?'"
     for _ in range(2):
-        assert await ground.database.ask(asked, values) == [(*values[:5], 1, *values[6:], "?")]
-    assert await ground.database.ask("SELECT ?2::bigint, ?1::bigint, ?2::bigint", (1, 2)) == [(2, 1, 2)]
-    assert await ground.database.ask("SELECT 1 WHERE 'x' = ?", ("x\0",)) == []
+        assert await backend.database.fetch(asked, values) == [(*values[:5], 1, *values[6:], "?")]
+    assert await backend.database.fetch("SELECT ?2::bigint, ?1::bigint, ?2::bigint", (1, 2)) == [(2, 1, 2)]
+    assert await backend.database.fetch("SELECT 1 WHERE 'x' = ?", ("x\0",)) == []
 
 
-async def test_more_than_fits_into_a_socket_arrives(ground: PostgresBackend) -> None:
+async def test_more_than_fits_into_a_socket_arrives(backend: PostgresBackend) -> None:
     text = "x" * 20_000_000
-    ((length, back),) = await ground.database.ask("SELECT length(?1), ?1::text", (text,))
+    ((length, back),) = await backend.database.fetch("SELECT length(?1), ?1::text", (text,))
     assert (length, back) == (len(text), text)
 
 
-async def test_one_that_is_wrong_spoils_no_other(ground: PostgresBackend) -> None:
+async def test_one_that_is_wrong_spoils_no_other(backend: PostgresBackend) -> None:
     right, wrong = await asyncio.gather(
-        ground.database.ask(NUMBERS, (2,)),
-        ground.database.ask("SELECT 1 / ?::bigint", (0,)),
+        backend.database.fetch(NUMBERS, (2,)),
+        backend.database.fetch("SELECT 1 / ?::bigint", (0,)),
         return_exceptions=True,
     )
     assert right == [(1,), (2,)]
     assert isinstance(wrong, psycopg.errors.DivisionByZero)
-    assert await ground.database.ask(NUMBERS, (1,)) == [(1,)]
+    assert await backend.database.fetch(NUMBERS, (1,)) == [(1,)]
 
 
-async def test_a_transaction_that_is_rolled_back_costs_no_question(ground: PostgresBackend) -> None:
+async def test_a_transaction_that_is_rolled_back_costs_no_question(backend: PostgresBackend) -> None:
     def refused(connection: Connection) -> None:
         for number in range(8):  # often enough for the driver to prepare it
             connection.execute(NUMBERS, (number,)).fetchall()
         raise ValueError("no")
 
     for _ in range(3):
-        assert await ground.database.ask(NUMBERS, (1,)) == [(1,)]
+        assert await backend.database.fetch(NUMBERS, (1,)) == [(1,)]
         with pytest.raises(ValueError, match="no"):
-            await ground.database.write(refused)
-    assert await ground.database.ask(NUMBERS, (1,)) == [(1,)]
+            await backend.database.write(refused)
+    assert await backend.database.fetch(NUMBERS, (1,)) == [(1,)]
 
 
 async def test_what_the_driver_prepared_is_there_after_a_transaction_is_rolled_back(
-    empty_store: str, ground: PostgresBackend
+    empty_store: str, backend: PostgresBackend
 ) -> None:
     """Also when the first one was before it had prepared anything: two workers that begin one run."""
 
@@ -97,10 +97,10 @@ async def test_what_the_driver_prepared_is_there_after_a_transaction_is_rolled_b
         looked(connection)
         raise ValueError("no")
 
-    alone = PostgresDatabase(empty_store, ground.clock, ground.times, size=1)
+    alone = PostgresDatabase(empty_store, backend.clock, backend.times, size=1)
     try:
         for _ in range(3):
-            await alone.ask(OWN)
+            await alone.fetch(OWN)
             with pytest.raises(ValueError, match="no"):
                 await alone.write(refused)
             for _ in range(8):  # often enough for the driver to prepare it
@@ -109,29 +109,29 @@ async def test_what_the_driver_prepared_is_there_after_a_transaction_is_rolled_b
         alone.close()
 
 
-async def test_a_connection_that_was_ended_is_replaced(ground: PostgresBackend) -> None:
-    other = await ground.another()
-    ((own,),) = await ground.database.ask(OWN)
-    assert await other.database.ask("SELECT pg_terminate_backend(?::bigint::int, 5000)", (own,)) == [(True,)]
-    ((new,),) = await ground.database.ask(OWN)
+async def test_a_connection_that_was_ended_is_replaced(backend: PostgresBackend) -> None:
+    other = await backend.another()
+    ((own,),) = await backend.database.fetch(OWN)
+    assert await other.database.fetch("SELECT pg_terminate_backend(?::bigint::int, 5000)", (own,)) == [(True,)]
+    ((new,),) = await backend.database.fetch(OWN)
     assert new != own
 
 
 async def test_a_server_that_is_silent_is_not_waited_for_for_ever(
-    ground: PostgresBackend, monkeypatch: pytest.MonkeyPatch
+    backend: PostgresBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "CALL_S", 0.05)
     monkeypatch.setattr(database, "PATIENCE_S", 0.0)
     with pytest.raises(StoreUnavailable):
-        await ground.database.ask("SELECT pg_sleep(20)")
+        await backend.database.fetch("SELECT pg_sleep(20)")
     monkeypatch.undo()
-    assert await ground.database.ask(NUMBERS, (1,)) == [(1,)]
+    assert await backend.database.fetch(NUMBERS, (1,)) == [(1,)]
 
 
-async def test_who_gives_up_waiting_leaves_the_others_their_answers(ground: PostgresBackend) -> None:
-    await ground.database.ask(NUMBERS, (1,))
-    kept = asyncio.create_task(ground.database.ask("SELECT 5 FROM pg_sleep(0.05)"))
-    given_up = asyncio.create_task(ground.database.ask(NUMBERS, (3,)))
+async def test_who_gives_up_waiting_leaves_the_others_their_answers(backend: PostgresBackend) -> None:
+    await backend.database.fetch(NUMBERS, (1,))
+    kept = asyncio.create_task(backend.database.fetch("SELECT 5 FROM pg_sleep(0.05)"))
+    given_up = asyncio.create_task(backend.database.fetch(NUMBERS, (3,)))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     given_up.cancel()
@@ -141,14 +141,14 @@ async def test_who_gives_up_waiting_leaves_the_others_their_answers(ground: Post
 
 
 async def test_many_different_statements_do_not_pile_up_on_the_server(
-    empty_store: str, ground: PostgresBackend, monkeypatch: pytest.MonkeyPatch
+    empty_store: str, backend: PostgresBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "PREPARED", 3)
-    alone = PostgresDatabase(empty_store, ground.clock, ground.times, size=1)
+    monkeypatch.setattr(pipelined_reads, "PREPARED", 3)
+    alone = PostgresDatabase(empty_store, backend.clock, backend.times, size=1)
     try:
         for number in range(6):
-            assert await alone.ask(f"SELECT {number}::bigint") == [(number,)]
-        ((prepared,),) = await alone.ask("SELECT count(*) FROM pg_prepared_statements")
+            assert await alone.fetch(f"SELECT {number}::bigint") == [(number,)]
+        ((prepared,),) = await alone.fetch("SELECT count(*) FROM pg_prepared_statements")
         assert prepared == 3
     finally:
         alone.close()

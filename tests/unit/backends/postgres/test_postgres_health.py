@@ -39,13 +39,13 @@ def through_proxy(url: str) -> Iterator[tuple[TcpProxy, PostgresHealth]]:
         yield proxy, checked
 
 
-async def test_a_database_that_takes_changes_is_well(ground: PostgresBackend) -> None:
-    await PostgresHealth(ground.database).check_writable()
-    with psycopg.connect(ground.url, autocommit=True) as other:  # also while somebody writes
+async def test_a_database_that_takes_changes_is_well(backend: PostgresBackend) -> None:
+    await PostgresHealth(backend.database).check_writable()
+    with psycopg.connect(backend.url, autocommit=True) as other:  # also while somebody writes
         other.execute(
             "BEGIN; SELECT pg_advisory_xact_lock(7305001); UPDATE smartspider.meta SET value = value"
         )
-        await PostgresHealth(ground.database).check_writable()
+        await PostgresHealth(backend.database).check_writable()
 
 
 async def test_a_server_that_only_reads_is_not(empty_store: str) -> None:
@@ -71,7 +71,7 @@ async def test_a_connection_that_comes_too_late_is_not_kept(
         with pytest.raises(StoreUnavailable):
             await checked.check_writable()
         assert proxy.connections == 1
-        proxy.thaw()
+        proxy.resume()
         async with asyncio.timeout(5.0):
             while True:
                 if proxy.connections == 0:
@@ -91,5 +91,5 @@ async def test_a_server_that_is_gone_or_silent_is_told_soon(
             with pytest.raises(StoreUnavailable, match=r"within 0\.3 s"):
                 await checked.check_writable()
             assert time.monotonic() - began_at < 5.0
-            (proxy.thaw if trouble == proxy.freeze else proxy.restore)()
+            (proxy.resume if trouble == proxy.freeze else proxy.restore)()
             await checked.check_writable()

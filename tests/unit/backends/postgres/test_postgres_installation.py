@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.migrations import prepare
-from smartspider.backends.postgres.rows import PostgresOpenRows
+from smartspider.backends.postgres.open_rows import PostgresOpenRows
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.servers import PostgresServer
 

@@ -12,7 +12,7 @@ import pytest
 
 from smartspider.backends.postgres.connection import CONNECT_S
 from smartspider.backends.postgres.database import PostgresDatabase
-from smartspider.backends.postgres.detached import detached
+from smartspider.backends.postgres.detached import run_detached
 from smartspider.engine.runtime import SystemClock
 
 
@@ -25,7 +25,7 @@ def deaf_port() -> Iterator[int]:
 
 async def test_a_server_that_says_nothing_keeps_nobody_from_leaving(deaf_port: int) -> None:
     database = PostgresDatabase(f"postgresql://somebody@127.0.0.1:{deaf_port}/spider", SystemClock())
-    asked = [asyncio.ensure_future(database.ask("SELECT 1")), asyncio.ensure_future(database.read(id))]
+    asked = [asyncio.ensure_future(database.fetch("SELECT 1")), asyncio.ensure_future(database.read(id))]
     await asyncio.sleep(0.1)
     began_at = time.monotonic()
     for one in asked:
@@ -49,7 +49,7 @@ async def test_what_comes_too_late_is_let_go_of() -> None:
         is_asked.wait(30)
         return "a connection"
 
-    late = detached(work, let_go)
+    late = run_detached(work, let_go)
     late.cancel()
     is_asked.set()
     await is_let_go.wait()
@@ -61,4 +61,4 @@ async def test_an_error_comes_to_who_waits() -> None:
         raise ConnectionRefusedError("nobody is there")
 
     with pytest.raises(ConnectionRefusedError, match="nobody is there"):
-        await detached(work, print)
+        await run_detached(work, print)

@@ -15,8 +15,8 @@ from smartspider.core.logs import LogLine
 from smartspider.store import audit, events, metrics
 from smartspider.store.database import Connection, rows
 from smartspider.store.logs import store
-from smartspider.store.logs.marks import LogFilter
-from smartspider.store.metrics import Key
+from smartspider.store.logs.terms import LogFilter
+from smartspider.store.metrics import MetricKey
 from smartspider.store.nodes import leadership
 from smartspider.store.runs import lifecycle
 from smartspider_testing.backends.postgres import PostgresBackend
@@ -37,7 +37,7 @@ JOIN pg_type k ON k.oid = a.atttypid AND k.typname = 'text'
 
 
 @asynccontextmanager
-async def halfway(ground: PostgresBackend, work: Callable[[Connection], None]) -> AsyncIterator[None]:
+async def halfway(backend: PostgresBackend, work: Callable[[Connection], None]) -> AsyncIterator[None]:
     """Somebody has done `work` and is about to commit it; they do when the block is left."""
     reached, go_on = asyncio.Event(), threading.Event()
     loop = asyncio.get_running_loop()
@@ -48,7 +48,7 @@ async def halfway(ground: PostgresBackend, work: Callable[[Connection], None]) -
         loop.call_soon_threadsafe(reached.set)
         assert go_on.wait(20.0)
 
-    call = asyncio.create_task(ground.database.write_beside(waiting))
+    call = asyncio.create_task(backend.database.write_concurrently(waiting))
     await reached.wait()
     try:
         yield
@@ -57,48 +57,48 @@ async def halfway(ground: PostgresBackend, work: Callable[[Connection], None]) -
         await call
 
 
-async def until_waiting(ground: PostgresBackend, count: int = 1) -> None:
+async def until_waiting(backend: PostgresBackend, count: int = 1) -> None:
     """So many wait for a lock."""
     async with asyncio.timeout(10.0):
         while True:
-            ((waiting,),) = await ground.database.read(lambda db: rows(db, WAITING))
+            ((waiting,),) = await backend.database.read(lambda db: rows(db, WAITING))
             if waiting >= count:
                 return
             await asyncio.sleep(0.005)
 
 
-async def test_events_are_seen_in_the_order_of_their_ids(ground: PostgresBackend) -> None:
+async def test_events_are_seen_in_the_order_of_their_ids(backend: PostgresBackend) -> None:
     """Who reads on from the newest id must not miss one that was given earlier and committed later."""
-    made = [await begin(ground, "one"), await begin(ground, "two", name="other")]
-    before = await ground.events.last_id()
+    made = [await begin(backend, "one"), await begin(backend, "two", name="other")]
+    before = await backend.events.last_id()
 
     def told(number: int) -> Callable[[Connection], None]:
         return lambda db: events.write(db, made[number].id, "thing.done", {"n": number}, 1.0)
 
-    async with halfway(ground, told(0)):
-        second = asyncio.create_task(ground.database.write_beside(told(1)))
-        await until_waiting(ground)
-        assert await ground.events.since(before) == []
+    async with halfway(backend, told(0)):
+        second = asyncio.create_task(backend.database.write_concurrently(told(1)))
+        await until_waiting(backend)
+        assert await backend.events.since(before) == []
     await second
-    found = await ground.events.since(before)
+    found = await backend.events.since(before)
     assert [(event.run_id, event.id - before) for event in found] == [(made[0].id, 1), (made[1].id, 2)]
 
 
-async def test_a_tail_of_the_log_skips_no_line(ground: PostgresBackend) -> None:
-    writers = [ground, await ground.another(), await ground.another()]
+async def test_a_tail_of_the_log_skips_no_line(backend: PostgresBackend) -> None:
+    writers = [backend, await backend.another(), await backend.another()]
     seen: list[str] = []
     at = 0
 
     async def follow() -> None:
         nonlocal at
         while len(seen) < 90:
-            page = await ground.logs.after(LogFilter(), after=at, limit=100)
+            page = await backend.logs.after(LogFilter(), after=at, limit=100)
             seen.extend(one.line.text for one in page.lines)
             at = page.next or at
 
     async def write(number: int) -> None:
         for turn in range(10):
-            lines = [LogLine(ground.clock.now(), 20, "a.b", f"{number} {turn} {part}") for part in range(3)]
+            lines = [LogLine(backend.clock.now(), 20, "a.b", f"{number} {turn} {part}") for part in range(3)]
             await writers[number].logs.add(lines)
 
     async with asyncio.timeout(20.0):
@@ -109,106 +109,108 @@ async def test_a_tail_of_the_log_skips_no_line(ground: PostgresBackend) -> None:
         assert mine == [f"{number} {turn} {part}" for turn in range(10) for part in range(3)]
 
 
-async def test_a_number_of_the_log_counts_when_it_can_be_read(ground: PostgresBackend) -> None:
-    early = (ground.clock.now(), 20, "a.b", None, None, "", None, None, None, "early", "{}", "early")
-    async with halfway(ground, lambda db: db.executemany(store.SQL.add, [early]).close()):
-        assert await ground.logs.last_id() == 0
-        second = asyncio.create_task(ground.logs.add([LogLine(ground.clock.now(), 20, "a.b", "late")]))
-        await until_waiting(ground)
-        assert (await ground.logs.after(LogFilter(), after=0)).next == 0
+async def test_a_number_of_the_log_counts_when_it_can_be_read(backend: PostgresBackend) -> None:
+    early = (backend.clock.now(), 20, "a.b", None, None, "", None, None, None, "early", "{}", "early")
+    async with halfway(backend, lambda db: db.executemany(store.SQL.add, [early]).close()):
+        assert await backend.logs.last_id() == 0
+        second = asyncio.create_task(backend.logs.add([LogLine(backend.clock.now(), 20, "a.b", "late")]))
+        await until_waiting(backend)
+        assert (await backend.logs.after(LogFilter(), after=0)).next == 0
     await second
-    page = await ground.logs.after(LogFilter(), after=0)
+    page = await backend.logs.after(LogFilter(), after=0)
     assert [one.line.text for one in page.lines] == ["early", "late"]
-    assert await ground.logs.last_id() == 2
+    assert await backend.logs.last_id() == 2
 
 
-async def test_the_audit_is_one_chain_whoever_writes_it(ground: PostgresBackend) -> None:
-    behind = PostgresBackend(ground.url, ManualClock(ground.clock.now() - 0.5))
-    others = [ground, behind, await ground.another(), await ground.another()]
+async def test_the_audit_is_one_chain_whoever_writes_it(backend: PostgresBackend) -> None:
+    behind = PostgresBackend(backend.url, ManualClock(backend.clock.now() - 0.5))
+    others = [backend, behind, await backend.another(), await backend.another()]
 
     async def write(each: PostgresBackend) -> None:
         """Beside others, as part of something else."""
         now = each.database.now()
-        await each.database.write_beside(lambda db: audit.write(db, now, "ann", "thing.done", "thing:1"))
+        await each.database.write_concurrently(lambda db: audit.write(db, now, "ann", "thing.done", "thing:1"))
 
     await asyncio.gather(*(write(each) for each in others * 10))
     await behind.close()
-    check = await ground.audit.verify()
+    check = await backend.audit.verify()
     assert (check.broken, check.head.id) == (None, 40)
-    moments = [entry.at for entry in await ground.audit.entries()]
+    moments = [entry.at for entry in await backend.audit.entries()]
     assert all(later >= earlier for later, earlier in pairwise(moments))
 
 
-async def test_who_leads_may_prolong_while_a_write_of_theirs_takes_long(ground: PostgresBackend) -> None:
+async def test_who_leads_may_prolong_while_a_write_of_theirs_takes_long(backend: PostgresBackend) -> None:
     """Leadership 4: and nobody takes over in the middle of it."""
-    term = await ground.leadership.take("one", 10.0)
+    term = await backend.leadership.take("one", 10.0)
     assert term is not None
-    async with halfway(ground, lambda db: leadership.check(db, term.epoch)):
+    async with halfway(backend, lambda db: leadership.check(db, term.epoch)):
         async with asyncio.timeout(5.0):
-            again = await ground.leadership.take("one", 20.0)
+            again = await backend.leadership.take("one", 20.0)
         assert again is not None
         assert again.epoch == term.epoch
-        await ground.clock.advance(30.0)
-        taking = asyncio.create_task(ground.leadership.take("two", 10.0))
-        await until_waiting(ground)
+        await backend.clock.advance(30.0)
+        taking = asyncio.create_task(backend.leadership.take("two", 10.0))
+        await until_waiting(backend)
         assert not taking.done()
     other = await taking
     assert other is not None
     assert other.epoch == term.epoch + 1
     with pytest.raises(LeadershipLost):
-        await ground.database.write(lambda db: leadership.check(db, term.epoch))
+        await backend.database.write(lambda db: leadership.check(db, term.epoch))
 
 
-async def test_a_write_of_an_old_leader_waits_for_the_new_one_and_is_refused(ground: PostgresBackend) -> None:
-    await ground.leadership.take("one", 10.0)
+async def test_a_write_of_an_old_leader_waits_for_the_new_one_and_is_refused(
+    backend: PostgresBackend,
+) -> None:
+    await backend.leadership.take("one", 10.0)
     taken = leadership.SQL.take
-    async with halfway(ground, lambda db: db.execute(taken, ("two", 1e12)).close()):
-        late = asyncio.create_task(ground.schedules.postpone(1, 5.0, epoch=1))
-        await until_waiting(ground)
+    async with halfway(backend, lambda db: db.execute(taken, ("two", 1e12)).close()):
+        late = asyncio.create_task(backend.schedules.postpone(1, 5.0, epoch=1))
+        await until_waiting(backend)
     with pytest.raises(LeadershipLost):
         await late
 
 
 async def test_sums_are_added_at_once_and_never_too_many(
-    ground: PostgresBackend, monkeypatch: pytest.MonkeyPatch
+    backend: PostgresBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Metric store 1, 2."""
     monkeypatch.setattr(metrics, "MAX_KEYS", 12)
-    others = [ground, await ground.another(), await ground.another()]
-    shared: dict[Key, float] = {("shared", (("number", str(number)),)): 1.0 for number in range(5)}
+    others = [backend, await backend.another(), await backend.another()]
+    shared: dict[MetricKey, float] = {("shared", (("number", str(number)),)): 1.0 for number in range(5)}
 
     async def add(number: int, each: PostgresBackend) -> None:
-        own: dict[Key, float] = {(f"own {number}", (("number", str(part)),)): 1.0 for part in range(5)}
+        own: dict[MetricKey, float] = {(f"own {number}", (("number", str(part)),)): 1.0 for part in range(5)}
         await each.metrics.add(shared | own if number % 2 else own | shared)
         await asyncio.gather(*(each.metrics.add(shared) for _ in range(10)))
 
     await asyncio.gather(*(add(number, each) for number, each in enumerate(others)))
-    sums = await ground.metrics.sums()
+    sums = await backend.metrics.sums()
     assert len(sums) == 12
     assert {key: sums[key] for key in shared} == dict.fromkeys(shared, 33.0)
 
 
-async def test_lines_that_come_while_their_run_is_deleted_are_gone_with_it(ground: PostgresBackend) -> None:
+async def test_lines_that_come_while_their_run_is_deleted_are_gone_with_it(backend: PostgresBackend) -> None:
     """Log store 6."""
-    run = await begin(ground, "one")
-    await ground.store.set_state(run.id, "cancelled", "enough")
-    line = LogLine(ground.clock.now(), 20, "a.b", "late", run_id=run.id)
+    run = await begin(backend, "one")
+    await backend.store.set_state(run.id, "cancelled", "enough")
+    line = LogLine(backend.clock.now(), 20, "a.b", "late", run_id=run.id)
 
     async def delete_some() -> bool:
-        return await ground.database.write(lambda db: lifecycle.delete_step(db, run.id))
+        return await backend.database.write(lambda db: lifecycle.delete_step(db, run.id))
 
-    while await ground.database.read(lambda db: rows(db, "SELECT 1 FROM url UNION ALL SELECT 1 FROM event")):
+    while await backend.database.read(lambda db: rows(db, "SELECT 1 FROM url UNION ALL SELECT 1 FROM event")):
         await delete_some()
-    async with halfway(ground, lambda db: store.write(db, [line], ground.clock.now())):
+    async with halfway(backend, lambda db: store.write(db, [line], backend.clock.now())):
         deleting = asyncio.create_task(delete_some())  # there is nothing else left of the run
-        await until_waiting(ground)
+        await until_waiting(backend)
     assert not await deleting
-    await ground.logs.add([line])
-    assert (await ground.logs.before(LogFilter(run_id=run.id))).lines == []
-    assert await ground.logs.size() == 0
+    await backend.logs.add([line])
+    assert (await backend.logs.before(LogFilter(run_id=run.id))).lines == []
+    assert await backend.logs.size() == 0
 
 
-async def test_keys_are_in_the_order_of_their_bytes_whatever_the_language(ground: PostgresBackend) -> None:
+async def test_keys_are_in_the_order_of_their_bytes_whatever_the_language(backend: PostgresBackend) -> None:
     """Pages of names go by that order, as in a file."""
-    found = await ground.database.read(lambda db: rows(db, OTHERWISE_ORDERED))
+    found = await backend.database.read(lambda db: rows(db, OTHERWISE_ORDERED))
     assert found == []

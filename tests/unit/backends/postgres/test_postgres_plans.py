@@ -14,7 +14,7 @@ from smartspider.store import audit, statements
 from smartspider.store.audit import AuditFilter
 from smartspider.store.database import Row
 from smartspider.store.logs import store
-from smartspider.store.logs.marks import LogFilter, marks_asked, question
+from smartspider.store.logs.terms import LogFilter, filter_terms, match_expression
 from smartspider_testing.servers import PristineDatabase
 
 FILES = (
@@ -64,7 +64,7 @@ def texts(file: str) -> dict[str, str]:
     shared = statements.blocks(statements.text(f"{file}.sql", statements.__package__))
     found: dict[str, str] = {}
     for name, sql in shared.items():
-        words = dialect.wording(sql)
+        words = dialect.translate(sql)
         told = {words.one: "", words.write: " in a write", words.many: " at once"} | {words.one: ""}
         found |= {
             f"{name}{when}": text for text, when in told.items() if text is not None and ";" not in text
@@ -86,7 +86,7 @@ def test_what_grows_is_read_by_a_key(connection: psycopg.Connection[Row], name: 
     [AuditFilter(), AuditFilter(actor="a"), AuditFilter(subject="a", action="b"), AuditFilter(since=1.0)],
 )
 def test_the_audit_is_listed_by_a_key(connection: psycopg.Connection[Row], only: AuditFilter) -> None:
-    found = plan(connection, dialect.wording(audit.listing_sql(only)).one)
+    found = plan(connection, dialect.translate(audit.listing_sql(only)).one)
     assert "Seq Scan" not in found
 
 
@@ -114,9 +114,9 @@ def crowded(store_database: PristineDatabase) -> Iterator[psycopg.Connection[Row
             " string_to_array(%s || CASE WHEN n %% 1000 = 0 THEN %s ELSE %s END || n, ' ')"
             f" FROM generate_series(1, {LINES}) AS n",
             (
-                f"{question(marks_asked(LogFilter(level=20)))} fetched ",
-                f"{question(marks_asked(LogFilter(run_id=2)))} ",
-                f"{question(marks_asked(LogFilter(run_id=1)))} ",
+                f"{match_expression(filter_terms(LogFilter(level=20)))} fetched ",
+                f"{match_expression(filter_terms(LogFilter(run_id=2)))} ",
+                f"{match_expression(filter_terms(LogFilter(run_id=1)))} ",
             ),
         )
         connection.execute("ANALYZE log")
@@ -141,9 +141,9 @@ def crowded(store_database: PristineDatabase) -> Iterator[psycopg.Connection[Row
 def test_few_lines_are_looked_at(crowded: psycopg.Connection[Row], only: LogFilter, order: str) -> None:
     """By their marks where these are rare, in their order where they are not."""
     sql, values = store.search_sql(only, order)
-    marks = marks_asked(only)
-    given = (0, LINES + 1, question(marks), *values) if marks else (0, LINES + 1, *values)
-    words = dialect.wording(sql).one
+    marks = filter_terms(only)
+    given = (0, LINES + 1, match_expression(marks), *values) if marks else (0, LINES + 1, *values)
+    words = dialect.translate(sql).one
     # Of the mark alone: the other columns of these lines are empty.
     words = re.sub(r" AND log\.(run_id|level) (=|>=) %s", "", words)
     given = given[: words.count("%s")]

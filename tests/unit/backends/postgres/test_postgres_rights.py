@@ -10,7 +10,7 @@ from tests.unit.backends.postgres.hands import leases, started
 
 from smartspider.backends.postgres.ledger import PostgresLedger
 from smartspider.backends.postgres.migrations import prepare
-from smartspider.backends.postgres.rows import PostgresOpenRows
+from smartspider.backends.postgres.open_rows import PostgresOpenRows
 from smartspider.core.errors import StoreUnavailable
 from smartspider_testing.backends.postgres import PostgresBackend
 from smartspider_testing.clock import ManualClock
@@ -18,7 +18,7 @@ from smartspider_testing.contracts.actions import HOST, done
 
 
 @pytest.fixture
-async def ground(empty_database: str) -> AsyncIterator[PostgresBackend]:
+async def backend(empty_database: str) -> AsyncIterator[PostgresBackend]:
     """On a database of its own: rights outlive its rows."""
     prepare(empty_database)
     made = PostgresBackend(empty_database, ManualClock())
@@ -32,11 +32,11 @@ def change(url: str, statement: str) -> None:
 
 
 async def test_a_page_whose_rows_may_not_be_kept_waits_until_they_may(
-    ground: PostgresBackend, empty_database: str
+    backend: PostgresBackend, empty_database: str
 ) -> None:
-    run = await started(ground)
-    (lease,) = await leases(ground.database, run)
-    ledger = PostgresLedger(ground.database)
+    run = await started(backend)
+    (lease,) = await leases(backend.database, run)
+    ledger = PostgresLedger(backend.database)
     page = done(lease, items=[{"n": 1}])
     change(empty_database, "REVOKE INSERT ON item FROM CURRENT_USER")
     with pytest.raises(StoreUnavailable, match="permission denied for table item") as refused:
@@ -44,14 +44,14 @@ async def test_a_page_whose_rows_may_not_be_kept_waits_until_they_may(
     assert "GRANT" in refused.value.hint
     change(empty_database, "GRANT INSERT ON item TO CURRENT_USER")
     await ledger.settle([page], None)
-    assert (await ground.store.get_run(run.id)).counters.done == 1
+    assert (await backend.store.get_run(run.id)).counters.done == 1
 
 
 async def test_nothing_is_done_to_a_host_that_cannot_be_audited(
-    ground: PostgresBackend, empty_database: str
+    backend: PostgresBackend, empty_database: str
 ) -> None:
-    run = await started(ground)
-    rows = PostgresOpenRows(ground.database)
+    run = await started(backend)
+    rows = PostgresOpenRows(backend.database)
     change(empty_database, "REVOKE INSERT ON audit FROM CURRENT_USER")
     for act in (
         rows.hold_host(HOST, 60.0, "lunch", actor="ann"),
@@ -60,5 +60,5 @@ async def test_nothing_is_done_to_a_host_that_cannot_be_audited(
     ):
         with pytest.raises(StoreUnavailable, match="permission denied for table audit"):
             await act
-    (host,) = await ground.store.hosts(run.id)
+    (host,) = await backend.store.hosts(run.id)
     assert (host.held_until, host.hold_reason, host.delay_s) == (0.0, "", 0.0)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from smartspider.backends.postgres.address import Address
+from smartspider.backends.postgres.address import PostgresAddress
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.migrations import prepare
 from smartspider.core.errors import StoreUnavailable
@@ -52,7 +52,7 @@ async def test_a_store_is_reached_over_tls_wherever_it_is_among_its_servers(
     url = address(server, hosts, WRITTEN, query)
     prepare(url)
     database = PostgresDatabase(url, SystemClock())
-    rows = await database.ask("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
+    rows = await database.fetch("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
     database.close()
     assert [tuple(row) for row in rows] == [(True,)]
 
@@ -60,10 +60,10 @@ async def test_a_store_is_reached_over_tls_wherever_it_is_among_its_servers(
 def test_an_address_is_told_with_all_that_makes_it_safe_and_without_secrets() -> None:
     options = "sslmode=verify-full&sslrootcert=/a%20b/ca.pem&target_session_attrs=read-write"
     url = f"postgresql://ann:{WRITTEN}@h1:1,h2:2/store?{options}&sslpassword={WRITTEN}&sslkey=/k"
-    told = Address(url).url
+    told = PostgresAddress(url).url
     assert told.partition("?")[0] == "postgresql://h1:1,h2:2/store"
     assert set(told.partition("?")[2].split("&")) == {*options.split("&"), "sslkey=/k"}
-    assert Address("postgresql://ann:x@h/store").url == "postgresql://h:5432/store"
+    assert PostgresAddress("postgresql://ann:x@h/store").url == "postgresql://h:5432/store"
 
 
 REFUSED = {

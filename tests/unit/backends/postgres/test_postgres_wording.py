@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from smartspider.backends.postgres.address import USUAL, Address
+from smartspider.backends.postgres.address import USUAL, PostgresAddress
 from smartspider.backends.postgres.migrations import prepare
 from smartspider.core.errors import StoreUnavailable
 from smartspider_testing.servers import PostgresServer
@@ -30,7 +30,7 @@ PLACE = 'connection failed: connection to server at "10.0.0.5", port 5432 failed
     ],
 )
 def test_a_refusal_is_told_without_what_the_driver_adds(text: str, told: str, hint: str) -> None:
-    error = Address("postgresql://spider@10.0.0.5/spider").unavailable(psycopg.OperationalError(text))
+    error = PostgresAddress("postgresql://spider@10.0.0.5/spider").unavailable(psycopg.OperationalError(text))
     assert error.message == f"the store at 10.0.0.5:5432/spider cannot be used: {told}"
     assert hint in error.hint
 

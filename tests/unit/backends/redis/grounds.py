@@ -9,10 +9,10 @@ import msgspec
 from tests.unit.backends.redis.memory import MemoryRows
 
 from smartspider.backends.redis import library
-from smartspider.backends.redis.connecting import Address, read_url
+from smartspider.backends.redis.address import RedisAddress, read_url
 from smartspider.backends.redis.frontier import RedisFrontier
 from smartspider.backends.redis.index import RedisIndex
-from smartspider.backends.redis.servers import Servers, open_servers
+from smartspider.backends.redis.servers import RedisServers, open_servers
 from smartspider.backends.redis.shards import Call, Shards
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.frontier.updates import QueuePosition, RunControl
@@ -37,7 +37,7 @@ class HandClock(ManualClock):
 class KeptShards(Shards):
     """Before every round the servers' clocks are put right and all that a keeper does is done."""
 
-    def __init__(self, address: Address, keeper: Keeper, servers: Servers) -> None:
+    def __init__(self, address: RedisAddress, keeper: Keeper, servers: RedisServers) -> None:
         super().__init__(address, servers=servers, code=library.source(is_settable=True))
         self._keeper = keeper
 
@@ -49,7 +49,7 @@ class KeptShards(Shards):
 class Keeper:
     """Arms shards long ago, so that no host waits for it; then goes on renewing."""
 
-    def __init__(self, address: Address, rows: MemoryRows, clock: HandClock) -> None:
+    def __init__(self, address: RedisAddress, rows: MemoryRows, clock: HandClock) -> None:
         self.rows = rows
         self.clock = clock
         self.servers = open_servers(address)
@@ -149,7 +149,7 @@ class Scene:
         for shard in range(self.index.shards):
             cursor, is_first = "", True
             while cursor or is_first:
-                cursor, went = await self.index.let_go(shard, self.keeper.epoch, cursor)
+                cursor, went = await self.index.evict_idle_hosts(shard, self.keeper.epoch, cursor)
                 gone, is_first = gone + went, False
         return gone
 

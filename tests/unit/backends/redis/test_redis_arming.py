@@ -33,7 +33,7 @@ async def by_hand(scene: Scene) -> tuple[int, int]:
 
 
 async def state(scene: Scene) -> tuple[int, bool]:
-    (found,) = await scene.index.look()
+    (found,) = await scene.index.shard_states()
     assert found is not None
     return found.epoch, found.is_armed
 
@@ -106,7 +106,7 @@ async def test_a_restarted_server_is_not_armed_and_its_tokens_grow(own_server: R
     run, worker = await by_hand(scene)
     (old,) = await scene.take(worker, run)
     own_server.restart()
-    await scene.index.look()
+    await scene.index.shard_states()
     assert await state(scene) == (0, False)
     with pytest.raises(NotArmed):
         await scene.frontier.renew([old])
@@ -150,7 +150,7 @@ async def test_a_clock_that_jumps_never_shortens_a_gap(scene: Scene, jump_s: flo
     run, worker = await by_hand(scene)
     (first,) = await scene.take(worker, run)
     scene.close(first)
-    await scene.frontier.carry_out(FrontierUpdate(ended=[first]))
+    await scene.frontier.apply(FrontierUpdate(ended=[first]))
     await scene.clock.advance(1.0)
     await scene.keeper.turn(scene.clock.store_now() + jump_s)
     with pytest.raises(NotArmed):
@@ -158,7 +158,7 @@ async def test_a_clock_that_jumps_never_shortens_a_gap(scene: Scene, jump_s: flo
     second: list[Lease] = []
     for _ in range(40):
         await scene.index.arm(0, 1, scene.clock.store_now())
-        if (await scene.index.look_at(0)).is_armed:  # type: ignore[union-attr] # it answers
+        if (await scene.index.shard_state(0)).is_armed:  # type: ignore[union-attr] # it answers
             second = second or await scene.take(worker, run)
         await scene.clock.advance(1.0)
         await scene.keeper.turn(scene.clock.store_now() + jump_s)
@@ -173,8 +173,8 @@ async def test_a_renewal_that_was_late_moves_no_slot(scene: Scene) -> None:
     for late_s in (0.0, 0.4, 3.0, 0.0, 2.0, 0.1, 0.0, 0.0, 3.5, 0.0) * 12:
         await scene.index.arm(0, 1, scene.clock.store_now() - late_s)
         scene.close(last)
-        if (await scene.index.look_at(0)).is_armed:  # type: ignore[union-attr] # it answers
-            await scene.frontier.carry_out(FrontierUpdate(ended=[last]))
+        if (await scene.index.shard_state(0)).is_armed:  # type: ignore[union-attr] # it answers
+            await scene.frontier.apply(FrontierUpdate(ended=[last]))
             for lease in await scene.take(worker, run):
                 gaps.append(lease.window.not_before - last.window.not_after)
                 last = lease
@@ -194,7 +194,7 @@ async def test_time_that_has_to_leap_makes_hosts_wait(scene: Scene) -> None:
     await scene.index.arm(0, 1, scene.clock.store_now() - LAPSE_S + 1.0)
     (first,) = await scene.take(worker, run)
     scene.close(first)
-    await scene.frontier.carry_out(FrontierUpdate(ended=[first]))
+    await scene.frontier.apply(FrontierUpdate(ended=[first]))
     second: list[Lease] = []
     while not second:
         await scene.clock.advance(0.3)

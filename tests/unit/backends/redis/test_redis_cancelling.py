@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from smartspider.backends.redis.connecting import read_url
+from smartspider.backends.redis.address import read_url
 from smartspider.backends.redis.dedup.functions import FilterFunctions
 from smartspider.backends.redis.servers import open_servers
 from smartspider.backends.redis.shards import Call, Shards

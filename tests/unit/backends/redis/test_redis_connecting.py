@@ -10,36 +10,39 @@ import pytest
 from redis.exceptions import ResponseError
 
 from smartspider.backends.redis import library
-from smartspider.backends.redis.connecting import Address, Tls, Watch, read_url
-from smartspider.backends.redis.fitness import check
-from smartspider.backends.redis.servers import Server, open_servers
+from smartspider.backends.redis.address import RedisAddress, SentinelOptions, TlsOptions, read_url
+from smartspider.backends.redis.server_check import check
+from smartspider.backends.redis.servers import RedisNode, open_servers
 from smartspider.backends.redis.shards import Shards
 from smartspider.core.errors import FrontierUnavailable, NotArmed, SettingInvalid
 from smartspider_testing.servers import RedisServer
 
 URLS = {
-    "redis://h": Address("single", (("h", 6379),)),
-    "redis://:pa%40ss@h:1/2": Address("single", (("h", 1),), password="pa@ss", db=2),
-    "redis://[::1]:7": Address("single", (("::1", 7),)),
-    "rediss://u:p@h?persistence=none": Address(
+    "redis://h": RedisAddress("single", (("h", 6379),)),
+    "redis://:pa%40ss@h:1/2": RedisAddress("single", (("h", 1),), password="pa@ss", db=2),
+    "redis://[::1]:7": RedisAddress("single", (("::1", 7),)),
+    "rediss://u:p@h?persistence=none": RedisAddress(
         "single", (("h", 6379),), username="u", password="p", is_tls=True, is_durable=False
     ),
-    "redis+sentinel://a,b:5,c/main?db=3": Address(
+    "redis+sentinel://a,b:5,c/main?db=3": RedisAddress(
         "sentinel", (("a", 26379), ("b", 5), ("c", 26379)), service="main", db=3
     ),
-    "redis+sentinel://:p@a/main?tls=1&ssl_ca_certs=/c&sentinel_username=w&sentinel_password=a+b%26c": Address(
+    "redis+sentinel://:p@a/main?tls=1&ssl_ca_certs=/c&sentinel_username=w&sentinel_password=a+b%26c": RedisAddress(
         "sentinel",
         (("a", 26379),),
         service="main",
         password="p",
         is_tls=True,
-        tls=Tls(ca_certs="/c"),
-        watch=Watch("w", "a+b&c", is_tls=True),
+        tls=TlsOptions(ca_certs="/c"),
+        watch=SentinelOptions("w", "a+b&c", is_tls=True),
     ),
-    "rediss://h?ssl_certfile=c&ssl_keyfile=k&ssl_cert_reqs=none&ssl_check_hostname=false": Address(
-        "single", (("h", 6379),), is_tls=True, tls=Tls("", "c", "k", is_verified=False, is_name_checked=False)
+    "rediss://h?ssl_certfile=c&ssl_keyfile=k&ssl_cert_reqs=none&ssl_check_hostname=false": RedisAddress(
+        "single",
+        (("h", 6379),),
+        is_tls=True,
+        tls=TlsOptions("", "c", "k", is_verified=False, is_name_checked=False),
     ),
-    "redis+cluster://a:1,b:2?namespace=team": Address("cluster", (("a", 1), ("b", 2)), namespace="team"),
+    "redis+cluster://a:1,b:2?namespace=team": RedisAddress("cluster", (("a", 1), ("b", 2)), namespace="team"),
 }
 
 
@@ -128,18 +131,18 @@ async def test_a_server_that_hides_its_settings_is_warned_about(caplog: pytest.L
 
 
 @pytest.fixture
-async def server(empty_redis: RedisServer) -> AsyncIterator[Server]:
+async def server(empty_redis: RedisServer) -> AsyncIterator[RedisNode]:
     """A connection to an empty server."""
     servers = open_servers(read_url(empty_redis.url))
     yield (await servers.primaries())[0]
     await servers.close()
 
 
-async def version(server: Server) -> int:
+async def version(server: RedisNode) -> int:
     return int(await server.execute_command("FCALL_RO", "smartspider_version", 0))
 
 
-async def test_the_library_is_loaded_where_it_is_missing_or_older(server: Server) -> None:
+async def test_the_library_is_loaded_where_it_is_missing_or_older(server: RedisNode) -> None:
     await library.load(server, library.source())
     assert await version(server) == library.VERSION
     older = library.source().replace(f"VERSION = {library.VERSION}", "VERSION = 0", 1)
@@ -148,7 +151,7 @@ async def test_the_library_is_loaded_where_it_is_missing_or_older(server: Server
     assert await version(server) == library.VERSION
 
 
-async def test_the_library_that_is_there_is_left_alone(server: Server) -> None:
+async def test_the_library_that_is_there_is_left_alone(server: RedisNode) -> None:
     """Loading it would disarm the server."""
     await library.load(server, library.source() + "-- mine")
     await library.load(server, library.source())
@@ -156,7 +159,7 @@ async def test_the_library_that_is_there_is_left_alone(server: Server) -> None:
     assert b"-- mine" in str(code).encode()
 
 
-async def test_a_newer_library_is_never_replaced(server: Server) -> None:
+async def test_a_newer_library_is_never_replaced(server: RedisNode) -> None:
     newer = library.source().replace(f"LAPSE_S = {library.VERSION},", "LAPSE_S = 99,", 1)
     await server.execute_command("FUNCTION", "LOAD", newer)
     with pytest.raises(FrontierUnavailable, match="version 99"):

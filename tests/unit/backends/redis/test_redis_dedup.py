@@ -7,14 +7,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from smartspider.backends.redis.connecting import read_url
+from smartspider.backends.redis.address import read_url
 from smartspider.backends.redis.dedup.bloom import RedisBloomFilter
 from smartspider.backends.redis.dedup.estimates import RedisDistinctEstimates
 from smartspider.backends.redis.dedup.exact import RedisUrlFilter
 from smartspider.backends.redis.dedup.front import RedisLocalFront
 from smartspider.backends.redis.dedup.functions import FilterFunctions
 from smartspider.backends.redis.dedup.opening import open_filters
-from smartspider.backends.redis.servers import Servers, open_servers
+from smartspider.backends.redis.servers import RedisServers, open_servers
 from smartspider.core.errors import FrontierUnavailable
 from smartspider.dedup.bloom import ScalableBloomFilter
 from smartspider.dedup.url_filter import ExactUrlFilter, FilterKey, FilterMode, UrlFilter
@@ -24,7 +24,7 @@ from smartspider_testing.servers import RedisServer
 
 
 @pytest.fixture
-async def servers(empty_redis: RedisServer) -> AsyncIterator[Servers]:
+async def servers(empty_redis: RedisServer) -> AsyncIterator[RedisServers]:
     opened = open_servers(read_url(empty_redis.url))
     yield opened
     await opened.close()
@@ -32,7 +32,7 @@ async def servers(empty_redis: RedisServer) -> AsyncIterator[Servers]:
 
 class TestRedisSeen(ExactUrlFilterContract):
     @pytest.fixture
-    def make(self, servers: Servers) -> Make[ExactUrlFilter]:
+    def make(self, servers: RedisServers) -> Make[ExactUrlFilter]:
         async def make(max_bytes: int) -> ExactUrlFilter:
             return RedisUrlFilter(FilterFunctions(servers), max_bytes=max_bytes)
 
@@ -41,7 +41,7 @@ class TestRedisSeen(ExactUrlFilterContract):
 
 class TestRedisSeenInParts(ExactUrlFilterContract):
     @pytest.fixture
-    def make(self, servers: Servers) -> Make[ExactUrlFilter]:
+    def make(self, servers: RedisServers) -> Make[ExactUrlFilter]:
         async def make(max_bytes: int) -> ExactUrlFilter:
             return RedisUrlFilter(FilterFunctions(servers, parts=4), max_bytes=max_bytes)
 
@@ -50,7 +50,7 @@ class TestRedisSeenInParts(ExactUrlFilterContract):
 
 class TestRedisBloom(UrlFilterContract[UrlFilter]):
     @pytest.fixture
-    def make(self, servers: Servers) -> Make[UrlFilter]:
+    def make(self, servers: RedisServers) -> Make[UrlFilter]:
         async def make(max_bytes: int) -> UrlFilter:
             return RedisBloomFilter(FilterFunctions(servers, parts=2), max_bytes=max_bytes)
 
@@ -58,7 +58,7 @@ class TestRedisBloom(UrlFilterContract[UrlFilter]):
 
 
 @pytest.fixture
-def functions(servers: Servers) -> FilterFunctions:
+def functions(servers: RedisServers) -> FilterFunctions:
     return FilterFunctions(servers)
 
 
@@ -187,13 +187,13 @@ async def test_an_answer_that_came_too_late_is_never_taken_for_that_of_another_q
                 async with asyncio.timeout(0.02):
                     await exact.find_known(RUN, fingerprints(0, 100))
     finally:
-        empty_redis.thaw()
+        empty_redis.resume()
     for _ in range(8):
         assert await exact.find_known(RUN, fingerprints(1000, 1100)) == set()
         assert await exact.find_known(RUN, fingerprints(50, 150)) == set(fingerprints(50, 100))
 
 
-async def test_namespaces_are_apart(servers: Servers) -> None:
+async def test_namespaces_are_apart(servers: RedisServers) -> None:
     one, other = (RedisUrlFilter(FilterFunctions(servers, namespace=name)) for name in ("one", "two"))
     await one.add(RUN, fingerprints(0, 10))
     assert await other.find_known(RUN, fingerprints(0, 10)) == set()
@@ -290,7 +290,7 @@ async def test_estimates_are_near_and_small(functions: FilterFunctions, empty_re
 
 
 async def test_an_older_library_is_replaced_and_a_newer_one_is_kept(
-    servers: Servers, empty_redis: RedisServer
+    servers: RedisServers, empty_redis: RedisServer
 ) -> None:
     for version, is_kept in ((0, False), (99, True)):
         empty_redis.empty()

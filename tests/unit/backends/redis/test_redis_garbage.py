@@ -25,7 +25,7 @@ async def test_a_run_that_leases_is_heeded_although_nobody_stands_at_the_host(sc
         leases = await scene.take(worker, run)
         got += leases
         scene.close(*leases)
-        await scene.frontier.carry_out(FrontierUpdate(ended=leases))
+        await scene.frontier.apply(FrontierUpdate(ended=leases))
         await scene.raw("DEL", f"{scene.shards.tag(0)}:s:{HOST}")
         await scene.clock.advance(0.1)
     windows = [lease.window for lease in got]

@@ -35,7 +35,7 @@ async def test_only_the_head_of_a_lane_is_kept(scene: Scene, small: tuple[RedisF
         leases = (await frontier.lease(worker, 64, [run])).leases
         order += [lease.request.priority for lease in leases]
         scene.close(*leases)
-        await frontier.carry_out(FrontierUpdate(ended=leases))
+        await frontier.apply(FrontierUpdate(ended=leases))
         for host in await index.short_lanes(0, run):
             head = await scene.rows.heads(run, [host], CAP)
             await index.replay(0, 1, run, head, tails={host: len(head) == CAP})
@@ -68,7 +68,7 @@ async def test_a_run_that_is_gone_leaves_its_leases_at_the_gate(scene: Scene) ->
     worker = await scene.frontier.join(WorkerRegistration("w"))
     (lease,) = await scene.take(worker, run)
     (failed,) = await scene.take(worker, later)
-    await scene.frontier.carry_out(
+    await scene.frontier.apply(
         FrontierUpdate(postponed=[(failed, place_of(failed, scene.clock.store_now() + 99.0))])
     )
     for one in (run, later):
@@ -76,7 +76,7 @@ async def test_a_run_that_is_gone_leaves_its_leases_at_the_gate(scene: Scene) ->
     other = await scene.begin(urls(2), per_host=1)
     assert await scene.take(worker, other) == []
     assert await scene.frontier.renew([lease]) == []
-    await scene.frontier.carry_out(FrontierUpdate(ended=[lease]))
+    await scene.frontier.apply(FrontierUpdate(ended=[lease]))
     assert len(await scene.take(worker, other)) == 1
     assert await scene.raw("ZSCORE", f"{scene.shards.tag(0)}:s:{HOST}", run) is None
     keys = await scene.raw("KEYS", "*")
@@ -98,7 +98,7 @@ async def test_a_request_comes_through_the_gate_of_its_own_host_or_not_at_all(
     await scene.frontier.resume_host("b.example")
     (lease,) = await scene.take(worker, run)
     assert lease.request.host == "b.example"
-    await scene.frontier.carry_out(FrontierUpdate(ended=[lease]))
+    await scene.frontier.apply(FrontierUpdate(ended=[lease]))
     assert await scene.take(worker, run) == []
 
 
@@ -150,12 +150,12 @@ async def test_what_does_not_agree_is_found_and_mended(scene: Scene, what: str) 
     worker = await scene.frontier.join(WorkerRegistration("w"))
     lease, failed = await scene.take(worker, run, want=2)
     due_at = scene.clock.store_now() + 50.0
-    await scene.frontier.carry_out(FrontierUpdate(postponed=[(failed, place_of(failed, due_at))]))
+    await scene.frontier.apply(FrontierUpdate(postponed=[(failed, place_of(failed, due_at))]))
     assert await scene.frontier.check([run]) == []
     command, key, *args = BROKEN[what]
     await scene.raw(command, f"{scene.shards.tag(0)}:{key}", *args)
     assert await scene.frontier.check([run]) != []
     await scene.frontier.check([run], repair=True)
     assert await scene.frontier.check([run]) == []
-    await scene.frontier.carry_out(FrontierUpdate(ended=[lease]))
+    await scene.frontier.apply(FrontierUpdate(ended=[lease]))
     assert len(await scene.take(worker, run)) == 7

@@ -77,7 +77,7 @@ async def test_stale_acks_are_refused_and_counted(scene: Scene) -> None:
     await scene.frontier.reclaim()
     (new,) = await scene.take(fast, run)
     before = await stale(scene)
-    await scene.frontier.carry_out(
+    await scene.frontier.apply(
         FrontierUpdate(ended=[old], released=[old], postponed=[(old, place_of(old))])
     )
     assert await stale(scene) == before + 3
@@ -94,7 +94,7 @@ async def test_an_ack_never_overtakes_an_offer(scene: Scene) -> None:
     await scene.raw("CONFIG", "SET", "maxmemory", "1")
     try:
         moves = FrontierUpdate(offered=[QueuePosition(child, HOST, 0)], ended=[lease])
-        carrying = asyncio.create_task(scene.frontier.carry_out(moves))
+        carrying = asyncio.create_task(scene.frontier.apply(moves))
         await scene.clock.until_asleep()
         assert await scene.frontier.held([lease]) == {lease.token}
     finally:
@@ -114,7 +114,7 @@ async def test_nothing_is_acked_when_its_offers_were_given_up(scene: Scene) -> N
     await scene.raw("CONFIG", "SET", "maxmemory", "1")
     try:
         moves = FrontierUpdate(offered=[QueuePosition(child, HOST, 0)], ended=[lease])
-        carrying = asyncio.create_task(scene.frontier.carry_out(moves))
+        carrying = asyncio.create_task(scene.frontier.apply(moves))
         while not carrying.done():
             await scene.clock.advance(scene.clock.next_wake_s or 0.0)
             await asyncio.sleep(0.001)
@@ -134,7 +134,7 @@ async def test_what_ends_or_is_taken_away_works_when_memory_is_full(scene: Scene
             await scene.take(worker, run)
         with pytest.raises(FrontierUnavailable):
             await scene.frontier.offer(run, list(scene.rows.rows))
-        await scene.frontier.carry_out(
+        await scene.frontier.apply(
             FrontierUpdate(
                 hosts=[HostRow(HOST, HOST)],
                 ended=[acked],
@@ -164,7 +164,7 @@ async def test_moves_wait_for_the_keeper(scene: Scene) -> None:
     scene.close(lease)
     scene.keeper.is_on = False
     await scene.index.begin(0, 1)
-    carrying = asyncio.create_task(scene.frontier.carry_out(FrontierUpdate(ended=[lease])))
+    carrying = asyncio.create_task(scene.frontier.apply(FrontierUpdate(ended=[lease])))
     await scene.clock.until_asleep()
     scene.keeper.is_on = True
     await scene.keeper.start(ago_s=0.0)
@@ -181,16 +181,16 @@ async def test_moves_are_given_up_after_a_lease_time(scene: Scene, caplog: pytes
     await scene.index.begin(0, 1)
     began_at = scene.clock.monotonic()
     with caplog.at_level(logging.WARNING):
-        carrying = asyncio.create_task(scene.frontier.carry_out(FrontierUpdate(ended=[lease])))
+        carrying = asyncio.create_task(scene.frontier.apply(FrontierUpdate(ended=[lease])))
         while not carrying.done():
             await scene.clock.advance(scene.clock.next_wake_s or 0.0)
             await asyncio.sleep(0.001)
     assert 55.0 <= scene.clock.monotonic() - began_at <= 60.0
     assert "was not told" in caplog.text
-    await scene.frontier.carry_out(FrontierUpdate(ended=[lease]))
+    await scene.frontier.apply(FrontierUpdate(ended=[lease]))
     scene.keeper.is_on = True
     await scene.keeper.start(ago_s=0.0)
-    await scene.frontier.carry_out(FrontierUpdate(ended=[lease]))
+    await scene.frontier.apply(FrontierUpdate(ended=[lease]))
     assert await scene.frontier.held([lease]) == set()
 
 
@@ -213,7 +213,7 @@ async def test_who_turns_a_knob_does_not_wait_for_a_frontier_that_is_away(
 
 async def test_an_offer_for_a_run_that_is_gone_is_no_error(scene: Scene) -> None:
     """Rule 9: and leaves nothing behind."""
-    await scene.frontier.carry_out(FrontierUpdate(offered=[QueuePosition(99 << 40 | 1, HOST, 0)]))
+    await scene.frontier.apply(FrontierUpdate(offered=[QueuePosition(99 << 40 | 1, HOST, 0)]))
     assert await scene.raw("EXISTS", f"{scene.shards.tag(0)}:r:99:q:{HOST}") == 0
 
 
@@ -221,8 +221,8 @@ async def test_a_row_of_a_host_never_shortens_a_hold(scene: Scene) -> None:
     """Frontier 9: rows come in any order; only resuming lifts a hold."""
     run, worker = await begun(scene)
     until = scene.clock.store_now() + 60.0
-    await scene.frontier.carry_out(FrontierUpdate(hosts=[HostRow(HOST, HOST, held_until=until)]))
-    await scene.frontier.carry_out(
+    await scene.frontier.apply(FrontierUpdate(hosts=[HostRow(HOST, HOST, held_until=until)]))
+    await scene.frontier.apply(
         FrontierUpdate(hosts=[HostRow(HOST, HOST), HostRow(HOST, HOST, held_until=until - 9)])
     )
     await scene.index.set_hosts(0, 1, [HostRow(HOST, HOST)])
@@ -253,8 +253,8 @@ async def test_a_suspect_is_tried_by_one_who_holds_nothing(scene: Scene) -> None
     (busy,) = await scene.take(worker, run)
     lone = scene.rows.add(run, url("lone"))
     assert lone is not None
-    await scene.frontier.carry_out(FrontierUpdate(offered=[QueuePosition(lone, HOST, 0, is_alone=True)]))
+    await scene.frontier.apply(FrontierUpdate(offered=[QueuePosition(lone, HOST, 0, is_alone=True)]))
     assert await scene.take(worker, run) == []
-    await scene.frontier.carry_out(FrontierUpdate(ended=[busy]))
+    await scene.frontier.apply(FrontierUpdate(ended=[busy]))
     (lease,) = await scene.take(worker, run)
     assert (lease.url_id, lease.is_alone) == (lone, True)

@@ -46,7 +46,7 @@ def hosts_of(batch: LeaseBatch) -> set[str]:
 async def end(scene: Scene, batch: LeaseBatch) -> None:
     """What was leased is stored."""
     scene.close(*batch.leases)
-    await scene.frontier.carry_out(FrontierUpdate(ended=batch.leases))
+    await scene.frontier.apply(FrontierUpdate(ended=batch.leases))
 
 
 async def test_python_and_lua_agree_on_what_is_a_workers_own(scene: Scene) -> None:

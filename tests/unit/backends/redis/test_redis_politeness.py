@@ -65,10 +65,10 @@ class Politeness:
         if self.dice.random() < 0.3 and lease.run_id in self.running:
             row = self.scene.rows.rows[lease.url_id]
             row.due_at = self.scene.clock.store_now() + self.dice.choice((1.0, 200.0, 600.0))
-            await self.scene.frontier.carry_out(FrontierUpdate(postponed=[(lease, row.place)]))
+            await self.scene.frontier.apply(FrontierUpdate(postponed=[(lease, row.place)]))
             return
         self.scene.close(lease)
-        await self.scene.frontier.carry_out(FrontierUpdate(ended=[lease]))
+        await self.scene.frontier.apply(FrontierUpdate(ended=[lease]))
 
     @property
     def running(self) -> list[int]:
@@ -139,7 +139,7 @@ async def test_no_gap_is_shorter_and_nothing_is_lost_because_hosts_go(scene: Sce
         for lease in list(crowd.held):
             crowd.held.remove(lease)
             scene.close(lease)
-            await scene.frontier.carry_out(FrontierUpdate(ended=[lease]))
+            await scene.frontier.apply(FrontierUpdate(ended=[lease]))
         if not any(scene.rows.open_rows(run) for run in crowd.running):
             break
         await scene.clock.advance(260.0)

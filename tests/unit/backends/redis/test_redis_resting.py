@@ -19,7 +19,7 @@ async def crawl(scene: Scene, worker: int, *runs: int) -> list[Lease]:
     """Fetch all that may leave now."""
     leases = await scene.take(worker, *runs)
     scene.close(*leases)
-    await scene.frontier.carry_out(FrontierUpdate(ended=leases))
+    await scene.frontier.apply(FrontierUpdate(ended=leases))
     return leases
 
 
@@ -67,7 +67,7 @@ async def test_what_a_run_left_and_what_only_passed_by_goes_as_well(scene: Scene
     await scene.frontier.renew([lease])
     assert await scene.let_go() == 2
     assert await scene.kept() == {f"{kind}:{HOST}" for kind in ("h", "f", "fd")}
-    await scene.frontier.carry_out(FrontierUpdate(ended=[lease]))
+    await scene.frontier.apply(FrontierUpdate(ended=[lease]))
     assert await scene.let_go() == 1
     assert await scene.kept() == set()
 
@@ -94,7 +94,7 @@ async def test_a_host_is_kept_with_whatever_would_be_lost(scene: Scene, worker: 
             "told just now": {"changed_at": now},
         }
         row = msgspec.structs.replace(scene.rows.set_gate(HOST), **values[what])
-        await scene.frontier.carry_out(FrontierUpdate(hosts=[row]))
+        await scene.frontier.apply(FrontierUpdate(hosts=[row]))
     assert await scene.let_go() == 0
     assert f"h:{HOST}" in await scene.kept()
 
@@ -156,7 +156,7 @@ async def test_what_waits_finds_its_host_again(scene: Scene, worker: int, *, is_
         for lease in await scene.take(worker, run):
             row = scene.rows.rows[lease.url_id]
             row.returns, row.due_at = 3 * is_suspect, scene.clock.store_now() + 500.0
-            await scene.frontier.carry_out(FrontierUpdate(postponed=[(lease, row.place)]))
+            await scene.frontier.apply(FrontierUpdate(postponed=[(lease, row.place)]))
         await scene.clock.advance(5.0)
     await scene.clock.advance(300.0)
     assert await scene.let_go() == 2

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.unit.backends.redis.grounds import Scene, url, urls
 
-from smartspider.backends.redis.connecting import read_url
-from smartspider.backends.redis.leasing import divided
+from smartspider.backends.redis.address import read_url
+from smartspider.backends.redis.leasing import divide
 from smartspider.backends.redis.shards import Call, Shards
 from smartspider.core.errors import FrontierUnavailable
 from smartspider.core.frontier.updates import FrontierUpdate
@@ -29,10 +29,10 @@ def test_a_domain_is_in_one_shard_for_ever() -> None:
 
 
 def test_a_hand_is_divided_among_shards() -> None:
-    assert divided(10, {0: 1, 1: 1}) == {0: 5, 1: 5}
-    assert divided(2, {0: 0, 1: 9, 2: 1, 3: 1}) == {0: 0, 1: 1, 2: 1, 3: 0}
-    assert divided(7, {0: 3, 1: 0}) == {0: 7, 1: 0}
-    assert divided(7, {0: 0, 1: 0}) == {0: 0, 1: 0}
+    assert divide(10, {0: 1, 1: 1}) == {0: 5, 1: 5}
+    assert divide(2, {0: 0, 1: 9, 2: 1, 3: 1}) == {0: 0, 1: 1, 2: 1, 3: 0}
+    assert divide(7, {0: 3, 1: 0}) == {0: 7, 1: 0}
+    assert divide(7, {0: 0, 1: 0}) == {0: 0, 1: 0}
 
 
 async def crawl(scene: Scene, worker: int, run: int, *, want: int) -> Counter[int]:
@@ -44,7 +44,7 @@ async def crawl(scene: Scene, worker: int, run: int, *, want: int) -> Counter[in
         assert leases
         seen.update(lease.url_id for lease in leases)
         scene.close(*leases)
-        await scene.frontier.carry_out(FrontierUpdate(ended=leases))
+        await scene.frontier.apply(FrontierUpdate(ended=leases))
     return seen
 
 
@@ -53,7 +53,7 @@ async def test_a_crawl_on_a_redis_cluster(tmp_path: Path) -> None:
     with RedisCluster(tmp_path / "cluster", masters=3) as cluster:
         scene = Scene(cluster.url)
         await scene.keeper.start()
-        assert [state is not None and state.is_armed for state in await scene.index.look()] == [True] * 16
+        assert [state is not None and state.is_armed for state in await scene.index.shard_states()] == [True] * 16
         hosts = [f"h{number}.com" for number in range(30)]
         run = await scene.begin([one for host in hosts for one in urls(8, host=host)], per_host=4)
         worker = await scene.frontier.join(WorkerRegistration("w"))
@@ -111,7 +111,7 @@ async def test_a_new_master_is_found_and_waits_for_the_keeper(tmp_path: Path) ->
         await scene.keeper.start()
         run = await scene.begin(urls(6))
         worker = await scene.frontier.join(WorkerRegistration("w"))
-        (before,) = await scene.index.look()
+        (before,) = await scene.index.shard_states()
         leases = await scene.take(worker, run, want=2)
         old = group.master()
         scene.keeper.is_on = False
@@ -119,12 +119,12 @@ async def test_a_new_master_is_found_and_waits_for_the_keeper(tmp_path: Path) ->
         with pytest.raises(FrontierUnavailable):
             await scene.frontier.renew(leases)
         await asyncio.to_thread(group.wait_for_new_master, old)
-        while (after := await scene.index.look_at(0)) is None:
+        while (after := await scene.index.shard_state(0)) is None:
             pass  # a Sentinel may still name the old one
         assert before is not None
         assert (after.process != before.process, after.is_armed) == (True, False)
         await scene.keeper.start(ago_s=0.0)
         scene.close(*leases)
-        await scene.frontier.carry_out(FrontierUpdate(ended=leases))
+        await scene.frontier.apply(FrontierUpdate(ended=leases))
         assert len(await scene.take(worker, run)) == 4
         await scene.end()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from smartspider.backends.redis.connecting import read_url
+from smartspider.backends.redis.address import read_url
 from smartspider.backends.redis.servers import open_servers
 from smartspider.backends.redis.shards import Shards
 from smartspider.core.errors import FrontierUnavailable, SettingInvalid

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smartspider.backends.redis.connecting import read_url
+from smartspider.backends.redis.address import read_url
 from smartspider.core.errors import SettingInvalid
 
 SECRET = "s3cretpw"

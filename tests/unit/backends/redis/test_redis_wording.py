@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from smartspider.backends.redis.connecting import read_url
+from smartspider.backends.redis.address import read_url
+from smartspider.backends.redis.errors import USUAL, translate_error
 from smartspider.backends.redis.shards import Shards
-from smartspider.backends.redis.wording import USUAL, told
 from smartspider.core.errors import FrontierUnavailable
 
 
@@ -28,7 +28,7 @@ from smartspider.core.errors import FrontierUnavailable
     ],
 )
 def test_a_refusal_is_told_in_few_words_with_what_to_do(text: str, words: str, hint: str) -> None:
-    said, advice = told(ConnectionError(text))
+    said, advice = translate_error(ConnectionError(text))
     assert said == words
     assert hint in advice
 

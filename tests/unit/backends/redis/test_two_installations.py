@@ -8,7 +8,7 @@ import pytest
 from tests.unit.backends.redis.grounds import HandClock
 
 from smartspider.backends.redis import library
-from smartspider.backends.redis.connecting import read_url
+from smartspider.backends.redis.address import read_url
 from smartspider.backends.redis.index import RedisIndex
 from smartspider.backends.redis.shards import Shards
 from smartspider.core.errors import FrontierTaken, NotArmed
@@ -55,7 +55,7 @@ class Installation:
         await self.shards.call(0, "offer", 1, 100)
 
     async def state(self) -> tuple[int, bool, bool]:
-        (found,) = await self.index.look()
+        (found,) = await self.index.shard_states()
         assert found is not None
         return found.epoch, found.is_armed, found.is_taken
 

@@ -30,7 +30,7 @@ UPDATE host SET operator_s = ?,
                 changed_at = greatest(extract(epoch FROM clock_timestamp())::float8, changed_at + 0.000001)
 WHERE id = ?
 
--- set_trouble: keep what a host's answers led to
+-- set_health: keep what a host's answers led to
 UPDATE host SET adaptive_s = ?, failures = ?, openings = ?, slowed_at = ?, has_answered = ?,
                 changed_at = greatest(extract(epoch FROM clock_timestamp())::float8, changed_at + 0.000001)
 WHERE id = ?
@@ -40,10 +40,10 @@ UPDATE host SET robots_s = (SELECT max(delay_s) FROM robots WHERE host_id = ?1),
                 changed_at = greatest(extract(epoch FROM clock_timestamp())::float8, changed_at + 0.000001)
 WHERE id = ?1
 
--- trouble__many: what answers of hosts led to
+-- health__many: what answers of hosts led to
 SELECT id, name, adaptive_s, failures, openings, held_until, slowed_at, has_answered FROM host
 WHERE name = ANY (?::text[])
 
--- trouble_now__many: the same of those that will change, and nobody else changes them meanwhile
+-- health_now__many: the same of those that will change, and nobody else changes them meanwhile
 SELECT id, name, adaptive_s, failures, openings, held_until, slowed_at, has_answered FROM host
 WHERE id = ANY (?::bigint[]) ORDER BY id FOR NO KEY UPDATE

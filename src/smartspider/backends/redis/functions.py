@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
-from smartspider.backends.redis.servers import LOST, Server, Servers
+from smartspider.backends.redis.servers import LOST, RedisNode, RedisServers
 from smartspider.core.cancellation import propagate_cancellation
 
 
-def put_together(package: str, name: str, constants: Mapping[str, float], parts: Iterable[str]) -> str:
+def build_library(package: str, name: str, constants: Mapping[str, float], parts: Iterable[str]) -> str:
     """The code of a library from the files of a package's `library` folder, in order, after its constants."""
     folder = resources.files(package) / "library"
     values = ", ".join(map(str, constants.values()))
@@ -19,7 +19,7 @@ def put_together(package: str, name: str, constants: Mapping[str, float], parts:
     return "\n".join((f"#!lua name={name}", f"local {', '.join(constants)} = {values}", *files))
 
 
-async def load(server: Server, name: str, version: int, code: str) -> int:
+async def load(server: RedisNode, name: str, version: int, code: str) -> int:
     """Put a library on a server unless it has this version or a newer one; the version it has then."""
     if await server.execute_command("FUNCTION", "LIST", "LIBRARYNAME", name):
         there = int(await server.execute_command("FCALL_RO", f"{name}_version", 0))
@@ -37,14 +37,14 @@ def is_missing(answer: Any) -> bool:
 class LoadedLibrary:
     """Servers that are all prepared before the first call, and again after one of them lost its functions."""
 
-    def __init__(self, servers: Servers, prepare: Callable[[Server], Awaitable[None]]) -> None:
+    def __init__(self, servers: RedisServers, prepare: Callable[[RedisNode], Awaitable[None]]) -> None:
         self._servers = servers
         self._prepare = prepare
         self._is_ready = False
         self._lock = asyncio.Lock()
 
     async def calls(self, calls: Sequence[tuple[str, list[Any]]]) -> list[Any]:
-        """As `Servers.calls`, but who cannot be reached is an error for each. After one that `is_missing` the
+        """As `RedisServers.calls`, but who cannot be reached is an error for each. After one that `is_missing` the
         next calls find the library.
         """
         try:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ssl
 from typing import Any
 
-from smartspider.backends.redis.connecting import SETTING, TLS_FILES, Tls
+from smartspider.backends.redis.address import SETTING, TLS_FILES, TlsOptions
 from smartspider.core.errors import SettingInvalid
 
 
-def tls_options(tls: Tls, *, is_on: bool) -> dict[str, Any]:
+def tls_options(tls: TlsOptions, *, is_on: bool) -> dict[str, Any]:
     """For the client. Raises `SettingInvalid` for files that are of no use."""
     if not is_on:
         return {"ssl": False}
@@ -22,7 +22,7 @@ def tls_options(tls: Tls, *, is_on: bool) -> dict[str, Any]:
     }
 
 
-def _check(tls: Tls) -> None:
+def _check(tls: TlsOptions) -> None:
     """Try the files: the client looks at them with every connection, and asks a terminal for a password."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     option = "ssl_ca_certs"

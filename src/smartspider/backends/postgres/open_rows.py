@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from smartspider.backends.postgres import presence
+from smartspider.backends.postgres import workers as presence
 from smartspider.backends.postgres.database import PostgresDatabase
-from smartspider.backends.postgres.moves import SQL
+from smartspider.backends.postgres.frontier_updates import SQL
 from smartspider.core.events import LeasesReturned
 from smartspider.core.frontier.updates import (
     HostRow,
@@ -23,7 +23,7 @@ from smartspider.store import events
 from smartspider.store.database import Connection, Row, rows
 from smartspider.store.frontier_updates import BURY_AFTER, CRASHED, SUSPECT_AFTER
 from smartspider.store.hosts import actions
-from smartspider.store.hosts.actions import Doer
+from smartspider.store.hosts.actions import Operator
 from smartspider.store.nodes import leadership
 from smartspider.store.requests import request_of
 
@@ -80,7 +80,7 @@ class PostgresOpenRows:
         """Count leases that were taken back; what is queued again, and what is told."""
         if not returned:
             return [], []
-        return await self._db.write_beside(
+        return await self._db.write_concurrently(
             lambda connection: _count_returns(connection, returned, self._db.now())
         )
 
@@ -105,7 +105,7 @@ class PostgresOpenRows:
             leadership.check(connection, epoch)
             connection.execute(SQL.arming, (shard, process))
 
-        await self._db.write_beside(work)
+        await self._db.write_concurrently(work)
 
     async def keep_loads(self, loads: Sequence[RunLoad], *, epoch: int) -> None:
         """Keep what the frontier holds of runs that are still in the state they were counted in."""
@@ -122,7 +122,7 @@ class PostgresOpenRows:
             leadership.check(connection, epoch)
             connection.execute(SQL.keep_loads, (now, *columns))
 
-        await self._db.write_beside(work)
+        await self._db.write_concurrently(work)
 
     async def hold_host(self, host: str, seconds: float, reason: str, *, actor: str | None = None) -> HostRow:
         """Send nothing to a host for so long; the host as it stands now."""
@@ -138,16 +138,16 @@ class PostgresOpenRows:
         """Have the slots of a host at least so far apart; the host as it stands now."""
         return await self._act(actor, lambda connection, by: actions.slow(connection, host, delay_s, by))
 
-    async def _act(self, actor: str | None, act: Callable[[Connection, Doer], int]) -> HostRow:
+    async def _act(self, actor: str | None, act: Callable[[Connection, Operator], int]) -> HostRow:
         def work(connection: Connection) -> HostRow:
-            host_id = act(connection, Doer(self._db.now(), actor))
+            host_id = act(connection, Operator(self._db.now(), actor))
             ((*found,),) = rows(connection, SQL.host_row, (host_id,))
             return HostRow(*found)
 
-        return await self._db.write_beside(work)
+        return await self._db.write_concurrently(work)
 
     async def _ask(self, sql: str, *values: Any) -> list[Row]:
-        return await self._db.ask(sql, values)
+        return await self._db.fetch(sql, values)
 
 
 def _places(found: Sequence[Row]) -> list[QueuePosition]:

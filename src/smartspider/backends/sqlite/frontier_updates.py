@@ -9,24 +9,24 @@ from smartspider.backends.sqlite import queue
 from smartspider.core.frontier.lease import Lease
 from smartspider.store import statements
 from smartspider.store.database import Connection, row, rows
-from smartspider.store.frontier_updates import Spot
+from smartspider.store.frontier_updates import QueueEntry
 
 SQL = statements.load("sql/frontier.sql", __package__)
 
 
-class SqliteMoves:
+class SqliteFrontierUpdates:
     """See `store/frontier_updates.py`."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def offer(self, run_id: int, spots: Sequence[Spot]) -> None:
+    def offer(self, run_id: int, entries: Sequence[QueueEntry]) -> None:
         """Queue rows, which are new or were closed until now, so that none of them is live."""
-        queue.enqueue(self._connection, run_id, spots)
+        queue.enqueue(self._connection, run_id, entries)
 
-    def set_apart(self, run_id: int, spots: Sequence[Spot], now: float) -> None:
+    def set_apart(self, run_id: int, entries: Sequence[QueueEntry], now: float) -> None:
         """Queue rows that are only handed out alone."""
-        records = [(spot.url_id, run_id, now, 1) for spot in spots]
+        records = [(entry.url_id, run_id, now, 1) for entry in entries]
         self._connection.executemany(SQL.put_later, records)
 
     def holds(self, lease: Lease) -> bool:

@@ -10,7 +10,7 @@ import msgspec
 from smartspider.core.errors import NotAllowed
 
 
-class Mark(msgspec.Struct, frozen=True):
+class MoveMarker(msgspec.Struct, frozen=True):
     """Where a folder goes."""
 
     id: str
@@ -22,13 +22,13 @@ class Mark(msgspec.Struct, frozen=True):
     """Everything is there. Before that, nobody works in either place."""
 
 
-def read_mark(connection: apsw.Connection) -> Mark | None:
+def read_marker(connection: apsw.Connection) -> MoveMarker | None:
     """The mark of a folder; None: it is where it always was."""
     found = connection.execute("SELECT value FROM meta WHERE name = 'moved'").fetchone()
-    return None if found is None else msgspec.json.decode(found[0], type=Mark)
+    return None if found is None else msgspec.json.decode(found[0], type=MoveMarker)
 
 
-def write_mark(connection: apsw.Connection, mark: Mark | None) -> None:
+def write_marker(connection: apsw.Connection, mark: MoveMarker | None) -> None:
     """Mark a folder, or take the mark away; it is on the disk when this returns."""
     connection.execute("PRAGMA synchronous = FULL")
     if mark is None:
@@ -38,22 +38,22 @@ def write_mark(connection: apsw.Connection, mark: Mark | None) -> None:
         connection.execute("INSERT OR REPLACE INTO meta VALUES ('moved', ?)", (value,))
 
 
-def read_given_up(connection: apsw.Connection) -> list[str]:
+def read_cancelled(connection: apsw.Connection) -> list[str]:
     """Ids of moves that were begun and given up: whatever they brought to a store is of no use."""
     found = connection.execute("SELECT value FROM meta WHERE name = 'moves_given_up'").fetchone()
     return [] if found is None else msgspec.json.decode(found[0], type=list[str])
 
 
-def give_up(connection: apsw.Connection, mark: Mark) -> None:
+def cancel_move(connection: apsw.Connection, mark: MoveMarker) -> None:
     """Take the mark of a move away that is not through, and remember it."""
-    value = msgspec.json.encode([*read_given_up(connection), mark.id]).decode()
+    value = msgspec.json.encode([*read_cancelled(connection), mark.id]).decode()
     connection.execute("PRAGMA synchronous = FULL")
     with connection:
         connection.execute("INSERT OR REPLACE INTO meta VALUES ('moves_given_up', ?)", (value,))
         connection.execute("DELETE FROM meta WHERE name = 'moved'")
 
 
-def refused(mark: Mark, folder: Path) -> NotAllowed:
+def folder_moved(mark: MoveMarker, folder: Path) -> NotAllowed:
     """Why nobody may work in a folder."""
     if mark.is_done:
         return NotAllowed(

@@ -19,15 +19,15 @@ from psycopg.errors import error_from_result
 from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGconn, PGresult
 
-from smartspider.backends.postgres.connection import PostgresConnection, askable
-from smartspider.backends.postgres.dialect import wording
+from smartspider.backends.postgres.connection import PostgresConnection, without_nul
+from smartspider.backends.postgres.dialect import translate
 from smartspider.store.database import Row
 
 PREPARED = 256
 """Statements that a connection keeps; others are read anew by the server each time."""
 
 
-class Question(msgspec.Struct, frozen=True):
+class PipelinedRead(msgspec.Struct, frozen=True):
     """A statement, its values, and who waits for its rows."""
 
     sql: str
@@ -35,7 +35,7 @@ class Question(msgspec.Struct, frozen=True):
     answer: asyncio.Future[list[Row]]
 
 
-async def answers(connection: PostgresConnection, asked: Sequence[Question]) -> list[list[Row]]:
+async def fetch_all(connection: PostgresConnection, asked: Sequence[PipelinedRead]) -> list[list[Row]]:
     """The rows of each. Where anything goes wrong none is answered, and the connection is of no more use."""
     pgconn = connection.driver.pgconn
     results: list[PGresult] = []
@@ -53,7 +53,7 @@ async def answers(connection: PostgresConnection, asked: Sequence[Question]) -> 
         raise
 
 
-def _send(connection: PostgresConnection, question: Question) -> None:
+def _send(connection: PostgresConnection, question: PipelinedRead) -> None:
     """Have a statement sent; its name is known to the server once it was prepared there."""
     pgconn, words = connection.driver.pgconn, _words(question.sql)
     given, types, formats = _dumped(connection, question.values)
@@ -78,7 +78,7 @@ def _dumped(
     try:
         given = transformer.dump_sequence(values, forms)
     except psycopg.DataError:  # a zero byte
-        given = transformer.dump_sequence(askable(values), forms)
+        given = transformer.dump_sequence(without_nul(values), forms)
     return given, tuple(transformer.types or ()), transformer.formats or ()
 
 
@@ -136,4 +136,4 @@ def _take(pgconn: PGconn, results: list[PGresult]) -> bool:
 
 @lru_cache(maxsize=1024)
 def _words(sql: str) -> bytes:
-    return wording(sql).asked.encode()
+    return translate(sql).asked.encode()

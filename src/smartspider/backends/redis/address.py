@@ -41,7 +41,7 @@ CONNECT_S = 2.0
 ANSWER_S = 5.0
 
 
-class Tls(msgspec.Struct, frozen=True):
+class TlsOptions(msgspec.Struct, frozen=True):
     """Whom a connection over TLS trusts, and how it shows itself: verified is unless told not to.
 
     Files are looked at when servers are opened.
@@ -64,7 +64,7 @@ class Tls(msgspec.Struct, frozen=True):
         }
 
 
-class Watch(msgspec.Struct, frozen=True):
+class SentinelOptions(msgspec.Struct, frozen=True):
     """What Sentinels themselves ask of those who connect to them."""
 
     username: str | None = None
@@ -75,7 +75,7 @@ class Watch(msgspec.Struct, frozen=True):
         return "Watch(...)"
 
 
-class Address(msgspec.Struct, frozen=True):
+class RedisAddress(msgspec.Struct, frozen=True):
     """Where the frontier's Redis is."""
 
     kind: Literal["single", "sentinel", "cluster"]
@@ -86,8 +86,8 @@ class Address(msgspec.Struct, frozen=True):
     password: str | None = None
     db: int = 0
     is_tls: bool = False
-    tls: Tls = Tls()
-    watch: Watch = Watch()
+    tls: TlsOptions = TlsOptions()
+    watch: SentinelOptions = SentinelOptions()
     is_durable: bool = True
     """Whether its data must survive a restart of the server; without, each costs a load from the store."""
     namespace: str = MAIN
@@ -125,7 +125,7 @@ class Address(msgspec.Struct, frozen=True):
         return f"{scheme}://{nodes}{f'/{self.service}' if self.service else ''}{f'?{query}' if query else ''}"
 
 
-def read_url(url: str) -> Address:
+def read_url(url: str) -> RedisAddress:
     """`redis://`, `rediss://`, `redis+sentinel://h1,h2,h3/name` or `redis+cluster://h1:p1,h2:p2`.
 
     Nothing of a URL that means nothing is repeated: any part of it may be one of a password.
@@ -146,7 +146,7 @@ def read_url(url: str) -> Address:
     options = _options(query)
     path = path.strip("/")
     is_tls = scheme == "rediss" or options.get("tls") == "1"
-    return Address(
+    return RedisAddress(
         kind=kind,
         nodes=tuple(_node(node, PORTS[kind]) for node in hosts.split(",")),
         service=_service(path) if kind == "sentinel" else "",
@@ -184,7 +184,7 @@ def _options(query: str) -> dict[str, str]:
     return options
 
 
-def _tls(options: dict[str, str], *, has_tls: bool) -> Tls:
+def _tls(options: dict[str, str], *, has_tls: bool) -> TlsOptions:
     given = options.keys() & TLS_OPTIONS
     if given and not has_tls:
         raise SettingInvalid(
@@ -195,19 +195,19 @@ def _tls(options: dict[str, str], *, has_tls: bool) -> Tls:
         raise SettingInvalid(f"{SETTING} has ssl_keyfile without the ssl_certfile that it is the key of")
     if empty := [name for name in TLS_FILES if options.get(name) == ""]:
         raise SettingInvalid(f"{SETTING}: {empty[0]} is the path of a PEM file")
-    return Tls(
+    return TlsOptions(
         **{field: options[name] for name, field in TLS_FILES.items() if name in options},
         is_verified=options.get("ssl_cert_reqs") != "none",
         is_name_checked=options.get("ssl_check_hostname") != "false",
     )
 
 
-def _watch(options: dict[str, str], *, is_tls: bool, kind: str) -> Watch:
+def _watch(options: dict[str, str], *, is_tls: bool, kind: str) -> SentinelOptions:
     if kind != "sentinel":
         if options.keys() & SENTINEL_OPTIONS:
             raise SettingInvalid(f"{SETTING} has options for Sentinels, and is not one of redis+sentinel://")
-        return Watch()
-    return Watch(
+        return SentinelOptions()
+    return SentinelOptions(
         username=options.get("sentinel_username") or None,
         password=options.get("sentinel_password") or None,
         is_tls=options.get("sentinel_tls", str(int(is_tls))) == "1",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from smartspider.backends.redis.connecting import SETTING, Address
+from smartspider.backends.redis.address import SETTING, RedisAddress
 
 USUAL = f"check that Redis runs there and that {SETTING} is right"
 NO_KEEPER = "start a keeper: `smartspider keeper`; where one leads, wait a few seconds"
@@ -59,16 +59,16 @@ HINTS = (
 """What to do, by what an error says; the first that fits."""
 
 
-def told(error: BaseException, address: Address | None = None) -> tuple[str, str]:
+def translate_error(error: BaseException, address: RedisAddress | None = None) -> tuple[str, str]:
     """What went wrong, in one line and without passwords, and what to do about it."""
-    text = plain(error)
+    text = plain_message(error)
     if address is not None:
         for secret in filter(None, (address.password, address.watch.password)):
             text = text.replace(secret, "***")
     return text, _hint(text, address)
 
 
-def plain(error: BaseException) -> str:
+def plain_message(error: BaseException) -> str:
     """What an error says, without what is of no use to anybody."""
     text = " ".join(str(error).split())
     for noise in NOISE:
@@ -84,7 +84,7 @@ def plain(error: BaseException) -> str:
     return rest if number <= 0 or "SSL" in rest else os.strerror(number)
 
 
-def _hint(text: str, address: Address | None) -> str:
+def _hint(text: str, address: RedisAddress | None) -> str:
     for pattern, hint in HINTS:
         if re.search(pattern, text):
             return hint

@@ -7,14 +7,14 @@ from typing import Any
 from redis.asyncio.sentinel import MasterNotFoundError, Sentinel
 from redis.exceptions import RedisError
 
-from smartspider.backends.redis.connecting import Address
-from smartspider.backends.redis.wording import plain
+from smartspider.backends.redis.address import RedisAddress
+from smartspider.backends.redis.errors import plain_message
 
 
-class Watchers(Sentinel):
+class SentinelClient(Sentinel):
     """Sentinels, asked in turn; the client's own error about them has pages of settings and no reason."""
 
-    def __init__(self, address: Address, options: dict[str, Any]) -> None:
+    def __init__(self, address: RedisAddress, options: dict[str, Any]) -> None:
         super().__init__(list(address.nodes), sentinel_kwargs=options)  # type: ignore[no-untyped-call] # not annotated
         self._named = list(zip(address.nodes, self.sentinels, strict=True))
 
@@ -25,7 +25,7 @@ class Watchers(Sentinel):
             try:
                 masters: Any = await sentinel.sentinel_masters()
             except (RedisError, OSError, RuntimeError, UnicodeError) as error:
-                problems.append(f"{host}:{port}: {plain(error)}")
+                problems.append(f"{host}:{port}: {plain_message(error)}")
                 continue
             state = masters.get(service_name)
             if state and self.check_master_state(state, service_name):

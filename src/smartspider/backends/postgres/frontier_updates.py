@@ -8,12 +8,12 @@ from smartspider.core.frontier.lease import FencingToken, Lease
 from smartspider.core.frontier.updates import FrontierUpdate, HostRow, QueuePosition
 from smartspider.store import statements
 from smartspider.store.database import Connection, row, rows
-from smartspider.store.frontier_updates import Spot
+from smartspider.store.frontier_updates import QueueEntry
 
 SQL = statements.load("sql/frontier.sql", __package__)
 
 
-class CollectedMoves:
+class CollectedUpdates:
     """See `store/frontier_updates.py`. Closed rows need no word: a lease looks its row up before it is used."""
 
     def __init__(self, connection: Connection) -> None:
@@ -25,25 +25,25 @@ class CollectedMoves:
     def clear(self) -> None:
         """Begin anew."""
         self.held = None
-        self._offered: list[tuple[Spot, bool]] = []
+        self._offered: list[tuple[QueueEntry, bool]] = []
         self._lanes: set[tuple[int, int]] = set()
         self._postponed: dict[int, tuple[Lease, float]] = {}
         self._released: list[Lease] = []
         self._ended: list[Lease] = []
         self._gates: set[int] = set()
 
-    def offer(self, run_id: int, spots: Sequence[Spot]) -> None:
+    def offer(self, run_id: int, entries: Sequence[QueueEntry]) -> None:
         """Queue open rows; the run stands at their hosts from now on."""
-        self._stand(run_id, spots, is_alone=False)
+        self._stand(run_id, entries, is_alone=False)
 
-    def set_apart(self, run_id: int, spots: Sequence[Spot], now: float) -> None:
+    def set_apart(self, run_id: int, entries: Sequence[QueueEntry], now: float) -> None:
         """Queue open rows that are only handed out alone."""
         del now
-        self._stand(run_id, spots, is_alone=True)
+        self._stand(run_id, entries, is_alone=True)
 
-    def _stand(self, run_id: int, spots: Sequence[Spot], *, is_alone: bool) -> None:
-        self._lanes.update((run_id, spot.host_id) for spot in spots)
-        self._offered += [(spot, is_alone) for spot in spots]
+    def _stand(self, run_id: int, entries: Sequence[QueueEntry], *, is_alone: bool) -> None:
+        self._lanes.update((run_id, entry.host_id) for entry in entries)
+        self._offered += [(entry, is_alone) for entry in entries]
 
     def holds(self, lease: Lease) -> bool:
         """Whether the frontier said so before the transaction."""
@@ -115,16 +115,16 @@ class CollectedMoves:
 
     def collected(self) -> FrontierUpdate:
         """What the transaction means, with gates and names as they stand in it."""
-        asked = self._gates | {spot.host_id for spot, _ in self._offered if not spot.host}
+        asked = self._gates | {entry.host_id for entry, _ in self._offered if not entry.host}
         found = rows(self._connection, SQL.hosts, (sorted(asked),)) if asked else []
         hosts = {host_id: HostRow(*gate) for host_id, *gate in found}
         return FrontierUpdate(
             hosts=[hosts[host_id] for host_id in sorted(self._gates)],
             offered=[
                 QueuePosition(
-                    spot.url_id, spot.host or hosts[spot.host_id].name, spot.rank, is_alone=is_alone
+                    entry.url_id, entry.host or hosts[entry.host_id].name, entry.rank, is_alone=is_alone
                 )
-                for spot, is_alone in self._offered
+                for entry, is_alone in self._offered
             ],
             postponed=[
                 (lease, QueuePosition(lease.url_id, lease.request.host, -lease.request.priority, due_at))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from smartspider.store import statements
 from smartspider.store.database import Connection, one
 
-SQL = statements.load("sql/times.sql", __package__)
+SQL = statements.load("sql/store_time.sql", __package__)
 
 JUMP_S = 1.0
 """How far the wall clock may be ahead of store time before store time follows."""

@@ -53,43 +53,43 @@ def words(text: str) -> list[str]:
     return list(dict.fromkeys(word[:MAX_WORD] for word in found))
 
 
-def marks_of(line: LogLine) -> str:
+def line_terms(line: LogLine) -> str:
     """All that a line is found by."""
-    marks = [mark("l", number) for number in LEVELS.values() if LEVELS["info"] <= number <= line.level]
+    marks = [term("l", number) for number in LEVELS.values() if LEVELS["info"] <= number <= line.level]
     if line.run_id is not None:
-        marks.append(mark("r", line.run_id))
+        marks.append(term("r", line.run_id))
         marks += [
-            mark(f"r{line.run_id}l", number)
+            term(f"r{line.run_id}l", number)
             for number in LEVELS.values()
             if LEVELS["warning"] <= number <= line.level
         ]
     if line.task_id is not None:
-        marks.append(mark("t", line.task_id))
+        marks.append(term("t", line.task_id))
     if line.host:
-        marks.append(mark("h", line.host))
+        marks.append(term("h", line.host))
     if line.error:
-        marks.append(mark("e", line.error))
+        marks.append(term("e", line.error))
     if line.worker:
-        marks.append(mark("w", line.worker))
+        marks.append(term("w", line.worker))
     marks += words(f"{line.text} {line.url or ''}")[:MAX_WORDS]
     return " ".join(marks)
 
 
-def marks_asked(only: LogFilter) -> list[str]:
+def filter_terms(only: LogFilter) -> list[str]:
     """What a line must have to be wanted; it must be looked at all the same."""
     marks = []
     if only.run_id is not None and only.level is not None and only.level >= LEVELS["warning"]:
-        marks.append(mark(f"r{only.run_id}l", _level_mark(only.level)))
+        marks.append(term(f"r{only.run_id}l", _level_mark(only.level)))
     else:
         if only.run_id is not None:
-            marks.append(mark("r", only.run_id))
+            marks.append(term("r", only.run_id))
         if only.level is not None and only.level > LEVELS["debug"]:
-            marks.append(mark("l", _level_mark(only.level)))
+            marks.append(term("l", _level_mark(only.level)))
     if only.task_id is not None:
-        marks.append(mark("t", only.task_id))
+        marks.append(term("t", only.task_id))
     for kind, value in (("h", only.host), ("e", only.error), ("w", only.worker)):
         if value:
-            marks.append(mark(kind, value))
+            marks.append(term(kind, value))
     return marks + words(only.text or "")[:MAX_ASKED]
 
 
@@ -98,11 +98,11 @@ def _level_mark(level: int) -> int:
     return max(number for number in LEVELS.values() if number <= max(level, LEVELS["info"]))
 
 
-def mark(kind: str, value: object) -> str:
+def term(kind: str, value: object) -> str:
     """A mark. Two values may have the same one."""
     return f"{_MARK}{kind}{str(value)[:MAX_MARK].translate(_PUNCTUATION)}"
 
 
-def question(marks: Iterable[str]) -> str:
+def match_expression(marks: Iterable[str]) -> str:
     """Marks and words, all of which a line must have. None has a blank, nor a sign of a full-text query."""
     return " ".join(marks)

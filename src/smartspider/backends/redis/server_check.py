@@ -8,8 +8,8 @@ from typing import Any
 
 from redis.exceptions import ResponseError
 
-from smartspider.backends.redis.connecting import Address
-from smartspider.backends.redis.servers import Server
+from smartspider.backends.redis.address import RedisAddress
+from smartspider.backends.redis.servers import RedisNode
 from smartspider.core.errors import FrontierUnfit
 
 OLDEST = (7, 0)
@@ -19,7 +19,7 @@ ASKED = (["INFO", "server"], ["CONFIG", "GET", "maxmemory-policy", "appendonly"]
 log = logging.getLogger(__name__)
 
 
-async def check(server: Server, address: Address) -> None:
+async def check(server: RedisNode, address: RedisAddress) -> None:
     """Raise `FrontierUnfit` unless the server can be trusted with queues."""
     about, settings = ASKED
     answers: list[Any] = [await server.execute_command(*about)]
@@ -36,7 +36,7 @@ async def check(server: Server, address: Address) -> None:
         raise found
 
 
-def refusal(answers: Sequence[Any], address: Address) -> FrontierUnfit | None:
+def refusal(answers: Sequence[Any], address: RedisAddress) -> FrontierUnfit | None:
     """Why a server that gave these answers must not be used. What it does not show is not held against it."""
     about, settings = answers
     version = "" if isinstance(about, Exception) else _text(about.get("redis_version", "0"))

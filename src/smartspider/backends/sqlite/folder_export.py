@@ -10,27 +10,33 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 import apsw
 import msgspec
 
-from smartspider.backends.sqlite import times
+from smartspider.backends.sqlite import store_time
 from smartspider.backends.sqlite.database import FILE, SqliteConnection, translated
-from smartspider.backends.sqlite.moved import Mark, give_up, read_given_up, read_mark, write_mark
+from smartspider.backends.sqlite.move_marker import (
+    MoveMarker,
+    cancel_move,
+    read_cancelled,
+    read_marker,
+    write_marker,
+)
 from smartspider.core.errors import NotAllowed
 from smartspider.core.logs import LogLine
 from smartspider.interfaces.clock import Clock
 from smartspider.store import statements
 from smartspider.store.audit import AuditCheck, AuditLog
-from smartspider.store.logs.marks import marks_of
+from smartspider.store.logs.terms import line_terms
 
 if TYPE_CHECKING:
     from smartspider.store.database import Database
 
 T = TypeVar("T")
 
-SQL = statements.load("sql/leaving.sql", __package__)
+SQL = statements.load("sql/folder_export.sql", __package__)
 
 Values = tuple[Any, ...]
 
 
-class Table(msgspec.Struct, frozen=True):
+class ExportedTable(msgspec.Struct, frozen=True):
     """Rows that move, in the order of a key."""
 
     name: str
@@ -41,7 +47,7 @@ class Table(msgspec.Struct, frozen=True):
     """Rows that are read together; fewer where they are large."""
 
 
-class Batch(msgspec.Struct, frozen=True):
+class ExportBatch(msgspec.Struct, frozen=True):
     """Rows that follow each other, and the key of the last of them; None: there are none left."""
 
     rows: list[Values]
@@ -49,41 +55,41 @@ class Batch(msgspec.Struct, frozen=True):
 
 
 TABLES = (
-    Table("host", shifted=("sent_until", "held_until", "slowed_at")),
-    Table("task"),
-    Table("task_version", ("task_id", "number"), at_once=500),
-    Table("url", shifted=("due_at",)),
-    Table("item", at_once=2000),
-    Table("item_key", ("scope", "key")),
-    Table("reject"),
-    Table("cleaning"),
-    Table("step_count", ("run_id", "step")),
-    Table("visited", ("task_id", "fingerprint"), at_once=500),
-    Table("attempt"),
-    Table("robots", ("origin",), at_once=200),
-    Table("visit", ("run_id", "host_id")),
-    Table("send", ("host_id", "at", "token")),
-    Table("audit"),
-    Table("event"),
-    Table("log"),
-    Table("user"),
-    Table("token"),
-    Table("refresh", ("hash",)),
-    Table("ticket", ("hash",)),
-    Table("answer", ("actor", "key"), at_once=500),
-    Table("metric", ("name", "labels")),
-    Table("notice_target"),
-    Table("notice", shifted=("due_at",)),
-    Table("firing", ("schedule_id", "fire_at")),
-    Table("schedule"),
-    Table("run", shifted=("resumed_at", "asked_at", "told_at"), at_once=500),
+    ExportedTable("host", shifted=("sent_until", "held_until", "slowed_at")),
+    ExportedTable("task"),
+    ExportedTable("task_version", ("task_id", "number"), at_once=500),
+    ExportedTable("url", shifted=("due_at",)),
+    ExportedTable("item", at_once=2000),
+    ExportedTable("item_key", ("scope", "key")),
+    ExportedTable("reject"),
+    ExportedTable("cleaning"),
+    ExportedTable("step_count", ("run_id", "step")),
+    ExportedTable("visited", ("task_id", "fingerprint"), at_once=500),
+    ExportedTable("attempt"),
+    ExportedTable("robots", ("origin",), at_once=200),
+    ExportedTable("visit", ("run_id", "host_id")),
+    ExportedTable("send", ("host_id", "at", "token")),
+    ExportedTable("audit"),
+    ExportedTable("event"),
+    ExportedTable("log"),
+    ExportedTable("user"),
+    ExportedTable("token"),
+    ExportedTable("refresh", ("hash",)),
+    ExportedTable("ticket", ("hash",)),
+    ExportedTable("answer", ("actor", "key"), at_once=500),
+    ExportedTable("metric", ("name", "labels")),
+    ExportedTable("notice_target"),
+    ExportedTable("notice", shifted=("due_at",)),
+    ExportedTable("firing", ("schedule_id", "fire_at")),
+    ExportedTable("schedule"),
+    ExportedTable("run", shifted=("resumed_at", "asked_at", "told_at"), at_once=500),
 )
 """All that is moved row by row; what starts work comes last."""
 
-LEFT = ("worker", "lane", "queue", "later", "lease", "leader", "scaling")
+NOT_EXPORTED = ("worker", "lane", "queue", "later", "lease", "leader", "scaling")
 """The frontier is an index of the open rows, and who works or leads here will not there."""
 SINGLE = ("meta", "audit_head", "log_size")
-"""Of one row, told by `Standing`."""
+"""Of one row, told by `StoreCounters`."""
 
 COUNTED = (
     "task",
@@ -101,7 +107,7 @@ COUNTED = (
 """Tables whose rows are numbered by the store."""
 
 
-class Standing(msgspec.Struct, frozen=True):
+class StoreCounters(msgspec.Struct, frozen=True):
     """What a store knows beside its rows."""
 
     numbers: dict[str, int]
@@ -113,7 +119,7 @@ class Standing(msgspec.Struct, frozen=True):
     """Up to which event notices were made."""
 
 
-class LeavingFolder:
+class FolderExport:
     """A data folder, locked for everybody else until it is closed."""
 
     def __init__(self, folder: Path) -> None:
@@ -122,8 +128,8 @@ class LeavingFolder:
             self._connection = apsw.Connection(str(folder / FILE))
         try:
             self._lock()
-            self.mark = read_mark(self._connection)
-            self.given_up = read_given_up(self._connection)
+            self.mark = read_marker(self._connection)
+            self.given_up = read_cancelled(self._connection)
             """Ids of moves that are not gone on with."""
         except BaseException:
             self._connection.close()
@@ -141,22 +147,22 @@ class LeavingFolder:
                     hint="stop the crawl, the server or whatever reads it, and run the same command again",
                 ) from error
 
-    def set_mark(self, mark: Mark | None) -> None:
+    def set_mark(self, mark: MoveMarker | None) -> None:
         """Say where the folder goes, for good."""
         with translated(self.folder):
-            write_mark(self._connection, mark)
+            write_marker(self._connection, mark)
         self.mark = mark
 
-    def give_up(self, mark: Mark) -> None:
+    def cancel_move(self, mark: MoveMarker) -> None:
         """Let the folder stay, and remember the move that was begun."""
         with translated(self.folder):
-            give_up(self._connection, mark)
+            cancel_move(self._connection, mark)
         self.mark, self.given_up = None, [*self.given_up, mark.id]
 
     def now(self, clock: Clock) -> float:
         """Store time."""
         with translated(self.folder), self._connection:
-            shift = times.follow(SqliteConnection(self._connection), clock.now(), clock.monotonic())
+            shift = store_time.follow(SqliteConnection(self._connection), clock.now(), clock.monotonic())
         return clock.monotonic() + shift
 
     def counts(self) -> dict[str, int]:
@@ -168,7 +174,7 @@ class LeavingFolder:
         """Requests that are still to be made, of runs that are not over."""
         return int(self._one(SQL.open_rows))
 
-    def standing(self) -> Standing:
+    def standing(self) -> StoreCounters:
         """What is known beside the rows."""
         with translated(self.folder):
             given = dict(self._connection.execute(SQL.numbers))
@@ -177,7 +183,7 @@ class LeavingFolder:
             name: max(given.get(name, 0), self._one(f"SELECT coalesce(max(id), 0) FROM {name}"))  # noqa: S608 - ours
             for name in (*COUNTED, "worker")
         }
-        return Standing(
+        return StoreCounters(
             numbers=numbers,
             audit_last=last,
             audit_hash=head,
@@ -194,13 +200,13 @@ class LeavingFolder:
         with translated(self.folder):
             return work(SqliteConnection(self._connection))
 
-    def columns(self, table: Table) -> list[str]:
+    def columns(self, table: ExportedTable) -> list[str]:
         """The columns that `rows` gives, as the other store has them."""
         return [*self._kinds(table), *EXTRA.get(table.name, ())]
 
     def batch(
-        self, table: Table, after: Values | None, *, shift_s: float = 0.0, is_careful: bool = False
-    ) -> Batch:
+        self, table: ExportedTable, after: Values | None, *, shift_s: float = 0.0, is_careful: bool = False
+    ) -> ExportBatch:
         """The next rows after a key. Careful: texts are made such that any store keeps them."""
         kinds = self._kinds(table)
         chosen = [_expression(table, name, kind, is_careful=is_careful) for name, kind in kinds.items()]
@@ -222,9 +228,9 @@ class LeavingFolder:
         if table.name == "log":
             names = list(kinds)
             rows = [(*row, _words(dict(zip(names, row, strict=True)))) for row in rows]
-        return Batch(rows, found[-1][width:] if found else None)
+        return ExportBatch(rows, found[-1][width:] if found else None)
 
-    def _kinds(self, table: Table) -> dict[str, str]:
+    def _kinds(self, table: ExportedTable) -> dict[str, str]:
         with translated(self.folder):
             return {
                 name: kind
@@ -252,7 +258,7 @@ EXTRA = {"url": ("due_at",), "log": ("words",)}
 """Columns that only the other store has."""
 
 
-def _expression(table: Table, name: str, kind: str, *, is_careful: bool) -> str:
+def _expression(table: ExportedTable, name: str, kind: str, *, is_careful: bool) -> str:
     """A column as one kind of value, whatever was put into it."""
     if name in table.shifted:
         return f"CASE WHEN {name} > 0 THEN {name} + :shift ELSE {name} END"
@@ -283,4 +289,4 @@ def _words(line: dict[str, Any]) -> list[str]:
         url=line["url"],
         error=line["error"],
     )
-    return marks_of(kept).split(" ")
+    return line_terms(kept).split(" ")

@@ -7,7 +7,9 @@ import os
 import time
 from pathlib import Path
 
+from smartspider.backends.sqlite.database import SqliteDatabase
 from smartspider.core.errors import StoreUnavailable
+from smartspider.store.nodes.workers import SqlWorkerRegistry
 
 WORKERS = "workers"
 ASKERS_S = 0.002
@@ -74,3 +76,10 @@ def is_alive(path: Path) -> bool:
     finally:
         os.close(handle)
     return False
+
+
+def sqlite_workers(database: SqliteDatabase) -> SqlWorkerRegistry:
+    """See `interfaces/worker_registry.py`."""
+    return SqlWorkerRegistry(
+        database, lambda worker_id, _seen_at: is_alive(worker_lock(database.folder, worker_id))
+    )

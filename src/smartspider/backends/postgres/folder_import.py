@@ -11,12 +11,12 @@ import psycopg
 from psycopg import sql
 
 from smartspider.backends.postgres import migrations
-from smartspider.backends.postgres.address import Address, translated
+from smartspider.backends.postgres.address import PostgresAddress, translated
 from smartspider.core.errors import StoreUnavailable
 from smartspider.store import statements
 from smartspider.store.database import Row
 
-SQL = statements.load("sql/importing.sql", __package__)
+SQL = statements.load("sql/folder_import.sql", __package__)
 
 CONNECT_S = 5
 OPTIONS = (
@@ -28,7 +28,7 @@ OPTIONS = (
 Key = tuple[Any, ...]
 
 
-class Begun(msgspec.Struct, frozen=True):
+class ImportState(msgspec.Struct, frozen=True):
     """The move that fills a database."""
 
     id: str
@@ -37,19 +37,19 @@ class Begun(msgspec.Struct, frozen=True):
     is_finished: bool
 
 
-class Progress(msgspec.Struct, frozen=True):
+class TableProgress(msgspec.Struct, frozen=True):
     """How much of a table is there, and up to which key."""
 
     rows: int = 0
     last: Key | None = None
 
 
-class ImportingDatabase:
+class FolderImport:
     """A connection to the database that is filled. Servers that will not do are refused."""
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._address = Address(url)
+        self._address = PostgresAddress(url)
         self.place = self._address.place
         self._tables: set[str] = set()
         self.version = 0
@@ -79,12 +79,12 @@ class ImportingDatabase:
                 hint="use an empty database",
             )
 
-    def begun(self) -> Begun | None:
+    def begun(self) -> ImportState | None:
         """Which move fills it, or filled it."""
         if "moving" not in self._tables:
             return None
         found = self._ask(SQL.moving)
-        return Begun(*found[0]) if found else None
+        return ImportState(*found[0]) if found else None
 
     def held(self, names: Sequence[str]) -> list[str]:
         """Those of the tables that have rows."""
@@ -114,7 +114,7 @@ class ImportingDatabase:
         """How many connections other programs have."""
         return int(self._ask(SQL.others)[0][0])
 
-    def begin(self, move_id: str, shift_s: float) -> Begun:
+    def begin(self, move_id: str, shift_s: float) -> ImportState:
         """Make the tables if there are none, and close them to everybody else."""
         if self.version == 0:
             migrations.prepare(self._url)
@@ -123,7 +123,7 @@ class ImportingDatabase:
             self._connection.execute(SQL.make.encode())
             self._connection.execute(SQL.begin.encode(), (move_id, shift_s))
         self._look()
-        return Begun(move_id, shift_s, is_finished=False)
+        return ImportState(move_id, shift_s, is_finished=False)
 
     def give_up(self) -> None:
         """Open it again, as empty as it was."""
@@ -140,13 +140,13 @@ class ImportingDatabase:
             self._connection.execute("DROP TABLE moving, moving_progress")
         self._look()
 
-    def progress(self, table: str) -> Progress:
+    def progress(self, table: str) -> TableProgress:
         """How far a table is."""
         found = self._ask(SQL.progress, (table,))
         if not found:
-            return Progress()
+            return TableProgress()
         last, rows = found[0]
-        return Progress(rows, msgspec.msgpack.decode(last, type=Key))
+        return TableProgress(rows, msgspec.msgpack.decode(last, type=Key))
 
     def put(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], last: Key) -> bool:
         """Add rows, together with how far that is; False when they have a text that cannot be kept."""

@@ -25,7 +25,7 @@ ARGS_OF_END = {"ack": 3, "release": 3, "postpone": 5}
 log = logging.getLogger(__name__)
 
 
-class Carrier:
+class UpdateSender:
     """Sends calls until they are answered. A shard that was given up gets one try until it answers again."""
 
     def __init__(self, shards: Shards, clock: Clock, *, cap: int = LANE_CAP) -> None:
@@ -34,17 +34,17 @@ class Carrier:
         self._cap = cap
         self._given_up: set[int] = set()
 
-    async def carry_out(self, moves: FrontierUpdate) -> None:
+    async def apply(self, update: FrontierUpdate) -> None:
         """Gates and offers first; leases end when these were heard by all shards that are there."""
-        before = host_calls(self._shards, moves.hosts)
-        before += offer_calls(self._shards, moves.offered, self._cap)
+        before = host_calls(self._shards, update.hosts)
+        before += offer_calls(self._shards, update.offered, self._cap)
         ends = lease_calls(
             self._shards,
             "postpone",
-            [(lease, (place.rank, due(place))) for lease, place in moves.postponed],
+            [(lease, (place.rank, due(place))) for lease, place in update.postponed],
         )
-        ends += lease_calls(self._shards, "release", [(lease, ()) for lease in moves.released])
-        ends += lease_calls(self._shards, "ack", [(lease, ()) for lease in moves.ended])
+        ends += lease_calls(self._shards, "release", [(lease, ()) for lease in update.released])
+        ends += lease_calls(self._shards, "ack", [(lease, ()) for lease in update.ended])
         is_heard = await self.insist(before)
         if is_heard or self._shards.count > 1:
             # A shard that is away hears of its open rows from the keeper when it serves again; leases of the
