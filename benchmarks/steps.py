@@ -12,14 +12,14 @@ from typing import Any
 from smartspider.core.items.columns import TableColumn
 from smartspider.core.pages.extraction import Extraction, Item
 from smartspider.core.pages.page import Page
-from smartspider.interfaces.step import Around
+from smartspider.interfaces.step import PageContext
 from smartspider.pipeline.compile import StepCompiler
 from smartspider.plugins.kinds import STEP
 from smartspider.plugins.registry import resolve
 
 URL = "http://shop.example/list?page=3"
 PAGE = Page(URL, 200, {}, b"", "utf-8", 1767960000.0)
-AROUND = Around(URL, URL, PAGE.fetched_at)
+CONTEXT = PageContext(URL, URL, PAGE.fetched_at)
 ITEMS_PER_PAGE = 20
 PAGES = 100
 ROUNDS = 7
@@ -61,12 +61,12 @@ def best(run: Any, count: int) -> float:
 
 def pipeline_us(steps: tuple[dict[str, Any], ...], *, logs: bool = False) -> float:
     columns = tuple(TableColumn(name) for name in item(0))
-    pipeline = StepCompiler(partial(resolve, STEP), logs_cleaning=logs).pipeline(steps, columns)
+    pipeline = StepCompiler(partial(resolve, STEP), logs_cleaning=logs).compile_pipeline(steps, columns)
     assert pipeline is not None
 
     def run(number: int) -> None:
         for extraction in made[number]:
-            pipeline.treat(extraction, PAGE)
+            pipeline.process(extraction, PAGE)
 
     first = range(0, ROUNDS * PAGES * ITEMS_PER_PAGE, PAGES * ITEMS_PER_PAGE)
     made = [
@@ -83,15 +83,13 @@ def step_us(use: str, values: list[Any], **options: Any) -> tuple[float, float]:
     """Microseconds for values that are new, and for values that were seen before."""
     new = best(
         lambda _: [
-            resolved.treat(value, AROUND)
-            for resolved in [resolve(STEP, use)(**options)]
-            for value in values
+            resolved.apply(value, CONTEXT) for resolved in [resolve(STEP, use)(**options)] for value in values
         ],
         len(values),
     )
     step = resolve(STEP, use)(**options)
     few = values[:500]
-    known = best(lambda _: [step.treat(value, AROUND) for _ in range(10) for value in few], 10 * len(few))
+    known = best(lambda _: [step.apply(value, CONTEXT) for _ in range(10) for value in few], 10 * len(few))
     return new, known
 
 

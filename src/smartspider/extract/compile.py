@@ -14,7 +14,7 @@ from smartspider.extract.page_reader import PageReader
 from smartspider.extract.page_rules import PageCompiler, PageRules
 from smartspider.extract.rule_compiler import Treatments
 from smartspider.interfaces.extractor import Extractor
-from smartspider.interfaces.step import RuleSteps
+from smartspider.interfaces.step import StepChainCompiler
 
 
 class RulesExtractor:
@@ -58,7 +58,7 @@ def engine_name(plan: PagePlan) -> str:
 
 
 def compile_pages(
-    pages: dict[str, PagePlan], traps: TrapGuards, rule_steps: RuleSteps | None = None
+    pages: dict[str, PagePlan], traps: TrapGuards, rule_steps: StepChainCompiler | None = None
 ) -> Extractor:
     """The extractor of these page types; raises `TaskInvalid` naming every rule that cannot work."""
     treatments = Treatments(rule_steps)

@@ -15,7 +15,7 @@ from smartspider.extract.reading import is_xml_page, readable_html, readable_jso
 if TYPE_CHECKING:
     from lxml import etree
 
-    from smartspider.interfaces.step import Refused
+    from smartspider.interfaces.step import ValueRejected
 
 _MISSING: Any = object()
 
@@ -25,7 +25,7 @@ class Document:
 
     __slots__ = (
         "_is_xml", "_json", "_root", "_script_holders", "_text", "_tree", "_tree_script_holders",
-        "_unreadable", "around", "cleaned", "directives", "is_item", "is_on_lxml", "is_stained", "page",
+        "_unreadable", "context", "cleaned", "directives", "is_item", "is_on_lxml", "is_stained", "page",
         "prefixes", "refused", "request", "sources",
     )  # fmt: skip
 
@@ -44,11 +44,11 @@ class Document:
         """The page has foreign characters, so its values have to be cleaned."""
         self.sources: dict[str, Any] = {}
         """What the page says of itself, by the kind of source, as far as it was asked."""
-        self.refused: dict[int, tuple[str, Refused]] = {}
+        self.refused: dict[int, tuple[str, ValueRejected]] = {}
         """Items that a step of a rule refused: the field, and why."""
         self.prefixes: dict[str, str] = {}
         """Namespace prefixes of an XML page, known when `tree` is."""
-        self.around: Any = None
+        self.context: Any = None
         self.directives: Any = None
         """Kept for the modules that make them."""
         self._unreadable: dict[str, NotReadable] = {}

@@ -15,7 +15,7 @@ from smartspider.extract.one_rule import OneRule, WithinWrong
 from smartspider.extract.scopes import ScopeKind
 from smartspider.extract.treated import TreatedColumn
 from smartspider.extract.wrong import ExpressionWrong
-from smartspider.interfaces.step import RuleSteps, Treatment
+from smartspider.interfaces.step import StepChain, StepChainCompiler
 
 _NAMES = {"css": "CSS", "xpath": "XPath"}
 _LONGEST = 300
@@ -24,11 +24,11 @@ _LONGEST = 300
 class Treatments:
     """The steps of rules, made once each, however often a rule is compiled."""
 
-    def __init__(self, rule_steps: RuleSteps | None) -> None:
+    def __init__(self, rule_steps: StepChainCompiler | None) -> None:
         self._rule_steps = rule_steps
-        self._made: dict[str, Treatment] = {}
+        self._made: dict[str, StepChain] = {}
 
-    def of(self, rule: ValueRule, path: str) -> Treatment:
+    def of(self, rule: ValueRule, path: str) -> StepChain:
         """The steps of the rule at a path; raises `TaskInvalid`."""
         if path not in self._made:
             if self._rule_steps is None:

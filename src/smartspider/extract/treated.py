@@ -11,7 +11,7 @@ from smartspider.extract.directives import base_of
 from smartspider.extract.document import Document
 from smartspider.extract.scopes import Scope
 from smartspider.extract.texts import as_text
-from smartspider.interfaces.step import Around, Refused, Treatment
+from smartspider.interfaces.step import PageContext, StepChain, ValueRejected
 
 
 class TreatedColumn(Leaf):
@@ -19,10 +19,10 @@ class TreatedColumn(Leaf):
 
     is_open = True
 
-    def __init__(self, rule: ValueRule, found: Column, treatment: Treatment) -> None:
+    def __init__(self, rule: ValueRule, found: Column, chain: StepChain) -> None:
         super().__init__(rule)
         self._found = found
-        self._treatment = treatment
+        self._chain = chain
         self._is_many = rule.many or rule.join is not None
         self._join = rule.join
 
@@ -39,10 +39,10 @@ class TreatedColumn(Leaf):
         if document.is_stained:
             value, stains = clean(value)
             document.cleaned += stains
-        around = around_of(document)
+        context = around_of(document)
         try:
-            value = self._treatment.treat(value, around, case.number)
-        except Refused as refused:
+            value = self._chain.apply(value, context, case.number)
+        except ValueRejected as refused:
             document.refused.setdefault(case.number, (path, refused))
             return value
         if not self._is_many or not isinstance(value, list):
@@ -58,10 +58,10 @@ class TreatedColumn(Leaf):
         return super().settle(value, path, case) if value is None else value
 
 
-def around_of(document: Document) -> Around:
+def around_of(document: Document) -> PageContext:
     """What steps may know about the page."""
-    around: Around | None = document.around
-    if around is None:
+    context: PageContext | None = document.context
+    if context is None:
         page = document.page
-        around = document.around = Around(page.url, base_of(document), page.fetched_at)
-    return around
+        context = document.context = PageContext(page.url, base_of(document), page.fetched_at)
+    return context

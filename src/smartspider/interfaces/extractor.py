@@ -1,4 +1,4 @@
-"""Reading a page."""
+"""Extraction of items and links from a page."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from smartspider.core.requests.request import Request
 
 
 class Extractor(Protocol):
-    """1. Pure: the same page gives the same extraction. 2. Every field key is in every item, in task order.
-    3. Raises only `NotReadable`. 4. No value holds a NUL or a lone surrogate.
+    """Extracts by the rules of a task.
+
+    1. Pure: the same page gives the same extraction.
+    2. Every item has every field, in task order.
+    3. Raises only `NotReadable`.
+    4. No value contains a NUL or a lone surrogate.
     """
 
     def engine_of(self, page: str) -> str:
-        """What reads the pages of a type: `lexbor`, `lxml`, `json`, ..."""
+        """Return the engine that reads a page type: `lexbor`, `lxml`, `json`, ..."""
 
     def extract(self, page: Page, request: Request) -> Extraction:
-        """Items and links of a page, by the rules of the request's page type."""
+        """Return the items and links of a page, by the rules of the request's page type."""

@@ -1,4 +1,4 @@
-"""The steps of a task, put together."""
+"""The compiled steps of a task."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from smartspider.core.pages.page import Page
 
 
 class Pipeline(Protocol):
-    """1. Items stay in their order; what is rejected keeps its reason, step, field and value. 2. One bad item
-    never costs another. 3. Raises nothing. 4. Links are left alone.
+    """Applies the steps of a task to the items of a page.
+
+    1. Items keep their order; a rejected item has its reason, step, field and value.
+    2. One bad item never affects another.
+    3. Raises nothing.
+    4. Links stay unchanged.
     """
 
     def process(self, extraction: Extraction, page: Page) -> Extraction:
-        """The extraction with its items treated, rejects, counts and (when turned on) changes added."""
+        """Return the extraction with processed items, rejects, counters and, if enabled, value changes."""

@@ -1,4 +1,4 @@
-"""One treatment of a value or of an item. Built-in steps and plug-ins have the same shape."""
+"""Steps: convert or check a value or an item. Built-in steps and plug-ins have the same interface."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from smartspider.core.pages.extraction import Item
 
 
 class PageContext(msgspec.Struct, frozen=True):
-    """What a step may want to know about the page a value comes from."""
+    """The page a value comes from."""
 
     url: str
     base: str
-    """What relative links of the page are joined to."""
+    """The base of the page's relative links."""
     fetched_at: float
 
 
 class StepFailed(Exception):
-    """The value is not what the step needs; `reason` reads on from it: `is not a number`."""
+    """The value cannot be processed; `reason` continues the sentence: `is not a number`."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -29,35 +29,40 @@ class StepFailed(Exception):
 
 @runtime_checkable
 class ValueStep(Protocol):
-    """1. Pure: the same value gives the same result. 2. Never sees null, unless `takes_null`.
-    3. Raises only `StepFailed`; what then happens (null, keep, reject) is the task's choice (`on_error`).
-    4. Lists are treated value by value, unless `takes_lists`.
+    """Converts or checks one value.
+
+    1. Pure: the same value gives the same result.
+    2. Never receives null, unless `takes_null`.
+    3. Raises only `StepFailed`; `on_error` of the task decides what follows (null, keep, reject).
+    4. Receives the values of a list one by one, unless `takes_lists`.
     """
 
     kind: ColumnKind | None
-    """The kind of column it makes; None: the kind stays."""
+    """The kind of the resulting column; None if it stays the same."""
     takes_null: bool
     takes_lists: bool
     is_check: bool
-    """It lets a value pass or not; one that fails rejects the item unless the task says otherwise."""
+    """It only passes or fails values; a failure rejects the item unless the task says otherwise."""
 
     def apply(self, value: Any, context: PageContext) -> Any:
-        """The value as it should be."""
+        """Return the new value."""
 
 
 @runtime_checkable
 class ItemStep(Protocol):
-    """Treats an item as a whole. Promises 1 and 3 as above; the item given may be changed and returned."""
+    """Converts or checks a whole item. Promises 1 and 3 of `ValueStep`; it may change and return its
+    argument.
+    """
 
     def apply_item(self, item: Item, context: PageContext) -> Item:
-        """The item as it should be."""
+        """Return the new item."""
 
     def columns(self, columns: tuple[TableColumn, ...]) -> tuple[TableColumn, ...]:
-        """The columns after this step."""
+        """Return the columns after this step."""
 
 
 class ValueRejected(Exception):
-    """A value that costs its item: which step refused it, why, and what it was."""
+    """A value failed and its item is rejected: the step, the reason and the value."""
 
     def __init__(self, step: str, reason: str, value: Any) -> None:
         super().__init__(reason)
@@ -67,20 +72,20 @@ class ValueRejected(Exception):
 
 
 class StepChain(Protocol):
-    """The steps of one rule, put together."""
+    """The compiled steps of one rule."""
 
     kind: ColumnKind | None
-    """The kind of column they make; None: the kind stays."""
+    """The kind of the resulting column; None if it stays the same."""
 
     def apply(self, value: Any, context: PageContext, item: int) -> Any:
-        """The value after all steps, None when one of them could not make sense of it; raises `ValueRejected`.
+        """Apply all steps; return None if one failed. Raise `ValueRejected` to reject the item.
 
         `item` is the number of the item on its page, for the cleaning log.
         """
 
 
 class StepChainCompiler(Protocol):
-    """Makes chains."""
+    """Compiles the steps of rules."""
 
     def __call__(self, steps: tuple[dict[str, Any], ...], path: str) -> StepChain:
-        """The steps of the rule at a path of the task; raises `TaskInvalid` naming all that are wrong."""
+        """Compile the steps of the rule at a path; raise `TaskInvalid` naming all invalid ones."""

@@ -1,1 +1,1 @@
-"""Steps: what happens to values and items between extraction and the store."""
+"""Steps: convert and check values and items between extraction and the store."""

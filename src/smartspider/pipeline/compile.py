@@ -1,4 +1,4 @@
-"""The steps of a task compiled: everything that is wrong with them is said at once."""
+"""Compile the steps of a task, reporting all problems at once."""
 
 from __future__ import annotations
 
@@ -9,91 +9,92 @@ from typing import Any
 from smartspider.core.errors import Problem, TaskInvalid
 from smartspider.core.items.columns import TableColumn
 from smartspider.interfaces.step import ItemStep, ValueStep
-from smartspider.pipeline.acts import Act, AsideAct, FieldsAct, ItemAct
-from smartspider.pipeline.building import Built, build
-from smartspider.pipeline.counting import CleaningLog
-from smartspider.pipeline.naming import names_problems
+from smartspider.pipeline.bound_steps import BoundStep, ExtraFieldStep, FieldsStep, WholeItemStep
+from smartspider.pipeline.cleaning_log import CleaningLog
+from smartspider.pipeline.field_names import field_name_problems
 from smartspider.pipeline.paths import Path, path_of
-from smartspider.pipeline.plain import guarded
-from smartspider.pipeline.running import RuleTreatment, StepPipeline
+from smartspider.pipeline.pipeline import RuleStepChain, StepPipeline
+from smartspider.pipeline.step_builder import BuiltStep, build_step
 from smartspider.pipeline.steps.fields import UniqueStep
-from smartspider.pipeline.table import Shape, Table, shape_after, table_after, table_of
-from smartspider.pipeline.use import StepUse
+from smartspider.pipeline.table import ColumnShape, ColumnTable, shape_after, table_after, table_of
+from smartspider.pipeline.value_step import ConfiguredStep, checked_apply
 
 Steps = tuple[dict[str, Any], ...]
-Find = Callable[[str], Any]
-"""Gives the step of a name; raises `NotFound` or `NotBuilt`."""
+FindStep = Callable[[str], Any]
+"""Returns the step factory of a name; raises `NotFound` or `NotBuilt`."""
 
 _RULE_PATH = re.compile(r"(?:^|\.)selectors(?=\.)")
 
 
 class StepCompiler:
-    """Compiles the steps of one task. What the steps of rules did comes out with the pipeline of the page."""
+    """Compiles the steps of one task. Counters of rule steps are reported by the pipeline."""
 
-    def __init__(self, find: Find, *, logs_cleaning: bool = False) -> None:
+    def __init__(self, find: FindStep, *, logs_cleaning: bool = False) -> None:
         self._find = find
         self._log = CleaningLog(is_on=logs_cleaning)
-        self._treatments: list[RuleTreatment] = []
+        self._chains: list[RuleStepChain] = []
 
-    def rule_steps(self, steps: Steps, path: str) -> RuleTreatment:
-        """The treatment of a rule at a path; raises `TaskInvalid` naming every step that is wrong."""
+    def compile_chain(self, steps: Steps, path: str) -> RuleStepChain:
+        """Compile the steps of a rule at a path; raise `TaskInvalid` naming every invalid step."""
         path = path.removesuffix(".steps")
         problems: list[Problem] = []
-        uses: list[StepUse] = []
-        for built in self._built(steps, f"{path}.steps", problems, is_rule=True):
+        uses: list[ConfiguredStep] = []
+        for built in self._build(steps, f"{path}.steps", problems, is_rule=True):
             step = built.step
-            if not isinstance(step, ValueStep) or _aside_option(step):
+            if not isinstance(step, ValueStep) or _extra_option(step):
                 problems.append(_not_in_a_rule(built))
                 continue
             name = _RULE_PATH.sub("", built.name).lstrip(".")
-            uses.append(_use(built, name))
-        refuse(problems)
+            uses.append(_configure(built, name))
+        raise_problems(problems)
         field = re.sub(r"\[\d+\]", "", path).partition("fields.")[2].replace(".fields.", ".")
         kind = next((use.step.kind for use in reversed(uses) if use.step.kind), None)
-        treatment = RuleTreatment(tuple(uses), kind, field, self._log)
-        self._treatments.append(treatment)
-        return treatment
+        chain = RuleStepChain(tuple(uses), kind, field, self._log)
+        self._chains.append(chain)
+        return chain
 
-    def pipeline(self, steps: Steps, columns_in: tuple[TableColumn, ...]) -> StepPipeline | None:
-        """The pipeline of items with these columns, None when nothing is to do; raises `TaskInvalid`."""
-        acts, _ = self.acts(steps, table_of(columns_in))
-        if not acts and not any(treatment.uses for treatment in self._treatments):
+    def compile_pipeline(self, steps: Steps, columns_in: tuple[TableColumn, ...]) -> StepPipeline | None:
+        """Compile the pipeline for items with these columns; None if there is nothing to do. Raise
+        `TaskInvalid`.
+        """
+        bound, _ = self.bind(steps, table_of(columns_in))
+        if not bound and not any(chain.uses for chain in self._chains):
             return None
-        return StepPipeline(acts, tuple(self._treatments), self._log)
+        return StepPipeline(bound, tuple(self._chains), self._log)
 
-    def acts(self, steps: Steps, table: Table) -> tuple[tuple[Act, ...], Table]:
-        """The steps bound to the fields of a table, and the table after them; raises `TaskInvalid`."""
+    def bind(self, steps: Steps, table: ColumnTable) -> tuple[tuple[BoundStep, ...], ColumnTable]:
+        """Bind steps to the fields of a table; return them and the table afterwards. Raise `TaskInvalid`."""
         problems: list[Problem] = []
-        acts: list[Act] = []
+        bound: list[BoundStep] = []
         keys: list[_Key] = []
-        for built in self._built(steps, "pipeline", problems, is_rule=False):
-            problems += names_problems(built, table)
+        for built in self._build(steps, "pipeline", problems, is_rule=False):
+            problems += field_name_problems(built, table)
             try:
-                act, table = _bound(built, table)
+                step, table = _bind(built, table)
             except Exception as error:  # noqa: BLE001 - a plug-in's `columns` may raise anything
                 problems.append(Problem(built.path, f"the step {built.use!r} has no columns: {error}"))
                 continue
             if isinstance(built.step, UniqueStep):
                 keys.append(_Key(built.path, {name: name for name in built.step.names if name in table}))
             else:
-                acts.append(act)
+                bound.append(step)
             for key in keys:
                 key.follow(getattr(built.step, "mapping", {}))
-        refuse([*problems, *(problem for key in keys for problem in key.lost(table))])
-        return tuple(acts), table
+        raise_problems([*problems, *(problem for key in keys for problem in key.lost(table))])
+        return tuple(bound), table
 
-    def _built(self, steps: Steps, path: str, problems: list[Problem], *, is_rule: bool) -> list[Built]:
+    def _build(self, steps: Steps, path: str, problems: list[Problem], *, is_rule: bool) -> list[BuiltStep]:
         found = []
         for number, step in enumerate(steps):
             if step.get("enabled") is not False:
-                built = build(self._find, step, f"{path}[{number}]", problems, is_rule=is_rule)
+                built = build_step(self._find, step, f"{path}[{number}]", problems, is_rule=is_rule)
                 if built is not None:
                     found.append(built)
         return found
 
 
 class _Key:
-    """Fields that are compared at the end, by the names they have by then."""
+    """Fields of `unique`, tracked through later renames."""
 
     def __init__(self, path: str, names: dict[str, str]) -> None:
         self._path = path
@@ -102,63 +103,63 @@ class _Key:
     def follow(self, mapping: dict[str, str]) -> None:
         self._names = {name: mapping.get(now, now) for name, now in self._names.items()}
 
-    def lost(self, table: Table) -> list[Problem]:
+    def lost(self, table: ColumnTable) -> list[Problem]:
         return [
             Problem(
-                f"{self._path}.fields", f"the field {name!r} is dropped later", "what is compared must stay"
+                f"{self._path}.fields", f"the field {name!r} is dropped later", "compared fields must stay"
             )
             for name, now in self._names.items()
             if now not in table
         ]
 
 
-def refuse(problems: list[Problem]) -> None:
-    """Raises `TaskInvalid` when there are problems."""
+def raise_problems(problems: list[Problem]) -> None:
+    """Raise `TaskInvalid` if there are problems."""
     if problems:
         first = problems[0]
         raise TaskInvalid(f"{first.path}: {first.message}", tuple(problems), hint=first.hint)
 
 
-def _bound(built: Built, table: Table) -> tuple[Act, Table]:
+def _bind(built: BuiltStep, table: ColumnTable) -> tuple[BoundStep, ColumnTable]:
     step = built.step
     if built.is_on_items:
-        assert isinstance(step, ItemStep)  # noqa: S101 - for the type checker; `build` looked
-        act = ItemAct(built.name, step, built.on_error, is_foreign=built.is_foreign)
-        return act, table_after(table, step)
-    use = _use(built, built.name)
+        assert isinstance(step, ItemStep)  # noqa: S101 - for the type checker; `build_step` looked
+        whole = WholeItemStep(built.name, step, built.on_error, is_foreign=built.is_foreign)
+        return whole, table_after(table, step)
+    use = _configure(built, built.name)
     paths: tuple[Path, ...] | None = None
     if built.fields is not None:
         paths = tuple(path for name in built.fields if (path := path_of(name, table)))
     touched = list(table) if paths is None else [path[0] for path in paths if len(path) == 1]
     changed = {name: shape_after(table[name], step, built.on_error) for name in touched}
-    target: str | None = getattr(step, "aside", None)
+    target: str | None = getattr(step, "extra_field", None)
     if target is None:
-        return FieldsAct(use, paths), {**table, **changed}
+        return FieldsStep(use, paths), {**table, **changed}
     if getattr(step, "keeps_value", False):
         changed = {}
     named = list(table) if built.fields is None else built.fields
-    aside = {target.replace("*", name): Shape(getattr(step, "aside_kind", "text")) for name in named}
-    return AsideAct(use, paths, target), {**table, **changed, **aside}
+    extra = {target.replace("*", name): ColumnShape(getattr(step, "extra_kind", "text")) for name in named}
+    return ExtraFieldStep(use, paths, target), {**table, **changed, **extra}
 
 
-def _use(built: Built, name: str) -> StepUse:
+def _configure(built: BuiltStep, name: str) -> ConfiguredStep:
     on_error = built.on_error
     if getattr(built.step, "keeps_value", False) and on_error in (None, "null") and not built.is_rule:
         on_error = "keep"
-    use = StepUse(name, built.step, on_error)
+    use = ConfiguredStep(name, built.step, on_error)
     if built.is_foreign:
-        use.treat_one = guarded(use.treat_one)
+        use.apply_one = checked_apply(use.apply_one)
     return use
 
 
-def _aside_option(step: Any) -> str:
-    """The option by which a step was told to write into another field."""
-    return str(getattr(step, "aside_option", "")) if getattr(step, "aside", None) else ""
+def _extra_option(step: Any) -> str:
+    """Return the option that makes a step write to another field."""
+    return str(getattr(step, "extra_option", "")) if getattr(step, "extra_field", None) else ""
 
 
-def _not_in_a_rule(built: Built) -> Problem:
-    option = _aside_option(built.step)
+def _not_in_a_rule(built: BuiltStep) -> Problem:
+    option = _extra_option(built.step)
     if option:
         reason = f"the step {built.use!r} of a rule has no other field to write to"
         return Problem(f"{built.path}.{option}", reason, "use the step in 'pipeline'")
-    return Problem(built.path, f"the step {built.use!r} treats whole items", "use it in 'pipeline'")
+    return Problem(built.path, f"the step {built.use!r} works on whole items", "use it in 'pipeline'")

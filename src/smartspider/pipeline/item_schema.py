@@ -1,4 +1,4 @@
-"""The published form of a task's rows: JSON Schema 2020-12."""
+"""Derive the JSON Schema (2020-12) of a task's rows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from smartspider.core.items.columns import ColumnKind
 from smartspider.core.pages.rules import FieldRule, FirstOf, NestedRule, ValueRule
 from smartspider.core.runs.plan import Plan
 from smartspider.pipeline.columns import row_table, rule_shape
-from smartspider.pipeline.compile import Find, StepCompiler
-from smartspider.pipeline.table import Shape
+from smartspider.pipeline.compile import FindStep, StepCompiler
+from smartspider.pipeline.table import ColumnShape
 
 _TYPES: dict[ColumnKind, dict[str, Any]] = {
     "text": {"type": "string"},
@@ -24,8 +24,8 @@ _TYPES: dict[ColumnKind, dict[str, Any]] = {
 }
 
 
-def item_schema(plan: Plan, find: Find) -> dict[str, Any]:
-    """The JSON Schema that every row of the task fulfils. Values may be null unless a step requires them."""
+def item_schema(plan: Plan, find: FindStep) -> dict[str, Any]:
+    """Return the JSON Schema that every row of the task satisfies. Values may be null unless required."""
     inner = _Inside(plan, find)
     table = row_table(plan, find)
     pages = [page for page in plan.pages.values() if page.emits and page.fields]
@@ -42,9 +42,9 @@ def item_schema(plan: Plan, find: Find) -> dict[str, Any]:
 
 
 class _Inside:
-    """What stands inside columns of lists and objects, where only the rules have a say in it."""
+    """Schemas of nested lists and objects, which follow from the rules if no pipeline changes them."""
 
-    def __init__(self, plan: Plan, find: Find) -> None:
+    def __init__(self, plan: Plan, find: FindStep) -> None:
         self._compiler = StepCompiler(find)
         self._rules: dict[str, list[FieldRule]] = {}
         for page in plan.pages.values():
@@ -52,8 +52,8 @@ class _Inside:
                 self._rules.setdefault(name, []).append(rule)
         self._is_touched = bool(plan.pipeline)
 
-    def column(self, name: str, shape: Shape) -> dict[str, Any]:
-        """The schema of a column."""
+    def column(self, name: str, shape: ColumnShape) -> dict[str, Any]:
+        """Return the schema of a column."""
         rules = self._rules.get(name, [])
         if shape.kind == "json" and len(rules) == 1 and not self._is_touched:
             return self._rule(rules[0])
@@ -76,7 +76,7 @@ class _Inside:
         return {"type": ["object", "null"], "properties": properties, "additionalProperties": False}
 
 
-def _of_kind(shape: Shape) -> dict[str, Any]:
+def _of_kind(shape: ColumnShape) -> dict[str, Any]:
     if shape.is_many:
         return {"type": ["array", "null"]}
     if shape.kind == "json":

@@ -1,4 +1,4 @@
-"""The options of a step: checked against what its constructor takes, all of them at once."""
+"""Check the options of a step against the signature of its constructor."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import msgspec
 from smartspider.core.errors import Problem
 
 COMMON = ("use", "fields", "on_error", "enabled")
-"""Keys that every step has and that are no options; `fields` goes to the steps that ask for it."""
+"""Keys of every step that are not options; `fields` is passed to steps with that parameter."""
 
 _LONGEST = 60
 
 
-class OptionWrong(ValueError):
-    """An option that is of the right type and still means nothing."""
+class InvalidOption(ValueError):
+    """An option of the right type with an invalid value."""
 
     def __init__(self, option: str, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -30,7 +30,7 @@ class OptionWrong(ValueError):
 
 
 def parameters(factory: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """What a step takes, by the names a task uses: `with` is the parameter `with_`."""
+    """Return the parameters of a step by their task names: `with` is the parameter `with_`."""
     found = inspect.signature(factory).parameters
     return {
         name.removesuffix("_"): parameter
@@ -40,13 +40,13 @@ def parameters(factory: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 
 
 def takes_anything(factory: Callable[..., Any]) -> bool:
-    """Whether a step looks at its options by itself."""
+    """Return True if a step takes arbitrary options."""
     kinds = {parameter.kind for parameter in inspect.signature(factory).parameters.values()}
     return inspect.Parameter.VAR_KEYWORD in kinds
 
 
 def option_problems(factory: Callable[..., Any], options: Mapping[str, Any], path: str) -> list[Problem]:
-    """Everything that is wrong with the names and types of a step's options."""
+    """Return all problems with the names and types of options."""
     known = parameters(factory)
     names = [name for name in known if name != "fields"]
     hints = _hints(factory)
@@ -64,37 +64,37 @@ def option_problems(factory: Callable[..., Any], options: Mapping[str, Any], pat
     return problems
 
 
-def arguments(factory: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as keyword arguments."""
+def keyword_arguments(factory: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert options to keyword arguments."""
     known = parameters(factory)
     return {known[name].name if name in known else name: value for name, value in options.items()}
 
 
-def shown(value: object) -> str:
-    """A value as it stands in the task, shortened."""
+def show(value: object) -> str:
+    """Format a value as JSON, shortened."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-def pattern(option: str, text: str) -> re.Pattern[str]:
-    """A regular expression, or what is wrong with it and where."""
+def compile_pattern(option: str, text: str) -> re.Pattern[str]:
+    """Compile a regular expression, or raise `InvalidOption`."""
     try:
         return re.compile(text)
     except (re.error, OverflowError, RecursionError) as error:
         hint = "Python's syntax; a literal dot is \\."
-        raise OptionWrong(option, f"{shown(text)} is not a regular expression: {error}", hint) from error
+        raise InvalidOption(option, f"{show(text)} is not a regular expression: {error}", hint) from error
 
 
-def bounds(low: Any, high: Any) -> None:
-    """Refuses a lower bound above the upper one, and no bound at all."""
+def check_bounds(low: Any, high: Any) -> None:
+    """Raise `InvalidOption` if both bounds are missing or the lower is above the upper."""
     if low is None and high is None:
-        raise OptionWrong("", "needs 'min', 'max' or both")
+        raise InvalidOption("", "needs 'min', 'max' or both")
     if low is not None and high is not None and low > high:
-        raise OptionWrong("min", f"{shown(low)} is above max ({shown(high)})", "min is the smaller one")
+        raise InvalidOption("min", f"{show(low)} is above max ({show(high)})", "min is the smaller one")
 
 
 def _hints(factory: Callable[..., Any]) -> dict[str, Any]:
-    """Types of the parameters. A plug-in whose annotations cannot be read is not checked."""
+    """Return the types of the parameters; empty if the annotations of a plug-in cannot be resolved."""
     source = factory.__init__ if isinstance(factory, type) else factory  # type: ignore[misc]
     try:
         return get_type_hints(source)
@@ -107,7 +107,7 @@ def _type_problem(path: str, value: Any, hint: Any) -> list[Problem]:
         msgspec.convert(value, hint, strict=True)
     except msgspec.ValidationError as error:
         reason = str(error).partition(" - at ")[0]
-        return [Problem(path, f"{shown(value)} is wrong: {reason[:1].lower()}{reason[1:]}")]
+        return [Problem(path, f"{show(value)} is invalid: {reason[:1].lower()}{reason[1:]}")]
     except TypeError:
         return []
     return []

@@ -1,4 +1,4 @@
-"""Fields by name: `price`, or `seller.name` inside an object. What is changed is copied first."""
+"""Fields by path: `price`, or `seller.name` inside an object. Changes copy, they never mutate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DEEPEST = 64
 
 
 def path_of(name: str, known: Collection[str]) -> Path | None:
-    """The keys a name stands for, given the fields there are; None when there is no such field."""
+    """Split a field name into keys; None if there is no such field."""
     if name in known:
         return (name,)
     keys = tuple(name.split("."))
@@ -21,7 +21,7 @@ def path_of(name: str, known: Collection[str]) -> Path | None:
 
 
 def value_at(item: Any, path: Path) -> Any:
-    """The value at a path, null when there is none; inside a list, the list of the values of its objects."""
+    """Return the value at a path, or None; inside a list, the list of values of its objects."""
     value = item
     for depth, key in enumerate(path):
         if isinstance(value, list):
@@ -30,35 +30,35 @@ def value_at(item: Any, path: Path) -> Any:
     return value
 
 
-def changed_at(value: Any, path: Path, change: Callable[[Any], Any]) -> Any:
-    """The value with what stands at the path changed; the same object when nothing is different.
+def change_at(value: Any, path: Path, change: Callable[[Any], Any]) -> Any:
+    """Return the value with the part at the path changed; the same object if nothing differs.
 
-    Lists on the way are gone through. A path that leads nowhere changes nothing.
+    Lists on the path are traversed. A path that does not exist changes nothing.
     """
     if not path:
         return change(value)
     if isinstance(value, list):
-        treated = [changed_at(inner, path, change) for inner in value]
-        return treated if any(new is not old for new, old in zip(treated, value, strict=True)) else value
+        changed = [change_at(inner, path, change) for inner in value]
+        return changed if any(new is not old for new, old in zip(changed, value, strict=True)) else value
     if not isinstance(value, dict) or (len(path) > 1 and path[0] not in value):
         return value
     old = value.get(path[0])
-    new = changed_at(old, path[1:], change)
+    new = change_at(old, path[1:], change)
     return value if new is old else {**value, path[0]: new}
 
 
-def without(value: Any, path: Path) -> Any:
-    """The value without what stands at the path."""
+def _remove(value: Any, path: Path) -> Any:
+    """Return the value without the part at the path."""
     if isinstance(value, list):
-        return [without(inner, path) for inner in value]
+        return [_remove(inner, path) for inner in value]
     if not isinstance(value, dict) or path[0] not in value:
         return value
     if len(path) == 1:
         return {key: inner for key, inner in value.items() if key != path[0]}
-    return {**value, path[0]: without(value[path[0]], path[1:])}
+    return {**value, path[0]: _remove(value[path[0]], path[1:])}
 
 
-def dropped(item: Item, path: Path) -> Item:
-    """The item without the field."""
-    left: Item = without(item, path)
+def drop_field(item: Item, path: Path) -> Item:
+    """Return the item without the field."""
+    left: Item = _remove(item, path)
     return left

@@ -12,7 +12,7 @@ from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import DEFAULT_PAGE, make_request
 from smartspider.core.requests.scope import TrapGuards
 from smartspider.extract.compile import compile_pages
-from smartspider.interfaces.step import Around
+from smartspider.interfaces.step import PageContext
 from smartspider.pipeline.compile import StepCompiler
 from smartspider.plugins.kinds import STEP
 from smartspider.plugins.registry import resolve
@@ -71,19 +71,19 @@ def checked(page: Page, draft: Draft, name: str) -> Suggestion | None:
     if extraction is None or not extraction.items:
         return None
     rows = extraction.items
-    around = Around(page.url, extraction.base, page.fetched_at)
+    context = PageContext(page.url, extraction.base, page.fetched_at)
     fields: list[Field] = []
     for field, drafted in draft.fields.items():
         coverage = _share(rows, field)
         if coverage == 0:
             continue
         rule = _typed(drafted, [row[field] for row in rows])
-        treat = _treatment(rule, around)
+        apply = _chain(rule, context)
         values = [row[field] for row in rows[:_TREATED]]
-        treated = values if treat is None else [treat(value) for value in values]
+        converted = values if apply is None else [apply(value) for value in values]
         # A step that cannot make sense of what is there would only lose it.
-        helps = sum(map(_is_value, treated)) >= 0.8 * sum(map(_is_value, values))
-        samples = tuple((treated if helps else values)[:SAMPLES])
+        helps = sum(map(_is_value, converted)) >= 0.8 * sum(map(_is_value, values))
+        samples = tuple((converted if helps else values)[:SAMPLES])
         fields.append(Field(field, rule if helps else bare[field], samples, coverage))
     if not fields:
         return None
@@ -102,18 +102,18 @@ def checked(page: Page, draft: Draft, name: str) -> Suggestion | None:
     )
 
 
-def _treatment(rule: Any, around: Around) -> Callable[[Any], Any] | None:
+def _chain(rule: Any, context: PageContext) -> Callable[[Any], Any] | None:
     """The steps of a rule as a function; None when it has none."""
     steps = rule.get("steps") if isinstance(rule, dict) else None
     if not steps:
         return None
     plain = tuple({"use": step} if isinstance(step, str) else step for step in steps)
-    treatment = StepCompiler(partial(resolve, STEP)).rule_steps(plain, "selectors.fields.value")
+    chain = StepCompiler(partial(resolve, STEP)).compile_chain(plain, "selectors.fields.value")
 
-    def treat(value: Any) -> Any:
-        return value if value is None else treatment.treat(value, around, 0)
+    def apply(value: Any) -> Any:
+        return value if value is None else chain.apply(value, context, 0)
 
-    return treat
+    return apply
 
 
 def _is_value(value: Any) -> bool:

@@ -14,7 +14,7 @@ from smartspider.core.pages.rules import FieldRule, FollowRule, NextLinkPaginati
 from smartspider.core.requests.request import Extras, make_request
 from smartspider.core.requests.scope import TrapGuards
 from smartspider.extract.compile import compile_pages
-from smartspider.interfaces.step import RuleSteps
+from smartspider.interfaces.step import StepChainCompiler
 
 URL = "http://shop.example/list"
 
@@ -35,7 +35,7 @@ def _read(
     meta: dict[str, Any] | None = None,
     parent: str | None = None,
     max_links: int = 50_000,
-    rule_steps: RuleSteps | None = None,
+    rule_steps: StepChainCompiler | None = None,
     **plan_keys: Any,
 ) -> Extraction:
     plan = PagePlan(

@@ -13,7 +13,7 @@ from smartspider.core.pages.extraction import Extraction
 from smartspider.core.pages.rules import FieldRule, FirstOf, NestedRule, PagePlan, ValueRule
 from smartspider.core.requests.scope import TrapGuards
 from smartspider.extract.compile import compile_pages
-from smartspider.interfaces.step import Around, Refused
+from smartspider.interfaces.step import PageContext, ValueRejected
 
 Read = Callable[..., Extraction]
 
@@ -45,16 +45,16 @@ class Treatment:
         self._steps = steps
         self._use = use
 
-    def treat(self, value: Any, around: Around, item: int) -> Any:
+    def apply(self, value: Any, context: PageContext, item: int) -> Any:
         if isinstance(value, list):
-            return [self.treat(each, around, item) for each in value]
+            return [self.apply(each, context, item) for each in value]
         if value is None:
             return "given" if self._use == "give" else None
         self._steps.seen.append((value, item))
         if self._use == "refuse" and value == "x":
-            raise Refused("range", "is too strange", value)
+            raise ValueRejected("range", "is too strange", value)
         if self._use == "base":
-            return around.base + value
+            return context.base + value
         if self._use == "int":
             return int(value) if value.isdigit() else None
         return value

@@ -12,7 +12,7 @@ from smartspider.core.errors import Problem, TaskInvalid
 from smartspider.core.items.columns import TableColumn
 from smartspider.core.pages.extraction import Extraction, Item
 from smartspider.core.pages.page import Page
-from smartspider.interfaces.step import Around, StepFailed
+from smartspider.interfaces.step import PageContext, StepFailed
 from smartspider.pipeline.compile import StepCompiler
 from smartspider.plugins.kinds import STEP
 from smartspider.plugins.registry import resolve
@@ -28,37 +28,38 @@ def a_page() -> Page:
 
 
 @pytest.fixture
-def around() -> Around:
-    return Around(URL, URL, FETCHED_AT)
+def context() -> PageContext:
+    return PageContext(URL, URL, FETCHED_AT)
 
 
 @pytest.fixture
-def one(around: Around) -> Callable[..., Any]:
+def one(context: PageContext) -> Callable[..., Any]:
     """What a step makes of one value; a failure comes back as its reason."""
 
-    def treat(use: str, value: Any, **options: Any) -> Any:
+    def apply(use: str, value: Any, **options: Any) -> Any:
         try:
-            return find(use)(**options).treat(value, around)
+            step: Any = find(use)(**options)
+            return step.apply(value, context)
         except StepFailed as failed:
             return failed
 
-    return treat
+    return apply
 
 
 @pytest.fixture
 def run() -> Callable[..., Extraction]:
     """Items after the steps of a pipeline."""
 
-    def treat(steps: list[Any], *items: Item, logs: bool = False, columns: str = "") -> Extraction:
+    def apply(steps: list[Any], *items: Item, logs: bool = False, columns: str = "") -> Extraction:
         names = columns.split() or list(dict.fromkeys(name for item in items for name in item))
-        pipeline = StepCompiler(find, logs_cleaning=logs).pipeline(
+        pipeline = StepCompiler(find, logs_cleaning=logs).compile_pipeline(
             tuple({"use": step} if isinstance(step, str) else step for step in steps),
             tuple(TableColumn(name) for name in names),
         )
         extraction = Extraction(list(items), [], URL)
-        return extraction if pipeline is None else pipeline.treat(extraction, a_page())
+        return extraction if pipeline is None else pipeline.process(extraction, a_page())
 
-    return treat
+    return apply
 
 
 @pytest.fixture
@@ -67,7 +68,7 @@ def wrong() -> Callable[..., list[Problem]]:
 
     def problems(steps: list[Any], columns: str = "a b c") -> list[Problem]:
         with pytest.raises(TaskInvalid) as caught:
-            StepCompiler(find).pipeline(
+            StepCompiler(find).compile_pipeline(
                 tuple({"use": step} if isinstance(step, str) else step for step in steps),
                 tuple(TableColumn(name) for name in columns.split()),
             )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smartspider.interfaces.step import Around, StepFailed
+from smartspider.interfaces.step import PageContext, StepFailed
 from smartspider.pipeline.steps.dates import DateStep
 
 One = Callable[..., Any]
@@ -121,9 +121,9 @@ def test_a_time_without_a_zone_is_in_the_zone_of_the_task(
 
 
 def test_a_day_is_a_day_of_the_zone() -> None:
-    just_before_midnight = Around("", "", 1767999600.0)  # 23:00 UTC on the 9th
-    assert DateStep().treat("yesterday", just_before_midnight) == "2026-01-08"
-    assert DateStep(timezone="Asia/Shanghai").treat("yesterday", just_before_midnight) == "2026-01-09"
+    just_before_midnight = PageContext("", "", 1767999600.0)  # 23:00 UTC on the 9th
+    assert DateStep().apply("yesterday", just_before_midnight) == "2026-01-08"
+    assert DateStep(timezone="Asia/Shanghai").apply("yesterday", just_before_midnight) == "2026-01-09"
 
 
 @pytest.mark.parametrize(
@@ -155,9 +155,9 @@ def test_languages_decide_about_the_order_of_day_and_month(one: One) -> None:
 
 @given(st.datetimes(timezones=st.none() | st.timezones()).map(lambda at: at.replace(fold=0)))
 def test_what_it_wrote_it_reads(at: Any) -> None:
-    step, now = DateStep(), Around("", "", 1767960000.0)
+    step, now = DateStep(), PageContext("", "", 1767960000.0)
     offset = at.utcoffset()
     if offset is not None and offset.total_seconds() % 60:
         return  # ISO 8601 has no seconds in an offset
-    once = step.treat(at.isoformat(), now)
-    assert step.treat(once, now) == once
+    once = step.apply(at.isoformat(), now)
+    assert step.apply(once, now) == once

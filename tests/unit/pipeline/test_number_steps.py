@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smartspider.interfaces.step import Around, StepFailed
+from smartspider.interfaces.step import PageContext, StepFailed
 from smartspider.pipeline.steps.numbers import NumberStep
 
 One = Callable[..., Any]
@@ -213,20 +213,20 @@ def test_what_is_neither_yes_nor_no_is_no_boolean(one: One, value: Any) -> None:
 
 @given(st.floats(allow_nan=False, allow_infinity=False, width=32) | st.integers(-(2**63) + 1, 2**63 - 1))
 def test_a_number_passes_unchanged(number: float) -> None:
-    assert NumberStep().treat(number, Around("", "", 0)) == number
+    assert NumberStep().apply(number, PageContext("", "", 0)) == number
 
 
 @given(st.integers(-(10**15), 10**15))
 def test_a_grouped_number_is_read_back(number: int) -> None:
-    assert NumberStep().treat(f"{number:,}", Around("", "", 0)) == number
-    assert NumberStep(locale="de").treat(f"{number:,}".replace(",", "."), Around("", "", 0)) == number
+    assert NumberStep().apply(f"{number:,}", PageContext("", "", 0)) == number
+    assert NumberStep(locale="de").apply(f"{number:,}".replace(",", "."), PageContext("", "", 0)) == number
 
 
 @given(st.text(alphabet="0123456789.,' -+()eEkM万€$%ab\u00a0", max_size=30))
 def test_reading_numbers_twice_changes_nothing_more(text: str) -> None:
-    step, nowhere = NumberStep(), Around("", "", 0)
+    step, nowhere = NumberStep(), PageContext("", "", 0)
     try:
-        once = step.treat(text, nowhere)
+        once = step.apply(text, nowhere)
     except StepFailed:
         return
-    assert step.treat(once, nowhere) == once
+    assert step.apply(once, nowhere) == once

@@ -134,7 +134,7 @@ def test_a_default_is_not_shared_between_items(run: Run) -> None:
 
 
 def test_items_stay_in_order_and_rejects_come_after_those_of_the_rules() -> None:
-    pipeline = StepCompiler(find).pipeline(
+    pipeline = StepCompiler(find).compile_pipeline(
         ({"use": "required"}, {"use": "range", "max": 5}), (TableColumn("a"),)
     )
     assert pipeline is not None
@@ -143,7 +143,7 @@ def test_items_stay_in_order_and_rejects_come_after_those_of_the_rules() -> None
     given_ = Extraction(
         [{"a": 1}, {"a": 9}, {"a": 2}, {"a": None}, {"a": 3}], [link], "http://h/", [earlier], 7
     )
-    done = pipeline.treat(given_, Page("http://h/", 200, {}, b"", "utf-8", 0.0))
+    done = pipeline.process(given_, Page("http://h/", 200, {}, b"", "utf-8", 0.0))
     assert [item["a"] for item in done.items] == [1, 2, 3]
     assert [each.reason for each in done.rejected] == ["earlier", "a is above 5", "a is missing"]
     assert (done.links, done.cleaned, done.base) == ([link], 7, "http://h/")
@@ -160,13 +160,13 @@ def test_counts_say_what_each_step_did(run: Run) -> None:
 
 
 def test_counts_begin_anew_with_each_page() -> None:
-    pipeline = StepCompiler(find).pipeline(({"use": "trim"},), (TableColumn("a"),))
+    pipeline = StepCompiler(find).compile_pipeline(({"use": "trim"},), (TableColumn("a"),))
     assert pipeline is not None
     page = Page("http://h/", 200, {}, b"", "utf-8", 0.0)
     for _ in range(2):
-        done = pipeline.treat(Extraction([{"a": " x"}], [], "http://h/"), page)
+        done = pipeline.process(Extraction([{"a": " x"}], [], "http://h/"), page)
         assert done.counts == {"pipeline[0] trim": StepCount(seen=1, changed=1)}
-    assert pipeline.treat(Extraction([], [], "http://h/"), page).counts == {}
+    assert pipeline.process(Extraction([], [], "http://h/"), page).counts == {}
 
 
 def test_the_cleaning_log_has_before_and_after(run: Run) -> None:
@@ -207,9 +207,11 @@ def test_the_log_notes_what_happened_inside_objects(run: Run) -> None:
 
 
 def test_no_steps_are_no_pipeline() -> None:
-    assert StepCompiler(find).pipeline((), (TableColumn("a"),)) is None
-    assert StepCompiler(find).pipeline(({"use": "trim", "enabled": False},), (TableColumn("a"),)) is None
-    assert StepCompiler(find).pipeline(({"use": "unique"},), (TableColumn("a"),)) is None
+    assert StepCompiler(find).compile_pipeline((), (TableColumn("a"),)) is None
+    assert (
+        StepCompiler(find).compile_pipeline(({"use": "trim", "enabled": False},), (TableColumn("a"),)) is None
+    )
+    assert StepCompiler(find).compile_pipeline(({"use": "unique"},), (TableColumn("a"),)) is None
 
 
 @pytest.mark.parametrize(
@@ -260,10 +262,12 @@ ANYTHING = st.recursive(
 @given(value=ANYTHING, other=ANYTHING)
 def test_no_value_makes_a_step_raise(use: str, value: Any, other: Any) -> None:
     step = {"use": use, **OPTIONS.get(use, {})}
-    pipeline = StepCompiler(find, logs_cleaning=True).pipeline((step,), (TableColumn("a"), TableColumn("b")))
+    pipeline = StepCompiler(find, logs_cleaning=True).compile_pipeline(
+        (step,), (TableColumn("a"), TableColumn("b"))
+    )
     if pipeline is None:
         return
-    done = pipeline.treat(
+    done = pipeline.process(
         Extraction([{"a": value, "b": other}], [], "http://h/"), Page("http://h/", 200, {}, b"", "utf-8", 0.0)
     )
     assert len(done.items) + len(done.rejected) == 1
@@ -274,9 +278,9 @@ def test_no_value_makes_a_step_raise(use: str, value: Any, other: Any) -> None:
 @given(value=ANYTHING)
 def test_no_value_makes_a_date_raise(value: Any) -> None:
     step = {"use": "date", "formats": ["%d.%m.%Y"]}
-    pipeline = StepCompiler(find).pipeline((step,), (TableColumn("a"),))
+    pipeline = StepCompiler(find).compile_pipeline((step,), (TableColumn("a"),))
     assert pipeline is not None
-    done = pipeline.treat(
+    done = pipeline.process(
         Extraction([{"a": value}], [], "http://h/"), Page("http://h/", 200, {}, b"", "utf-8", 0.0)
     )
     assert len(done.items) == 1
@@ -286,7 +290,7 @@ def test_no_value_makes_a_date_raise(value: Any) -> None:
 @given(text=st.text())
 def test_treating_a_text_twice_changes_nothing_more(use: str, text: str) -> None:
     step: Any = find(use)()
-    assert step.treat(step.treat(text, None), None) == step.treat(text, None)
+    assert step.apply(step.apply(text, None), None) == step.apply(text, None)
 
 
 @pytest.mark.parametrize("use", ["trim", "number", "split", "join", "length", "schema", "default"])

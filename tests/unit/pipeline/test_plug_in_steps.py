@@ -25,7 +25,7 @@ class Double:
             raise ValueError("times is negative")
         self.times = times
 
-    def treat(self, value, around):
+    def apply(self, value, context):
         if value == "break":
             raise ZeroDivisionError("by a plug-in")
         if not isinstance(value, (int, list, str)):
@@ -37,8 +37,8 @@ class Stamp:
     def __init__(self, **options):
         self.options = options
 
-    def treat_item(self, item, around):
-        return {**item, "stamp": around.url, **self.options}
+    def apply_item(self, item, context):
+        return {**item, "stamp": context.url, **self.options}
 
     def columns(self, columns):
         return columns
@@ -48,12 +48,12 @@ class Foreign:
     kind = None
     takes_null = takes_lists = is_check = False
 
-    def treat(self, value, around):
+    def apply(self, value, context):
         return {"set": {1}, "nan": float("nan"), "bad": "\ud800", "key": {1: 2}, "deep": [{"x": (1,)}]}[value]
 
 
 class BadItem:
-    def treat_item(self, item, around):
+    def apply_item(self, item, context):
         return [item]
 
     def columns(self, columns):
@@ -107,7 +107,7 @@ def test_a_plug_in_that_breaks_costs_its_item_and_no_other(run: Run) -> None:
     assert done.items == [{"a": 2}, {"a": 4}]
     (rejected,) = done.rejected
     assert (rejected.reason, rejected.value) == (
-        "a broke the step: ZeroDivisionError: by a plug-in",
+        "a caused an error in the step: ZeroDivisionError: by a plug-in",
         "break",
     )
 
@@ -130,10 +130,10 @@ def test_an_item_stays_an_item(run: Run) -> None:
         (
             {"use": "double", "times": -1},
             "pipeline[0]",
-            "the step 'double' refuses its options: times is negative",
+            "the step 'double' rejects its options: times is negative",
         ),
-        ({"use": "no_step"}, "pipeline[0]", "the plug-in 'no_step' made no step"),
-        ({"use": "stamp", "fields": ["a"]}, "pipeline[0].fields", "the step 'stamp' treats whole items"),
+        ({"use": "no_step"}, "pipeline[0]", "the plug-in 'no_step' did not return a step"),
+        ({"use": "stamp", "fields": ["a"]}, "pipeline[0].fields", "the step 'stamp' works on whole items"),
         ({"use": "dobule"}, "pipeline[0]", "there is no step 'dobule'"),
     ],
 )

@@ -43,9 +43,9 @@ def find(name: str) -> Any:
             "did you mean 'fields'?",
         ),
         ({"use": "trim", "x": 1}, "pipeline[0].x", "unknown key 'x'", "the step takes no options"),
-        ({"use": "split", "sep": 1}, "pipeline[0].sep", "1 is wrong: expected `str`, got `int`", ""),
-        ({"use": "split", "sep": ""}, "pipeline[0].sep", "is empty", "between the parts"),
-        ({"use": "unicode", "form": "NFX"}, "pipeline[0].form", '"NFX" is wrong: invalid enum value', ""),
+        ({"use": "split", "sep": 1}, "pipeline[0].sep", "1 is invalid: expected `str`, got `int`", ""),
+        ({"use": "split", "sep": ""}, "pipeline[0].sep", "is empty", "separator"),
+        ({"use": "unicode", "form": "NFX"}, "pipeline[0].form", '"NFX" is invalid: invalid enum value', ""),
         (
             {"use": "replace", "pattern": "a("},
             "pipeline[0].pattern",
@@ -71,7 +71,7 @@ def find(name: str) -> Any:
         (
             {"use": "length", "max": 1.5},
             "pipeline[0].max",
-            "1.5 is wrong: expected `int | null`, got `float`",
+            "1.5 is invalid: expected `int | null`, got `float`",
             "",
         ),
         ({"use": "type", "is": "txt"}, "pipeline[0].is", '"txt" is not a type', "one of text, number"),
@@ -210,13 +210,13 @@ def test_a_step_whose_package_is_missing_says_how_to_install_it(
         (
             {"use": "rename", "to": {"a": "b"}},
             "selectors.fields.p.steps[0]",
-            "the step 'rename' treats whole items",
+            "the step 'rename' works on whole items",
         ),
-        ({"use": "unique"}, "selectors.fields.p.steps[0]", "the step 'unique' treats whole items"),
+        ({"use": "unique"}, "selectors.fields.p.steps[0]", "the step 'unique' works on whole items"),
         (
             {"use": "trim", "fields": ["a"]},
             "selectors.fields.p.steps[0].fields",
-            "the steps of a rule treat its value",
+            "the steps of a rule work on its value",
         ),
         (
             {"use": "number", "currency": "c"},
@@ -230,7 +230,7 @@ def test_a_step_whose_package_is_missing_says_how_to_install_it(
 )
 def test_a_wrong_step_of_a_rule_is_named_at_the_rule(step: dict[str, Any], path: str, message: str) -> None:
     with pytest.raises(TaskInvalid) as caught:
-        StepCompiler(find).rule_steps((step,), "selectors.fields.p")
+        StepCompiler(find).compile_chain((step,), "selectors.fields.p")
     (problem,) = caught.value.problems
     assert problem.path == path
     assert message in problem.message
@@ -241,5 +241,5 @@ def test_a_step_that_cannot_be_loaded_is_a_problem_of_the_task() -> None:
         raise NotBuilt(f"{name} is broken", hint="mend it")
 
     with pytest.raises(TaskInvalid) as caught:
-        StepCompiler(find_nothing).pipeline(({"use": "x"},), ())
+        StepCompiler(find_nothing).compile_pipeline(({"use": "x"},), ())
     assert (caught.value.problems[0].message, caught.value.hint) == ("x is broken", "mend it")

@@ -67,7 +67,7 @@ def rows() -> Callable[[Suggestion, Page], list[dict[str, Any]]]:
         plans = page_plans(parse_task(to_task(suggestion, page.url)))
         steps = StepCompiler(partial(resolve, STEP))
         return (
-            compile_pages(plans, TrapGuards(), steps.rule_steps).extract(page, make_request(page.url)).items
+            compile_pages(plans, TrapGuards(), steps.compile_chain).extract(page, make_request(page.url)).items
         )
 
     return read

@@ -1,1 +1,1 @@
-"""The built-in steps. Each takes its options as keyword arguments, as plug-ins do."""
+"""The built-in steps. Options are keyword arguments, as in plug-ins."""

@@ -1,4 +1,4 @@
-"""`email`: addresses in one spelling."""
+"""`email`, `phone` and `url`: addresses in canonical form."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 from urllib.parse import unquote
 
 from smartspider.core.requests.urls import normal_url
-from smartspider.interfaces.step import Around, StepFailed
-from smartspider.pipeline.options import OptionWrong
-from smartspider.pipeline.steps.shapes import Converter, short_text, word_for
+from smartspider.interfaces.step import PageContext, StepFailed
+from smartspider.pipeline.options import InvalidOption
+from smartspider.pipeline.steps.base import Converter, short_text, word_for
 
 _NAMED = re.compile(r"[^<>]*<([^<>]+)>\s*")
 _ADDRESS = re.compile(
@@ -21,14 +21,14 @@ _LONGEST_LOCAL = 64
 
 
 class EmailStep(Converter):
-    """The address in a text such as `mailto:Ann@Example.COM?subject=x` or `Ann <ann@example.com>`, its domain
-    in small letters.
+    """Extracts the address from a text such as `mailto:Ann@Example.COM?subject=x` or `Ann <ann@example.com>`,
+    with the domain in lower case.
     """
 
     kind = "text"
 
-    def treat(self, value: Any, _: Around) -> str:
-        """The address."""
+    def apply(self, value: Any, _: PageContext) -> str:
+        """Return the address."""
         text = short_text(value, "an e-mail address").strip()
         if text[:7].lower() == "mailto:":
             text = unquote(text[7:].partition("?")[0]).strip()
@@ -43,8 +43,8 @@ _PHONE_CACHE = 1024
 
 
 class PhoneStep(Converter):
-    """A valid telephone number as E.164, such as +4930901820. `region` is the country (ISO code) of numbers
-    that name none; without it only numbers with a country code are understood.
+    """Converts a valid telephone number to E.164, such as +4930901820. `region` (ISO code) is the country of
+    numbers without a country code; without it such numbers fail.
     """
 
     kind = "text"
@@ -53,8 +53,8 @@ class PhoneStep(Converter):
         self._region = None if region is None else _region_code(region)
         self._parse = lru_cache(_PHONE_CACHE)(self._parsed)
 
-    def treat(self, value: Any, _: Around) -> str:
-        """The number."""
+    def apply(self, value: Any, _: PageContext) -> str:
+        """Return the number."""
         if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**15:
             value = str(value)
         found = self._parse(short_text(value, "a telephone number"))
@@ -79,7 +79,9 @@ def _region_code(region: str) -> str:
 
     code = region.upper()
     if code not in phonenumbers.SUPPORTED_REGIONS:
-        raise OptionWrong("region", f"{region!r} is not a region", "a country's ISO code, like 'DE' or 'CN'")
+        raise InvalidOption(
+            "region", f"{region!r} is not a region", "a country's ISO code, like 'DE' or 'CN'"
+        )
     return code
 
 
@@ -87,17 +89,17 @@ _LONGEST_URL = 65_536
 
 
 class UrlStep(Converter):
-    """The absolute http(s) URL of a link of the page, in WHATWG form and without its fragment."""
+    """Converts a link to an absolute http(s) URL, in WHATWG form and without fragment."""
 
     kind = "text"
 
-    def treat(self, value: Any, around: Around) -> str:
-        """The URL."""
+    def apply(self, value: Any, context: PageContext) -> str:
+        """Return the URL."""
         if not isinstance(value, str):
             raise StepFailed(f"is {word_for(value)}, not a URL")
         if not value or len(value) > _LONGEST_URL or value.isspace():
             raise StepFailed("is not a URL")
-        normal = normal_url(value, around.base)
+        normal = normal_url(value, context.base)
         if normal is None:
             raise StepFailed("is not an http(s) URL")
         return normal

@@ -1,4 +1,4 @@
-"""Dates in other languages and looser forms, by dateparser."""
+"""Dates in other languages and informal notations, by dateparser."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from smartspider.pipeline.steps.date_text import Moment
 COMMON_LANGUAGES = tuple(
     "en zh es fr de ru ja pt it ar ko pl nl tr sv cs uk vi id fa el hu ro da fi nb he th bg hr sk".split()
 )
-"""Tried where the task names none. Loading all that are known takes seconds."""
+"""Tried if the task names none. Loading all known languages takes seconds."""
 _LONGEST = 60
 _MOST_WORDS = 3
 _DIGITS = re.compile(r"\d+")
@@ -21,7 +21,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 
 def guessed_moment(text: str, now: datetime, languages: Sequence[str] | None) -> Moment | None:
-    """The moment a text most probably means. A date without a year is the last one before `now`."""
+    """Guess the date of a text. A date without a year is the last one before `now`."""
     if not _is_worth_a_guess(text):
         return None
     if _YEAR.search(text) and (absolute := _parsed(text, now, languages, ["absolute-time"])):
@@ -33,14 +33,14 @@ def guessed_moment(text: str, now: datetime, languages: Sequence[str] | None) ->
 
 
 def unknown_languages(languages: Sequence[str]) -> list[str]:
-    """Those that cannot be read."""
+    """Return the languages that dateparser does not know."""
     from dateparser.data.languages_info import language_order
 
     return [language for language in languages if language not in language_order]
 
 
 def _is_worth_a_guess(text: str) -> bool:
-    """Guessing tries many languages, and finds a date in almost any number, such as `1.5`."""
+    """Filter texts: guessing tries many languages, and finds a date in almost any number, such as `1.5`."""
     if len(text) > _LONGEST:
         return False
     groups = len(_DIGITS.findall(text))

@@ -1,4 +1,4 @@
-"""Dates that mean the same whenever they are read: ISO 8601, year first, epoch numbers, HTTP dates."""
+"""Parse dates: absolute (ISO 8601, year first, epoch numbers, HTTP dates) and relative to the fetch."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 _LAST_SECOND = 100_000_000_000
-"""Larger epoch numbers are milliseconds: as seconds they would lie beyond the year 5000."""
+"""Larger epoch numbers are milliseconds: as seconds they would be beyond the year 5000."""
 _LAST_MILLISECOND = 100_000_000_000_000
 _EPOCH = re.compile(r"-?\d{9,10}(?:\.\d{1,9})?|\d{12,13}", re.ASCII)
 CLOCK = (
     r"(?P<half>上午|下午|凌晨|早上|中午|晚上)?\s*(?P<hour>\d{1,2})\s*[:时時点點]\s*(?P<minute>\d{1,2})?\s*[:分]?"
     r"\s*(?P<second>\d{1,2})?\s*秒?(?:\s*(?P<noon>[AaPp])\.?[Mm]\.?)?"
 )
-"""A time of day as the end of a pattern."""
+"""A time of day at the end of a pattern."""
 _YEAR_FIRST = re.compile(
     r"(\d{4})\s*[-/.年]\s*(\d{1,2})\s*[-/.月]\s*(\d{1,2})\s*[日号號]?"
     rf"(?:[\s,]*\(?(?:(?:星期|周|週)[一二三四五六日天])?\)?\s*{CLOCK})?"
@@ -24,16 +24,16 @@ _HTTP = re.compile(r"(?:[A-Z][a-z]{2,8},\s*)?\d{1,2}[ -][A-Z][a-z]{2}[ -]\d{2,4}
 
 
 class Moment(NamedTuple):
-    """A date, or a date and time. `at` is naive when the zone is not known."""
+    """A date, or a date and time. `at` is naive if the zone is unknown."""
 
     at: datetime
     has_time: bool
     is_counted: bool = False
-    """It was written as a number of seconds: its zone is ours to choose."""
+    """It was an epoch number, so the zone is free to choose."""
 
 
 def fixed_moment(text: str) -> Moment | None:
-    """The moment a text names, or None when it is in none of these forms."""
+    """Parse an absolute date; None if the text is in none of these notations."""
     if _EPOCH.fullmatch(text):
         return epoch_moment(float(text))
     if text[:1].isdigit():
@@ -49,7 +49,7 @@ def fixed_moment(text: str) -> Moment | None:
 
 
 def epoch_moment(number: float) -> Moment | None:
-    """Seconds or milliseconds since 1970, in UTC."""
+    """Convert seconds or milliseconds since 1970 to UTC."""
     if not abs(number) < _LAST_MILLISECOND:
         return None
     seconds = number / 1000 if abs(number) >= _LAST_SECOND else number
@@ -60,7 +60,7 @@ def epoch_moment(number: float) -> Moment | None:
 
 
 def clock_of(found: re.Match[str], at: datetime) -> Moment | None:
-    """The date with the time of day that a pattern with `CLOCK` found, if any."""
+    """Add the time of day of a match of `CLOCK` to a date."""
     if found["hour"] is None:
         return Moment(at, has_time=False)
     hour, noon = int(found["hour"]), (found["noon"] or "").lower()
@@ -137,8 +137,8 @@ _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 
 
 def relative_moment(text: str, now: datetime) -> Moment | None:
-    """The moment a text means at `now`, which has a zone. Days are days of that zone; a time of day that is
-    written out comes back without one.
+    """Parse a date relative to `now`, which has a zone: `3 hours ago`, `昨天 12:30`, `1月3日`. Days are
+    days of that zone; an explicit time of day is returned without a zone.
     """
     text = text.lower()
     if text in _NOW:
@@ -157,7 +157,7 @@ def relative_moment(text: str, now: datetime) -> Moment | None:
 
 
 def past_day(month: int, day: int, today: datetime) -> datetime:
-    """The newest day of that name that is not after tomorrow: who writes no year means the last one."""
+    """Return the latest such day that is not after tomorrow: a date without a year is in the past."""
     this_year = today.replace(month=month, day=day)
     return this_year if this_year <= today + timedelta(days=1) else this_year.replace(year=today.year - 1)
 

@@ -1,4 +1,4 @@
-"""`date`: dates and times become ISO 8601."""
+"""`date`: convert dates and times to ISO 8601."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from smartspider.core.items.columns import ColumnKind
-from smartspider.interfaces.step import Around, StepFailed
-from smartspider.pipeline.options import OptionWrong
+from smartspider.interfaces.step import PageContext, StepFailed
+from smartspider.pipeline.options import InvalidOption
+from smartspider.pipeline.steps.base import Converter, short_text, word_for
 from smartspider.pipeline.steps.date_guess import guessed_moment, unknown_languages
 from smartspider.pipeline.steps.date_text import Moment, epoch_moment, fixed_moment, past_day, relative_moment
-from smartspider.pipeline.steps.shapes import Converter, short_text, word_for
 
 _REMEMBERED = 4096
 _TIME = re.compile(r"%[-]?[HIMSpfcXTRz]")
@@ -24,11 +24,11 @@ _OFFSET = re.compile(r"([+-])(\d{2}):?(\d{2})")
 
 
 class DateStep(Converter):
-    """The date of a text or an epoch number as ISO 8601; a date without a time stays one (`2026-01-03`).
+    """Converts a text or an epoch number to ISO 8601; a date without a time stays a date (`2026-01-03`).
 
-    `formats` (of strptime) are tried first, then ISO 8601, year-first and Chinese forms, relative ones seen
-    from when the page was fetched, and HTTP dates; last it is guessed, in `languages`, or in thirty
-    common ones when neither they nor `formats` are given. `timezone` is the zone of times that name none.
+    Tried in order: `formats` (strptime); ISO 8601, year-first and Chinese notations; dates relative to the
+    fetch; HTTP dates; then a guess in `languages`, or in thirty common ones if neither these nor `formats`
+    are given. `timezone` is the zone of times without one.
     """
 
     kind: ColumnKind | None = "datetime"
@@ -45,15 +45,15 @@ class DateStep(Converter):
         self._languages = [languages] if isinstance(languages, str) else languages
         self._guesses = bool(languages) or not self._formats
         if self._languages and (unknown := unknown_languages(self._languages)):
-            raise OptionWrong("languages", f"{unknown[0]!r} is not a known language", "like 'en' or 'zh'")
+            raise InvalidOption("languages", f"{unknown[0]!r} is not a known language", "like 'en' or 'zh'")
         self._fixed = lru_cache(_REMEMBERED)(self._fixed_text)
         self._moving = lru_cache(_REMEMBERED)(self._moving_text)
 
-    def treat(self, value: Any, around: Around) -> str:
-        """The date, or the date and time."""
+    def apply(self, value: Any, context: PageContext) -> str:
+        """Return the date, or the date and time."""
         if isinstance(value, str):
             text = short_text(value, "a date")
-            found = self._fixed(text) or self._moving(text, around.fetched_at)
+            found = self._fixed(text) or self._moving(text, context.fetched_at)
         elif isinstance(value, bool | list | dict):
             raise StepFailed(f"is {word_for(value)}, not a date")
         else:
@@ -107,7 +107,7 @@ def _by_format(text: str, form: str) -> datetime | None:
 
 
 def _formats(formats: list[str]) -> tuple[tuple[str, bool, bool], ...]:
-    """Formats, with whether they have a time and whether they have a year."""
+    """Check formats; return each with flags for a time and a year."""
     found = []
     for form in formats:
         has_year = _YEAR.search(form) is not None
@@ -116,9 +116,9 @@ def _formats(formats: list[str]) -> tuple[tuple[str, bool, bool], ...]:
         except (ValueError, re.error) as error:
             if "directive" in str(error) or "stray" in str(error) or not form:
                 reason = f"{form!r} is not a date format: {error}"
-                raise OptionWrong("formats", reason, "like '%d.%m.%Y %H:%M'") from error
+                raise InvalidOption("formats", reason, "like '%d.%m.%Y %H:%M'") from error
         if not has_year and _DAY.search(form) is None:
-            raise OptionWrong("formats", f"{form!r} has no day and no year", "like '%d.%m.%Y'")
+            raise InvalidOption("formats", f"{form!r} has no day and no year", "like '%d.%m.%Y'")
         found.append((form, _TIME.search(form) is not None, has_year))
     return tuple(found)
 
@@ -133,4 +133,4 @@ def _zone(name: str) -> tzinfo:
         return ZoneInfo(name)
     except (ValueError, OSError, LookupError) as error:
         hint = "an IANA name, like 'UTC' or 'Asia/Shanghai', or an offset, like '+08:00'"
-        raise OptionWrong("timezone", f"{name!r} is not a time zone", hint) from error
+        raise InvalidOption("timezone", f"{name!r} is not a time zone", hint) from error

@@ -1,4 +1,4 @@
-"""`html_text`: the readable text of HTML."""
+"""`html_text` and `markdown`: convert HTML."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from smartspider.core.pages.nesting import PARSE_BUDGET, is_too_deep
 from smartspider.interfaces.step import StepFailed
-from smartspider.pipeline.steps.shapes import TextStep
+from smartspider.pipeline.steps.base import TextStep
 
 _BLOCKS = frozenset(
     "address article aside blockquote br dd div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 "
@@ -18,16 +18,16 @@ _UNREAD = "script,style,template,noscript,head,svg"
 _HAS_UNREAD = re.compile(f"<(?:{_UNREAD.replace(',', '|')})", re.IGNORECASE)
 _MOST_TAGS = 100_000
 _BREAK = "\ufdd1"
-"""A noncharacter: stands for a line break that the layout makes, unlike those of the source."""
+"""A noncharacter that marks line breaks of the layout, as opposed to those of the source."""
 
 
 class HtmlTextStep(TextStep):
-    """The text of an HTML fragment: a line for each block, whitespace collapsed, scripts and styles left out,
-    character references resolved. Only texts are treated.
+    """Converts an HTML fragment to text: one line per block, whitespace collapsed, scripts and styles
+    removed, character references resolved.
     """
 
     def text(self, value: str) -> str:
-        """The text."""
+        """Return the text."""
         if "<" in value or "&" in value:
             value = _rendered(value)
         lines = (" ".join(line.split()) for line in value.split(_BREAK))
@@ -35,7 +35,7 @@ class HtmlTextStep(TextStep):
 
 
 def parsed_body(html: str) -> Any:
-    """The body of a fragment, without what nobody reads; raises `StepFailed` for what would take seconds."""
+    """Parse a fragment without invisible elements; raise `StepFailed` if parsing would take seconds."""
     from selectolax.lexbor import LexborHTMLParser
 
     data = html.encode("utf-8", "replace")
@@ -45,7 +45,7 @@ def parsed_body(html: str) -> Any:
         raise StepFailed("is HTML that is nested too deep")
     tree = LexborHTMLParser(data)
     if _HAS_UNREAD.search(html):
-        for node in reversed(tree.css(_UNREAD)):  # the inner ones first
+        for node in reversed(tree.css(_UNREAD)):  # inner elements first
             node.decompose()
     return tree.body
 
@@ -70,10 +70,10 @@ _GAPS = re.compile(r"\n{3,}")
 
 
 class MarkdownStep(TextStep):
-    """Markdown of an HTML fragment, scripts and styles left out. Only texts are treated."""
+    """Converts an HTML fragment to Markdown, without scripts and styles."""
 
     def text(self, value: str) -> str:
-        """The Markdown."""
+        """Return the Markdown."""
         if len(value) > _LONGEST:
             raise StepFailed("is too long to become Markdown")
         from markdownify import markdownify

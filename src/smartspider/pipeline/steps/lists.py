@@ -1,4 +1,4 @@
-"""`split` and `join`: from a text to a list and back."""
+"""`split` and `join`: convert between text and lists."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import json
 from typing import Any
 
 from smartspider.core.items.columns import ColumnKind
-from smartspider.interfaces.step import Around, StepFailed
-from smartspider.pipeline.options import OptionWrong
-from smartspider.pipeline.steps.shapes import Converter
+from smartspider.interfaces.step import PageContext, StepFailed
+from smartspider.pipeline.options import InvalidOption
+from smartspider.pipeline.steps.base import Converter
 
 _MOST_PARTS = 100_000
 
 
 class SplitStep(Converter):
-    """The parts of a text, trimmed, empty ones left out. Texts of a list are split into one list; what is
-    neither text nor list stays as it is.
+    """Splits a text into trimmed, non-empty parts. Texts of a list are split into one list; other values pass
+    unchanged.
     """
 
     kind: ColumnKind | None = "json"
@@ -24,11 +24,11 @@ class SplitStep(Converter):
 
     def __init__(self, *, sep: str = ",") -> None:
         if not sep:
-            raise OptionWrong("sep", "is empty", "what stands between the parts, like ',' or ' / '")
+            raise InvalidOption("sep", "is empty", "the separator, like ',' or ' / '")
         self._sep = sep
 
-    def treat(self, value: Any, _: Around) -> Any:
-        """The parts."""
+    def apply(self, value: Any, _: PageContext) -> Any:
+        """Return the parts."""
         if isinstance(value, str):
             return self._parts(value)
         if not isinstance(value, list):
@@ -45,7 +45,7 @@ class SplitStep(Converter):
 
 
 class JoinStep(Converter):
-    """The values of a list as one text, nulls left out; everything else stays as it is."""
+    """Joins the values of a list to one text, without nulls; other values pass unchanged."""
 
     kind: ColumnKind | None = "text"
     takes_lists = True
@@ -54,15 +54,15 @@ class JoinStep(Converter):
     def __init__(self, *, sep: str = ", ") -> None:
         self._sep = sep
 
-    def treat(self, value: Any, _: Around) -> Any:
-        """The text."""
+    def apply(self, value: Any, _: PageContext) -> Any:
+        """Return the text."""
         if not isinstance(value, list):
             return value
         return self._sep.join(as_text(inner) for inner in value if inner is not None)
 
 
 def as_text(value: Any) -> str:
-    """A value inside a text: text as it is, everything else as JSON."""
+    """Return text unchanged and other values as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

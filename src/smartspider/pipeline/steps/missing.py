@@ -1,4 +1,4 @@
-"""`default` and `required`: what happens where there is no value."""
+"""`default` and `required`: handle missing values."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import copy
 from typing import Any
 
 from smartspider.core.items.columns import ColumnKind
-from smartspider.interfaces.step import Around, StepFailed
-from smartspider.pipeline.kinds import natural_kind
-from smartspider.pipeline.steps.shapes import Check, Converter, is_missing
+from smartspider.interfaces.step import PageContext, StepFailed
+from smartspider.pipeline.column_kinds import natural_kind
+from smartspider.pipeline.steps.base import Check, Converter, is_missing
 
 
 class DefaultStep(Converter):
-    """`value` where there is none: null, blank text, an empty list or object."""
+    """Replaces null, blank text and empty lists or objects with `value`."""
 
     takes_null = True
     takes_lists = True
@@ -20,22 +20,22 @@ class DefaultStep(Converter):
     def __init__(self, *, value: Any) -> None:
         self._value = value
         self.also_kind: ColumnKind | None = None if value is None else natural_kind(value)
-        """Values of this kind may stand beside those that were there."""
+        """The column may also hold values of this kind."""
 
-    def treat(self, value: Any, _: Around) -> Any:
-        """The value, or the one that stands for it."""
+    def apply(self, value: Any, _: PageContext) -> Any:
+        """Return the value, or a copy of the default."""
         return copy.deepcopy(self._value) if is_missing(value) else value
 
 
 class RequiredStep(Check):
-    """There is a value. Null, blank text, an empty list and an empty object are none."""
+    """The value is not null, blank, or an empty list or object."""
 
     takes_null = True
     takes_lists = True
     ensures_value = True
 
-    def treat(self, value: Any, _: Around) -> Any:
-        """The value, when there is one."""
+    def apply(self, value: Any, _: PageContext) -> Any:
+        """Return a value that is not missing."""
         if is_missing(value):
             raise StepFailed("is missing")
         return value

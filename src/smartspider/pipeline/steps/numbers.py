@@ -1,4 +1,4 @@
-"""`number`: texts such as `1.234,56 €` become numbers."""
+"""`number`, `integer` and `boolean`: convert text to numbers and truth values."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from functools import lru_cache
 from typing import Any
 
 from smartspider.core.items.columns import ColumnKind
-from smartspider.interfaces.step import Around, StepFailed
-from smartspider.pipeline.options import OptionWrong
+from smartspider.interfaces.step import PageContext, StepFailed
+from smartspider.pipeline.options import InvalidOption
+from smartspider.pipeline.steps.base import Converter, short_text
 from smartspider.pipeline.steps.number_text import CODES, LARGEST, decimal_sign, parse_number
-from smartspider.pipeline.steps.shapes import Converter, short_text
 
 _REMEMBERED = 4096
 
 
 class NumberStep(Converter):
-    """The one number in a text; numbers pass, everything else is not a number. Whole numbers without decimals
-    are ints. `locale` says what the decimal sign is; without it, it is guessed: a comma before exactly three
-    digits separates thousands, a point that stands alone is the decimal sign.
+    """Converts a text with exactly one number; numbers pass unchanged, everything else fails. Numbers without
+    decimals are ints. `locale` determines the decimal sign; without it, a comma before exactly three
+    digits separates thousands and a single point is the decimal sign.
 
-    `currency` names the field that receives the ISO code of the currency; `true` means the field's own name
-    with `_currency` behind it, and an ISO code that no other currency may stand there.
+    `currency` names the field for the ISO code of the currency; `true` is the field's own name plus
+    `_currency`; an ISO code rejects other currencies.
     """
 
     kind: ColumnKind | None = "number"
@@ -30,25 +30,25 @@ class NumberStep(Converter):
     def __init__(self, *, locale: str | None = None, currency: str | bool = False) -> None:
         decimal = None if locale is None else decimal_sign(locale)
         if locale is not None and decimal is None:
-            raise OptionWrong("locale", f"{locale!r} is not a known locale", "like 'de', 'en-US' or 'zh'")
+            raise InvalidOption("locale", f"{locale!r} is not a known locale", "like 'de', 'en-US' or 'zh'")
         if currency == "":
-            raise OptionWrong("currency", "is empty", "the name of a field, or true")
+            raise InvalidOption("currency", "is empty", "the name of a field, or true")
         self.wanted = currency if currency in CODES else None
-        self.aside: str | None = None
-        """The field that receives the currency; `*` in it stands for the field with the number."""
+        self.extra_field: str | None = None
+        """The field for the currency; `*` stands for the field with the number."""
         if currency and self.wanted is None:
-            self.aside = "*_currency" if currency is True else str(currency)
-        self.aside_kind: ColumnKind = "text"
-        self.aside_option = "currency"
+            self.extra_field = "*_currency" if currency is True else str(currency)
+        self.extra_kind: ColumnKind = "text"
+        self.extra_option = "currency"
         language = (locale or "").replace("_", "-").partition("-")[0].lower()
         self._parse = lru_cache(_REMEMBERED)(lambda text: parse_number(text, decimal, language))
 
-    def treat(self, value: Any, around: Around) -> int | float:
-        """The number."""
-        return self.treat_aside(value, around)[0]
+    def apply(self, value: Any, context: PageContext) -> int | float:
+        """Return the number."""
+        return self.apply_with_extra(value, context)[0]
 
-    def treat_aside(self, value: Any, _: Around) -> tuple[int | float, str | None]:
-        """The number, and the currency beside it."""
+    def apply_with_extra(self, value: Any, _: PageContext) -> tuple[int | float, str | None]:
+        """Return the number and its currency."""
         if not isinstance(value, str):
             return checked(value), None
         found = self._parse(short_text(value, "a number"))
@@ -60,7 +60,7 @@ class NumberStep(Converter):
 
 
 def checked(value: Any) -> int | float:
-    """The value, when it is a number that a column can hold."""
+    """Return a number that fits a column; raise `StepFailed` otherwise."""
     match value:
         case bool() | list() | dict():
             raise StepFailed("is not a number")
@@ -73,16 +73,16 @@ def checked(value: Any) -> int | float:
 
 
 class IntegerStep(NumberStep):
-    """Reads what `number` reads, and wants it whole: 12.0 is 12, and 12.5 is not an integer."""
+    """Like `number`, but the number must be whole: 12.0 is 12, and 12.5 fails."""
 
     kind: ColumnKind | None = "integer"
 
     def __init__(self, *, locale: str | None = None) -> None:
         super().__init__(locale=locale)
 
-    def treat(self, value: Any, around: Around) -> int:
-        """The whole number."""
-        number = self.treat_aside(value, around)[0]
+    def apply(self, value: Any, context: PageContext) -> int:
+        """Return the integer."""
+        number = self.apply_with_extra(value, context)[0]
         if isinstance(number, int):
             return number
         if not number.is_integer() or abs(number) > LARGEST:
@@ -101,12 +101,12 @@ _FALSE = frozenset(
 
 
 class BooleanStep(Converter):
-    """True or false of words such as yes, no, on, 是 and 否, and of 1 and 0; everything else is neither."""
+    """Converts words such as yes, no, on, 是 and 否, and 1 and 0; everything else fails."""
 
     kind: ColumnKind | None = "boolean"
 
-    def treat(self, value: Any, _: Around) -> bool:
-        """True or false."""
+    def apply(self, value: Any, _: PageContext) -> bool:
+        """Return True or False."""
         if isinstance(value, bool):
             return value
         if isinstance(value, int | float):

@@ -1,4 +1,4 @@
-"""`replace` and `extract`: texts by regular expression (Python's syntax)."""
+"""`replace`, `extract` and `map`: change texts by regular expression (Python syntax) or by a table."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ import re
 from typing import Any
 
 from smartspider.core.items.columns import ColumnKind
-from smartspider.interfaces.step import Around, StepFailed
-from smartspider.pipeline.kinds import merged, natural_kind
-from smartspider.pipeline.options import OptionWrong, pattern, shown
-from smartspider.pipeline.steps.shapes import Converter, TextStep, word_for
+from smartspider.interfaces.step import PageContext, StepFailed
+from smartspider.pipeline.column_kinds import merge_kinds, natural_kind
+from smartspider.pipeline.options import InvalidOption, compile_pattern, show
+from smartspider.pipeline.steps.base import Converter, TextStep, word_for
 
 _LONGEST = 50_000_000
 
 
 class ReplaceStep(TextStep):
-    r"""Puts `with` (default: nothing) in place of every match of `pattern`; `\1` and `\g<name>` stand for its
-    groups. Only texts are treated.
-    """
+    r"""Replaces all matches of `pattern` with `with` (default: nothing); `\1` and `\g<name>` are groups."""
 
     def __init__(self, *, pattern: str, with_: str = "") -> None:
         self._pattern = _compiled(pattern)
@@ -27,22 +25,22 @@ class ReplaceStep(TextStep):
             self._pattern.sub(with_, "")
         except (re.error, IndexError) as error:
             hint = "a literal backslash is written twice"
-            raise OptionWrong("with", f"{shown(with_)} cannot be put in: {error}", hint) from error
+            raise InvalidOption("with", f"{show(with_)} is not a valid replacement: {error}", hint) from error
 
     def text(self, value: str) -> str:
-        """The text with its matches replaced."""
+        """Return the text with its matches replaced."""
         if len(value) * len(self._with) > _LONGEST and self._grown(value) > _LONGEST:
             raise StepFailed("would grow too long")
         return self._pattern.sub(self._with, value)
 
     def _grown(self, value: str) -> int:
-        """What the longest result can be; only asked for texts that are very long."""
+        """Return an upper bound for the length of the result."""
         return len(value) + len(self._with) * sum(1 for _ in self._pattern.finditer(value))
 
 
 class ExtractStep(Converter):
-    """The first match of `pattern` in a text: its first group, or an object of its groups when they have
-    names, or all of it when it has none. No match is null.
+    """Returns the first match of `pattern`: its first group, or an object of its named groups, or all of it
+    if it has no groups. No match is null.
     """
 
     kind: ColumnKind | None = "text"
@@ -52,8 +50,8 @@ class ExtractStep(Converter):
         if self._pattern.groupindex:
             self.kind = "json"
 
-    def treat(self, value: Any, _: Around) -> Any:
-        """What matches."""
+    def apply(self, value: Any, _: PageContext) -> Any:
+        """Return the match."""
         if isinstance(value, int | float) and not isinstance(value, bool):
             value = str(value)
         if not isinstance(value, str):
@@ -67,21 +65,21 @@ class ExtractStep(Converter):
 
 
 class MapStep(Converter):
-    """What stands for a value in `values`. Numbers and booleans are looked up as JSON writes them; a value
-    that is not in the table becomes null, or stays with `on_error: keep`.
+    """Looks a value up in `values`; numbers and booleans by their JSON form. An unknown value becomes null,
+    or stays with `on_error: keep`.
     """
 
     def __init__(self, *, values: dict[str, Any]) -> None:
         if not values:
-            raise OptionWrong("values", "is empty", "an object: what is found, and what it becomes")
+            raise InvalidOption("values", "is empty", "an object that maps old values to new ones")
         self._values = values
         kinds = [natural_kind(value) for value in values.values() if value is not None]
-        self.kind: ColumnKind | None = merged(kinds)
+        self.kind: ColumnKind | None = merge_kinds(kinds)
 
-    def treat(self, value: Any, _: Around) -> Any:
-        """What it stands for."""
+    def apply(self, value: Any, _: PageContext) -> Any:
+        """Return the entry of the table."""
         if isinstance(value, dict):
-            raise StepFailed("is an object, which is in no table")
+            raise StepFailed("is an object, not a key of the table")
         key = value if isinstance(value, str) else json.dumps(value)
         try:
             return self._values[key]
@@ -90,4 +88,4 @@ class MapStep(Converter):
 
 
 def _compiled(text: str) -> re.Pattern[str]:
-    return pattern("pattern", text)
+    return compile_pattern("pattern", text)

@@ -1,4 +1,4 @@
-"""`schema`: a check by JSON Schema."""
+"""`schema`: check values against a JSON Schema."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 
 from smartspider.core.items.columns import TableColumn
 from smartspider.core.pages.extraction import Item
-from smartspider.interfaces.step import Around, StepFailed
-from smartspider.pipeline.options import OptionWrong
-from smartspider.pipeline.steps.shapes import Check
+from smartspider.interfaces.step import PageContext, StepFailed
+from smartspider.pipeline.options import InvalidOption
+from smartspider.pipeline.steps.base import Check
 
 _DEEPEST = 100
 _LONGEST = 200
 
 
 class SchemaStep(Check):
-    """The value of each of `fields` is valid by `json_schema` (draft 2020-12 unless it names another);
-    without `fields` the item as a whole is.
+    """Each of `fields` is valid against `json_schema` (draft 2020-12 unless it names another); without
+    `fields` the whole item is checked.
     """
 
     takes_lists = True
@@ -31,29 +31,29 @@ class SchemaStep(Check):
         far = next((ref for ref in _references(json_schema, 0) if not ref.startswith("#")), None)
         if far is not None:
             hint = "only references inside the schema ('#/$defs/...') are followed"
-            raise OptionWrong("json_schema", f"it refers to {far!r}", hint)
+            raise InvalidOption("json_schema", f"it refers to {far!r}", hint)
         kind = validator_for(json_schema)
         try:
             kind.check_schema(json_schema)
         except SchemaError as error:
             place = "".join(f"[{part!r}]" for part in error.absolute_path)
             reason = f"is not a JSON Schema{f' at {place}' if place else ''}: {error.message[:_LONGEST]}"
-            raise OptionWrong("json_schema", reason) from error
+            raise InvalidOption("json_schema", reason) from error
         _require_targets(json_schema)
         self._validator = kind(json_schema, registry=Registry())
 
-    def treat(self, value: Any, _: Around) -> Any:
-        """The value, when it is valid."""
+    def apply(self, value: Any, _: PageContext) -> Any:
+        """Return a valid value."""
         self._check(value)
         return value
 
-    def treat_item(self, item: Item, _: Around) -> Item:
-        """The item, when it is valid."""
+    def apply_item(self, item: Item, _: PageContext) -> Item:
+        """Return a valid item."""
         self._check(item)
         return item
 
     def columns(self, columns: tuple[TableColumn, ...]) -> tuple[TableColumn, ...]:
-        """The same: a check changes nothing."""
+        """Return the columns unchanged."""
         return columns
 
     def _check(self, value: Any) -> None:
@@ -65,7 +65,7 @@ class SchemaStep(Check):
             raise StepFailed("is nested too deep for the schema") from deep
         except Unresolvable as lost:
             raise StepFailed(
-                f"cannot be checked: the schema refers to {lost.ref!r}, which it has not"
+                f"cannot be checked: the schema refers to {lost.ref!r}, which does not exist"
             ) from lost
         if error is not None:
             place = ".".join(map(str, error.absolute_path))
@@ -73,8 +73,8 @@ class SchemaStep(Check):
 
 
 def _require_targets(schema: dict[str, Any]) -> None:
-    """A reference that leads nowhere would cost every item. Where parts have names of their own, or in
-    another draft, only the validator knows where a reference leads.
+    """Refuse dangling references, which would reject every item. Skip schemas with `$id` or another draft,
+    where only the validator can resolve references.
     """
     from referencing import Registry
     from referencing.exceptions import Unresolvable
@@ -87,12 +87,12 @@ def _require_targets(schema: dict[str, Any]) -> None:
         try:
             resolver.lookup(ref)
         except Unresolvable as lost:
-            raise OptionWrong("json_schema", f"it refers to {ref!r}, which it has not") from lost
+            raise InvalidOption("json_schema", f"it refers to {ref!r}, which does not exist") from lost
 
 
 def _references(schema: Any, depth: int) -> Iterator[str]:
     if depth > _DEEPEST:
-        raise OptionWrong("json_schema", "is nested too deep")
+        raise InvalidOption("json_schema", "is nested too deep")
     if isinstance(schema, dict):
         for key, inner in schema.items():
             if key in ("$ref", "$dynamicRef") and isinstance(inner, str):

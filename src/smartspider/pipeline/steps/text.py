@@ -1,4 +1,4 @@
-"""Plain treatments of text: trim, whitespace, unicode, lower, upper."""
+"""Text: `trim`, `whitespace`, `unicode`, `lower`, `upper`, `language`."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ import unicodedata
 from typing import Any, Literal
 
 from smartspider.core.items.columns import ColumnKind
-from smartspider.interfaces.step import Around, StepFailed
-from smartspider.pipeline.options import OptionWrong
-from smartspider.pipeline.steps.shapes import Converter, TextStep, word_for
+from smartspider.interfaces.step import PageContext, StepFailed
+from smartspider.pipeline.options import InvalidOption
+from smartspider.pipeline.steps.base import Converter, TextStep, word_for
 
 _INVISIBLE = "\u200b\ufeff\u2060"
-"""Zero-width space, byte order mark, word joiner: never meant, and no whitespace to Python."""
+"""Zero-width space, byte order mark, word joiner: never intended, and not whitespace to Python."""
 _ENDS = _INVISIBLE + "".join(char for char in map(chr, range(0x3001)) if char.isspace())
 _HARMLESS_MARKS = 2_000
 _LONGEST_MARKS = 64
 _MAYBE_MARKS = re.compile(r"[^\w\x00-\u02ff]{64,}")
-"""Marks are no letters, and none comes before U+0300: finds few runs in an honest text, and fast."""
+"""Combining marks are not letters and start at U+0300. Matches few runs in ordinary text, quickly."""
 
 
 class TrimStep(TextStep):
-    """Takes whitespace and zero-width characters off both ends of a text."""
+    """Removes whitespace and zero-width characters from both ends."""
 
-    def treat(self, value: Any, _: Around) -> Any:
-        """The text without them."""
+    def apply(self, value: Any, _: PageContext) -> Any:
+        """Return the trimmed text."""
         if not isinstance(value, str):
             return value
         value = value.strip()
@@ -34,15 +34,15 @@ class TrimStep(TextStep):
 
 
 class WhitespaceStep(TextStep):
-    """Makes each run of whitespace, line breaks included, one space; takes it off both ends."""
+    """Collapses each run of whitespace, including line breaks, to one space, and trims."""
 
-    def treat(self, value: Any, _: Around) -> Any:
-        """The text on one line."""
+    def apply(self, value: Any, _: PageContext) -> Any:
+        """Return the text on one line."""
         if not isinstance(value, str):
             return value
         if value.isascii():
             if value.isprintable() and "  " not in value:
-                # Whitespace other than the space is not printable: nothing to collapse.
+                # Whitespace other than the space is not printable, so there is nothing to collapse.
                 return value.strip(" ")
         else:
             for char in _INVISIBLE:
@@ -51,36 +51,34 @@ class WhitespaceStep(TextStep):
 
 
 class UnicodeStep(TextStep):
-    """One normal form for characters that can be written in several ways. `NFKC` also folds full-width
-    letters and ligatures.
-    """
+    """Normalizes Unicode. `NFKC` also folds full-width letters and ligatures."""
 
     def __init__(self, *, form: Literal["NFC", "NFD", "NFKC", "NFKD"] = "NFC") -> None:
         self._form: Literal["NFC", "NFD", "NFKC", "NFKD"] = form
 
     def text(self, value: str) -> str:
-        """The text in that form."""
+        """Return the normalized text."""
         if value.isascii():
             return value
         if len(value) > _HARMLESS_MARKS and _has_many_marks(value):
-            # Normalising sorts each run of marks, in time that grows with its square.
+            # Normalization sorts each run of marks in quadratic time.
             raise StepFailed("has too many combining marks in a row")
         return unicodedata.normalize(self._form, value)
 
 
 class LowerStep(TextStep):
-    """Small letters."""
+    """Converts to lower case."""
 
     def text(self, value: str) -> str:
-        """The text in them."""
+        """Return the text in lower case."""
         return value.lower()
 
 
 class UpperStep(TextStep):
-    """Capital letters."""
+    """Converts to upper case."""
 
     def text(self, value: str) -> str:
-        """The text in them."""
+        """Return the text in upper case."""
         return value.upper()
 
 
@@ -99,22 +97,22 @@ _FEWEST_LETTERS = 2
 
 
 class LanguageStep(Converter):
-    """Puts the ISO 639-1 code of a text's language into the field `to` (default: `language`). In the steps of
-    a rule the code takes the text's place.
+    """Writes the ISO 639-1 code of the text's language to the field `to` (default: `language`). In rule steps
+    the code replaces the text.
     """
 
     keeps_value = True
-    """A text whose language nobody can tell stays."""
+    """A text of unknown language stays."""
 
     def __init__(self, *, to: str | None = None) -> None:
         if to == "":
-            raise OptionWrong("to", "is empty", "the field that receives the code")
-        self.aside = to or "language"
-        self.aside_kind: ColumnKind = "text"
-        self.aside_option = "to" if to else ""
+            raise InvalidOption("to", "is empty", "the field that receives the code")
+        self.extra_field = to or "language"
+        self.extra_kind: ColumnKind = "text"
+        self.extra_option = "to" if to else ""
 
-    def treat(self, value: Any, _: Around) -> str:
-        """The code."""
+    def apply(self, value: Any, _: PageContext) -> str:
+        """Return the code."""
         if not isinstance(value, str):
             raise StepFailed(f"is {word_for(value)}, not text")
         text = value[:_LOOKED_AT]
@@ -125,6 +123,6 @@ class LanguageStep(Converter):
         code: str = py3langid.classify(text)[0]
         return code
 
-    def treat_aside(self, value: Any, around: Around) -> tuple[Any, str]:
-        """The text as it is, and the code."""
-        return value, self.treat(value, around)
+    def apply_with_extra(self, value: Any, context: PageContext) -> tuple[Any, str]:
+        """Return the text unchanged, and the code."""
+        return value, self.apply(value, context)

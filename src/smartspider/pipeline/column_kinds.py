@@ -1,4 +1,4 @@
-"""Kinds of columns: what a value is, and what two kinds together are."""
+"""Derive and merge column kinds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from smartspider.core.items.columns import ColumnKind
 
 
 def natural_kind(value: Any) -> ColumnKind:
-    """The kind of column a plain value fits in."""
+    """Return the column kind of a JSON value."""
     match value:
         case bool():
             return "boolean"
@@ -23,8 +23,8 @@ def natural_kind(value: Any) -> ColumnKind:
             return "json"
 
 
-def merged(kinds: Iterable[ColumnKind]) -> ColumnKind | None:
-    """The narrowest kind that holds all of them; None when there are none."""
+def merge_kinds(kinds: Iterable[ColumnKind]) -> ColumnKind | None:
+    """Return the narrowest kind that holds all given kinds; None for none."""
     found = set(kinds)
     if len(found) <= 1:
         return found.pop() if found else None

@@ -1,4 +1,4 @@
-"""One step of a task made from its name and options."""
+"""Build one step of a task from its name and options."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from smartspider.core.errors import NotBuilt, NotFound, Problem
 from smartspider.interfaces.step import ItemStep, ValueStep
 from smartspider.pipeline.options import (
     COMMON,
-    OptionWrong,
-    arguments,
+    InvalidOption,
+    keyword_arguments,
     option_problems,
     parameters,
-    shown,
+    show,
 )
-from smartspider.pipeline.use import OnError
+from smartspider.pipeline.value_step import OnError
 
 _OURS = "smartspider.pipeline.steps."
 
 
-class Built(NamedTuple):
-    """A step, and how the task uses it."""
+class BuiltStep(NamedTuple):
+    """A step with its configuration in the task."""
 
     use: str
     path: str
@@ -30,30 +30,30 @@ class Built(NamedTuple):
     on_error: OnError | None
     is_rule: bool
     addresses: bool
-    """It knows its fields itself: it was given them."""
+    """True if the step received `fields` itself."""
 
     @property
     def name(self) -> str:
-        """What counts and rejects call it."""
+        """The name of the step in counters and rejects."""
         return f"{self.path} {self.use}"
 
     @property
     def is_on_items(self) -> bool:
-        """Whether it treats items rather than values; where it can do both, `fields` decide."""
+        """True if it works on items rather than values; if it can do both, `fields` decides."""
         if not isinstance(self.step, ItemStep):
             return False
         return self.addresses or self.fields is None or not isinstance(self.step, ValueStep)
 
     @property
     def is_foreign(self) -> bool:
-        """Whether it is a plug-in."""
+        """True if it is a plug-in."""
         return not type(self.step).__module__.startswith(_OURS)
 
 
-def build(
+def build_step(
     find: Callable[[str], Any], step: dict[str, Any], path: str, problems: list[Problem], *, is_rule: bool
-) -> Built | None:
-    """The step, or None when it cannot be made; what is wrong with it is noted."""
+) -> BuiltStep | None:
+    """Build a step, or append its problems and return None."""
     use = step["use"]
     try:
         factory = find(use)
@@ -67,9 +67,9 @@ def build(
         return None
     fields = step.get("fields")
     addresses = "fields" in parameters(factory) and not is_rule
-    given = {**arguments(factory, options), **({"fields": fields} if addresses else {})}
+    given = {**keyword_arguments(factory, options), **({"fields": fields} if addresses else {})}
     made, problem = _made(factory, given, use, path)
-    built = Built(use, path, made, fields, step.get("on_error"), is_rule, addresses)
+    built = BuiltStep(use, path, made, fields, step.get("on_error"), is_rule, addresses)
     problem = problem or _shape_problem(built)
     if problem is not None:
         problems.append(problem)
@@ -82,11 +82,11 @@ def _made(
 ) -> tuple[Any, Problem | None]:
     try:
         return factory(**given), None
-    except OptionWrong as error:
+    except InvalidOption as error:
         return None, Problem(f"{path}.{error.option}" if error.option else path, error.message, error.hint)
     except Exception as error:  # noqa: BLE001 - a plug-in's constructor may raise anything
         reason = str(error) or type(error).__name__
-        return None, Problem(path, f"the step {use!r} refuses its options: {reason}")
+        return None, Problem(path, f"the step {use!r} rejects its options: {reason}")
 
 
 def _common_problems(step: dict[str, Any], path: str, *, is_rule: bool) -> list[Problem]:
@@ -94,23 +94,23 @@ def _common_problems(step: dict[str, Any], path: str, *, is_rule: bool) -> list[
     on_error = step.get("on_error")
     if on_error is not None and on_error not in get_args(OnError):
         choices = ", ".join(get_args(OnError))
-        problems.append(Problem(f"{path}.on_error", f"{shown(on_error)} is not one of {choices}"))
+        problems.append(Problem(f"{path}.on_error", f"{show(on_error)} is not one of {choices}"))
     fields = step.get("fields")
     if is_rule and fields is not None:
-        reason = "the steps of a rule treat its value"
+        reason = "the steps of a rule work on its value"
         problems.append(
             Problem(f"{path}.fields", reason, "leave 'fields' out, or use the step in 'pipeline'")
         )
     elif fields is not None and not fields:
-        problems.append(Problem(f"{path}.fields", "is empty", "leave it out to treat all fields"))
+        problems.append(Problem(f"{path}.fields", "is empty", "leave it out for all fields"))
     return problems
 
 
-def _shape_problem(built: Built) -> Problem | None:
+def _shape_problem(built: BuiltStep) -> Problem | None:
     if not isinstance(built.step, ValueStep | ItemStep):
         return Problem(
-            built.path, f"the plug-in {built.use!r} made no step", "see interfaces/step.py for its shape"
+            built.path, f"the plug-in {built.use!r} did not return a step", "see interfaces/step.py"
         )
     if built.fields is not None and not built.addresses and not isinstance(built.step, ValueStep):
-        return Problem(f"{built.path}.fields", f"the step {built.use!r} treats whole items", "leave it out")
+        return Problem(f"{built.path}.fields", f"the step {built.use!r} works on whole items", "leave it out")
     return None

@@ -1,14 +1,14 @@
-"""What most value steps have in common."""
+"""Base classes of value steps."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from smartspider.core.items.columns import ColumnKind
-from smartspider.interfaces.step import Around, StepFailed
+from smartspider.interfaces.step import PageContext, StepFailed
 
 LOOKED_AT = 200
-"""Characters of a text that converters look at; a longer one is not a number, a date or an address."""
+"""The most characters of a number, date or address; a longer text is none."""
 _WORDS: dict[type, str] = {
     bool: "true or false",
     int: "a number",
@@ -21,7 +21,7 @@ _WORDS: dict[type, str] = {
 
 
 class Converter:
-    """Makes one value of another; a value it cannot make sense of becomes null unless the task says else."""
+    """Converts a value; a value it cannot convert becomes null unless the task says otherwise."""
 
     kind: ColumnKind | None = None
     takes_null = False
@@ -30,25 +30,25 @@ class Converter:
 
 
 class Check(Converter):
-    """Lets a value pass or rejects the item."""
+    """Passes a value or rejects the item."""
 
     is_check = True
 
 
 class TextStep(Converter):
-    """Treats texts; numbers, booleans and objects pass as they are."""
+    """Converts text; other values pass unchanged."""
 
-    def treat(self, value: Any, _: Around) -> Any:
-        """The text as it should be."""
+    def apply(self, value: Any, _: PageContext) -> Any:
+        """Return the converted text."""
         return self.text(value) if isinstance(value, str) else value
 
     def text(self, value: str) -> Any:
-        """The treatment of a text."""
+        """Convert a text."""
         raise NotImplementedError
 
 
 def short_text(value: Any, what: str) -> str:
-    """The value, when it is text of a length that makes sense for `what`; raises `StepFailed`."""
+    """Return a value that is a text short enough for `what`; raise `StepFailed` otherwise."""
     if not isinstance(value, str):
         raise StepFailed(f"is {word_for(value)}, not {what}")
     if len(value) > LOOKED_AT:
@@ -60,12 +60,12 @@ def short_text(value: Any, what: str) -> str:
 
 
 def word_for(value: Any) -> str:
-    """What a value is, in a word."""
+    """Return the type of a value in words."""
     return _WORDS.get(type(value), type(value).__name__)
 
 
 def is_missing(value: Any) -> bool:
-    """Null, blank text, and lists and objects with nothing in them."""
+    """Return True for null, blank text, and empty lists and objects."""
     if value is None:
         return True
     if isinstance(value, str):

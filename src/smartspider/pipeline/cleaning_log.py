@@ -1,4 +1,4 @@
-"""What steps did: counts, and the cleaning log of before and after."""
+"""The cleaning log: values before and after steps; and step counters."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from smartspider.core.pages.extraction import StepCount, ValueChange
 
 _LONGEST = 500
 _MOST_CHANGES = 10_000
-"""Changes kept of one page; beyond it only counts go on."""
+"""The most changes kept per page; counters go on."""
 
 
 class CleaningLog:
-    """Changes since the last time they were taken; keeps none while it is off."""
+    """Collects value changes; keeps none if it is off."""
 
     def __init__(self, *, is_on: bool) -> None:
         self.is_on = is_on
         self._changes: list[ValueChange] = []
 
     def note(self, item: int, step: str, field: str, before: Any, after: Any) -> None:
-        """Adds a change, its values shortened."""
+        """Add a change with its values shortened."""
         if len(self._changes) < _MOST_CHANGES:
             self._changes.append(ValueChange(item, step, field, _short(before), _short(after)))
 
     def take(self) -> list[ValueChange]:
-        """All of them; the log is empty then."""
+        """Return all changes and empty the log."""
         taken, self._changes = self._changes, []
         return taken
 
 
-def added(counts: dict[str, StepCount], name: str, more: StepCount) -> None:
-    """Puts what a step did on top of what it did before."""
+def add_count(counts: dict[str, StepCount], name: str, more: StepCount) -> None:
+    """Add the counters of a step to the totals."""
     old = counts.get(name)
     if old is None:
         counts[name] = more

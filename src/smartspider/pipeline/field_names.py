@@ -1,4 +1,4 @@
-"""Fields that steps name: they must be there when the step comes."""
+"""Check the field names that steps use."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Collection
 from difflib import get_close_matches
 
 from smartspider.core.errors import Problem
-from smartspider.pipeline.building import Built
 from smartspider.pipeline.paths import path_of
+from smartspider.pipeline.step_builder import BuiltStep
 from smartspider.pipeline.steps.fields import RenameStep, TemplateStep, UniqueStep
 
 
-def names_problems(built: Built, known: Collection[str]) -> list[Problem]:
-    """A problem for each field the step names and that is not there, or that it would hide."""
+def field_name_problems(built: BuiltStep, known: Collection[str]) -> list[Problem]:
+    """Return a problem for each field that the step names and that is unknown or would be overwritten."""
     match built.step:
         case TemplateStep() if not built.fields:
             hint = "the field to write, new or old"
@@ -34,16 +34,16 @@ def names_problems(built: Built, known: Collection[str]) -> list[Problem]:
             return _missing({name: f"{built.path}.fields[{at}]" for at, name in enumerate(named)}, known)
 
 
-def field_problem(path: str, name: str, known: Collection[str]) -> Problem:
-    """The problem of a field that is not there, with the nearest one that is."""
+def unknown_field(path: str, name: str, known: Collection[str]) -> Problem:
+    """Return the problem of an unknown field, with the nearest known one as hint."""
     near = get_close_matches(name, list(known), n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}" if known else ""
     return Problem(path, f"there is no field {name!r}", hint)
 
 
-def _place(built: Built, name: str) -> str:
+def _place(built: BuiltStep, name: str) -> str:
     return f"fields[{built.fields.index(name)}]" if built.fields and name in built.fields else f"to.{name}"
 
 
 def _missing(named: dict[str, str], known: Collection[str]) -> list[Problem]:
-    return [field_problem(path, name, known) for name, path in named.items() if path_of(name, known) is None]
+    return [unknown_field(path, name, known) for name, path in named.items() if path_of(name, known) is None]

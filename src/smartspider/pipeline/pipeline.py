@@ -1,0 +1,77 @@
+"""The compiled steps of a task: chains of rule steps, and the pipeline of items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from smartspider.core.items.columns import ColumnKind
+from smartspider.core.pages.extraction import Extraction, StepCount
+from smartspider.core.pages.page import Page
+from smartspider.interfaces.step import PageContext, ValueRejected
+from smartspider.pipeline.bound_steps import BoundStep, ItemBatch, step_crashed
+from smartspider.pipeline.cleaning_log import CleaningLog, add_count
+from smartspider.pipeline.value_step import ConfiguredStep
+
+
+class RuleStepChain:
+    """The compiled steps of one rule."""
+
+    def __init__(
+        self, uses: tuple[ConfiguredStep, ...], kind: ColumnKind | None, field: str, log: CleaningLog
+    ) -> None:
+        self.uses = uses
+        self.kind = kind
+        self._field = field
+        self._log = log
+
+    def apply(self, value: Any, context: PageContext, item: int) -> Any:
+        """Apply all steps to a value; raise `ValueRejected`."""
+        for use in self.uses:
+            before = value
+            try:
+                value = use.apply(value, context)
+            except ValueRejected:
+                raise
+            except Exception as error:
+                use.count.rejected += 1
+                raise step_crashed(use.name, error, before) from error
+            if value is not before and self._log.is_on:
+                self._log.note(item, use.name, self._field, before, value)
+        return value
+
+
+class StepPipeline:
+    """The compiled pipeline of a task. Also reports the counters of rule steps since the previous page."""
+
+    def __init__(
+        self, steps: tuple[BoundStep, ...], chains: tuple[RuleStepChain, ...], log: CleaningLog
+    ) -> None:
+        self._steps = steps
+        self._chains = chains
+        self._log = log
+
+    def process(self, extraction: Extraction, page: Page) -> Extraction:
+        """Apply all steps to the items, in order."""
+        context = PageContext(page.url, extraction.base, page.fetched_at)
+        batch = ItemBatch(extraction.items, context, self._log)
+        for step in self._steps:
+            step.run(batch)
+        counts = dict(extraction.counts)
+        for name, count in self._counts():
+            if count.seen:
+                add_count(counts, name, count)
+        changes = self._log.take()
+        return msgspec.structs.replace(
+            extraction,
+            items=[item for item in batch.rows if item is not None],
+            rejected=[*extraction.rejected, *(batch.rejected[number] for number in sorted(batch.rejected))],
+            changes=[*extraction.changes, *changes],
+            counts=counts,
+        )
+
+    def _counts(self) -> list[tuple[str, StepCount]]:
+        uses = [use for chain in self._chains for use in chain.uses]
+        counts = [(use.name, use.take_count()) for use in uses]
+        return counts + [(step.name, step.take_count()) for step in self._steps]
