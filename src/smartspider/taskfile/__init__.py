@@ -1,1 +1,1 @@
-"""The task file: its model, its JSON Schema, friendly errors, and compilation to core values."""
+"""Task files: the model, its JSON Schema, error messages, and compilation to a plan."""

@@ -1,4 +1,4 @@
-"""What a task may ask for that this version cannot do yet: one line each, to be deleted when it is built."""
+"""Features that the task file can express and this version does not support yet."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from smartspider.taskfile.model.forms import Section
 from smartspider.taskfile.model.task import Task
 
 Finder = Callable[[Task], Iterable[str]]
-"""Gives the paths of the keys that need a capability."""
+"""Returns the paths of the keys that use a feature."""
 
 
 def find_missing(task: Task) -> list[Problem]:
-    """A problem for each key that asks for something this version does not have."""
-    hint = "leave the key out to run the rest of the task"
+    """Return a problem for each key that uses an unsupported feature."""
+    hint = "remove the key to run the rest of the task"
     return [
-        Problem(path, f"{capability} not built yet", hint)
+        Problem(path, f"{capability} not supported yet", hint)
         for capability, find in NOT_BUILT
         for path in find(task)
     ]
 
 
 def require_supported(task: Task) -> None:
-    """Raises NotBuilt, naming every key that asks for too much."""
+    """Raise `NotBuilt`, naming every key that uses an unsupported feature."""
     problems = find_missing(task)
     if problems:
         listed = "; ".join(f"{problem.path}: {problem.message}" for problem in problems)
@@ -33,7 +33,7 @@ def require_supported(task: Task) -> None:
 
 
 def _given(path: str) -> Finder:
-    """The key is there and is not its default."""
+    """Find a key that is set to something other than its default."""
 
     def find(task: Task) -> Iterator[str]:
         part: Any = task
@@ -47,7 +47,7 @@ def _given(path: str) -> Finder:
 
 
 def _pagination(kind: str) -> Finder:
-    """A pagination of a kind."""
+    """Find paginations of a kind."""
 
     def find(task: Task) -> Iterator[str]:
         for name, page in task.page_types.items():

@@ -1,4 +1,4 @@
-"""What no single key can know: names that must exist elsewhere in the task."""
+"""Checks across sections of a task, such as references to page types and fields."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from smartspider.taskfile.model.values import duration_s
 
 
 def find_contradictions(task: Task) -> list[Problem]:
-    """Everything that contradicts something else in the task."""
+    """Return the problems that involve more than one section."""
     return [
         *_default_page(task),
         *_entry_pages(task),
@@ -34,7 +34,7 @@ def find_contradictions(task: Task) -> list[Problem]:
 
 
 def page_prefix(task: Task, name: str) -> str:
-    """Where the keys of a page type stand in the task: nothing, or `pages.NAME.`."""
+    """Return the prefix of a page type's keys: empty, or `pages.NAME.`."""
     return f"pages.{name}." if name in task.pages else ""
 
 
@@ -57,14 +57,14 @@ def _entry_pages(task: Task) -> Iterator[Problem]:
         if page not in types:
             yield _unknown(f"entry_urls[{index}].page", "page type", page, list(types))
         elif page == DEFAULT_PAGE and not _has_default(task):
-            reason = "the entry has page type 'default', which takes and follows nothing"
+            reason = "the entry has page type 'default', which extracts and follows nothing"
             hint = "write it as {url, page}; page types: " + ", ".join(task.pages)
             yield Problem(f"entry_urls[{index}]", reason, hint)
 
 
 def _sitemaps(task: Task) -> Iterator[Problem]:
     if task.sitemaps is True and not _has_default(task):
-        reason = "pages of the sitemaps have page type 'default', which takes and follows nothing"
+        reason = "pages of the sitemaps have page type 'default', which extracts and follows nothing"
         yield Problem("sitemaps", reason, "write them as [{url, page}]; page types: " + ", ".join(task.pages))
     seen: set[str] = set()
     for index, given in enumerate([] if isinstance(task.sitemaps, bool) else task.sitemaps):
@@ -76,7 +76,7 @@ def _sitemaps(task: Task) -> Iterator[Problem]:
         if page not in task.page_types:
             yield _unknown(f"{path}.page", "page type", page, list(task.page_types))
         elif page == DEFAULT_PAGE and not _has_default(task):
-            reason = "its pages have page type 'default', which takes and follows nothing"
+            reason = "its pages have page type 'default', which extracts and follows nothing"
             yield Problem(path, reason, "write it as {url, page}; page types: " + ", ".join(task.pages))
 
 
@@ -85,11 +85,9 @@ def _page_problems(task: Task) -> Iterator[Problem]:
     for name, page in types.items():
         prefix = page_prefix(task, name)
         if name.startswith(OWN_PAGE):
-            yield Problem(
-                f"pages.{name}", f"the name of a page type begins with {OWN_PAGE!r}", "leave it out"
-            )
+            yield Problem(f"pages.{name}", f"the name of a page type starts with {OWN_PAGE!r}", "remove it")
         if "\0" in name:
-            yield Problem(f"pages.{name}", "the name of a page type holds a zero byte", "leave it out")
+            yield Problem(f"pages.{name}", "the name of a page type contains a NUL character", "remove it")
         for index, follow in enumerate(page.follow):
             if follow.to is not None and follow.to not in types:
                 yield _unknown(f"{prefix}follow[{index}].to", "page type", follow.to, list(types))
@@ -98,12 +96,12 @@ def _page_problems(task: Task) -> Iterator[Problem]:
         items = page.selectors.items
         for rule in items if isinstance(items, list) else [items]:
             if isinstance(rule, Rule) and rule.type in ("const", "meta"):
-                reason = f"a {rule.type} rule finds no elements"
-                yield Problem(f"{prefix}selectors.items", reason, "leave items out: the page is one item")
+                reason = f"a {rule.type} rule matches no elements"
+                yield Problem(f"{prefix}selectors.items", reason, "remove items: the page is one item")
 
 
 def _carried(path: str, follow: Follow, page: PageType, task: Task) -> Iterator[Problem]:
-    """Fields that a link should take along or have put in, and that its page does not have."""
+    """Find fields in `carry` or in templates that the page type does not have."""
     fields = list(page.selectors.fields)
     for index, name in enumerate(follow.carry):
         if name not in fields:
@@ -120,17 +118,17 @@ def _endings(path: str, page: PageType, task: Task) -> Iterator[Problem]:
     stop_when = page.pagination.stop_when
     is_unique = any(step == "unique" or getattr(step, "use", "") == "unique" for step in task.pipeline)
     if stop_when.seen and task.dedup.items is None and not is_unique:
-        reason = "what was seen before is only known when items are compared"
+        reason = "'seen' requires that items are compared"
         yield Problem(f"{path}.seen", reason, "set dedup.items to 'content' or to a list of fields")
     if stop_when.seen and not page.emit:
-        yield Problem(f"{path}.seen", "the page type gives no rows that could be compared", "leave it out")
+        yield Problem(f"{path}.seen", "the page type stores no items to compare", "remove it")
     known = [*page.selectors.fields, *_made_fields(task)]
     if stop_when.older_than is not None and stop_when.older_than.field not in known:
         yield _unknown(f"{path}.older_than.field", "field", stop_when.older_than.field, known)
 
 
 def _made_fields(task: Task) -> Iterator[str]:
-    """Names that steps of the pipeline may give to fields."""
+    """Yield the fields that pipeline steps may create."""
     for step in task.pipeline:
         if not isinstance(step, str):
             yield from step.fields or ()
@@ -154,14 +152,14 @@ def _field_names(task: Task) -> Iterator[Problem]:
 
 def _item_dedup(task: Task) -> Iterator[Problem]:
     if task.dedup.update and task.dedup.keep == "last":
-        reason = "the last item stays as it is, so there is nothing to update"
-        yield Problem("dedup.update", reason, "leave it out, or keep the first")
+        reason = "with keep 'last' there is nothing to update"
+        yield Problem("dedup.update", reason, "remove it, or keep the first")
 
 
 def _intervals(task: Task) -> Iterator[Problem]:
     bounds = task.recrawl.adaptive
     if isinstance(bounds, Adaptive) and duration_s(bounds.min) > duration_s(bounds.max):
-        reason = f"the shortest interval {bounds.min} is longer than the longest, {bounds.max}"
+        reason = f"min ({bounds.min}) is longer than max ({bounds.max})"
         yield Problem("recrawl.adaptive.min", reason, "a duration that is not longer than max")
 
 
@@ -177,13 +175,13 @@ def _schedule(task: Task) -> Iterator[Problem]:
 
 
 LOSSY = (
-    "a Bloom filter takes some new URLs for known ones, fewer than one in 10,000 (0.01 %),"
+    "a Bloom filter mistakes some new URLs for known ones, fewer than one in 10,000 (0.01 %),"
     " and their pages are missed"
 )
 
 
 def find_cautions(task: Task) -> list[Problem]:
-    """A problem that stops nothing for each such key."""
+    """Return a warning for each key whose effect the owner should know."""
     if task.dedup.urls == "bloom":
-        return [Problem("dedup.urls", LOSSY, "leave it out to miss none")]
+        return [Problem("dedup.urls", LOSSY, "remove the key to miss none")]
     return []

@@ -1,4 +1,4 @@
-"""From a task to the plan of a run."""
+"""Compilation of a task to the plan of a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GENTLE_DELAY_S = 0.1
 
 
 def compile_task(task: Task) -> Plan:
-    """The plan of a run of the task. Raises NotBuilt when it asks for what this version does not have."""
+    """Return the plan of a run of the task; raise `NotBuilt` if it uses an unsupported feature."""
     require_supported(task)
     canonical = CanonicalRules(frozenset(task.dedup.ignore_params), task.dedup.drop_tracking)
     entries = entry_requests(task, canonical)
@@ -68,6 +68,7 @@ def _scope(task: Task, entry_hosts: frozenset[str]) -> UrlScope:
 def _fetch(task: Task) -> FetchPlan:
     fetch = task.fetch
     return FetchPlan(
+        mode=fetch.mode,
         headers=tuple(fetch.headers.items()),
         timeout_s=fetch.timeout_s,
         max_bytes=fetch.max_bytes,
@@ -145,13 +146,13 @@ def _overrides(task: Task) -> Iterator[str]:
     elif polite.delay_s < _GENTLE_DELAY_S:
         yield f"the delay between requests to a host is only {polite.delay_s:g} s (politeness.delay_s)"
     if not polite.adaptive:
-        yield "a host in trouble is not slowed down for (politeness.adaptive)"
+        yield "requests are not slowed down for overloaded hosts (politeness.adaptive)"
     if task.fetch.user_agents:
-        yield "the crawler does not give its own user agent (fetch.user_agents)"
+        yield "the crawler does not send its own user agent (fetch.user_agents)"
     if _has_user_agent(task.fetch.headers):
-        yield "the crawler does not give its own user agent (fetch.headers)"
+        yield "the crawler does not send its own user agent (fetch.headers)"
     if any(_has_user_agent(entry.headers) for entry in task.entry_urls if not isinstance(entry, str)):
-        yield "the crawler does not give its own user agent to an entry URL (entry_urls)"
+        yield "the crawler does not send its own user agent to an entry URL (entry_urls)"
 
 
 def _has_user_agent(headers: dict[str, str]) -> bool:

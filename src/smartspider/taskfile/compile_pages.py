@@ -1,4 +1,4 @@
-"""From page types to the rules a page is read by."""
+"""Compilation of page types and sitemaps to extraction rules."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from smartspider.taskfile.model.values import age_or_moment
 
 
 def page_plans(task: Task) -> dict[str, core.PagePlan]:
-    """Every page type of the task, `default` included, in task order."""
+    """Return all page types of the task, `default` included, in task order."""
     return {name: _page_plan(name, page, task) for name, page in task.page_types.items()}
 
 
@@ -74,7 +74,7 @@ def _rule(rule: str | Rule) -> core.ValueRule:
 
 
 def steps_of(steps: Iterable[str | Step]) -> tuple[dict[str, Any], ...]:
-    """Steps as plain values. Those that are switched off stay, so that the others keep their numbers."""
+    """Return steps as plain values. Disabled steps stay, so that the others keep their numbers."""
     return tuple(
         {"use": step} if isinstance(step, str) else step.model_dump(exclude_defaults=True) for step in steps
     )
@@ -116,7 +116,7 @@ def _pagination(pagination: Pagination | None) -> core.Pagination | None:
         case HeaderLink():
             return core.HeaderLinkPagination()
         case Scroll() | None:
-            return None  # scrolling needs a browser: `capabilities` refuses it
+            return None  # scrolling needs a browser: `capabilities` rejects it
         case _:
             assert_never(pagination)
 
@@ -136,7 +136,7 @@ def _older(asked: OlderThan) -> core.DateCutoff:
 
 
 def sitemap_plans(task: Task) -> dict[str, PagePlan]:
-    """Page types for robots.txt and the sitemaps it names, or for each sitemap of the task."""
+    """Return page types for robots.txt and its sitemaps, or one for each sitemap of the task."""
     if isinstance(task.sitemaps, bool):
         if not task.sitemaps:
             return {}
@@ -153,7 +153,7 @@ def sitemap_plans(task: Task) -> dict[str, PagePlan]:
 
 
 def sitemap_requests(task: Task, entries: Iterable[Request], rules: CanonicalRules) -> Iterator[Request]:
-    """The sitemaps a run begins with: those of the task, or robots.txt and `/sitemap.xml` of every origin."""
+    """Yield the first sitemaps: those of the task, or robots.txt and `/sitemap.xml` of every origin."""
     if isinstance(task.sitemaps, bool):
         for origin in dict.fromkeys(origin_of(entry.url) for entry in entries) if task.sitemaps else ():
             yield make_request(f"{origin}/robots.txt", rules=rules, page=ROBOTS_PAGE)

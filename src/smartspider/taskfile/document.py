@@ -1,4 +1,4 @@
-"""Text to plain JSON values: JSON or YAML, without duplicate keys and without values JSON does not have."""
+"""Parsing of JSON and YAML to plain JSON values, without duplicate keys."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ _MAX_VALUES = 1_000_000
 
 
 class _Doubled(dict[str, Any]):
-    """An object in which keys stand twice."""
+    """An object with duplicate keys."""
 
     keys_twice: tuple[str, ...] = ()
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader, which by itself lets the last of two equal keys win."""
+    """PyYAML's safe loader, but duplicate keys are errors."""
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
-        """A mapping whose keys are all different; `<<` may stand more than once."""
+        """Compose a mapping whose keys are unique; `<<` may be repeated."""
         node: yaml.MappingNode = super().compose_mapping_node(anchor)
         seen = set()
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
                 if (key.tag, key.value) in seen:
                     raise yaml.MarkedYAMLError(
-                        problem=f"the key {key.value!r} stands twice", problem_mark=key.start_mark
+                        problem=f"duplicate key {key.value!r}", problem_mark=key.start_mark
                     )
                 seen.add((key.tag, key.value))
         return node
 
 
 def read_document(text: str, name: str) -> object:
-    """The document in `text` as plain JSON values; `name` decides between JSON and YAML."""
+    """Parse a document to plain JSON values; the suffix of `name` selects JSON or YAML."""
     suffix = PurePath(name).suffix.lower()
     is_json = suffix == ".json" or (suffix not in (".yaml", ".yml") and text.lstrip().startswith(("{", "[")))
     if not text.strip():
@@ -52,12 +52,12 @@ def read_document(text: str, name: str) -> object:
 
 
 def read_json_value(text: str) -> object:
-    """One JSON value; raises ValueError when it is not JSON."""
+    """Parse a JSON value; raise `ValueError` if it is invalid."""
     return json.loads(text, object_pairs_hook=_object)
 
 
 def require_plain(document: object) -> None:
-    """Raises TaskInvalid unless everything in the document is a plain JSON value."""
+    """Raise `TaskInvalid` unless the document consists of plain JSON values."""
     problems = list(_not_plain(document))
     if problems:
         raise task_invalid(problems)
@@ -73,7 +73,7 @@ def _read_json(text: str, name: str) -> object:
     except RecursionError as error:
         raise task_invalid([Problem("", "the document is nested too deeply")]) from error
     except ValueError as error:
-        # Python refuses to read integers of thousands of digits.
+        # Python does not parse integers with thousands of digits.
         raise task_invalid([Problem("", "a number has too many digits", "put it in quotes")]) from error
 
 
@@ -94,7 +94,7 @@ def _read_yaml(text: str, name: str) -> object:
     except RecursionError as error:
         raise task_invalid([Problem("", "the document is nested too deeply")]) from error
     except ValueError as error:
-        # PyYAML's own conversions let these through: a date like 2024-13-45, a number too long to read.
+        # PyYAML raises these itself: a date like 2024-13-45, a number with too many digits.
         raise task_invalid([Problem("", f"a value cannot be read: {error}", "put it in quotes")]) from error
 
 
@@ -113,11 +113,11 @@ def _json_hint(text: str, position: int) -> str:
     if rest.startswith(("//", "/*", "#")):
         return "JSON has no comments; a .yaml file may have them"
     if rest.startswith(("}", "]")) and before.endswith(","):
-        return "take the last comma out"
+        return "remove the trailing comma"
     if rest.startswith("'"):
-        return "JSON strings stand in double quotes"
+        return "JSON strings use double quotes"
     if rest[:4] in ("True", "Fals", "None"):
-        return "JSON writes true, false and null"
+        return "use true, false and null"
     return ""
 
 
@@ -132,7 +132,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _not_plain(document: object) -> Iterator[Problem]:
-    """Walks with a bound, because aliases make a small YAML file endless or astronomically large."""
+    """Walk the document up to a limit: YAML aliases make a small file infinite or huge."""
     stack: list[tuple[tuple[int | str, ...], object]] = [((), document)]
     count = 0
     while stack:
@@ -152,22 +152,22 @@ def _not_plain(document: object) -> Iterator[Problem]:
 
 def _bad_keys(path: tuple[int | str, ...], value: dict[Any, Any]) -> Iterator[Problem]:
     for key in value.keys_twice if isinstance(value, _Doubled) else ():
-        yield Problem(format_path((*path, key)), f"the key {key!r} stands twice", "keep one of them")
+        yield Problem(format_path((*path, key)), f"duplicate key {key!r}", "keep one of them")
     for key in value:
         if not isinstance(key, str):
             yield Problem(format_path(path), f"the key {format_value(key)} is not text", "put it in quotes")
         elif _is_broken(key):
-            yield Problem(format_path(path), "a key holds half a character (a lone surrogate)")
+            yield Problem(format_path(path), "a key contains a lone surrogate")
 
 
 def _bad_value(value: object) -> tuple[str, str] | None:
     match value:
         case str():
-            return ("the text holds half a character (a lone surrogate)", "") if _is_broken(value) else None
+            return ("the text contains a lone surrogate", "") if _is_broken(value) else None
         case None | bool() | int():
             return None
         case float():
-            return None if math.isfinite(value) else (f"{value} is not a number JSON has", "")
+            return None if math.isfinite(value) else (f"{value} is not a JSON number", "")
         case _:
             return (f"{format_value(value)} is read as a {type(value).__name__}", "put it in quotes")
 

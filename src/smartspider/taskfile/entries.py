@@ -1,4 +1,4 @@
-"""The first requests of a run: every entry, once for each combination of its values."""
+"""Entry requests of a run: each entry, for every combination of its values."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from smartspider.taskfile.problems import format_value, task_invalid
 
 MAX_ENTRIES = 1_000_000
 _TRIED = 100
-"""Combinations of an entry whose URLs are looked at before the task is compiled."""
+"""Number of combinations per entry whose URLs are checked before compilation."""
 
 
 def entry_requests(task: Task, rules: CanonicalRules) -> tuple[Request, ...]:
-    """The entries of the task, each distinct request once.
+    """Return the distinct requests of the task's entries.
 
-    Raises TaskInvalid when a URL made from values is none, or when one request is asked for as two page
-    types: it is fetched once, as one of them.
+    Raise `TaskInvalid` if a generated URL is invalid, or if the same request has two page types: a request
+    is fetched once in a run.
     """
     requests: dict[bytes, Request] = {}
     for index, entry in enumerate(task.entry_urls):
@@ -47,7 +47,7 @@ def entry_requests(task: Task, rules: CanonicalRules) -> tuple[Request, ...]:
 
 
 def find_entry_problems(task: Task) -> Iterator[Problem]:
-    """What is wrong with the templates of the entries, and with what stands beside one another in them."""
+    """Yield the problems of the entries' templates and values."""
     total = 0
     for index, entry in enumerate(task.entry_urls):
         path = f"entry_urls[{index}]"
@@ -68,14 +68,12 @@ def find_entry_problems(task: Task) -> Iterator[Problem]:
 
 def _form_problems(path: str, entry: Entry) -> Iterator[Problem]:
     if entry.graphql is not None and entry.body is not None:
-        yield Problem(f"{path}.body", "the entry has a body and a GraphQL query", "leave one of them out")
+        yield Problem(f"{path}.body", "the entry has a body and a GraphQL query", "remove one of them")
     if entry.graphql is not None and entry.method not in (None, "POST"):
-        yield Problem(
-            f"{path}.method", f"a GraphQL query is sent by POST, not {entry.method}", "leave it out"
-        )
+        yield Problem(f"{path}.method", f"a GraphQL query is sent by POST, not {entry.method}", "remove it")
     for name, values in entry.each.items():
         if not _count(values):
-            reason = f"there is no number from {values.start} to {values.stop}"  # type: ignore[union-attr] # only a range can be empty
+            reason = f"the range from {values.start} to {values.stop} is empty"  # type: ignore[union-attr] # only a range can be empty
             yield Problem(f"{path}.each.{name}", reason, "'to' is the last number, inclusive")
 
 
@@ -85,10 +83,8 @@ def _name_problems(path: str, entry: str | Entry, task: Task) -> Iterator[Proble
     telling = {*placeholders_in(whole.url), *placeholders_in(whole.body), *placeholders_in(variables)}
     for name in whole.each:
         if name not in telling:
-            reason = (
-                f"{{{name}}} stands neither in the URL nor in the body, so all requests would be the same"
-            )
-            yield Problem(f"{path}.each.{name}", reason, f"put {{{name}}} where the values belong")
+            reason = f"{{{name}}} is used neither in the URL nor in the body, so all requests would be equal"
+            yield Problem(f"{path}.each.{name}", reason, f"insert {{{name}}} where the values belong")
     known = [*whole.each, *task.variables]
     if known:
         place = path if isinstance(entry, str) else f"{path}.url"
@@ -104,7 +100,7 @@ def _url_problem(index: int, entry: str | Entry, values: dict[str, Any]) -> Prob
     url = fill_url(template, values)
     trouble = check_url(url)
     if trouble is None and any(True for _ in placeholders_in(authority_of(url.lstrip()))):
-        trouble = "has a name in its host that stands for nothing", "define it in variables"
+        trouble = "has an undefined name in its host", "define it in variables"
     if trouble is None:
         return None
     place = f"entry_urls[{index}]" if isinstance(entry, str) else f"entry_urls[{index}].url"
@@ -113,7 +109,7 @@ def _url_problem(index: int, entry: str | Entry, values: dict[str, Any]) -> Prob
 
 
 def _combinations(entry: str | Entry, task: Task) -> Iterator[dict[str, Any]]:
-    """What the names of an entry stand for, for each of its requests; `each` goes before `variables`."""
+    """Yield the template values of each request of an entry; `each` takes precedence over `variables`."""
     each = {} if isinstance(entry, str) else entry.each
     for values in product(*map(_values, each.values())):
         yield {**task.variables, **dict(zip(each, values, strict=True))}
@@ -132,7 +128,7 @@ def _as_entry(entry: str | Entry) -> Entry:
 
 
 def _made(index: int, entry: str | Entry, task: Task, rules: CanonicalRules) -> Iterator[Request]:
-    """The requests of an entry. Only what differs between them is made for each."""
+    """Yield the requests of an entry. Parts that do not vary are built once."""
     whole = _as_entry(entry)
     variables = whole.graphql.variables if whole.graphql else None
     differs = any(True for _ in placeholders_in([whole.headers, whole.body, variables, whole.meta]))

@@ -1,4 +1,4 @@
-"""Which keys are known where: the near misses and the misplaced keys of an error message."""
+"""Known keys of each section, for hints about misspelt and misplaced keys."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MAX_DEPTH = 4
 
 
 def section_at(location: tuple[int | str, ...]) -> type[Section] | None:
-    """The part of the task that an error location lies in, its last key left out."""
+    """Return the section that contains the last key of an error location."""
     place: Any = Task
     for step in location[:-1]:
         place = _inside(place, step)
@@ -30,29 +30,29 @@ def section_at(location: tuple[int | str, ...]) -> type[Section] | None:
 
 
 def known_keys(part: type[Section]) -> list[str]:
-    """The keys of a part as a user writes them."""
+    """Return the keys of a section as written in a task."""
     return [field.alias or name for name, field in part.model_fields.items()]
 
 
 def description(part: type[Section], key: str) -> str:
-    """What a key of a part is for."""
+    """Return the description of a key."""
     texts = {field.alias or name: field.description for name, field in part.model_fields.items()}
     return texts.get(key) or ""
 
 
 def nearest(word: str, words: Iterable[str], *, at_least: float = _LIKELY) -> str | None:
-    """The word that was probably meant, or None."""
+    """Return the most similar word, or None if none is similar."""
     best = max(words, key=lambda other: _likeness(word, other), default=None)
     return best if best is not None and _likeness(word, best) >= at_least else None
 
 
 def did_you_mean(word: object) -> str:
-    """The hint that names one near word."""
+    """Return a hint that names a similar word."""
     return f"did you mean {word!r}?"
 
 
 def suggestion(key: str, part: type[Section], path: str) -> str:
-    """What to try instead of an unknown key in a part: the near key, or the place where the key belongs."""
+    """Return the hint for an unknown key: a similar key, or where the key belongs."""
     here = known_keys(part)
     if near := nearest(key, here, at_least=_SURE):
         return did_you_mean(near)
@@ -70,12 +70,14 @@ def suggestion(key: str, part: type[Section], path: str) -> str:
 
 
 def last_key(path: str) -> str:
-    """`expr` of `selectors.items.expr`."""
+    """Return `expr` for `selectors.items.expr`."""
     return path.rpartition(".")[2]
 
 
 def _likeness(word: str, other: str) -> float:
-    """From 0 to 1; `delay` and `delay_s`, `urls` and `entry_urls` are surely alike."""
+    """Return the similarity from 0 to 1. A prefix or suffix, such as `delay` for `delay_s`, always counts as
+    similar.
+    """
     word, other = _folded(word), _folded(other)
     if other.startswith(word + "_") or other.endswith("_" + word):
         return max(_SURE, SequenceMatcher(None, word, other).ratio())
@@ -84,7 +86,7 @@ def _likeness(word: str, other: str) -> float:
 
 @cache
 def _all_keys() -> dict[str, str]:
-    """Every key of the task file with its shallowest place."""
+    """Return every key of the task file with its shallowest path."""
     return {last_key(place): place for _, place in sorted(_all_places(Task), reverse=True)}
 
 
@@ -124,7 +126,7 @@ def _parts_in(place: Any, seen: frozenset[str], suffix: str = "") -> Iterator[tu
 
 
 def _inside(place: Any, step: int | str) -> Any:
-    """What one step of a location leads to; None when it leads nowhere known."""
+    """Return the type that a step of a location leads to, or None."""
     place = _plain(place)
     if place is FieldRule:
         place = _plain(FieldRule.__value__)
@@ -149,7 +151,7 @@ def _marked(place: Any, mark: str) -> Any:
 
 
 def _plain(place: Any) -> Any:
-    """A type without its annotations, forward names resolved."""
+    """Return a type without annotations, with forward references resolved."""
     if place == "FieldRule":
         return FieldRule
     return _plain(get_args(place)[0]) if get_origin(place) is Annotated else place

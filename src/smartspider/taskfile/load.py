@@ -1,4 +1,4 @@
-"""From a file or plain values to a checked task."""
+"""Loading and validation of tasks."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = ["load_task", "parse_task", "read_document", "read_text"]
 
 
 def load_task(path: Path, settings: Sequence[str] = ()) -> Task:
-    """The task in a JSON or YAML file, `a.b=JSON` settings put over it. Raises TaskInvalid, NotFound."""
+    """Load a JSON or YAML file and apply `a.b=JSON` overrides. Raise `TaskInvalid` or `NotFound`."""
     return parse_task(apply_overrides(read_document(read_text(path), path.name), settings))
 
 
 def parse_task(data: object) -> Task:
-    """The task in plain values, as JSON or YAML gives them. Raises TaskInvalid with every problem found."""
+    """Validate a task given as plain JSON values. Raise `TaskInvalid` with all problems."""
     require_plain(data)
     if not isinstance(data, dict):
         raise task_invalid(
@@ -42,7 +42,7 @@ def parse_task(data: object) -> Task:
 
 
 def read_text(path: Path) -> str:
-    """The text of a task file. Raises NotFound, TaskInvalid."""
+    """Return the text of a task file. Raise `NotFound` or `TaskInvalid`."""
     try:
         raw = path.read_bytes()
     except FileNotFoundError as error:
@@ -57,7 +57,9 @@ def read_text(path: Path) -> str:
 
 
 def parse_schedule(knobs: Mapping[str, Any]) -> ScheduleRule:
-    """The rule that plain values mean, with the words of the task's `schedule`; raises `RequestInvalid`."""
+    """Validate a schedule given as plain JSON values, with the keys of a task's `schedule`. Raise
+    `RequestInvalid`.
+    """
     try:
         schedule = Schedule.model_validate(dict(knobs))
     except ValidationError as error:

@@ -14,7 +14,7 @@ _INDEX = re.compile(r"\[(\d+)\]")
 
 
 def apply_overrides(document: object, settings: Sequence[str]) -> object:
-    """The document with each setting put in, later ones over earlier ones; the document itself stays."""
+    """Return a copy of the document with the overrides applied in order."""
     for setting in settings:
         path, sign, text = setting.partition("=")
         parts = tuple(_INDEX.sub(r".\1", path.strip()).split("."))
@@ -33,7 +33,7 @@ def _value(text: str) -> object:
 
 
 def _put(place: object, parts: tuple[str, ...], value: object, path: tuple[int | str, ...]) -> object:
-    """A copy of `place` with `value` at `parts`; what is missing on the way becomes an object."""
+    """Return a copy of `place` with `value` at `parts`; missing objects are created."""
     if not parts:
         return value
     head, rest = parts[0], parts[1:]
@@ -51,7 +51,7 @@ def _put(place: object, parts: tuple[str, ...], value: object, path: tuple[int |
 def _put_in_list(
     place: list[Any], head: str, rest: tuple[str, ...], value: object, path: tuple[int | str, ...]
 ) -> list[Any]:
-    """One more than the last index appends."""
+    """Set an element; the index after the last one appends."""
     index = int(head) if head.isdecimal() else -1
     if not 0 <= index <= len(place):
         reason = f"{head!r} is not an index of this list of {len(place)}"

@@ -1,4 +1,4 @@
-"""What is wrong with a task, in words: pydantic's errors become problems with a path, a reason and a hint."""
+"""Conversion of pydantic's errors to problems with a path, a message and a hint."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from smartspider.taskfile.model.values import WRONG_VALUE
 
 _LONGEST = 60
 _MOST = 100
-"""Problems told at once: a file of nonsense is not answered with as many hints."""
+"""Maximum number of reported problems."""
 _NOT_A = {
     "int_type": "a whole number",
     "int_from_float": "a whole number",
@@ -38,7 +38,7 @@ _EMPTY = frozenset({"too_short", "string_too_short"})
 
 
 def task_invalid(problems: Sequence[Problem]) -> TaskInvalid:
-    """The error for a task with problems; its message names the first."""
+    """Return the error for a task with problems; its message contains the first."""
     first = problems[0]
     place = f"{first.path}: " if first.path else ""
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
@@ -48,7 +48,7 @@ def task_invalid(problems: Sequence[Problem]) -> TaskInvalid:
 
 
 def problems_from(error: ValidationError) -> list[Problem]:
-    """One problem for each mistake: a required key that is only misspelt is not missing as well."""
+    """Return a problem for each mistake. A misspelt required key is not reported as missing, too."""
     details = error.errors(include_url=False)[:_MOST]
     pairs = [(detail, _problem(detail)) for detail in details]
     unknown = {
@@ -62,7 +62,7 @@ def problems_from(error: ValidationError) -> list[Problem]:
 
 
 def format_path(parts: Iterable[int | str]) -> str:
-    """`selectors.fields.price` or `entry_urls[0]`."""
+    """Return a path such as `selectors.fields.price` or `entry_urls[0]`."""
     text = ""
     for part in parts:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
@@ -70,7 +70,7 @@ def format_path(parts: Iterable[int | str]) -> str:
 
 
 def format_value(value: object) -> str:
-    """A value as it stands in the task, shortened."""
+    """Return a value as JSON, shortened."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
@@ -85,7 +85,7 @@ def _problem(detail: ErrorDetails) -> Problem:
     if kind == WRONG_KIND:
         return _wrong_kind(path, value, detail["msg"])
     if "headers" in location[:-1] and location[-1] != "[key]":
-        # What a header holds may be a secret, and messages end up in logs.
+        # A header's value may be a secret, and messages are logged.
         return Problem(path, f"the value {_reason(detail)}", _hint(detail).partition(": ")[0])
     return Problem(path, f"{format_value(value)} {_reason(detail)}", _hint(detail))
 
@@ -137,7 +137,7 @@ def _choices(expected: str) -> str:
 
 
 def _words(expected: str) -> list[str]:
-    """`'a', 'b' or 'c'` as pydantic lists them."""
+    """Split `'a', 'b' or 'c'`, as pydantic lists choices."""
     return [word.strip("'") for word in expected.replace(" or ", ", ").split(", ")]
 
 
@@ -150,7 +150,7 @@ def _hint(detail: ErrorDetails) -> str:
     if kind == "literal_error":
         return _meant(value, _words(context["expected"]))
     if value is None and kind in _NOT_A:
-        return "leave the key out to get its default"
+        return "remove the key to use its default"
     return _type_hint(kind, value)
 
 

@@ -1,4 +1,4 @@
-"""The JSON Schema of the task file, for editors and for whoever asks the API."""
+"""The JSON Schema of the task file, for editors and the API."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _EXAMPLE = {
 
 
 class _TaskSchema(GenerateJsonSchema):
-    """Pydantic's generator, without the titles that only repeat a key."""
+    """Pydantic's generator, without titles that repeat a key."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - pydantic's signature
-        """Keys speak for themselves; only whole parts have a title."""
+        """Return False: only sections have a title."""
         return False
 
     def normalize_name(self, name: str) -> str:
@@ -33,16 +33,16 @@ class _TaskSchema(GenerateJsonSchema):
         return super().normalize_name(name.removesuffix("Section"))
 
     def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> JsonSchemaValue:
-        """The forms of a key as `anyOf`: an editor then says what is wrong with the form that is meant."""
+        """Write the forms of a key as `anyOf`, for which editors give better errors."""
         forms = [self.generate_inner(choice) for choice in schema["choices"].values()]
         return {"anyOf": forms}
 
     def encode_default(self, dft: Any) -> Any:
-        """A section's default is the empty object: its keys show their own defaults."""
+        """Write a section's default as an empty object: its keys have their own defaults."""
         return {} if isinstance(dft, BaseModel) else super().encode_default(dft)
 
 
 def task_schema() -> dict[str, Any]:
-    """JSON Schema, draft 2020-12, of everything `parse_task` accepts."""
+    """Return the JSON Schema (draft 2020-12) of everything `parse_task` accepts."""
     schema = Task.model_json_schema(schema_generator=_TaskSchema, by_alias=True)
     return {"$schema": _TaskSchema.schema_dialect, **schema, "examples": [_EXAMPLE]}

@@ -1,4 +1,4 @@
-"""Task files to start from."""
+"""Task templates."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ TEMPLATES = {
     "article": "articles of a blog or magazine, as Markdown",
     "table": "rows of a table on a page",
 }
-"""Name → one line about it. Each is a file in `templates` that works as it stands on the demo shop."""
+"""Descriptions by name. Each is a file in `templates` that runs unchanged on the demo shop."""
 
 
 def render_template(name: str, *, url: str | None, task_name: str | None) -> str:
-    """A template as JSON text, with URL and name put in. Raises TaskInvalid when they are not usable."""
+    """Return a template as JSON text, with URL and name replaced. Raise `TaskInvalid` if they are invalid."""
     from importlib.resources import files
 
     from smartspider.taskfile.load import parse_task, read_document
@@ -37,7 +37,7 @@ def render_template(name: str, *, url: str | None, task_name: str | None) -> str
 
 
 def template_list() -> str:
-    """The templates with what they are for, a line each."""
+    """Return a line for each template."""
     width = max(map(len, TEMPLATES))
     return "\n".join(f"  {name:{width}}  {about}" for name, about in TEMPLATES.items())
 

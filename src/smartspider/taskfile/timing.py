@@ -1,9 +1,8 @@
-"""When a schedule is due: cron in a time zone, an interval, or one moment. Pure: no clock, no chance.
+"""Firing times of schedules: cron in a time zone, an interval, or a single time. Pure functions.
 
-Cron is read as Debian's cron reads it. On the day clocks go forward, a time that does not exist is made up
-for as soon as the gap is over; on the day they go back, a time that comes twice is due the first time. A
-rule whose minute or hour begins with a star, and one with seconds, goes by real time instead: it is due in
-both hours and never in the gap.
+Cron follows Debian's cron. When clocks go forward, a skipped time fires right after the gap; when they go
+back, a repeated time fires once, at its first occurrence. Expressions whose minute or hour starts with a
+star, and those with seconds, follow elapsed time instead: they fire in both hours and never in the gap.
 """
 
 from __future__ import annotations
@@ -27,29 +26,29 @@ NICKNAMES = {
 MAX_CRON_CHARS = 200
 MAX_ZONE_CHARS = 64
 MAX_BACKLOG = 100
-"""Times that are made up for one by one at most; of more, the older ones are left out."""
+"""Maximum number of missed times that are made up for one by one; older ones are dropped."""
 _COUNTED = 1000
 
 
 def check_cron(text: str) -> tuple[str, str] | None:
-    """What is wrong with a cron expression and what to try, or None."""
+    """Return the reason and a hint if a cron expression is invalid, else None."""
     if text.strip().startswith("@"):
         known = ", ".join(NICKNAMES)
-        return None if text.strip().lower() in NICKNAMES else ("is not a nickname of cron", f"one of {known}")
+        return None if text.strip().lower() in NICKNAMES else ("is not a cron nickname", f"one of {known}")
     count = len(text.split())
     if count not in (5, 6):
         return f"has {count} fields", "cron takes 5 (or 6 with seconds), like '0 6 * * *'"
     if len(text) > MAX_CRON_CHARS:
-        return f"is longer than {MAX_CRON_CHARS} characters", "make several schedules of it"
+        return f"is longer than {MAX_CRON_CHARS} characters", "split it into several schedules"
     try:
         has_time = next(_cron(text, datetime(2024, 1, 1, tzinfo=UTC)), None) is not None
     except ValueError as error:
         return f"is not a cron expression: {error}", "like '*/15 * * * *' or '0 6 * * MON-FRI'"
-    return None if has_time else ("never comes", "no month has that day")
+    return None if has_time else ("never fires", "no month has that day")
 
 
 def check_timezone(name: str) -> tuple[str, str] | None:
-    """What is wrong with the name of a time zone and what to try, or None."""
+    """Return the reason and a hint if a time zone is invalid, else None."""
     from zoneinfo import ZoneInfo
 
     try:
@@ -62,7 +61,7 @@ def check_timezone(name: str) -> tuple[str, str] | None:
 
 
 def parse_local_time(text: str, timezone: str) -> float:
-    """The moment of an ISO 8601 text, in the time zone where it names none; raises `ValueError`."""
+    """Return the timestamp of an ISO 8601 text, in `timezone` if it has none; raise `ValueError`."""
     from zoneinfo import ZoneInfo
 
     moment = datetime.fromisoformat(text)
@@ -76,21 +75,22 @@ def parse_local_time(text: str, timezone: str) -> float:
 
 
 def next_time(rule: ScheduleRule, after: float, last: float | None = None) -> float | None:
-    """When the rule is due the first time after a moment; None: never again.
+    """Return the first time after `after`, or None if there is none.
 
-    `last` is a time an interval was due before: it goes on from there. Without, it begins now.
+    `last` is an earlier time of an interval, which continues from there; without it the interval starts
+    now.
     """
     return next(_times(rule, after, last), None)
 
 
 def next_times(rule: ScheduleRule, after: float, last: float | None = None, *, count: int = 5) -> list[float]:
-    """The next times the rule is due, as far as there are so many."""
+    """Return up to `count` times after `after`."""
     return list(islice(_times(rule, after, last), count))
 
 
 class Backlog:
-    """Times of a schedule that have come: `fire_at` is the one to deal with now, `passed` how many before it
-    are left out for it, and `next_at` what comes then.
+    """Due times of a schedule: `fire_at` is handled now, `passed` is the number of earlier ones it replaces,
+    and `next_at` follows.
     """
 
     def __init__(self, rule: ScheduleRule, fire_at: float, passed: int) -> None:
@@ -100,10 +100,10 @@ class Backlog:
 
 
 def backlog(schedule_id: int, rule: ScheduleRule, first: float, now: float) -> Backlog:
-    """What to deal with of all the times from `first`, which has come, until now.
+    """Return which of the due times from `first` until now to handle.
 
-    With `coalesce` the last of them; without, the first that is not too late, at most the
-    `MAX_BACKLOG` newest. When all are too late, the last of these.
+    With `coalesce` the last one; without, the first that is not too late, among the `MAX_BACKLOG` newest.
+    If all are too late, the last one.
     """
     newest = _newest(schedule_id, rule, first, now)
     if rule.coalesce:
@@ -117,7 +117,7 @@ def backlog(schedule_id: int, rule: ScheduleRule, first: float, now: float) -> B
 
 
 def _newest(schedule_id: int, rule: ScheduleRule, first: float, now: float) -> float:
-    """The last time whose start, jitter included, has come."""
+    """Return the last time whose start, jitter included, has passed."""
     if now <= first:
         return first
     low = _some_before(rule, first, now - rule.jitter_s)
@@ -130,7 +130,7 @@ def _newest(schedule_id: int, rule: ScheduleRule, first: float, now: float) -> f
 
 
 def _some_before(rule: ScheduleRule, first: float, until: float) -> float:
-    """A time the rule is due at, near `until` and not after it, without a walk through all before."""
+    """Return a time of the rule shortly before `until`, without iterating over all earlier ones."""
     if until <= first or rule.at is not None:
         return first
     if rule.every_s is not None:
@@ -138,7 +138,7 @@ def _some_before(rule: ScheduleRule, first: float, until: float) -> float:
     back = next(_cron(_expression(rule), _local(until, rule), is_reverse=True), None)
     if back is None or back.timestamp() <= first:
         return first
-    # Going back, cron does not see what was made up for after a gap; going forward from there it does.
+    # Backwards, cron misses times made up for after a gap; forwards from there it does not.
     return next(_times(rule, back.timestamp() - 1.0, first), first)
 
 
@@ -150,7 +150,7 @@ def _until(rule: ScheduleRule, after: float, until: float, last: float) -> Itera
 
 
 def _count(rule: ScheduleRule, first: float, until: float) -> int:
-    """How many times there are from one until before the other, at most so many as anybody cares for."""
+    """Return the number of times in [first, until), counting at most `_COUNTED`."""
     if until <= first:
         return 0
     if rule.every_s is not None:
@@ -167,7 +167,7 @@ def _times(rule: ScheduleRule, after: float, last: float | None) -> Iterator[flo
     else:
         for local in _cron(_expression(rule), _local(after, rule)):
             at = local.timestamp()
-            if at > after:  # in the hour that comes twice, cron begins with the first one
+            if at > after:  # in the repeated hour, cron starts with the first occurrence
                 yield at
 
 
@@ -193,7 +193,7 @@ def _local(at: float, rule: ScheduleRule) -> datetime:
 
 
 def _cron(expression: str, since: datetime, *, is_reverse: bool = False) -> Iterator[datetime]:
-    """The times of an expression from a moment on; raises `ValueError` with what is wrong with it."""
+    """Yield the times of an expression; raise `ValueError` with the reason if it is invalid."""
     from cronsim import CronSim, CronSimError
 
     try:

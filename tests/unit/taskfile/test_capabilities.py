@@ -24,8 +24,8 @@ def test_a_task_that_needs_too_much_is_refused_with_one_line(seed: dict[str, Any
     with pytest.raises(NotBuilt) as caught:
         compile_task(parse_task(seed))
     assert caught.value.message == (
-        "this version cannot run the task: use_cookie: cookies from the vault are not built yet; "
-        "cookie_id: cookies from the vault are not built yet"
+        "this version cannot run the task: use_cookie: cookies from the vault are not supported yet; "
+        "cookie_id: cookies from the vault are not supported yet"
     )
 
 

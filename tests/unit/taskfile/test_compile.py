@@ -195,19 +195,19 @@ def test_a_polite_task_overrides_nothing() -> None:
         ),
         (
             {"politeness": {"adaptive": False}},
-            "a host in trouble is not slowed down for (politeness.adaptive)",
+            "requests are not slowed down for overloaded hosts (politeness.adaptive)",
         ),
         (
             {"fetch": {"user_agents": ["x"]}},
-            "the crawler does not give its own user agent (fetch.user_agents)",
+            "the crawler does not send its own user agent (fetch.user_agents)",
         ),
         (
             {"fetch": {"headers": {"user-agent": "x"}}},
-            "the crawler does not give its own user agent (fetch.headers)",
+            "the crawler does not send its own user agent (fetch.headers)",
         ),
         (
             {"entry_urls": [{"url": "http://a/", "headers": {"User-Agent": "x"}}]},
-            "the crawler does not give its own user agent to an entry URL (entry_urls)",
+            "the crawler does not send its own user agent to an entry URL (entry_urls)",
         ),
     ],
 )

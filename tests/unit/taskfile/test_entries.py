@@ -122,7 +122,7 @@ def test_graphql_is_a_post_of_json() -> None:
             "entry_urls[0]",
             '"a.com/x", made from "{host}/x", is not an http(s) URL',
         ),
-        ("http://{h}/", {}, "entry_urls[0]", '"http://{h}/" has a name in its host that stands for nothing'),
+        ("http://{h}/", {}, "entry_urls[0]", '"http://{h}/" has an undefined name in its host'),
         ("{h}", {}, "entry_urls[0]", '"{h}" is not an http(s) URL'),
         (
             {"url": "http://{h}:x/"},
@@ -134,13 +134,13 @@ def test_graphql_is_a_post_of_json() -> None:
             {"url": "http://a/{yaer}", "each": {"year": [1]}},
             {},
             "entry_urls[0].each.year",
-            "{year} stands neither in the URL nor in the body, so all requests would be the same",
+            "{year} is used neither in the URL nor in the body, so all requests would be equal",
         ),
         (
             {"url": "http://a/{n}", "each": {"n": {"from": 3, "to": 2}}},
             {},
             "entry_urls[0].each.n",
-            "there is no number from 3 to 2",
+            "the range from 3 to 2 is empty",
         ),
         (
             {"url": "http://a/{x}/{y}", "each": {"x": {"from": 1, "to": 1001}, "y": {"from": 1, "to": 1000}}},
@@ -241,7 +241,7 @@ def test_without_sitemaps_there_are_no_page_types_of_ours() -> None:
         (
             {"entry_urls": [{"url": "http://a/", "page": "p"}], "pages": {"p": {}}, "sitemaps": True},
             "sitemaps",
-            "pages of the sitemaps have page type 'default', which takes and follows nothing",
+            "pages of the sitemaps have page type 'default', which extracts and follows nothing",
         ),
         (
             {
@@ -250,17 +250,17 @@ def test_without_sitemaps_there_are_no_page_types_of_ours() -> None:
                 "sitemaps": ["http://a/s"],
             },
             "sitemaps[0]",
-            "its pages have page type 'default', which takes and follows nothing",
+            "its pages have page type 'default', which extracts and follows nothing",
         ),
         (
             {"pages": {"@x": {}}},
             "entry_urls[0]",
-            "the entry has page type 'default', which takes and follows nothing",
+            "the entry has page type 'default', which extracts and follows nothing",
         ),
         (
             {"follow": [{"selector": "a"}], "pages": {"@x": {}}},
             "pages.@x",
-            "the name of a page type begins with '@'",
+            "the name of a page type starts with '@'",
         ),
     ],
 )
@@ -297,7 +297,7 @@ def page_problems(**task: Any) -> list[Problem]:
         (
             {"pagination": {"type": "header_link", "stop_when": {"seen": True}}},
             "pagination.stop_when.seen",
-            "what was seen before is only known when items are compared",
+            "'seen' requires that items are compared",
         ),
         (
             {
@@ -306,7 +306,7 @@ def page_problems(**task: Any) -> list[Problem]:
                 "emit": False,
             },
             "pagination.stop_when.seen",
-            "the page type gives no rows that could be compared",
+            "the page type stores no items to compare",
         ),
         (
             {

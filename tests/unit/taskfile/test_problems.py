@@ -116,7 +116,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str, str]] = [
     ({"use_cookie": "yes"}, "use_cookie", '"yes" is not true or false', "write true without quotes"),
     ({"account_pool": 3}, "account_pool", "3 is not text", 'put it in quotes: "3"'),
     ({"scope": {"allow": "/a/"}}, "scope.allow", '"/a/" is not a list', 'put it in a list: ["/a/"]'),
-    ({"scope": None}, "scope", "null is not an object", "leave the key out to get its default"),
+    ({"scope": None}, "scope", "null is not an object", "remove the key to use its default"),
     (
         {"politeness": {"delay_s": "1e-1"}},
         "politeness.delay_s",
@@ -162,7 +162,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str, str]] = [
         {"pagination": {"type": "page_param", "param": "p", "start": 5, "stop": 4}},
         "pagination.stop",
         "4 is below start (5)",
-        "stop is the last number that is asked for",
+        "stop is the last page number to request",
     ),
     (
         {"schedule": "0 6 * *"},
@@ -203,7 +203,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str, str]] = [
     (
         {"pages": {"list": {"selectors": {"fields": {"a": "b"}}}}},
         "entry_urls[0]",
-        "the entry has page type 'default', which takes and follows nothing",
+        "the entry has page type 'default', which extracts and follows nothing",
         "write it as {url, page}; page types: list",
     ),
     (
@@ -222,8 +222,8 @@ MISTAKES: list[tuple[dict[str, Any], str, str, str]] = [
     (
         {"selectors": {"items": {"type": "const", "expr": 1}}},
         "selectors.items",
-        "a const rule finds no elements",
-        "leave items out: the page is one item",
+        "a const rule matches no elements",
+        "remove items: the page is one item",
     ),
 ]
 

@@ -56,7 +56,7 @@ def test_the_shortest_interval_cannot_be_longer_than_the_longest() -> None:
         recrawl_of(recrawl={"adaptive": {"min": "2d", "max": "25h"}})
     (problem,) = error.value.problems
     assert problem.path == "recrawl.adaptive.min"
-    assert problem.message == "the shortest interval 2d is longer than the longest, 25h"
+    assert problem.message == "min (2d) is longer than max (25h)"
 
 
 def test_what_stays_as_it_is_cannot_be_updated(small: dict[str, Any]) -> None:

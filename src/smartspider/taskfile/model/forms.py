@@ -1,7 +1,7 @@
-"""Keys that take more than one form (a string or an object, say), told apart before they are validated.
+"""Keys that accept several JSON types, such as a string or an object, distinguished before validation.
 
-Every form has a mark that pydantic puts into an error's location. Marks begin with NUL, so they are never
-mistaken for a key of the user's and never shown.
+Each form has a mark that pydantic adds to an error's location. Marks start with NUL, so that they cannot
+be confused with a user's key; they are never displayed.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ WRONG_KIND = "wrong_kind"
 
 
 class Section(BaseModel):
-    """A part of the task file: unknown keys and near-miss types are errors, values never change."""
+    """A section of the task file: immutable; unknown keys and values of similar types are errors."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 def form_of(value: object) -> str | None:
-    """The mark of the JSON type of a value; None for null."""
+    """Return the mark of a value's JSON type; None for null."""
     match value:
         case bool():
             return SWITCH
@@ -45,7 +45,7 @@ def form_of(value: object) -> str | None:
 
 
 def by_form(forms: dict[str, str], expected: str) -> Discriminator:
-    """Chooses by JSON type: `forms` maps it to a mark; anything else is not `expected`."""
+    """Select a form by JSON type. `forms` maps types to marks; `expected` describes them in errors."""
 
     def choose(value: Any) -> str | None:
         return forms.get(form_of(value) or "")
@@ -54,7 +54,7 @@ def by_form(forms: dict[str, str], expected: str) -> Discriminator:
 
 
 def by_kind(kinds: tuple[str, ...]) -> Discriminator:
-    """Chooses by the value of the key `type`: kind `a` has the mark of `a`."""
+    """Select a form by the key `type`."""
 
     def choose(value: Any) -> str | None:
         kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)

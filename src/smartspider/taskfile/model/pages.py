@@ -1,4 +1,4 @@
-"""Page types: what to take from a page, which links to follow from it, how its pages go on."""
+"""Page types: selectors, links to follow, pagination."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ Body = Annotated[
 
 
 class Selectors(Section):
-    """What to take from a page."""
+    """What to extract from a page."""
 
     items: ItemsRule | None = Field(
         default=None,
-        description="The elements that are one item each; without it the page is one item.",
+        description="Elements that are one item each; without it the page is one item.",
         examples=[".product", {"type": "css", "expr": ".product"}],
     )
     fields: dict[Text, FieldRule] = Field(
@@ -46,8 +46,8 @@ class Selectors(Section):
 
 
 class RequestTemplate(Section):
-    """The request that a found value leads to. `{value}` stands for the value, `{name}` for a field of the
-    item it was found in, or a variable of the task. Other braces stay as they are.
+    """A request built from a matched value. `{value}` is the value, `{name}` a field of its item or a
+    variable of the task. Other braces are literal.
     """
 
     url: Text | None = Field(
@@ -58,12 +58,13 @@ class RequestTemplate(Section):
     method: Method | None = Field(default=None, description="Default: GET, or POST when there is a body.")
     headers: Headers = Field(default={}, description="Sent with the request.")
     body: Body | None = Field(
-        default=None, description="Text is sent as it is, an object or a list as JSON; templates are put in."
+        default=None,
+        description="Text is sent verbatim, an object or a list as JSON; templates are substituted.",
     )
 
 
 class Follow(Section):
-    """Links to go on with."""
+    """Links to follow."""
 
     selector: Selector = Field(
         description="Elements with a link (href and src are implied), or `::attr()`.", examples=["a.detail"]
@@ -71,31 +72,27 @@ class Follow(Section):
     type: Literal["css", "xpath", "jmespath", "regex"] = Field(
         default="css", description="The language of `selector`."
     )
-    to: Text | None = Field(default=None, description="Page type of the pages found; default the same.")
+    to: Text | None = Field(default=None, description="Page type of the linked pages; default: this one.")
     allow: list[Pattern] = Field(
         default=[], description="Regular expressions; a link must match one of them.", examples=[["/item/"]]
     )
-    deny: list[Pattern] = Field(
-        default=[], description="Regular expressions; a link that matches one is left out."
-    )
-    priority: Priority = Field(default=0, description="Higher is fetched earlier.")
+    deny: list[Pattern] = Field(default=[], description="Regular expressions; matching links are skipped.")
+    priority: Priority = Field(default=0, description="Higher priorities are fetched first.")
     max_depth: Depth | None = Field(default=None, description="Follow only down to this depth.")
     carry: list[Text] = Field(
         default=[],
-        description="Fields of the item the link stands in; `meta` rules read them on the page found.",
+        description="Fields of the link's item to pass on; `meta` rules read them on the linked page.",
         examples=[["price", "category"]],
     )
     request: RequestTemplate | None = Field(
-        default=None, description="What to ask for, when it is more than the URL that was found."
+        default=None, description="The request to send, if it is more than the matched URL."
     )
 
 
 class OlderThan(Section):
-    """The dates of a field are all older than this."""
+    """Stop once all dates in a field are older."""
 
-    field: Text = Field(
-        description="Field with the date, as a `date` step leaves it.", examples=["published"]
-    )
+    field: Text = Field(description="Field with a date, as a `date` step returns it.", examples=["published"])
     than: Text = Field(description="A duration, or a date.", examples=["7d", "2026-01-01"])
 
     @field_validator("than")
@@ -105,23 +102,21 @@ class OlderThan(Section):
 
 
 class StopWhen(Section):
-    """When pagination ends although there would be a next page."""
+    """Conditions that end pagination before the last page."""
 
-    empty: bool = Field(default=False, description="The page has no item.")
-    seen: bool = Field(
-        default=False, description="None of its items is new: all were stored before (see `dedup.items`)."
-    )
-    older_than: OlderThan | None = Field(default=None, description="All its items are older.")
+    empty: bool = Field(default=False, description="The page has no items.")
+    seen: bool = Field(default=False, description="All its items are already stored (see `dedup.items`).")
+    older_than: OlderThan | None = Field(default=None, description="All its dates are older.")
 
 
 class _Pages(Section):
-    """What every pagination has."""
+    """Keys of every pagination."""
 
-    stop_when: StopWhen = Field(default=StopWhen(), description="When to end before the pages do.")
+    stop_when: StopWhen = Field(default=StopWhen(), description="Conditions that end pagination early.")
 
 
 class NextLink(_Pages):
-    """The link found, until there is none."""
+    """Follow a link until none matches."""
 
     type: Literal["next_link"] = Field(description="Kind of pagination.")
     selector: Selector = Field(description="Selector of the link.", examples=["a.next"])
@@ -131,17 +126,17 @@ class NextLink(_Pages):
 
 
 class PageParam(_Pages):
-    """The entry as it is, then with a page number in the query."""
+    """Fetch the entry, then add a page number to the query."""
 
     type: Literal["page_param"] = Field(description="Kind of pagination.")
     param: Param = Field(description="Name of the query parameter.", examples=["page"])
-    start: int = Field(default=2, ge=0, le=1_000_000_000, description="First number that is asked for.")
+    start: int = Field(default=2, ge=0, le=1_000_000_000, description="First page number to request.")
     step: int = Field(default=1, ge=1, le=1_000_000, description="Added for each page.")
     stop: int | None = Field(
         default=None,
         ge=0,
         le=1_000_000_000,
-        description="Last number, inclusive; without it until a page has no item.",
+        description="Last number, inclusive; default: until a page has no items.",
     )
 
     @field_validator("stop")
@@ -149,40 +144,42 @@ class PageParam(_Pages):
     def _comes_after_start(cls, value: int | None, info: ValidationInfo) -> int | None:
         start = info.data.get("start")
         if value is not None and start is not None and value < start:
-            raise invalid_value(f"is below start ({start})", "stop is the last number that is asked for")
+            raise invalid_value(f"is below start ({start})", "stop is the last page number to request")
         return value
 
 
 class Offset(_Pages):
-    """The entry as it is, then with an offset in the query."""
+    """Fetch the entry, then add an offset to the query."""
 
     type: Literal["offset"] = Field(description="Kind of pagination.")
     param: Param = Field(description="Name of the query parameter.", examples=["offset"])
-    size: int = Field(ge=1, le=1_000_000, description="Items on a page: what the offset grows by.")
+    size: int = Field(ge=1, le=1_000_000, description="Items per page: the increment of the offset.")
     limit_param: Param | None = Field(
-        default=None, description="Query parameter that carries the size, if the site wants one."
+        default=None, description="Query parameter for the size, if the site requires one."
     )
 
     @field_validator("limit_param")
     @classmethod
     def _is_another(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value is not None and value == info.data.get("param"):
-            raise invalid_value("is the parameter of the offset too", "one of them would overwrite the other")
+            raise invalid_value(
+                "is also the parameter of the offset", "one of them would overwrite the other"
+            )
         return value
 
     stop: int | None = Field(
         default=None,
         ge=0,
         le=1_000_000_000,
-        description="Last offset, inclusive; without it until a page has no item.",
+        description="Last offset, inclusive; default: until a page has no items.",
     )
 
 
 class Cursor(_Pages):
-    """A value of the answer goes into the next request, until it is null."""
+    """Copy a cursor from each response into the next request, until it is null."""
 
     type: Literal["cursor"] = Field(description="Kind of pagination.")
-    expr: Selector = Field(description="JMESPath of the cursor in the answer.", examples=["meta.next"])
+    expr: Selector = Field(description="JMESPath of the cursor in the response.", examples=["meta.next"])
     param: Param = Field(
         description="Where the cursor goes: a query parameter, or a path in the JSON body.",
         examples=["cursor", "variables.after"],
@@ -191,13 +188,13 @@ class Cursor(_Pages):
 
 
 class Scroll(_Pages):
-    """Scrolling down, with a browser only."""
+    """Scroll down; requires a browser."""
 
     type: Literal["scroll"] = Field(description="Kind of pagination.")
 
 
 class HeaderLink(_Pages):
-    """The `rel=next` of the Link header (RFC 8288)."""
+    """Follow `rel=next` of the Link header (RFC 8288)."""
 
     type: Literal["header_link"] = Field(description="Kind of pagination.")
 
@@ -214,16 +211,18 @@ Pagination = Annotated[
 
 
 class PageType(Section):
-    """A named kind of page with rules of its own."""
+    """A named type of page with its own rules."""
 
-    selectors: Selectors = Field(default=Selectors(), description="What to take from a page of this type.")
-    follow: list[Follow] = Field(default=[], description="Links to go on with from a page of this type.")
-    pagination: Pagination | None = Field(default=None, description="How a list goes on; adds no depth.")
+    selectors: Selectors = Field(default=Selectors(), description="What to extract from a page of this type.")
+    follow: list[Follow] = Field(default=[], description="Links to follow from a page of this type.")
+    pagination: Pagination | None = Field(
+        default=None, description="How to reach the next page; adds no depth."
+    )
     emit: bool = Field(
-        default=True, description="Items are rows; false: their fields are only carried along by `follow`."
+        default=True, description="Store the items; if false, `follow` only carries their fields."
     )
 
     @property
     def is_empty(self) -> bool:
-        """Nothing is taken and nothing followed."""
+        """Return whether nothing is extracted or followed."""
         return self == PageType()

@@ -1,9 +1,9 @@
-"""Rules: what to take from a page, in the four forms a task may write them.
+"""Extraction rules, in the four forms a task can write them.
 
-A string is a CSS selector; a list is alternatives, the first that matches wins; an object is either one rule
-or a nested item. An object is one rule when it has an `expr` that is not itself an object or a list, when its
-`type` names a rule type that needs an `expr`, or when it names one that needs none and all its keys are those
-of a rule. Every other object is a nested item whose keys are field names.
+A string is a CSS selector; a list is alternatives, of which the first match wins; an object is either a
+rule or a nested item. An object is a rule if it has an `expr` that is neither an object nor a list, if its
+`type` requires an `expr`, or if its `type` requires none and all its keys are keys of a rule. Every other
+object is a nested item whose keys are field names.
 """
 
 from __future__ import annotations
@@ -54,16 +54,14 @@ _EXPR_FITS_TYPE: JsonDict = {
 
 
 class Step(Section):
-    """One treatment of a value or an item; every further key is an option of the step."""
+    """A step that transforms a value or an item; further keys are its options."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, JsonValue]
 
     use: Text = Field(description="Name of the step.", examples=["trim", "number"])
-    fields: list[Text] | None = Field(
-        default=None, description="Fields it treats; all of them when left out."
-    )
-    enabled: bool = Field(default=True, description="False leaves the step out.")
+    fields: list[Text] | None = Field(default=None, description="Fields to transform; default: all.")
+    enabled: bool = Field(default=True, description="False disables the step.")
 
 
 StepForm = Annotated[
@@ -73,7 +71,7 @@ StepForm = Annotated[
 
 
 class Rule(Section):
-    """One value: where it is and how it is read."""
+    """The rule of one value: its location and how to read it."""
 
     model_config = ConfigDict(json_schema_extra=_EXPR_FITS_TYPE)
 
@@ -95,17 +93,15 @@ class Rule(Section):
     )
     many: bool = Field(default=False, description="All values as a list instead of the first.")
     default: JsonValue = Field(default=None, description="The value when nothing matches.")
-    required: bool = Field(default=False, description="Without a value the item is rejected.")
+    required: bool = Field(default=False, description="Reject the item if there is no value.")
     attr: Text | None = Field(default=None, description="Take this attribute of the element.")
-    join: str | None = Field(default=None, description="All values as one string, with this between them.")
-    text: Literal["clean", "raw"] = Field(
-        default="clean", description="`raw` leaves whitespace as the page has it."
-    )
+    join: str | None = Field(default=None, description="Join all values with this separator.")
+    text: Literal["clean", "raw"] = Field(default="clean", description="`raw` keeps whitespace unchanged.")
     fields: dict[Text, FieldRule] = Field(
         default={},
-        description="Each match is an object with these fields, relative to it; `many` lists them.",
+        description="Each match is an object with these fields, relative to it; `many` returns all.",
     )
-    steps: list[StepForm] = Field(default=[], description="Steps that treat the value, in order.")
+    steps: list[StepForm] = Field(default=[], description="Steps applied to the value, in order.")
 
     @field_validator("expr")
     @classmethod
@@ -120,18 +116,18 @@ class Rule(Section):
         if not value.strip():
             raise invalid_value("is empty", f"a {kind} rule needs an expression")
         if len(value) > MAX_EXPRESSION:
-            raise invalid_value(f"has {len(value)} characters", f"{MAX_EXPRESSION} is the most it may have")
+            raise invalid_value(f"has {len(value)} characters", f"at most {MAX_EXPRESSION} are allowed")
         return validate_pattern(value) if kind == "regex" else value
 
     @model_serializer(mode="wrap")
     def _with_its_constant(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """A constant may be null, which is not the same as none at all."""
+        """Keep a constant that is null: it differs from a missing one."""
         written: dict[str, Any] = write(self)
         return {**written, "expr": None} if self.type == "const" and self.expr is None else written
 
 
 def is_rule(value: dict[str, Any]) -> bool:
-    """Whether an object is one rule; otherwise it is a nested item."""
+    """Return whether an object is a rule rather than a nested item."""
     kind = value.get("type")
     if isinstance(kind, str) and (
         kind in EXPRESSIONS or (kind in RULE_TYPES and value.keys() <= _rule_keys())
@@ -152,7 +148,7 @@ def _field_form(value: Any) -> str | None:
 
 
 if TYPE_CHECKING:
-    # The type checker knows recursive aliases only without the annotations.
+    # Type checkers support recursive aliases only without annotations.
     FieldRule = str | Rule | list["FieldRule"] | dict[str, "FieldRule"]
 else:
     FieldRule = TypeAliasType(

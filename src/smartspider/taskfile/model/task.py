@@ -1,4 +1,4 @@
-"""The task: a saved definition of what to crawl, as a user writes it."""
+"""The task: a saved definition of a crawl."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ class GraphQl(Section):
     """A GraphQL request."""
 
     query: Text = Field(description="The query or mutation.")
-    variables: dict[str, JsonValue] = Field(default={}, description="Its variables; templates are put in.")
-    operation: Text | None = Field(default=None, description="Which operation of the query is meant.")
+    variables: dict[str, JsonValue] = Field(default={}, description="Variables; templates are substituted.")
+    operation: Text | None = Field(default=None, description="Name of the operation to execute.")
 
 
 class Range(Section):
-    """Whole numbers from one to another, both included."""
+    """A range of integers, both ends included."""
 
     start: int = Field(alias="from", description="First number.")
     stop: int = Field(alias="to", description="Last number, inclusive.")
-    step: int = Field(default=1, ge=1, description="Distance between two of them.")
+    step: int = Field(default=1, ge=1, description="Increment.")
 
 
 ValueForm = Annotated[
@@ -74,21 +74,21 @@ EachForm = Annotated[
 
 
 class Entry(Section):
-    """A request the crawl starts with. `{name}` in it stands for a value of `each` or of `variables`."""
+    """A request that starts the crawl. `{name}` is replaced by a value of `each` or `variables`."""
 
     url: TemplateUrl = Field(description="The URL.", examples=["https://example.com/"])
     method: Method | None = Field(
-        default=None, description="Default: that of `fetch.method`; POST for GraphQL or with a body."
+        default=None, description="Default: `fetch.method`; POST for GraphQL or with a body."
     )
     headers: Headers = Field(default={}, description="Sent with this request.")
-    body: Body | None = Field(default=None, description="Text is sent as it is, an object or a list as JSON.")
+    body: Body | None = Field(default=None, description="Text is sent verbatim, an object or a list as JSON.")
     graphql: GraphQl | None = Field(default=None, description="A GraphQL query, sent by POST as JSON.")
     each: dict[Text, EachForm] = Field(
         default={},
-        description="Values for templates: one request for each value, and for each combination of several.",
+        description="Template values: one request for each value, or combination of values.",
         examples=[{"year": {"from": 2020, "to": 2026}}, {"city": ["Berlin", "Paris"]}],
     )
-    priority: Priority = Field(default=0, description="Higher is fetched earlier.")
+    priority: Priority = Field(default=0, description="Higher priorities are fetched first.")
     page: Text = Field(default=DEFAULT_PAGE, description="Page type.")
     meta: dict[str, JsonValue] = Field(default={}, description="Values for rules of type `meta`.")
 
@@ -100,18 +100,16 @@ EntryForm = Annotated[
 
 
 class Sitemap(Section):
-    """A sitemap or sitemap index, and which of its pages are wanted."""
+    """A sitemap or sitemap index, and the pages to take from it."""
 
-    url: HttpUrl = Field(description="Where it is.", examples=["https://example.com/sitemap.xml"])
+    url: HttpUrl = Field(description="URL of the sitemap.", examples=["https://example.com/sitemap.xml"])
     page: Text = Field(default=DEFAULT_PAGE, description="Page type of the pages it lists.")
     allow: list[Pattern] = Field(
         default=[], description="Regular expressions; a page must match one of them."
     )
-    deny: list[Pattern] = Field(
-        default=[], description="Regular expressions; a page that matches is left out."
-    )
+    deny: list[Pattern] = Field(default=[], description="Regular expressions; matching pages are skipped.")
     newer_than: Text | None = Field(
-        default=None, description="Only pages changed since: a duration or a date.", examples=["7d"]
+        default=None, description="Only pages changed since: a date, or a duration.", examples=["7d"]
     )
 
     @field_validator("newer_than")
@@ -139,7 +137,7 @@ ScheduleForm = Annotated[
 
 
 class Task(Section):
-    """A SmartSpider task: where to start, what to take, and how to behave."""
+    """A SmartSpider task: where to start, what to extract and how to crawl."""
 
     model_config = ConfigDict(title="SmartSpider task")
 
@@ -148,13 +146,15 @@ class Task(Section):
     )
     entry_urls: list[EntryForm] = Field(
         min_length=1,
-        description="Where the crawl starts: URLs, or objects with more about the request.",
+        description="Where the crawl starts: URLs, or objects with request options.",
         examples=[["https://example.com/list"]],
     )
-    selectors: Selectors = Field(default=Selectors(), description="What to take from a page.")
-    follow: list[Follow] = Field(default=[], description="Links to go on with.")
-    pagination: Pagination | None = Field(default=None, description="How a list goes on; adds no depth.")
-    emit: bool = Field(default=True, description="Items of page type `default` are rows.")
+    selectors: Selectors = Field(default=Selectors(), description="What to extract from a page.")
+    follow: list[Follow] = Field(default=[], description="Links to follow.")
+    pagination: Pagination | None = Field(
+        default=None, description="How to reach the next page; adds no depth."
+    )
+    emit: bool = Field(default=True, description="Store the items of page type `default`.")
     pages: dict[Text, PageType] = Field(
         default={},
         description="Named page types. The top-level selectors, follow, pagination and emit are"
@@ -168,43 +168,43 @@ class Task(Section):
     scope: Scope = Field(default=Scope(), description="Which links belong to the crawl.")
     sitemaps: Sitemaps = Field(default=False, description="Start from sitemaps too: true, or their URLs.")
     fetch: Fetch = Field(default=Fetch(), description="How pages are fetched.")
-    politeness: Politeness = Field(default=Politeness(), description="How gently each host is treated.")
-    limits: Limits = Field(default=Limits(), description="When the run ends before its pages do.")
-    traps: Traps = Field(default=Traps(), description="Guards against sites that never end.")
-    retry: Retry = Field(default=Retry(), description="How failed requests are tried again.")
-    dedup: Dedup = Field(default=Dedup(), description="What counts as the same request and the same item.")
+    politeness: Politeness = Field(default=Politeness(), description="Politeness towards each host.")
+    limits: Limits = Field(default=Limits(), description="Limits of the run.")
+    traps: Traps = Field(default=Traps(), description="Limits against crawler traps.")
+    retry: Retry = Field(default=Retry(), description="Retries of failed requests.")
+    dedup: Dedup = Field(default=Dedup(), description="Deduplication of requests and items.")
     recrawl: Recrawl = Field(default=Recrawl(), description="How pages of earlier runs are treated.")
-    pipeline: list[StepForm] = Field(default=[], description="Steps every item goes through, in order.")
-    cleaning_log: bool = Field(default=False, description="Keep what each step made of each value.")
-    sinks: list[SinkSection] = Field(default=[], description="Where items go besides the result store.")
-    alerts: Alerts | None = Field(default=None, description="When a run that goes wrong is stopped.")
-    archive: Archive = Field(default=Archive(), description="What is kept of the pages themselves.")
-    concurrency: int = Field(default=16, ge=1, le=10_000, description="Requests in flight at most.")
+    pipeline: list[StepForm] = Field(default=[], description="Steps applied to every item, in order.")
+    cleaning_log: bool = Field(default=False, description="Keep every value before and after each step.")
+    sinks: list[SinkSection] = Field(default=[], description="Destinations besides the result store.")
+    alerts: Alerts | None = Field(default=None, description="Conditions that pause or report a run.")
+    archive: Archive = Field(default=Archive(), description="Archiving of pages.")
+    concurrency: int = Field(default=16, ge=1, le=10_000, description="Maximum concurrent requests.")
     priority: int = Field(
-        default=0, ge=0, le=1000, description="Share of a busy host: n counts n + 1 times an ordinary run."
+        default=0, ge=0, le=1000, description="Weight on hosts shared with other runs: n counts as n + 1."
     )
     use_cookie: bool = Field(default=False, description="Send cookies from the vault.")
-    cookie_id: CookieId | None = Field(default=None, description="Which cookies of the vault.")
-    account_pool: Text | None = Field(default=None, description="Pool the accounts are borrowed from.")
+    cookie_id: CookieId | None = Field(default=None, description="Id of the cookies in the vault.")
+    account_pool: Text | None = Field(default=None, description="Pool of accounts.")
     schedule: ScheduleForm | None = Field(
-        default=None, description="When runs start by themselves.", examples=["0 6 * * *"]
+        default=None, description="When runs start.", examples=["0 6 * * *"]
     )
 
     @property
     def page_types(self) -> dict[str, PageType]:
-        """All page types by name; the top-level one first, unless `pages` defines `default` itself."""
+        """All page types by name. The top-level one is first, unless `pages` defines `default`."""
         top = PageType(
             selectors=self.selectors, follow=self.follow, pagination=self.pagination, emit=self.emit
         )
         return self.pages if DEFAULT_PAGE in self.pages else {DEFAULT_PAGE: top, **self.pages}
 
     def as_written(self) -> dict[str, Any]:
-        """The task as plain JSON values, defaults left out, in the user's order of fields and pages."""
+        """Return the task as plain JSON values without defaults, in the user's order of fields and pages."""
         return self.model_dump(by_alias=True, exclude_defaults=True)
 
 
 def task_spec(task: Task) -> TaskSpec:
-    """The task as JSON, defaults left out, with its hash; also of a task that cannot be run yet."""
+    """Return the task as JSON without defaults, with its hash. Unsupported features are allowed."""
     written = task.as_written()
     return TaskSpec(
         name=task.name,
@@ -214,5 +214,5 @@ def task_spec(task: Task) -> TaskSpec:
 
 
 def _json(document: object, *, is_sorted: bool) -> bytes:
-    """The spec keeps the order of fields, which is the order of columns; its hash does not depend on it."""
+    """Encode a spec. Its field order is the order of columns; the hash ignores it."""
     return json.dumps(document, ensure_ascii=False, sort_keys=is_sorted, separators=(",", ":")).encode()

@@ -1,4 +1,4 @@
-"""Knobs of a run as people write them, with the bounds that the task file has."""
+"""Tuning of a run as users write it, with the bounds of the task file."""
 
 from __future__ import annotations
 
@@ -12,28 +12,31 @@ from smartspider.taskfile.model.sections import Limits
 
 
 class Knobs(Section):
-    """Knobs to turn while a run works; what is left out stays as it is."""
+    """Settings to change while a run is active; omitted ones stay."""
 
-    # Which keys were given is asked of pydantic, so that null can mean "none"; the defaults are never read.
+    # Pydantic records which keys were set, so that null can mean "none"; the defaults are never read.
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"concurrency": 4, "delay_s": 1.5, "limits": {"max_pages": 500}}]}
     )
 
-    concurrency: int = Field(default_factory=int, ge=1, le=10_000, description="Requests in flight at most.")
+    concurrency: int = Field(default_factory=int, ge=1, le=10_000, description="Maximum concurrent requests.")
     delay_s: float = Field(
-        default_factory=float, ge=0, le=86_400, description="Seconds from start to start on one host."
+        default_factory=float, ge=0, le=86_400, description="Seconds between requests to a host."
     )
     rate_per_s: float | None = Field(
-        default=None, gt=0, le=100_000, description="Requests per second and host at most; null: no rate."
+        default=None, gt=0, le=100_000, description="Maximum requests per second and host; null: no rate."
     )
-    per_host: int = Field(default_factory=int, ge=1, le=10_000, description="Requests in flight per host.")
+    per_host: int = Field(default_factory=int, ge=1, le=10_000, description="Concurrent requests per host.")
     priority: int = Field(
-        default_factory=int, ge=0, le=1000, description="Share of a busy host: n counts n + 1 times."
+        default_factory=int,
+        ge=0,
+        le=1000,
+        description="Weight on hosts shared with other runs: n counts as n + 1.",
     )
-    limits: Limits = Field(default=Limits(), description="Limits to set; null takes one away.")
+    limits: Limits = Field(default=Limits(), description="Limits to change; null removes one.")
 
     def to_tuning(self) -> Tuning:
-        """What was given, as the store takes it."""
+        """Return the keys that were set as a core value."""
         own = _given(self)
         own.pop("limits", None)
         return Tuning(**own, limits=LimitTuning(**_given(self.limits)))

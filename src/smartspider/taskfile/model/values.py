@@ -1,4 +1,4 @@
-"""The small values of a task: names, URLs, patterns, headers, durations. Each says what is wrong with it."""
+"""Scalar values of a task: names, URLs, patterns, headers, durations, with their error messages."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _TEMPLATE = re.compile(r"\{[^{}]+\}")
 _HEADER_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _FRAMING = frozenset({"content-length", "transfer-encoding"})
-"""Headers that say where a request ends: with a wrong one the host waits for ever, or reads two for one."""
+"""Headers that define where a request ends: a wrong one makes the host wait forever or see two requests."""
 
 
 def invalid_value(reason: str, hint: str = "") -> PydanticCustomError:
-    """An error whose message reads on from the value: `"x" is not an http(s) URL`."""
+    """Return an error whose message continues after the value: `"x" is not an http(s) URL`."""
     return PydanticCustomError(WRONG_VALUE, "{reason}", {"reason": reason, "hint": hint})
 
 
@@ -36,7 +36,7 @@ def _task_name(value: str) -> str:
     for char in value:
         if char not in "_-." and unicodedata.category(char)[0] not in "LMN":
             raise invalid_value(
-                f"holds {char!r}", "use letters, digits, '_', '-' and '.': the name is a folder name"
+                f"contains {char!r}", "use letters, digits, '_', '-' and '.': the name is a folder name"
             )
     if len(value.encode()) > _FOLDER_NAME_BYTES:
         raise invalid_value("is too long for a folder name", f"at most {_FOLDER_NAME_BYTES} bytes of UTF-8")
@@ -44,7 +44,7 @@ def _task_name(value: str) -> str:
 
 
 def check_url(value: str) -> tuple[str, str] | None:
-    """What is wrong with a URL and what to try, or None."""
+    """Return the reason and a hint if a URL is invalid, else None."""
     if _HTTP.match(value) is None:
         hint = "" if ":" in value else f"write https://{value.strip()}"
         return "is not an http(s) URL", hint or "it must start with http:// or https://"
@@ -60,12 +60,12 @@ def _http_url(value: str) -> str:
 
 
 def _template_url(value: str) -> str:
-    """Whether the rest makes a URL shows when the values are put in."""
+    """Accept templates; the URL is checked once values are inserted."""
     return value if _TEMPLATE.search(value) else _http_url(value)
 
 
 def validate_pattern(value: str) -> str:
-    """The pattern itself, when Python can compile it."""
+    """Return the pattern if it compiles, else raise."""
     try:
         re.compile(value)
     except (re.error, OverflowError, RecursionError) as error:
@@ -76,7 +76,7 @@ def validate_pattern(value: str) -> str:
 
 
 def host_in_punycode(domain: str) -> str | None:
-    """A domain as it stands in a normal URL, or None when it is not a plain host name."""
+    """Return a domain as it appears in a normalized URL, or None if it is not a plain host name."""
     has_port = ":" in domain and not domain.startswith("[")
     normal = None if has_port or re.search(r"[\s/?#@\\]", domain) else normal_url(f"http://{domain}/")
     return None if normal is None else host_of(normal)
@@ -100,12 +100,12 @@ def _duration(value: str) -> str:
 
 
 def duration_s(value: str) -> float:
-    """Seconds of a duration such as `7d`."""
+    """Return the seconds of a duration such as `7d`."""
     return float(value[:-1]) * _UNIT_S[value[-1]]
 
 
 def validate_moment(value: str) -> str:
-    """The value itself, when it is a duration or an ISO date, with or without a time."""
+    """Return the value if it is a duration or an ISO date or datetime, else raise."""
     if _DURATION.fullmatch(value) is None:
         try:
             parse_iso_datetime(value)
@@ -117,7 +117,7 @@ def validate_moment(value: str) -> str:
 
 
 def age_or_moment(value: str) -> tuple[float | None, float | None]:
-    """A duration as seconds, or a date as a moment; a date without a zone is UTC."""
+    """Return a duration in seconds, or the timestamp of a date (UTC by default)."""
     if _DURATION.fullmatch(value) is not None:
         return duration_s(value), None
     return None, parse_iso_datetime(value).timestamp()
@@ -139,13 +139,13 @@ def _header_name(value: str) -> str:
     if _HEADER_NAME.fullmatch(value) is None:
         raise invalid_value("is not a header name", "letters, digits and '-'")
     if value.lower() in _FRAMING:
-        raise invalid_value("says where a request ends", "leave it out: it is written as the body needs it")
+        raise invalid_value("defines where a request ends", "remove it: it is computed from the body")
     return value
 
 
 def _without_controls(value: str) -> str:
     if any(unicodedata.category(char) == "Cc" and char != "\t" for char in value):
-        raise invalid_value("holds a line break or another control character")
+        raise invalid_value("contains a line break or another control character")
     return value
 
 
@@ -154,7 +154,7 @@ def _headers(value: dict[str, str]) -> dict[str, str]:
     for name in value:
         if other := seen.get(name.lower()):
             raise invalid_value(
-                f"has one header twice: {other!r} and {name!r}", "names do not differ by case"
+                f"has a duplicate header: {other!r} and {name!r}", "header names are case-insensitive"
             )
         seen[name.lower()] = name
     return value
@@ -167,7 +167,7 @@ def _param(value: str) -> str:
 
 
 MAX_EXPRESSION = 20_000
-"""Characters of a selector or expression; compiling far longer ones takes minutes."""
+"""Maximum characters of an expression; compiling much longer ones takes minutes."""
 Text = Annotated[str, Field(min_length=1)]
 Selector = Annotated[str, Field(min_length=1, max_length=MAX_EXPRESSION)]
 TaskName = Annotated[

@@ -82,7 +82,7 @@ def test_what_cannot_be_set_is_refused(file: Path) -> None:
 def test_duplicate_keys_in_a_value_are_refused(file: Path) -> None:
     assert refused(file, 'limits={"max_pages": 1, "max_pages": 2}')[:2] == (
         "limits.max_pages",
-        "the key 'max_pages' stands twice",
+        "duplicate key 'max_pages'",
     )
 
 
