@@ -20,15 +20,15 @@ from tests.acceptance.workshop import Workshop
 
 from smartspider.cli.commands import COMMANDS, app
 from smartspider.cli.exit_codes import Exit
-from smartspider.core import politeness
+from smartspider.core.requests import politeness
 from smartspider.demo.process import site_process
-from smartspider.services import crawl
-from smartspider.services.compiled import compile_plan
+from smartspider.installation.settings import PREFIX, Settings
+from smartspider.services.runs import crawl
+from smartspider.services.runs.compiled import compile_plan
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider.taskfile.schema import task_schema
 from smartspider.taskfile.template import TEMPLATES, render_template
-from smartspider.wiring.settings import PREFIX, Settings
 
 pytestmark = pytest.mark.acceptance
 
@@ -292,7 +292,7 @@ def test_numbers_of_politeness_shown_are_the_numbers() -> None:
         f"doubled, to at least {first_s:g} s and at most {most_s:g} s",
         f"takes {round(100 * (1 - politeness.ADAPTIVE_RECOVERY))} % off",
         f"after {politeness.CIRCUIT_FAILURES} requests in a row",
-        f"left alone for {politeness.CIRCUIT_FIRST_S:g} s",
+        f"on hold for {politeness.CIRCUIT_FIRST_S:g} s",
         f"opens for the {politeness.CIRCUIT_GIVE_UP}th time in a row",
         f"or the {politeness.CIRCUIT_GIVE_UP_UNSEEN}nd for a host that never answered",
     ):

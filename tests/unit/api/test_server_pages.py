@@ -16,18 +16,21 @@ from smartspider.api import bodies, problems, timing
 from smartspider.api.door import OPEN
 from smartspider.cli.up import up
 from smartspider.core.access import AREAS, GRANTS, ROLES
-from smartspider.core.notices import NOTICES
-from smartspider.interfaces.notice_store import MOST_TARGETS
-from smartspider.interfaces.schedule_store import KEPT_FIRINGS, MOST_PER_TASK
+from smartspider.core.notifications import NOTIFICATION_EVENTS
+from smartspider.installation.settings import PREFIX, Settings
 from smartspider.keeper.keeper import TERM_S
-from smartspider.services import access_tokens, exports, passwords, post, sign_in
+from smartspider.services.access import passwords, session_tokens, sign_in
+from smartspider.services.live import hub
 from smartspider.services.metrics import ABOUT
-from smartspider.services.telling import NoticeData
-from smartspider.taskfile.scheduling import Schedule
-from smartspider.taskfile.timing import LONGEST_BACKLOG, NICKNAMES
-from smartspider.wiring import hub, previews
+from smartspider.services.notifications import notifier
+from smartspider.services.notifications.messages import NoticeData
+from smartspider.services.results import exports
+from smartspider.store.notifications import MAX_TARGETS
+from smartspider.store.schedules import KEPT_FIRINGS, MAX_PER_TASK
+from smartspider.taskfile.model.schedule import Schedule
+from smartspider.taskfile.timing import MAX_BACKLOG, NICKNAMES
+from smartspider.wiring import previews
 from smartspider.wiring.opening import SERVER as FOLDER
-from smartspider.wiring.settings import PREFIX, Settings
 from smartspider.wiring.up import SLOTS
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -101,7 +104,7 @@ async def test_the_calls_shown_are_those_of_the_document(api: Caller) -> None:
 
 
 def test_the_notices_and_keys_of_schedules_shown_are_those_there_are() -> None:
-    assert [row[0].strip("`") for row in table(section(SERVER, "Notices"))] == list(NOTICES)
+    assert [row[0].strip("`") for row in table(section(SERVER, "Notifications"))] == list(NOTIFICATION_EVENTS)
     assert [row[0].strip("`") for row in table(section(SERVER, "Schedules"))] == list(Schedule.model_fields)
     assert [name for name in NICKNAMES if f"`{name}`" not in SERVER] == []
 
@@ -116,11 +119,11 @@ def test_the_options_of_up_shown_are_its_options_with_their_defaults() -> None:
 
 
 def test_the_notice_shown_has_the_keys_of_one() -> None:
-    code = re.search(r"^```json\n(.*?)^```$", section(SERVER, "Notices"), re.MULTILINE | re.DOTALL)
+    code = re.search(r"^```json\n(.*?)^```$", section(SERVER, "Notifications"), re.MULTILINE | re.DOTALL)
     assert code is not None
     shown = msgspec.json.decode(code[1])
     told = msgspec.convert({name: value for name, value in shown.items() if name != "id"}, NoticeData)
-    assert post.letter(shown["id"], msgspec.json.encode(told)).body == msgspec.json.encode(shown)
+    assert notifier.letter(shown["id"], msgspec.json.encode(told)).body == msgspec.json.encode(shown)
 
 
 def test_the_problems_shown_have_their_statuses() -> None:
@@ -141,7 +144,7 @@ def test_the_check_of_a_webhook_that_is_shown_works(is_changed: bool) -> None:
     body, now = b'{"id":"1"}', str(int(time.time()))
     headers = {
         "X-SmartSpider-Timestamp": now,
-        "X-SmartSpider-Signature": post.signature("whsec_x", now, body),
+        "X-SmartSpider-Signature": notifier.signature("whsec_x", now, body),
     }
     assert shown["is_genuine"]("whsec_x", headers, body + b" " * is_changed) is not is_changed
 
@@ -151,19 +154,19 @@ def test_the_numbers_shown_are_the_numbers() -> None:
     for sentence in (
         f"each with up to {SLOTS} requests in flight",
         f"at most {TERM_S:g} s later",
-        f"good for {access_tokens.LIFE_S // 60} minutes",
-        f"good for {sign_in.REFRESH_LIFE_S / 86_400:g} days",
+        f"valid for {access_tokens.LIFE_S // 60} minutes",
+        f"valid for {sign_in.REFRESH_LIFE_S / 86_400:g} days",
         f"at least {passwords.SHORTEST} characters",
         f"one in {1 / sign_in.OF_NAME.per_s:g} s and one in {1 / sign_in.OF_ADDRESS.per_s:g} s",
         f"{previews.LONGEST_S:g} s each",
         f"| exports | {exports.AT_ONCE} at a time |",
         f"| streams | {hub.MOST_WATCHERS:,} |",
-        f"| schedules | {MOST_PER_TASK} of one task |",
-        f"| notices | {MOST_TARGETS:,} targets |",
+        f"| schedules | {MAX_PER_TASK} of one task |",
+        f"| notifications | {MAX_TARGETS:,} targets |",
         f"YAML {bodies.LARGEST_YAML:,} bytes",
-        f"at most {LONGEST_BACKLOG} times are made up for",
-        f"has the last {KEPT_FIRINGS:,}",
+        f"at most {MAX_BACKLOG} missed starts are started",
+        f"lists the last {KEPT_FIRINGS:,}",
     ):
         assert sentence in text, sentence
-    waits = ("30 s", *(f"{wait_s / 60:g}" for wait_s in post.BACKOFF_S[1:]))
+    waits = ("30 s", *(f"{wait_s / 60:g}" for wait_s in notifier.BACKOFF_S[1:]))
     assert "after {}, {}, {} and {} minutes".format(*waits) in text
