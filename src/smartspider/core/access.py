@@ -73,7 +73,7 @@ class Principal(msgspec.Struct, frozen=True):
 
     @property
     def kind(self) -> Literal["user", "token", "installation"]:
-        """How the principal authenticated: by sign-in, by token, or by the installation's settings."""
+        """The way the principal authenticated: by sign-in, by token, or by the installation's settings."""
         if self.user_id is not None:
             return "user"
         return "installation" if self.token_id is None else "token"

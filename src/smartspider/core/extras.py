@@ -19,7 +19,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
 
 
 def require_extra(feature: str, extra: str, *packages: str) -> None:
-    """Raise `NotBuilt` with the install command if a package of an extra, or one of `packages`, is missing."""
+    """Raise `NotBuilt` with the install command if a package of an extra or of `packages` is missing."""
     for package in packages or PACKAGES[extra]:
         require_package(feature, package, f"{DISTRIBUTION}[{extra}]")
 

@@ -11,11 +11,13 @@ Overlap = Literal["skip", "queue", "allow", "cancel"]
 """If the previous run has not finished: skip this one, queue it until then, allow both, or cancel the
 previous one.
 """
+MAX_INTERVAL_S = 366 * 86_400.0
+MAX_RETRY_DELAY_S = 7 * 86_400.0
 Outcome = Literal["started", "skipped", "missed", "failed"]
 
 
 class ScheduleRule(msgspec.Struct, frozen=True, omit_defaults=True):
-    """When to start runs and how to handle missed starts. One of `cron`, `every_s` and `at` is set."""
+    """The start times of runs and the handling of missed ones. One of `cron`, `every_s` and `at` is set."""
 
     cron: str | None = None
     every_s: float | None = None

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from smartspider.core.errors import NotBuilt, Problem
+from smartspider.plugins import registry
+from smartspider.plugins.kinds import TRANSPORT
 from smartspider.taskfile.checks import page_prefix
 from smartspider.taskfile.model.forms import Section
 from smartspider.taskfile.model.task import Task
@@ -32,15 +34,18 @@ def require_supported(task: Task) -> None:
         raise NotBuilt(f"this version cannot run the task: {listed}", hint=problems[0].hint)
 
 
-def _given(path: str) -> Finder:
+def _is_set(path: str) -> Finder:
     """Find a key that is set to something other than its default."""
 
     def find(task: Task) -> Iterator[str]:
-        part: Any = task
+        section: Any = task
         *above, last = path.split(".")
         for name in above:
-            part = getattr(part, name)
-        if isinstance(part, Section) and getattr(part, last) != type(part).model_fields[last].default:
+            section = getattr(section, name)
+        if (
+            isinstance(section, Section)
+            and getattr(section, last) != type(section).model_fields[last].default
+        ):
             yield path
 
     return find
@@ -57,16 +62,22 @@ def _pagination(kind: str) -> Finder:
     return find
 
 
+def _transport(task: Task) -> Iterator[str]:
+    """Find a `fetch.mode` without an installed transport."""
+    if not registry.is_known(TRANSPORT, task.fetch.mode):
+        yield "fetch.mode"
+
+
 NOT_BUILT: tuple[tuple[str, Finder], ...] = (
     ("pagination by scrolling is", _pagination("scroll")),
-    ("fetching by browser or impersonation is", _given("fetch.mode")),
-    ("proxy pools are", _given("fetch.proxy_pool")),
-    ("waiting for an element is", _given("fetch.wait_for")),
-    ("actions on a page are", _given("fetch.actions")),
-    ("sinks besides the result store are", _given("sinks")),
-    ("alerts on empty fields are", _given("alerts.empty_fields")),
-    ("the WARC archive is", _given("archive.warc")),
-    ("cookies from the vault are", _given("use_cookie")),
-    ("cookies from the vault are", _given("cookie_id")),
-    ("account pools are", _given("account_pool")),
+    ("fetching by browser or impersonation is", _transport),
+    ("proxy pools are", _is_set("fetch.proxy_pool")),
+    ("waiting for an element is", _is_set("fetch.wait_for")),
+    ("actions on a page are", _is_set("fetch.actions")),
+    ("sinks besides the result store are", _is_set("sinks")),
+    ("alerts on empty fields are", _is_set("alerts.empty_fields")),
+    ("the WARC archive is", _is_set("archive.warc")),
+    ("cookies from the vault are", _is_set("use_cookie")),
+    ("cookies from the vault are", _is_set("cookie_id")),
+    ("account pools are", _is_set("account_pool")),
 )

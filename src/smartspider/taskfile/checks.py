@@ -67,9 +67,9 @@ def _sitemaps(task: Task) -> Iterator[Problem]:
         reason = "pages of the sitemaps have page type 'default', which extracts and follows nothing"
         yield Problem("sitemaps", reason, "write them as [{url, page}]; page types: " + ", ".join(task.pages))
     seen: set[str] = set()
-    for index, given in enumerate([] if isinstance(task.sitemaps, bool) else task.sitemaps):
+    for index, sitemap in enumerate([] if isinstance(task.sitemaps, bool) else task.sitemaps):
         path = f"sitemaps[{index}]"
-        url, page = (given, DEFAULT_PAGE) if isinstance(given, str) else (given.url, given.page)
+        url, page = (sitemap, DEFAULT_PAGE) if isinstance(sitemap, str) else (sitemap.url, sitemap.page)
         if url in seen:
             yield Problem(path, f"{url} is listed twice", "a request is fetched once in a run")
         seen.add(url)
@@ -91,8 +91,8 @@ def _page_problems(task: Task) -> Iterator[Problem]:
         for index, follow in enumerate(page.follow):
             if follow.to is not None and follow.to not in types:
                 yield _unknown(f"{prefix}follow[{index}].to", "page type", follow.to, list(types))
-            yield from _carried(f"{prefix}follow[{index}]", follow, page, task)
-        yield from _endings(f"{prefix}pagination.stop_when", page, task)
+            yield from _carry_problems(f"{prefix}follow[{index}]", follow, page, task)
+        yield from _stop_problems(f"{prefix}pagination.stop_when", page, task)
         items = page.selectors.items
         for rule in items if isinstance(items, list) else [items]:
             if isinstance(rule, Rule) and rule.type in ("const", "meta"):
@@ -100,7 +100,7 @@ def _page_problems(task: Task) -> Iterator[Problem]:
                 yield Problem(f"{prefix}selectors.items", reason, "remove items: the page is one item")
 
 
-def _carried(path: str, follow: Follow, page: PageType, task: Task) -> Iterator[Problem]:
+def _carry_problems(path: str, follow: Follow, page: PageType, task: Task) -> Iterator[Problem]:
     """Find fields in `carry` or in templates that the page type does not have."""
     fields = list(page.selectors.fields)
     for index, name in enumerate(follow.carry):
@@ -112,7 +112,7 @@ def _carried(path: str, follow: Follow, page: PageType, task: Task) -> Iterator[
             yield _unknown(f"{path}.request.url", "field or variable", name, known)
 
 
-def _endings(path: str, page: PageType, task: Task) -> Iterator[Problem]:
+def _stop_problems(path: str, page: PageType, task: Task) -> Iterator[Problem]:
     if page.pagination is None:
         return
     stop_when = page.pagination.stop_when
@@ -122,12 +122,12 @@ def _endings(path: str, page: PageType, task: Task) -> Iterator[Problem]:
         yield Problem(f"{path}.seen", reason, "set dedup.items to 'content' or to a list of fields")
     if stop_when.seen and not page.emit:
         yield Problem(f"{path}.seen", "the page type stores no items to compare", "remove it")
-    known = [*page.selectors.fields, *_made_fields(task)]
+    known = [*page.selectors.fields, *_step_fields(task)]
     if stop_when.older_than is not None and stop_when.older_than.field not in known:
         yield _unknown(f"{path}.older_than.field", "field", stop_when.older_than.field, known)
 
 
-def _made_fields(task: Task) -> Iterator[str]:
+def _step_fields(task: Task) -> Iterator[str]:
     """Yield the fields that pipeline steps may create."""
     for step in task.pipeline:
         if not isinstance(step, str):
@@ -138,7 +138,7 @@ def _made_fields(task: Task) -> Iterator[str]:
 
 def _field_names(task: Task) -> Iterator[Problem]:
     fields = [name for page in task.page_types.values() for name in page.selectors.fields]
-    known = list(dict.fromkeys([*fields, *_made_fields(task)]))
+    known = list(dict.fromkeys([*fields, *_step_fields(task)]))
     named = {
         "dedup.items": task.dedup.items,
         "dedup.update": task.dedup.update,

@@ -18,7 +18,7 @@ from smartspider.taskfile.model.sections import Adaptive
 from smartspider.taskfile.model.task import Task, task_spec
 from smartspider.taskfile.model.values import duration_s, host_in_punycode
 
-_GENTLE_DELAY_S = 0.1
+_MIN_POLITE_DELAY_S = 0.1
 
 
 def compile_task(task: Task) -> Plan:
@@ -77,14 +77,14 @@ def _fetch(task: Task) -> FetchPlan:
 
 
 def _politeness(task: Task) -> PolitenessPolicy:
-    asked = task.politeness
+    section = task.politeness
     return PolitenessPolicy(
-        obey_robots=asked.robots == "obey",
-        delay_s=asked.delay_s,
-        rate_per_s=asked.rate_per_s,
-        per_host=asked.per_host,
-        per_domain=asked.per_domain,
-        adaptive=asked.adaptive,
+        obey_robots=section.robots == "obey",
+        delay_s=section.delay_s,
+        rate_per_s=section.rate_per_s,
+        per_host=section.per_host,
+        per_domain=section.per_domain,
+        adaptive=section.adaptive,
     )
 
 
@@ -115,17 +115,17 @@ def _guards(task: Task) -> Guards:
 
 
 def _item_dedup(task: Task) -> ItemDedup:
-    asked = task.dedup
+    section = task.dedup
     keys: list[tuple[str, ...]] = []
-    if asked.items is not None:
-        keys.append(() if asked.items == "content" else tuple(asked.items))
+    if section.items is not None:
+        keys.append(() if section.items == "content" else tuple(section.items))
     keys += unique_keys(steps_of(task.pipeline))
-    return ItemDedup(tuple(keys), asked.scope, asked.keep, tuple(asked.update))
+    return ItemDedup(tuple(keys), section.scope, section.keep, tuple(section.update))
 
 
 def _recrawl(task: Task) -> RecrawlPolicy:
-    asked = task.recrawl.adaptive
-    bounds = asked if isinstance(asked, Adaptive) else Adaptive() if asked else None
+    section = task.recrawl.adaptive
+    bounds = section if isinstance(section, Adaptive) else Adaptive() if section else None
     return RecrawlPolicy(
         window_s=duration_s(task.dedup.window) if task.dedup.window else None,
         conditional=task.recrawl.conditional,
@@ -138,14 +138,14 @@ def _recrawl(task: Task) -> RecrawlPolicy:
 
 
 def _overrides(task: Task) -> Iterator[str]:
-    polite = task.politeness
-    if polite.robots == "ignore":
+    politeness = task.politeness
+    if politeness.robots == "ignore":
         yield "robots.txt is ignored (politeness.robots)"
-    if polite.delay_s == 0:
+    if politeness.delay_s == 0:
         yield "there is no delay between requests to a host (politeness.delay_s)"
-    elif polite.delay_s < _GENTLE_DELAY_S:
-        yield f"the delay between requests to a host is only {polite.delay_s:g} s (politeness.delay_s)"
-    if not polite.adaptive:
+    elif politeness.delay_s < _MIN_POLITE_DELAY_S:
+        yield f"the delay between requests to a host is only {politeness.delay_s:g} s (politeness.delay_s)"
+    if not politeness.adaptive:
         yield "requests are not slowed down for overloaded hosts (politeness.adaptive)"
     if task.fetch.user_agents:
         yield "the crawler does not send its own user agent (fetch.user_agents)"

@@ -124,15 +124,15 @@ def _pagination(pagination: Pagination | None) -> core.Pagination | None:
 def _stop_when(pagination: Pagination | None) -> core.StopConditions:
     if pagination is None:
         return core.StopConditions()
-    asked = pagination.stop_when
+    section = pagination.stop_when
     return core.StopConditions(
-        asked.empty, asked.seen, None if asked.older_than is None else _older(asked.older_than)
+        section.empty, section.seen, None if section.older_than is None else _cutoff(section.older_than)
     )
 
 
-def _older(asked: OlderThan) -> core.DateCutoff:
-    age_s, moment = age_or_moment(asked.than)
-    return core.DateCutoff(asked.field, age_s, moment)
+def _cutoff(section: OlderThan) -> core.DateCutoff:
+    age_s, moment = age_or_moment(section.than)
+    return core.DateCutoff(section.field, age_s, moment)
 
 
 def sitemap_plans(task: Task) -> dict[str, PagePlan]:
@@ -140,10 +140,10 @@ def sitemap_plans(task: Task) -> dict[str, PagePlan]:
     if isinstance(task.sitemaps, bool):
         if not task.sitemaps:
             return {}
-        anywhere = SitemapPlan(DEFAULT_PAGE, max_bytes=task.fetch.max_bytes)
+        default_plan = SitemapPlan(DEFAULT_PAGE, max_bytes=task.fetch.max_bytes)
         return {
             ROBOTS_PAGE: PagePlan(ROBOTS_PAGE, kind="robots"),
-            SITEMAP_PAGE: PagePlan(SITEMAP_PAGE, kind="sitemap", sitemap=anywhere),
+            SITEMAP_PAGE: PagePlan(SITEMAP_PAGE, kind="sitemap", sitemap=default_plan),
         }
     names = (f"{SITEMAP_PAGE}:{number}" for number in range(len(task.sitemaps)))
     return {

@@ -17,10 +17,10 @@ _MAX_DEPTH = 100
 _MAX_VALUES = 1_000_000
 
 
-class _Doubled(dict[str, Any]):
+class _DuplicateKeys(dict[str, Any]):
     """An object with duplicate keys."""
 
-    keys_twice: tuple[str, ...] = ()
+    duplicates: tuple[str, ...] = ()
 
 
 class _Loader(yaml.SafeLoader):
@@ -125,10 +125,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     whole = dict(pairs)
     if len(whole) == len(pairs):
         return whole
-    doubled = _Doubled(whole)
+    marked = _DuplicateKeys(whole)
     names = [name for name, _ in pairs]
-    doubled.keys_twice = tuple(name for name in whole if names.count(name) > 1)
-    return doubled
+    marked.duplicates = tuple(name for name in whole if names.count(name) > 1)
+    return marked
 
 
 def _not_plain(document: object) -> Iterator[Problem]:
@@ -151,7 +151,7 @@ def _not_plain(document: object) -> Iterator[Problem]:
 
 
 def _bad_keys(path: tuple[int | str, ...], value: dict[Any, Any]) -> Iterator[Problem]:
-    for key in value.keys_twice if isinstance(value, _Doubled) else ():
+    for key in value.duplicates if isinstance(value, _DuplicateKeys) else ():
         yield Problem(format_path((*path, key)), f"duplicate key {key!r}", "keep one of them")
     for key in value:
         if not isinstance(key, str):

@@ -25,7 +25,7 @@ from smartspider.taskfile.model.values import check_url
 from smartspider.taskfile.problems import format_value, task_invalid
 
 MAX_ENTRIES = 1_000_000
-_TRIED = 100
+_MAX_CHECKED = 100
 """Number of combinations per entry whose URLs are checked before compilation."""
 
 
@@ -37,7 +37,7 @@ def entry_requests(task: Task, rules: CanonicalRules) -> tuple[Request, ...]:
     """
     requests: dict[bytes, Request] = {}
     for index, entry in enumerate(task.entry_urls):
-        for request in _made(index, entry, task, rules):
+        for request in _expand(index, entry, task, rules):
             known = requests.setdefault(request.fingerprint, request)
             if known.page != request.page:
                 reason = f"{request.url} is the same request as an entry with page type {known.page!r}"
@@ -61,9 +61,9 @@ def find_entry_problems(task: Task) -> Iterator[Problem]:
             )
             return
         if not problems:
-            tried = islice(_combinations(entry, task), _TRIED)
-            troubles = (_url_problem(index, entry, values) for values in tried)
-            yield from islice(filter(None, troubles), 1)
+            checked = islice(_combinations(entry, task), _MAX_CHECKED)
+            problems_found = (_url_problem(index, entry, values) for values in checked)
+            yield from islice(filter(None, problems_found), 1)
 
 
 def _form_problems(path: str, entry: Entry) -> Iterator[Problem]:
@@ -80,11 +80,11 @@ def _form_problems(path: str, entry: Entry) -> Iterator[Problem]:
 def _name_problems(path: str, entry: str | Entry, task: Task) -> Iterator[Problem]:
     whole = _as_entry(entry)
     variables = whole.graphql.variables if whole.graphql else {}
-    telling = {*placeholders_in(whole.url), *placeholders_in(whole.body), *placeholders_in(variables)}
+    used = {*placeholders_in(whole.url), *placeholders_in(whole.body), *placeholders_in(variables)}
     for name in whole.each:
-        if name not in telling:
+        if name not in used:
             reason = f"{{{name}}} is used neither in the URL nor in the body, so all requests would be equal"
-            yield Problem(f"{path}.each.{name}", reason, f"insert {{{name}}} where the values belong")
+            yield Problem(f"{path}.each.{name}", reason, f"use {{{name}}} where the values belong")
     known = [*whole.each, *task.variables]
     if known:
         place = path if isinstance(entry, str) else f"{path}.url"
@@ -98,14 +98,14 @@ def _name_problems(path: str, entry: str | Entry, task: Task) -> Iterator[Proble
 def _url_problem(index: int, entry: str | Entry, values: dict[str, Any]) -> Problem | None:
     template = entry if isinstance(entry, str) else entry.url
     url = fill_url(template, values)
-    trouble = check_url(url)
-    if trouble is None and any(True for _ in placeholders_in(authority_of(url.lstrip()))):
-        trouble = "has an undefined name in its host", "define it in variables"
-    if trouble is None:
+    invalid = check_url(url)
+    if invalid is None and any(True for _ in placeholders_in(authority_of(url.lstrip()))):
+        invalid = "has an undefined name in its host", "define it in variables"
+    if invalid is None:
         return None
     place = f"entry_urls[{index}]" if isinstance(entry, str) else f"entry_urls[{index}].url"
     made = "" if url == template else f", made from {format_value(template)},"
-    return Problem(place, f"{format_value(url)}{made} {trouble[0]}", trouble[1])
+    return Problem(place, f"{format_value(url)}{made} {invalid[0]}", invalid[1])
 
 
 def _combinations(entry: str | Entry, task: Task) -> Iterator[dict[str, Any]]:
@@ -127,7 +127,7 @@ def _as_entry(entry: str | Entry) -> Entry:
     return Entry(url=entry) if isinstance(entry, str) else entry
 
 
-def _made(index: int, entry: str | Entry, task: Task, rules: CanonicalRules) -> Iterator[Request]:
+def _expand(index: int, entry: str | Entry, task: Task, rules: CanonicalRules) -> Iterator[Request]:
     """Yield the requests of an entry. Parts that do not vary are built once."""
     whole = _as_entry(entry)
     variables = whole.graphql.variables if whole.graphql else None
@@ -136,9 +136,9 @@ def _made(index: int, entry: str | Entry, task: Task, rules: CanonicalRules) -> 
     for values in _combinations(entry, task):
         url = normal_url(fill_url(whole.url, values))
         if url is None or "{" in url:
-            trouble = _url_problem(index, entry, values)
-            if trouble is not None:
-                raise task_invalid([trouble])
+            invalid = _url_problem(index, entry, values)
+            if invalid is not None:
+                raise task_invalid([invalid])
         yield make_request(
             url or "",
             rules=rules,
@@ -154,9 +154,9 @@ def _extras(entry: Entry, values: Mapping[str, Any], method: str) -> Extras:
     meta = fill_json(entry.meta, values) if values else dict(entry.meta)
     body: bytes | None = None
     if entry.graphql is not None:
-        asked = {"query": entry.graphql.query, "variables": fill_json(entry.graphql.variables, values)}
-        named = {"operationName": entry.graphql.operation} if entry.graphql.operation else {}
-        return Extras("POST", with_content_type(JSON, headers), json_body({**asked, **named}), meta)
+        query = {"query": entry.graphql.query, "variables": fill_json(entry.graphql.variables, values)}
+        operation = {"operationName": entry.graphql.operation} if entry.graphql.operation else {}
+        return Extras("POST", with_content_type(JSON, headers), json_body({**query, **operation}), meta)
     if isinstance(entry.body, str):
         fill = fill_form if media_type_of(headers) == FORM else fill_text
         body = fill(entry.body, values).encode(errors="replace")

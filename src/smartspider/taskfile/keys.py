@@ -26,17 +26,17 @@ def section_at(location: tuple[int | str, ...]) -> type[Section] | None:
     for step in location[:-1]:
         place = _inside(place, step)
     place = _plain(place)
-    return place if _is_part(place) else None
+    return place if _is_section(place) else None
 
 
-def known_keys(part: type[Section]) -> list[str]:
+def known_keys(section: type[Section]) -> list[str]:
     """Return the keys of a section as written in a task."""
-    return [field.alias or name for name, field in part.model_fields.items()]
+    return [field.alias or name for name, field in section.model_fields.items()]
 
 
-def description(part: type[Section], key: str) -> str:
+def description(section: type[Section], key: str) -> str:
     """Return the description of a key."""
-    texts = {field.alias or name: field.description for name, field in part.model_fields.items()}
+    texts = {field.alias or name: field.description for name, field in section.model_fields.items()}
     return texts.get(key) or ""
 
 
@@ -51,20 +51,20 @@ def did_you_mean(word: object) -> str:
     return f"did you mean {word!r}?"
 
 
-def suggestion(key: str, part: type[Section], path: str) -> str:
+def suggestion(key: str, section: type[Section], path: str) -> str:
     """Return the hint for an unknown key: a similar key, or where the key belongs."""
-    here = known_keys(part)
+    here = known_keys(section)
     if near := nearest(key, here, at_least=_SURE):
         return did_you_mean(near)
     prefix = f"{path}." if path else ""
-    if places := [prefix + place for place in _places(part, key)] or _places(Task, key):
+    if places := [prefix + place for place in _places(section, key)] or _places(Task, key):
         return f"{key!r} belongs in " + " or ".join(repr(place) for place in places[:3])
     elsewhere = _all_keys()
     if near := nearest(key, elsewhere, at_least=_SURE):
         return did_you_mean(elsewhere[near])
     if near := nearest(key, here):
         return did_you_mean(near)
-    if part is Selectors:
+    if section is Selectors:
         return f"a field belongs in {path + '.fields'!r}"
     return "known keys here: " + ", ".join(here)
 
@@ -90,16 +90,16 @@ def _all_keys() -> dict[str, str]:
     return {last_key(place): place for _, place in sorted(_all_places(Task), reverse=True)}
 
 
-def _places(part: type[Section], key: str) -> list[str]:
-    found = [(depth, place) for depth, place in _all_places(part) if last_key(place) == key]
+def _places(section: type[Section], key: str) -> list[str]:
+    found = [(depth, place) for depth, place in _all_places(section) if last_key(place) == key]
     shallowest = min((depth for depth, _ in found), default=0)
     return [place for depth, place in found if depth == shallowest]
 
 
-def _all_places(part: type[Section], prefix: str = "", depth: int = 1) -> Iterator[tuple[int, str]]:
-    for name, field in part.model_fields.items():
+def _all_places(section: type[Section], prefix: str = "", depth: int = 1) -> Iterator[tuple[int, str]]:
+    for name, field in section.model_fields.items():
         key = prefix + (field.alias or name)
-        for suffix, child in _parts_in(field.annotation, frozenset()):
+        for suffix, child in _sections_in(field.annotation, frozenset()):
             if child is Step:
                 continue
             for inner in known_keys(child):
@@ -108,21 +108,21 @@ def _all_places(part: type[Section], prefix: str = "", depth: int = 1) -> Iterat
                 yield from _all_places(child, f"{key}{suffix}.", depth + 1)
 
 
-def _parts_in(place: Any, seen: frozenset[str], suffix: str = "") -> Iterator[tuple[str, type[Section]]]:
+def _sections_in(place: Any, seen: frozenset[str], suffix: str = "") -> Iterator[tuple[str, type[Section]]]:
     place = _plain(place)
     if place is FieldRule:
         if "FieldRule" in seen:
             return
         seen, place = seen | {"FieldRule"}, _plain(FieldRule.__value__)
-    if _is_part(place):
+    if _is_section(place):
         yield suffix, place
     elif _is_union(place):
         for member in get_args(place):
-            yield from _parts_in(member, seen, suffix)
+            yield from _sections_in(member, seen, suffix)
     elif get_origin(place) is list:
-        yield from _parts_in(get_args(place)[0], seen, suffix + "[]")
+        yield from _sections_in(get_args(place)[0], seen, suffix + "[]")
     elif get_origin(place) is dict:
-        yield from _parts_in(get_args(place)[1], seen, suffix + ".NAME")
+        yield from _sections_in(get_args(place)[1], seen, suffix + ".NAME")
 
 
 def _inside(place: Any, step: int | str) -> Any:
@@ -132,7 +132,7 @@ def _inside(place: Any, step: int | str) -> Any:
         place = _plain(FieldRule.__value__)
     if isinstance(step, str) and step.startswith(MARK):
         return _marked(place, step)
-    if _is_part(place):
+    if _is_section(place):
         fields = {field.alias or name: field.annotation for name, field in place.model_fields.items()}
         return fields.get(str(step))
     if _is_union(place):
@@ -157,7 +157,7 @@ def _plain(place: Any) -> Any:
     return _plain(get_args(place)[0]) if get_origin(place) is Annotated else place
 
 
-def _is_part(place: Any) -> bool:
+def _is_section(place: Any) -> bool:
     return isinstance(place, type) and issubclass(place, Section)
 
 

@@ -56,12 +56,12 @@ def read_text(path: Path) -> str:
         raise TaskInvalid(f"{path} is not UTF-8", (problem,), hint=problem.hint) from error
 
 
-def parse_schedule(knobs: Mapping[str, Any]) -> ScheduleRule:
+def parse_schedule(data: Mapping[str, Any]) -> ScheduleRule:
     """Validate a schedule given as plain JSON values, with the keys of a task's `schedule`. Raise
     `RequestInvalid`.
     """
     try:
-        schedule = Schedule.model_validate(dict(knobs))
+        schedule = Schedule.model_validate(dict(data))
     except ValidationError as error:
         raise _schedule_invalid(problems_from(error)) from error
     problems = list(find_schedule_problems(schedule))

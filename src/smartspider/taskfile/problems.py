@@ -15,8 +15,8 @@ from smartspider.taskfile.model.forms import MARK, WRONG_FORM, WRONG_KIND
 from smartspider.taskfile.model.rules import NESTED, Rule
 from smartspider.taskfile.model.values import WRONG_VALUE
 
-_LONGEST = 60
-_MOST = 100
+_MAX_CHARS = 60
+_MAX_PROBLEMS = 100
 """Maximum number of reported problems."""
 _NOT_A = {
     "int_type": "a whole number",
@@ -49,7 +49,7 @@ def task_invalid(problems: Sequence[Problem]) -> TaskInvalid:
 
 def problems_from(error: ValidationError) -> list[Problem]:
     """Return a problem for each mistake. A misspelt required key is not reported as missing, too."""
-    details = error.errors(include_url=False)[:_MOST]
+    details = error.errors(include_url=False)[:_MAX_PROBLEMS]
     pairs = [(detail, _problem(detail)) for detail in details]
     unknown = {
         (detail["loc"][:-1], problem.hint) for detail, problem in pairs if detail["type"] == "extra_forbidden"
@@ -72,7 +72,7 @@ def format_path(parts: Iterable[int | str]) -> str:
 def format_value(value: object) -> str:
     """Return a value as JSON, shortened."""
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return text if len(text) <= _MAX_CHARS else text[: _MAX_CHARS - 1] + "…"
 
 
 def _problem(detail: ErrorDetails) -> Problem:
@@ -95,14 +95,14 @@ def _visible(location: Iterable[int | str]) -> list[int | str]:
 
 
 def _unknown_key(location: tuple[int | str, ...], path: str) -> Problem:
-    part, key = section_at(location), str(location[-1])[:_LONGEST]
-    hint = suggestion(key, part, format_path(_visible(location[:-1]))) if part else ""
+    section, key = section_at(location), str(location[-1])[:_MAX_CHARS]
+    hint = suggestion(key, section, format_path(_visible(location[:-1]))) if section else ""
     return Problem(path, f"unknown key {key!r}", hint)
 
 
 def _missing_key(location: tuple[int | str, ...], path: str) -> Problem:
-    part, key = section_at(location), str(location[-1])
-    return Problem(path, f"the key {key!r} is missing", description(part, key) if part else "")
+    section, key = section_at(location), str(location[-1])
+    return Problem(path, f"the key {key!r} is missing", description(section, key) if section else "")
 
 
 def _wrong_kind(path: str, value: Any, kinds: str) -> Problem:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from smartspider.core.capabilities import HTTP_ONLY
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.requests.request import Request
 from smartspider.core.runs.run import RunState
@@ -42,6 +43,8 @@ class RunControl(msgspec.Struct, frozen=True):
     delay_s: float
     per_host: int
     per_domain: int | None
+    needs: frozenset[str] = HTTP_ONLY
+    """Capabilities a worker must have to lease requests of the run."""
 
 
 class RunLoad(msgspec.Struct, frozen=True):

@@ -149,7 +149,7 @@ SITEMAP_PAGE = "@sitemap"
 
 
 class SitemapPlan(msgspec.Struct, frozen=True):
-    """How to crawl the pages listed in a sitemap."""
+    """Rules for the pages listed in a sitemap."""
 
     to: str
     allow: tuple[str, ...] = ()

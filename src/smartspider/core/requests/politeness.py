@@ -8,7 +8,7 @@ WINDOW_SHARE = 0.05
 WINDOW_MIN_S = 0.005
 WINDOW_MAX_S = 0.050
 PERMIT_AHEAD_S = 0.2
-"""How long before its slot a started request may take it: time to open a connection."""
+"""Lead time of a started request over its slot: time to open a connection."""
 
 ADAPTIVE_FIRST_S = 0.5
 ADAPTIVE_MAX_S = 60.0

@@ -29,8 +29,8 @@ class PageVersion(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     @property
     def headers(self) -> tuple[tuple[str, str], ...]:
         """Conditional request headers for any other version."""
-        asked = (("If-None-Match", self.etag), ("If-Modified-Since", self.last_modified))
-        return tuple(header for header in asked if header[1])
+        headers = (("If-None-Match", self.etag), ("If-Modified-Since", self.last_modified))
+        return tuple(header for header in headers if header[1])
 
 
 def page_version(headers: Mapping[str, str]) -> PageVersion:

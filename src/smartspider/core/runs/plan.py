@@ -38,9 +38,10 @@ class Guards(msgspec.Struct, frozen=True):
 
 
 class FetchPlan(msgspec.Struct, frozen=True):
-    """How pages are fetched."""
+    """The fetch settings of a task."""
 
-    mode: Literal["http"] = "http"
+    mode: str = "http"
+    """The transport that sends the requests; also the capability a worker must have."""
     headers: tuple[tuple[str, str], ...] = ()
     timeout_s: float = 30.0
     max_bytes: int = 20_000_000
@@ -79,3 +80,8 @@ class Plan(msgspec.Struct, frozen=True):
     recrawl: RecrawlPolicy = RecrawlPolicy()
     urls: Literal["exact", "bloom"] = "exact"
     """`bloom`: a Bloom filter alone decides what is known; it may skip a new URL."""
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The capabilities a worker must have to lease requests of the run."""
+        return frozenset({self.fetch.mode})

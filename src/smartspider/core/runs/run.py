@@ -7,6 +7,8 @@ from typing import Literal
 
 import msgspec
 
+from smartspider.core.capabilities import HTTP_ONLY
+
 RunState = Literal[
     "created", "queued", "running", "paused", "stopping", "stopped", "cancelled", "completed", "failed"
 ]
@@ -119,10 +121,12 @@ class Run(msgspec.Struct, frozen=True):
     """Tuning applied since the run was created (`core.runs.tuning`, JSON), if any."""
     revision: int = 0
     """Number of changes of the tuning."""
+    needs: frozenset[str] = HTTP_ONLY
+    """Capabilities a worker must have to lease requests of the run."""
 
     @property
     def deadline_at(self) -> float:
-        """When the run reaches `max_duration_s` if it works without a pause."""
+        """The time at which the run reaches `max_duration_s` if it works without a pause."""
         if self.max_duration_s is None or self.resumed_at is None:
             return math.inf
         return self.resumed_at + self.max_duration_s - self.active_s

@@ -26,7 +26,7 @@ class ScalingOptions(msgspec.Struct, frozen=True):
     horizon_s: float = 60.0
     """Time in which the backlog should be fetched."""
     stabilization_s: float = 60.0
-    """How long a lower number must have been enough before the decision is lowered."""
+    """Time for which a lower number must have been enough before the decision is lowered."""
     max_workers: int = 256
 
 

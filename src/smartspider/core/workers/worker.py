@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from smartspider.core.capabilities import HTTP_ONLY
+
 
 class WorkerRegistration(msgspec.Struct, frozen=True):
     """The properties a worker registers when it joins."""
@@ -19,6 +21,8 @@ class WorkerRegistration(msgspec.Struct, frozen=True):
     """CPUs of its machine."""
     is_elastic: bool = False
     """Started by autoscaling, which may also stop it."""
+    capabilities: frozenset[str] = HTTP_ONLY
+    """Names of its transports; it leases only requests of runs that need no other."""
 
 
 class WorkerHealth(msgspec.Struct, frozen=True):
@@ -59,6 +63,7 @@ class WorkerRecord(msgspec.Struct, frozen=True):
     cpus: int = 0
     is_elastic: bool = False
     health: WorkerHealth = WorkerHealth()
+    capabilities: frozenset[str] = HTTP_ONLY
 
 
 class WorkerRange(msgspec.Struct, frozen=True):

@@ -30,7 +30,7 @@ Body = Annotated[
 
 
 class Selectors(Section):
-    """What to extract from a page."""
+    """The items and fields to extract from a page."""
 
     items: ItemsRule | None = Field(
         default=None,

@@ -20,7 +20,7 @@ WORD = MARK + "word"
 
 
 class Schedule(Section):
-    """When runs start: by `cron`, at an interval, or once."""
+    """The start times of runs: by `cron`, at an interval, or once."""
 
     cron: Cron | None = Field(
         default=None,

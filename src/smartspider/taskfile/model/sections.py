@@ -28,7 +28,7 @@ _Options = Annotated[dict[str, JsonValue], Field(min_length=1)]
 
 
 class Scope(Section):
-    """Which links belong to the crawl. Default: the hosts of the entry URLs."""
+    """The links that belong to the crawl. Default: those to the hosts of the entry URLs."""
 
     domains: list[Domain] = Field(
         default=[],
@@ -46,7 +46,7 @@ class Scope(Section):
 
 
 class Fetch(Section):
-    """How pages are fetched."""
+    """Fetching of pages."""
 
     mode: Literal["http", "browser", "impersonate"] = Field(
         default="http", description="Plain HTTP, a browser, or impersonation."
@@ -161,7 +161,7 @@ class Adaptive(Section):
 
 
 class Recrawl(Section):
-    """How later runs treat pages that an earlier run of the task fetched."""
+    """Treatment of pages that an earlier run of the task fetched."""
 
     conditional: bool = Field(
         default=False,

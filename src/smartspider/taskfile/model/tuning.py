@@ -37,10 +37,10 @@ class Knobs(Section):
 
     def to_tuning(self) -> Tuning:
         """Return the keys that were set as a core value."""
-        own = _given(self)
+        own = _set_keys(self)
         own.pop("limits", None)
-        return Tuning(**own, limits=LimitTuning(**_given(self.limits)))
+        return Tuning(**own, limits=LimitTuning(**_set_keys(self.limits)))
 
 
-def _given(part: Section) -> dict[str, Any]:
-    return {name: getattr(part, name) for name in part.model_fields_set}
+def _set_keys(section: Section) -> dict[str, Any]:
+    return {name: getattr(section, name) for name in section.model_fields_set}

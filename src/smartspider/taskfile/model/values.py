@@ -54,8 +54,8 @@ def check_url(value: str) -> tuple[str, str] | None:
 
 
 def _http_url(value: str) -> str:
-    if trouble := check_url(value):
-        raise invalid_value(*trouble)
+    if reason_and_hint := check_url(value):
+        raise invalid_value(*reason_and_hint)
     return value
 
 
@@ -124,14 +124,14 @@ def age_or_moment(value: str) -> tuple[float | None, float | None]:
 
 
 def _cron(value: str) -> str:
-    if trouble := check_cron(value):
-        raise invalid_value(*trouble)
+    if reason_and_hint := check_cron(value):
+        raise invalid_value(*reason_and_hint)
     return value
 
 
 def _timezone(value: str) -> str:
-    if trouble := check_timezone(value):
-        raise invalid_value(*trouble)
+    if reason_and_hint := check_timezone(value):
+        raise invalid_value(*reason_and_hint)
     return value
 
 
