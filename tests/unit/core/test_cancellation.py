@@ -1,4 +1,4 @@
-"""Who is cancelled ends, whatever a library makes of it."""
+"""Cancellation is propagated even if a library swallows it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from smartspider.core.cancellation import propagate_cancellation
 
 
-async def test_who_tidies_up_after_being_cancelled_may_still_call() -> None:
+async def test_cleanup_after_a_cancellation_may_still_call() -> None:
     async def tidying() -> str:
         try:
             await asyncio.Event().wait()

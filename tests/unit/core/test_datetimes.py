@@ -1,4 +1,4 @@
-"""Moments in texts."""
+"""Parsing of dates and times."""
 
 from __future__ import annotations
 

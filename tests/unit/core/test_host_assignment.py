@@ -1,4 +1,4 @@
-"""Which worker had better take which host, and how much a worker asks for."""
+"""Assignment of hosts to workers, and load shares."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from smartspider.core.workers.worker import WorkerHealth
 
 
 def owners(weights: dict[int, float]) -> dict[int, int]:
-    """Who has each part."""
+    """The owner of each partition."""
     return {
         part: worker
         for worker in weights
@@ -23,14 +23,14 @@ def counts(weights: dict[int, float]) -> dict[int, int]:
     return {worker: found.count(worker) for worker in weights}
 
 
-def test_every_part_has_one_owner() -> None:
+def test_every_partition_has_one_owner() -> None:
     weights = dict.fromkeys((3, 17, 40, 41), 1.0)
     assert sum(counts(weights).values()) == PARTITIONS
     assert len(owners(weights)) == PARTITIONS
     assert all(40 <= count <= 90 for count in counts(weights).values())
 
 
-def test_a_worker_that_comes_takes_and_one_that_goes_gives_only_its_own_parts() -> None:
+def test_joining_and_leaving_move_only_own_partitions() -> None:
     before, after = owners(dict.fromkeys((1, 2, 3), 1.0)), owners(dict.fromkeys((1, 2, 3, 4), 1.0))
     assert {after[part] for part in before if before[part] != after[part]} == {4}
 
@@ -42,12 +42,12 @@ def test_a_worker_of_less_weight_has_less_and_the_others_keep_theirs() -> None:
     assert 0 < counts(uneven)[1] < counts(even)[1] / 2
 
 
-def test_all_parts_are_ones_own_where_nobody_else_is() -> None:
+def test_a_single_worker_owns_all_partitions() -> None:
     assert owned_partitions(7, {7: 1.0}) == owned_partitions(7, {}) == b"\xff" * 32
     assert owned_partitions(9, {7: 1.0}) == bytes(32)
 
 
-def test_hosts_are_spread_over_the_parts() -> None:
+def test_hosts_are_spread_over_the_partitions() -> None:
     parts = {partition_of(f"h{number}.example") for number in range(4_000)}
     assert len(parts) == PARTITIONS
     assert partition_of("a.example") == 0xF4
@@ -74,20 +74,20 @@ def share_of(health: WorkerHealth, *others: WorkerHealth) -> float:
         (WorkerHealth(fault_share=0.2, lag_s=0.2), 0.5),
     ],
 )
-def test_a_worker_that_does_clearly_worse_than_the_others_asks_for_less(
+def test_a_worker_that_does_clearly_worse_than_the_others_reduces_its_load(
     health: WorkerHealth, share: float
 ) -> None:
     assert share_of(health, WELL, WELL, WELL) == share
     assert share_of(health, WELL) == share
 
 
-def test_what_goes_wrong_for_everybody_slows_nobody_down() -> None:
+def test_faults_of_all_workers_slow_none_down() -> None:
     failing, late = WorkerHealth(fault_share=0.9), WorkerHealth(lag_s=1.5)
     assert set(load_shares({1: failing, 2: failing, 3: WELL}).values()) == {1.0}
     assert share_of(late, late, WELL, late) == 1.0
     assert share_of(WorkerHealth(fault_share=1.0), WorkerHealth(fault_share=1.0)) == 1.0
 
 
-def test_a_worker_alone_asks_for_all() -> None:
+def test_a_single_worker_uses_all_its_slots() -> None:
     assert load_shares({1: WorkerHealth(fault_share=1.0, lag_s=9.0)}) == {1: 1.0}
     assert load_shares({}) == {}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from smartspider.core.rate_limits import RateLimit, TokenBuckets, parse_rate
 
 
-def test_so_many_at_once_and_then_as_they_come() -> None:
+def test_a_burst_is_followed_by_the_rate() -> None:
     buckets = TokenBuckets(RateLimit(2.0, 3.0))
     assert [buckets.take("a", 10.0) for _ in range(5)] == [0.0, 0.0, 0.0, 0.5, 0.5]
     assert buckets.take("b", 10.0) == 0.0
@@ -17,7 +17,7 @@ def test_so_many_at_once_and_then_as_they_come() -> None:
     assert [buckets.take("a", 100.0) for _ in range(4)] == [0.0, 0.0, 0.0, 0.5]
 
 
-def test_what_is_given_back_can_be_taken_again() -> None:
+def test_a_refunded_token_can_be_taken_again() -> None:
     buckets = TokenBuckets(RateLimit(0.1, 1.0))
     for _ in range(5):
         assert buckets.take("a", 0.0) == 0.0
@@ -32,7 +32,7 @@ def test_no_rate_is_no_limit() -> None:
     assert {buckets.take("a", 0.0) for _ in range(100)} == {0.0}
 
 
-def test_only_so_many_are_remembered() -> None:
+def test_only_a_limited_number_of_keys_is_kept() -> None:
     buckets = TokenBuckets(RateLimit(1.0, 1.0), size=3)
     for key in range(100):
         buckets.take(key, 0.0)

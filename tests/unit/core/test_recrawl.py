@@ -1,4 +1,4 @@
-"""When a page is worth another look."""
+"""When a page is fetched again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NOW = 1_700_000_000.0
 
 
 @pytest.mark.parametrize(
-    ("ago_s", "told"),
+    ("ago_s", "ago"),
     [
         (0.0, "less than a minute ago"),
         (-5.0, "less than a minute ago"),
@@ -21,9 +21,9 @@ NOW = 1_700_000_000.0
         (2.9 * DAY, "2 days ago"),
     ],
 )
-def test_the_reason_says_when_and_by_which_run(ago_s: float, told: str) -> None:
+def test_the_reason_says_when_and_by_which_run(ago_s: float, ago: str) -> None:
     reason = RecrawlPolicy(window_s=7 * DAY).skip_reason(LastVisit(7, NOW - ago_s), NOW)
-    assert reason == f"window: fetched {told} in run 7"
+    assert reason == f"window: fetched {ago} in run 7"
     assert is_recrawl_skip(reason)
 
 

@@ -1,4 +1,4 @@
-"""Secrets are taken out of what is told."""
+"""Redaction of secrets."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ def test_harmless_names_are_left_alone(name: str) -> None:
     ],
 )
 def test_texts_lose_secrets_by_name_and_by_header(text: str) -> None:
-    told = Redactor().text(text)
-    assert CANARY.partition("/")[0] not in told
-    assert REDACTED in told
+    redacted = Redactor().text(text)
+    assert CANARY.partition("/")[0] not in redacted
+    assert REDACTED in redacted
 
 
 @pytest.mark.parametrize(
@@ -97,12 +97,14 @@ def test_what_is_no_secret_stays(text: str) -> None:
 
 
 def test_what_stands_beside_a_secret_stays() -> None:
-    told = Redactor().text(f"GET http://u:{CANARY}@h.example/a?page=2&token={CANARY}&sort=x failed: http 503")
-    assert told == "GET http://[redacted]@h.example/a?page=2&token=[redacted]&sort=x failed: http 503"
+    redacted = Redactor().text(
+        f"GET http://u:{CANARY}@h.example/a?page=2&token={CANARY}&sort=x failed: http 503"
+    )
+    assert redacted == "GET http://[redacted]@h.example/a?page=2&token=[redacted]&sort=x failed: http 503"
 
 
 @pytest.mark.parametrize(
-    "form",
+    "encoded",
     [
         CANARY,
         "c4nary-V4lue%2F%2Bx",
@@ -110,13 +112,13 @@ def test_what_stands_beside_a_secret_stays() -> None:
         "YzRuYXJ5LVY0bHVlLyt4",
     ],
 )
-def test_values_that_were_handed_out_are_taken_out_wherever_they_are(form: str) -> None:
+def test_values_that_were_handed_out_are_taken_out_wherever_they_are(encoded: str) -> None:
     redactor = Redactor()
     redactor.add(CANARY, "", "abc")
-    assert redactor.text(f"some {form} text") == "some [redacted] text"
+    assert redactor.text(f"some {encoded} text") == "some [redacted] text"
     assert redactor.text("abc is too short to be one") == "abc is too short to be one"
-    assert redactor.fields({"note": [{"deep": f"x{form}x"}]}) == {"note": [{"deep": "x[redacted]x"}]}
-    assert redactor.fields({f"a{form}": 1}) == {"a[redacted]": 1}
+    assert redactor.fields({"note": [{"deep": f"x{encoded}x"}]}) == {"note": [{"deep": "x[redacted]x"}]}
+    assert redactor.fields({f"a{encoded}": 1}) == {"a[redacted]": 1}
 
 
 def test_the_longest_of_several_values_goes_whole() -> None:
@@ -125,7 +127,7 @@ def test_the_longest_of_several_values_goes_whole() -> None:
 
 
 def test_nested_values_lose_what_stands_under_secret_names() -> None:
-    told = Redactor().fields(
+    redacted = Redactor().fields(
         {
             "headers": {"Authorization": CANARY, "Accept": "text/html"},
             "cookies": [{"name": "sid", "value": CANARY}],
@@ -138,10 +140,10 @@ def test_nested_values_lose_what_stands_under_secret_names() -> None:
             "deep": [[[{"api_key": CANARY}]]],
         }
     )
-    assert CANARY not in str(told)
-    assert told["headers"]["Accept"] == "text/html"
-    assert (told["token_id"], told["is_secret"], told["secret"]) == (5, True, None)
-    assert told["password"] == REDACTED
+    assert CANARY not in str(redacted)
+    assert redacted["headers"]["Accept"] == "text/html"
+    assert (redacted["token_id"], redacted["is_secret"], redacted["secret"]) == (5, True, None)
+    assert redacted["password"] == REDACTED
 
 
 def test_what_goes_too_deep_or_in_circles_ends() -> None:

@@ -1,4 +1,4 @@
-"""How many workers are wanted, as a pure rule."""
+"""Autoscaling decisions."""
 
 from __future__ import annotations
 
@@ -67,27 +67,27 @@ OPTIONS = st.builds(ScalingOptions, horizon_s=st.floats(1.0, 3600.0), max_worker
 
 @given(st.lists(demands(), max_size=5), THROUGHPUT, OPTIONS)
 @settings(max_examples=100, deadline=None)
-def test_there_are_never_more_than_the_gates_can_use_nor_than_the_most(
+def test_workers_never_exceed_what_the_gates_can_use_or_the_maximum(
     runs: list[RunDemand], throughput: WorkerThroughput, options: ScalingOptions
 ) -> None:
-    figure = decide(runs, throughput, options)
+    decision = decide(runs, throughput, options)
     live = [run for run in runs if run.state in ("queued", "running") and run.open]
-    through = sum(
+    capacity = sum(
         min(
             run.concurrency,
             sum(lane_capacity(lane, throughput.request_s) for lane in run.sampled) * run.weight,
         )
         for run in live
     )
-    assert figure.desired <= max(1, math.ceil(through))
-    assert figure.desired <= options.max_workers
-    assert (figure.desired >= 1) == bool(live)
-    assert figure.reason
+    assert decision.desired <= max(1, math.ceil(capacity))
+    assert decision.desired <= options.max_workers
+    assert (decision.desired >= 1) == bool(live)
+    assert decision.reason
 
 
 @given(st.lists(demands(), min_size=1, max_size=4), THROUGHPUT, OPTIONS, st.integers(1, 10**6))
 @settings(max_examples=60, deadline=None)
-def test_a_larger_backlog_never_wants_fewer(
+def test_a_larger_backlog_never_needs_fewer_workers(
     runs: list[RunDemand], throughput: WorkerThroughput, options: ScalingOptions, more: int
 ) -> None:
     grown = [msgspec.structs.replace(run, open=run.open + more) for run in runs]
@@ -96,15 +96,15 @@ def test_a_larger_backlog_never_wants_fewer(
 
 @given(demands(), THROUGHPUT, OPTIONS)
 @settings(max_examples=60, deadline=None)
-def test_two_runs_at_the_same_hosts_want_no_more_than_these_let_through(
+def test_two_runs_on_the_same_hosts_need_no_more_than_these_allow(
     run: RunDemand, throughput: WorkerThroughput, options: ScalingOptions
 ) -> None:
     whole = msgspec.structs.replace(run, lanes=len(run.sampled))
     deep = tuple(msgspec.structs.replace(lane, queued=1000) for lane in whole.sampled)
     first = msgspec.structs.replace(whole, sampled=deep, concurrency=10_000)
     second = msgspec.structs.replace(first, run_id=100)
-    through = sum(lane_capacity(lane, throughput.request_s) for lane in deep)
-    assert decide([first, second], throughput, options).desired <= max(1, math.ceil(through))
+    capacity = sum(lane_capacity(lane, throughput.request_s) for lane in deep)
+    assert decide([first, second], throughput, options).desired <= max(1, math.ceil(capacity))
 
 
 def lane(host: str = "a.example", **more: object) -> LaneDemand:
@@ -150,9 +150,11 @@ def run_of(*lanes: LaneDemand, open_rows: int = 10**6, concurrency: int = 1000) 
         (run_of(), WorkerThroughput(), 1, IN_PROGRESS),
     ],
 )
-def test_a_figure_says_why(run: RunDemand, throughput: WorkerThroughput, count: int, reason: str) -> None:
-    figure = decide([run], throughput)
-    assert (figure.desired, reason in figure.reason) == (count, True), figure
+def test_a_decision_states_its_reason(
+    run: RunDemand, throughput: WorkerThroughput, count: int, reason: str
+) -> None:
+    decision = decide([run], throughput)
+    assert (decision.desired, reason in decision.reason) == (count, True), decision
 
 
 @pytest.mark.parametrize(
@@ -166,12 +168,12 @@ def test_a_figure_says_why(run: RunDemand, throughput: WorkerThroughput, count: 
         (run_of(), IN_PROGRESS),
     ],
 )
-def test_a_figure_says_why_of_each_run(run: RunDemand, reason: str) -> None:
+def test_a_decision_states_the_reason_for_each_run(run: RunDemand, reason: str) -> None:
     (line,) = decide([run], WorkerThroughput()).runs
     assert line.reason == reason
 
 
-def test_nothing_to_do_wants_nobody() -> None:
+def test_no_backlog_needs_no_workers() -> None:
     paused = msgspec.structs.replace(run_of(lane()), state="paused")
     over = msgspec.structs.replace(run_of(lane()), open=0)
     assert decide([paused, over], WorkerThroughput()) == ScalingDecision(0, "there is nothing to fetch")
@@ -186,15 +188,15 @@ def test_a_cap_on_a_domain_holds_for_all_its_hosts() -> None:
     assert decide([run_of(*hosts)], WorkerThroughput(slots=1)).desired == 3
 
 
-def test_hosts_that_were_not_looked_at_are_taken_to_be_alike() -> None:
+def test_hosts_outside_the_sample_are_assumed_similar() -> None:
     run = msgspec.structs.replace(run_of(lane(), lane("b.example")), lanes=20)
     assert decide([run], WorkerThroughput(slots=1)).desired == 80
 
 
-def test_a_figure_rises_at_once_and_falls_after_some_calm() -> None:
-    steady = StabilizationWindow(60.0)
-    told = [
-        steady.apply(ScalingDecision(count, "why", at)).desired
+def test_a_decision_rises_at_once_and_falls_after_the_window() -> None:
+    window = StabilizationWindow(60.0)
+    counts = [
+        window.apply(ScalingDecision(count, "why", at)).desired
         for at, count in [
             (0.0, 2),
             (5.0, 5),
@@ -206,14 +208,14 @@ def test_a_figure_rises_at_once_and_falls_after_some_calm() -> None:
             (91.0, 1),
         ]
     ]
-    assert told == [2, 5, 5, 5, 5, 3, 3, 1]
+    assert counts == [2, 5, 5, 5, 5, 3, 3, 1]
 
 
-def test_a_figure_that_is_held_up_says_so() -> None:
-    steady = StabilizationWindow(60.0)
-    steady.apply(ScalingDecision(5, "much", 0.0))
+def test_a_stabilized_decision_says_so() -> None:
+    window = StabilizationWindow(60.0)
+    window.apply(ScalingDecision(5, "much", 0.0))
     assert (
-        steady.apply(ScalingDecision(1, "little", 10.0)).reason
+        window.apply(ScalingDecision(1, "little", 10.0)).reason
         == "5 were wanted within the last 60 s; now 1: little"
     )
 
@@ -230,7 +232,7 @@ def elastic(worker_id: int, driver: int, node: str = "box", **more: object) -> W
     )
 
 
-def test_the_pace_is_measured_from_what_workers_say() -> None:
+def test_throughput_is_measured_from_worker_health() -> None:
     before = {1: record(cpu_s=1.0, health=WorkerHealth(request_s=0.2, pages=100))}
     now = [
         record(cpu_s=3.0, health=WorkerHealth(request_s=0.2, pages=200)),
@@ -243,7 +245,7 @@ def test_the_pace_is_measured_from_what_workers_say() -> None:
     assert throughput.slots == 12
 
 
-def test_a_pace_nobody_tells_stays() -> None:
+def test_throughput_that_is_not_reported_stays() -> None:
     throughput = WorkerThroughput(1.5, 0.02, 7)
     assert update_throughput(throughput, {}, []) == throughput
     few = [record(slots=7, health=WorkerHealth(pages=3), cpu_s=50.0)]
@@ -260,7 +262,7 @@ def test_drivers_divide_what_is_left_after_fixed_workers() -> None:
     assert sum(shares.values()) + 1 == 6
 
 
-def test_a_driver_that_has_nobody_yet_counts_itself() -> None:
+def test_a_driver_without_workers_counts_itself() -> None:
     workers = [elastic(3, 70, "b")]
     assert worker_share("a/80", 3, workers, WorkerRange(0, 9)) == 2
     assert worker_share("b/70", 3, [*workers, elastic(4, 80, "a")], WorkerRange(0, 9)) == 1
@@ -271,16 +273,16 @@ def test_two_drivers_on_one_machine_do_not_take_each_other_for_one() -> None:
     assert [worker_share(f"box/{driver}", 4, workers, WorkerRange(1, 8)) for driver in (70, 71)] == [2, 2]
 
 
-def test_a_driver_stays_within_its_span() -> None:
+def test_a_driver_stays_within_its_range() -> None:
     assert worker_share("a/1", 0, [], WorkerRange(1, 3)) == 1
     assert worker_share("a/1", 99, [], WorkerRange(1, 3)) == 3
 
 
 @given(st.integers(0, 50), st.integers(0, 10), st.integers(1, 6))
-def test_all_drivers_together_have_what_is_wanted(figure: int, fixed: int, drivers: int) -> None:
+def test_all_drivers_together_run_the_desired_number(desired: int, fixed: int, drivers: int) -> None:
     workers = [record(number) for number in range(fixed)]
     workers += [elastic(100 + number, number, f"m{number}") for number in range(drivers)]
     names = [driver_name(f"m{number}", number) for number in range(drivers)]
-    shares = [worker_share(name, figure, workers, WorkerRange(0, 1000)) for name in names]
-    assert sum(shares) == max(0, figure - fixed)
+    shares = [worker_share(name, desired, workers, WorkerRange(0, 1000)) for name in names]
+    assert sum(shares) == max(0, desired - fixed)
     assert max(shares) - min(shares) <= 1

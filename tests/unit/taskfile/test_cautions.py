@@ -1,4 +1,4 @@
-"""Who chooses a filter that errs is told how often it does."""
+"""Warnings about lossy settings."""
 
 from __future__ import annotations
 

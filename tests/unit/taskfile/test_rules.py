@@ -1,4 +1,4 @@
-"""The four forms of a rule, and how an object is told to be a rule or a nested item."""
+"""The four forms of a rule, and how rules and nested items are distinguished."""
 
 from __future__ import annotations
 

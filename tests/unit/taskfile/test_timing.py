@@ -30,7 +30,7 @@ def at(text: str) -> float:
     return datetime.fromisoformat(text).timestamp()
 
 
-def told(times: list[float]) -> list[str]:
+def formatted(times: list[float]) -> list[str]:
     return [datetime.fromtimestamp(one, UTC).isoformat(timespec="minutes")[:16] for one in times]
 
 
@@ -54,12 +54,12 @@ def told(times: list[float]) -> list[str]:
     ],
 )
 def test_a_rule_is_due_when_it_says(rule: dict[str, object], after: str, expected: list[str]) -> None:
-    assert told(next_times(ScheduleRule(**rule), at(after), count=2)) == expected  # type: ignore[arg-type]
+    assert formatted(next_times(ScheduleRule(**rule), at(after), count=2)) == expected  # type: ignore[arg-type]
 
 
 def test_a_time_in_the_spring_gap_is_made_up_for_when_the_gap_is_over() -> None:
     rule = ScheduleRule(cron="30 2 * * *", timezone=BERLIN)
-    assert told(next_times(rule, at("2026-03-28T00:00Z"), count=3)) == [
+    assert formatted(next_times(rule, at("2026-03-28T00:00Z"), count=3)) == [
         "2026-03-28T01:30",
         "2026-03-29T01:00",  # 03:00 summer time
         "2026-03-30T00:30",
@@ -69,7 +69,7 @@ def test_a_time_in_the_spring_gap_is_made_up_for_when_the_gap_is_over() -> None:
 def test_a_time_that_comes_twice_in_autumn_is_due_once() -> None:
     rule = ScheduleRule(cron="30 2 * * *", timezone=BERLIN)
     first = next_times(rule, at("2026-10-24T12:00Z"), count=2)
-    assert told(first) == ["2026-10-25T00:30", "2026-10-26T01:30"]
+    assert formatted(first) == ["2026-10-25T00:30", "2026-10-26T01:30"]
     assert next_time(rule, at("2026-10-25T01:15Z")) == first[1]  # asked in the hour that comes again
 
 
@@ -127,13 +127,13 @@ def test_without_coalescing_missed_times_come_one_after_another() -> None:
     rule = ScheduleRule(cron="* * * * *", coalesce=False, misfire_s=600.0)
     first, now = at("2026-01-01T00:00Z"), at("2026-01-01T01:00:30Z")
     found = backlog(1, rule, first, now)
-    assert told([found.fire_at]) == ["2026-01-01T00:51"]
+    assert formatted([found.fire_at]) == ["2026-01-01T00:51"]
     fired = [found.fire_at]
     while found.next_at is not None and found.next_at <= now:
         found = backlog(1, rule, found.next_at, now)
         assert found.passed == 0
         fired.append(found.fire_at)
-    assert told(fired) == [f"2026-01-01T00:{minute}" for minute in range(51, 60)] + ["2026-01-01T01:00"]
+    assert formatted(fired) == [f"2026-01-01T00:{minute}" for minute in range(51, 60)] + ["2026-01-01T01:00"]
 
 
 def test_a_backlog_is_bounded() -> None:

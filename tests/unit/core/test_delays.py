@@ -1,4 +1,4 @@
-"""How long to wait: back-off, Retry-After, and the numbers of the host gate."""
+"""Delays: back-off, Retry-After and politeness."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_window_is_short_but_never_too_short_to_hit(delay_s: float) -> None:
 
 
 @given(st.floats(0.0, politeness.ADAPTIVE_MAX_S), SECONDS)
-def test_a_host_that_asks_for_mercy_gets_it_at_once(adaptive_s: float, delay_s: float) -> None:
+def test_an_overloaded_host_is_slowed_down_at_once(adaptive_s: float, delay_s: float) -> None:
     slower = increased_delay_s(adaptive_s, delay_s)
     assert slower >= min(max(adaptive_s * 2, politeness.ADAPTIVE_FIRST_S), politeness.ADAPTIVE_MAX_S)
     assert slower <= politeness.ADAPTIVE_MAX_S

@@ -1,4 +1,4 @@
-"""What an answer says: where it redirects to, and whether its links may be followed."""
+"""Response headers: redirects, and whether links may be followed."""
 
 from __future__ import annotations
 
