@@ -8,11 +8,11 @@ from smartspider.core.pages.page import Page
 from smartspider.core.pages.rules import EXPRESSIONS, PagePlan
 from smartspider.core.requests.request import Request
 from smartspider.core.requests.scope import TrapGuards
-from smartspider.extract.engine import Engine
-from smartspider.extract.fitting import all_rules
 from smartspider.extract.page_reader import PageReader
-from smartspider.extract.page_rules import PageCompiler, PageRules
-from smartspider.extract.rule_compiler import Treatments
+from smartspider.extract.rules.engine import Engine
+from smartspider.extract.rules.page_compiler import PageCompiler, PageRules
+from smartspider.extract.rules.rule_checks import all_rules
+from smartspider.extract.rules.rule_compiler import StepChains
 from smartspider.interfaces.extractor import Extractor
 from smartspider.interfaces.step import StepChainCompiler
 
@@ -33,7 +33,7 @@ class RulesExtractor:
         plan = self._plans.get(request.page)
         if plan is None:
             raise NotReadable(f"the task has no page type {request.page!r}")
-        from smartspider.extract.sitemap import read_sitemap_page
+        from smartspider.extract.links.sitemap import read_sitemap_page
 
         return read_sitemap_page(plan, page, request, self._max_links)
 
@@ -58,13 +58,13 @@ def engine_name(plan: PagePlan) -> str:
 
 
 def compile_pages(
-    pages: dict[str, PagePlan], traps: TrapGuards, rule_steps: StepChainCompiler | None = None
+    pages: dict[str, PagePlan], traps: TrapGuards, compile_steps: StepChainCompiler | None = None
 ) -> Extractor:
     """The extractor of these page types; raises `TaskInvalid` naming every rule that cannot work."""
-    treatments = Treatments(rule_steps)
+    chains = StepChains(compile_steps)
     problems: list[Problem] = []
     readers = {
-        name: _page_reader(plan, treatments, traps.max_links_per_page, problems)
+        name: _page_reader(plan, chains, traps.max_links_per_page, problems)
         for name, plan in pages.items()
         if plan.kind == "rules"
     }
@@ -74,18 +74,16 @@ def compile_pages(
     return RulesExtractor(pages, readers, traps.max_links_per_page)
 
 
-def _page_reader(
-    plan: PagePlan, treatments: Treatments, max_links: int, problems: list[Problem]
-) -> PageReader:
+def _page_reader(plan: PagePlan, chains: StepChains, max_links: int, problems: list[Problem]) -> PageReader:
     is_on_lxml = engine_name(plan) == "lxml"
-    compiler = PageCompiler(plan, _html_engine(is_on_lxml=is_on_lxml), treatments, max_links)
+    compiler = PageCompiler(plan, _html_engine(is_on_lxml=is_on_lxml), chains, max_links)
     rules = compiler.compile()
     problems += compiler.problems
 
     def xml_rules() -> PageRules:
         from smartspider.extract.libxml.engine import LibxmlEngine
 
-        compiler = PageCompiler(plan, LibxmlEngine(is_xml=True), treatments, max_links)
+        compiler = PageCompiler(plan, LibxmlEngine(is_xml=True), chains, max_links)
         rules = compiler.compile()
         if compiler.problems:
             first = compiler.problems[0]

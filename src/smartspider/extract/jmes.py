@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from smartspider.core.errors import NotReadable
-from smartspider.extract.wrong import ExpressionWrong
+from smartspider.extract.errors import InvalidExpression
 
 
 class JmesExpression:
-    """A compiled JMESPath expression; raises `ExpressionWrong` when it is none."""
+    """A compiled JMESPath expression; raises `InvalidExpression` when it is none."""
 
     def __init__(self, expr: str) -> None:
         import jmespath
@@ -20,9 +20,9 @@ class JmesExpression:
         try:
             self._parsed = jmespath.compile(expr)
         except ParseError as wrong:  # a LexerError is one too
-            raise ExpressionWrong(wrong.lex_position, _first_line(wrong)) from None
+            raise InvalidExpression(wrong.lex_position, _first_line(wrong)) from None
         except (JMESPathError, RecursionError, ValueError) as wrong:  # a number of thousands of digits, say
-            raise ExpressionWrong(None, _first_line(wrong)) from None
+            raise InvalidExpression(None, _first_line(wrong)) from None
         _check_functions(self._parsed.parsed, expr)
 
     def search(self, value: Any) -> Any:
@@ -54,7 +54,7 @@ def _check_functions(node: Any, expr: str) -> None:
         if node["type"] == "function_expression":
             name = node["value"]
             if name not in known:
-                raise ExpressionWrong(
+                raise InvalidExpression(
                     _place(expr, name), f"there is no function {name}()", _near(name, known)
                 )
             signature = known[name]["signature"]
@@ -62,7 +62,7 @@ def _check_functions(node: Any, expr: str) -> None:
             count = len(children)
             if count < len(signature) or (count > len(signature) and not is_open):
                 what = f"{name}() takes {len(signature)} argument{'s' * (len(signature) != 1)}, not {count}"
-                raise ExpressionWrong(_place(expr, name), what)
+                raise InvalidExpression(_place(expr, name), what)
             called.update(
                 id(child)
                 for child, taken in zip(children, signature, strict=False)
@@ -70,7 +70,7 @@ def _check_functions(node: Any, expr: str) -> None:
             )
         elif node["type"] == "expref" and id(node) not in called:
             # As a value it is nothing that could be stored.
-            raise ExpressionWrong(
+            raise InvalidExpression(
                 None, "'&' makes no value", "it belongs in functions such as sort_by(x, &y)"
             )
         stack.extend(child for child in children if isinstance(child, dict))

@@ -10,13 +10,14 @@ from smartspider.core.errors import NotReadable
 from smartspider.core.pages.extraction import Extraction, Item, RejectedItem
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Request
-from smartspider.extract.cleaning import clean
-from smartspider.extract.columns import Case, Column
-from smartspider.extract.directives import base_of
-from smartspider.extract.document import Document
-from smartspider.extract.links import FoundLinks, Places
-from smartspider.extract.page_rules import PageRules
-from smartspider.extract.scopes import Scope, ScopeKind, WholePage
+from smartspider.extract.fields.columns import FieldColumn, ItemState
+from smartspider.extract.fields.scopes import PageScope, ScopeKind, SearchScope
+from smartspider.extract.links.follows import ExtractedLinks
+from smartspider.extract.links.page_links import PageItems
+from smartspider.extract.parsing.cleaning import clean
+from smartspider.extract.parsing.directives import base_of
+from smartspider.extract.parsing.document import Document
+from smartspider.extract.rules.page_compiler import PageRules
 
 
 class PageReader:
@@ -35,19 +36,19 @@ class PageReader:
         """Items and links of the page; raises `NotReadable`."""
         document = Document(page, request, is_on_lxml=self._is_on_lxml)
         rules = self._for_xml() if document.is_xml else self._rules
-        whole = WholePage(document)
-        kind, scope = _places(rules, whole)
+        whole = PageScope(document)
+        kind, scope = _find_scope(rules, whole)
         fields = rules.fields.get(kind, {})
         items: list[Item] = []
         rejected: list[RejectedItem] = []
         if fields and scope is not None:
-            items, lacking = _read_items(fields, scope)
-        found, base = FoundLinks([]), page.url
+            items, missing = _read_items(fields, scope)
+        found, base = ExtractedLinks([]), page.url
         if rules.links is not None:
-            places = Places(kind, scope, items, len(items), bool(fields))
-            found, base = rules.links.find(whole, places), base_of(document)
+            found_items = PageItems(kind, scope, items, len(items), bool(fields))
+            found, base = rules.links.find(whole, found_items), base_of(document)
         if fields and scope is not None:
-            items, rejected = _sorted_out(items, lacking, document)
+            items, rejected = _split_rejected(items, missing, document)
         return Extraction(
             items if self._emits else [],
             found.links,
@@ -66,12 +67,12 @@ class PageReader:
         return rules
 
 
-def _places(rules: PageRules, whole: WholePage) -> tuple[ScopeKind, Scope | None]:
+def _find_scope(rules: PageRules, whole: PageScope) -> tuple[ScopeKind, SearchScope | None]:
     """Where the fields are looked up, and of which kind that is; nowhere when nobody would look."""
     if not rules.items:
         return "page", whole
     kind = rules.items[0].kind
-    if not any(rules.fields.values()) and (rules.links is None or not rules.links.looks_into_items):
+    if not any(rules.fields.values()) and (rules.links is None or not rules.links.searches_items):
         return kind, None
     unreadable: NotReadable | None = None
     is_read = False
@@ -89,37 +90,37 @@ def _places(rules: PageRules, whole: WholePage) -> tuple[ScopeKind, Scope | None
     return kind, finder.scope(whole.document, [], ())
 
 
-def _read_items(fields: dict[str, Column], scope: Scope) -> tuple[list[Item], dict[int, str]]:
+def _read_items(fields: dict[str, FieldColumn], scope: SearchScope) -> tuple[list[Item], dict[int, str]]:
     """All items, and for those that lack a required field its name."""
-    lacking: dict[int, str] = {}
-    columns = [_settled(name, field, scope, lacking) for name, field in fields.items()]
+    missing: dict[int, str] = {}
+    columns = [_complete_values(name, field, scope, missing) for name, field in fields.items()]
     # As many names as columns: a zip without a check of it costs half as much.
     items: list[Item] = [dict(row) for row in map(zip, repeat(tuple(fields)), zip(*columns, strict=True))]
-    if scope.document.is_stained:
-        items = [_cleaned(item, scope.document) for item in items]
-    return items, lacking
+    if scope.document.has_invalid:
+        items = [_clean_item(item, scope.document) for item in items]
+    return items, missing
 
 
-def _settled(name: str, field: Column, scope: Scope, lacking: dict[int, str]) -> list[Any]:
+def _complete_values(name: str, field: FieldColumn, scope: SearchScope, missing: dict[int, str]) -> list[Any]:
     """A field's values with defaults in; notes the first required field that each item lacks."""
-    values = field.column(scope)
-    if not field.is_open and None not in values:
+    values = field.values(scope)
+    if not field.needs_finish and None not in values:
         return values
     for index, value in enumerate(values):
-        if value is None or field.is_open:
-            case = Case(scope.document, index)
-            values[index] = field.settle(value, name, case)
-            if case.lacks:
-                lacking.setdefault(index, case.lacks[0])
+        if value is None or field.needs_finish:
+            state = ItemState(scope.document, index)
+            values[index] = field.complete(value, name, state)
+            if state.missing:
+                missing.setdefault(index, state.missing[0])
     return values
 
 
-def _sorted_out(
-    items: list[Item], lacking: dict[int, str], document: Document
+def _split_rejected(
+    items: list[Item], missing: dict[int, str], document: Document
 ) -> tuple[list[Item], list[RejectedItem]]:
     """The items that are kept, and those that are not."""
-    refused = document.refused
-    if not lacking and not refused:
+    refused = document.rejected
+    if not missing and not refused:
         return items, []
     kept: list[Item] = []
     rejected: list[RejectedItem] = []
@@ -128,14 +129,14 @@ def _sorted_out(
             field, why = refused[index]
             value = clean(why.value)[0]
             rejected.append(RejectedItem(f"{field} {why.reason}", item, why.step, field, value))
-        elif index in lacking:
-            rejected.append(RejectedItem(f"required field {lacking[index]!r} is missing", item))
+        elif index in missing:
+            rejected.append(RejectedItem(f"required field {missing[index]!r} is missing", item))
         else:
             kept.append(item)
     return kept, rejected
 
 
-def _cleaned(item: Item, document: Document) -> Item:
+def _clean_item(item: Item, document: Document) -> Item:
     cleaned, count = clean(item)
     document.cleaned += count
     result: Item = cleaned

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from smartspider.interfaces.fetcher import TransportFactory
 from smartspider.interfaces.output import OutputFactory
 from smartspider.interfaces.step import ItemStep, ValueStep
 
@@ -105,15 +106,15 @@ SOURCE: PluginKind[Callable[[Any], Any]] = PluginKind(
     None,  # the task schema names the sources
     ("document",),
     {
-        "article": "smartspider.extract.sources.article:read_article",
+        "article": "smartspider.extract.sources.content.article:read_article",
         "feed": "smartspider.extract.sources.feed:read_feed",
         "json_ld": "smartspider.extract.sources.json_ld:read_json_ld",
         "links": "smartspider.extract.sources.links:read_links",
-        "list": "smartspider.extract.sources.listing:read_list",
-        "markdown": "smartspider.extract.sources.markdown:read_markdown",
+        "list": "smartspider.extract.sources.schema_org.listing:read_list",
+        "markdown": "smartspider.extract.sources.content.markdown:read_markdown",
         "microdata": "smartspider.extract.sources.microdata:read_microdata",
         "opengraph": "smartspider.extract.sources.opengraph:read_opengraph",
-        "product": "smartspider.extract.sources.product:read_product",
+        "product": "smartspider.extract.sources.schema_org.product:read_product",
         "state": "smartspider.extract.sources.state:read_state",
         "tables": "smartspider.extract.sources.tables:read_tables",
     },
@@ -123,10 +124,10 @@ SOURCE: PluginKind[Callable[[Any], Any]] = PluginKind(
 )
 """A rule type that needs no selector: reads data that a page carries, as JSON values."""
 
-TRANSPORT: PluginKind[Callable[..., Any]] = PluginKind(
+TRANSPORT: PluginKind[TransportFactory] = PluginKind(
     "transport",
     "smartspider.transports",
-    ("plan",),
+    ("plan", "context"),
     {
         "http": "smartspider.fetch.transport:AiohttpTransport",
     },

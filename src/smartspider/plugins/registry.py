@@ -7,6 +7,7 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from smartspider.core.errors import NotBuilt, NotFound
@@ -48,6 +49,16 @@ def known(kind: PluginKind[Any]) -> list[str]:
     """Return all names of a kind, built in or installed, sorted."""
     installed = () if kind.group is None else entry_points(group=kind.group)
     return sorted({*kind.built_in, *(point.name for point in installed)})
+
+
+def available(kind: PluginKind[Any]) -> list[str]:
+    """Return the names of a kind whose optional packages are installed, sorted. Nothing is loaded."""
+    return [name for name in known(kind) if name not in kind.needs or find_spec(kind.needs[name][0])]
+
+
+def is_known(kind: PluginKind[Any], name: str) -> bool:
+    """Return whether a name is built in or installed. Nothing is loaded."""
+    return name in kind.built_in or bool(_entry_points(kind, name))
 
 
 def _entry_points(kind: PluginKind[Any], name: str) -> list[EntryPoint]:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Any
 
 from smartspider.core.errors import NotReadable
-from smartspider.extract.document import Document
+from smartspider.extract.parsing.document import Document
 from smartspider.extract.sources import read_source
 from smartspider.suggest.json_lists import JsonList, json_lists, key_of, steps_for
 from smartspider.suggest.suggestion import Draft

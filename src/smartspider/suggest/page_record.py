@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from smartspider.extract.document import Document
+from smartspider.extract.parsing.document import Document
 from smartspider.extract.sources import read_source
 from smartspider.suggest.json_lists import json_lists, key_of, steps_for
 from smartspider.suggest.naming import label_name

@@ -9,8 +9,8 @@ import msgspec
 from smartspider.core.errors import NotReadable
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import make_request
-from smartspider.extract.document import Document
-from smartspider.extract.link_header import next_target
+from smartspider.extract.links.pagination import next_target
+from smartspider.extract.parsing.document import Document
 from smartspider.suggest.api_pages import api_pagination
 from smartspider.suggest.checked import checked
 from smartspider.suggest.data_lists import feed_list, json_page_lists, script_lists

@@ -14,11 +14,11 @@ from smartspider.core.pages.extraction import Extraction
 from smartspider.core.pages.page import Page
 from smartspider.core.pages.rules import ValueRule
 from smartspider.core.requests.request import make_request
-from smartspider.extract.document import Document
-from smartspider.extract.lexbor.cards import Cards
 from smartspider.extract.lexbor.columns import CssColumn
 from smartspider.extract.lexbor.css_check import check_css
+from smartspider.extract.lexbor.items import LexborItems
 from smartspider.extract.lexbor.query import make_queries
+from smartspider.extract.parsing.document import Document
 
 TAGS = st.sampled_from(["div", "span", "em"])
 CLASSES = st.sampled_from(
@@ -117,14 +117,14 @@ def test_all_items_at_once_equal_each_by_itself(
     column = CssColumn(css, make_queries(check_css(expr), is_raw=css.is_raw))
     document = Document(Page("http://h/", 200, {}, html.encode(), "utf-8", 0.0), make_request("http://h/"))
     nodes = document.root.css(items)
-    cards = Cards(document, nodes)
-    together = column.column(cards)
-    if cards.is_flat:
-        assert [column.value_in(item, cards) for item in nodes] == together
+    scope = LexborItems(document, nodes)
+    together = column.values(scope)
+    if scope.is_flat:
+        assert [column.value_in(item, scope) for item in nodes] == together
         for item in nodes:
             del item.attrs["smartspider-item"]
-        cards.is_flat = False
-    assert column.column(cards) == together
+        scope.is_flat = False
+    assert column.values(scope) == together
 
 
 @pytest.mark.parametrize(

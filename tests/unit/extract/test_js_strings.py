@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smartspider.extract.js_strings import js_string
+from smartspider.extract.parsing.json_parser import js_string
 
 
 @pytest.mark.parametrize(

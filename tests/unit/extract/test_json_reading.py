@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smartspider.extract.json_reading import DEEPEST, JsonWrong, find_json, read_json
+from smartspider.extract.parsing.json_parser import DEEPEST, InvalidJson, find_json, read_json
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -47,7 +47,7 @@ def test_wrapped_and_odd_bodies_are_read(body: str, expected: Any) -> None:
     "body", ["", "x", "{", "cb({)", "cb({}) x", "cb({}", "[1] 2", "NaN", "[Infinity]", "1e999", "{'a': 1}"]
 )
 def test_what_is_not_json_is_refused(body: str) -> None:
-    with pytest.raises(JsonWrong):
+    with pytest.raises(InvalidJson):
         read_json(body.encode())
 
 
@@ -62,7 +62,7 @@ def test_depth_is_counted_exactly(openings: list[str]) -> None:
     if len(openings) <= DEEPEST:
         read_json(body.encode())
     else:
-        with pytest.raises(JsonWrong, match="deeper"):
+        with pytest.raises(InvalidJson, match="deeper"):
             read_json(body.encode())
 
 
@@ -75,9 +75,9 @@ def test_long_lists_are_not_deep(part: str) -> None:
 @pytest.mark.parametrize("start", ["", "\ufeff", "cb("])
 def test_endless_nesting_is_refused(depth: int, start: str) -> None:
     end = ")" if start == "cb(" else ""
-    with pytest.raises(JsonWrong, match="deeper"):
+    with pytest.raises(InvalidJson, match="deeper"):
         read_json((start + "[" * depth + "]" * depth + end).encode())
-    with pytest.raises(JsonWrong):
+    with pytest.raises(InvalidJson):
         find_json("x = " + "[" * depth + "]" * depth)
 
 
@@ -103,7 +103,7 @@ def test_the_first_value_in_a_script_is_found(text: str, expected: Any) -> None:
 
 @pytest.mark.parametrize("text", ["", "var x = 1", "x = {a: 1}", "JSON.parse(y)", "x = {", "JSON.parse('{')"])
 def test_a_script_without_json_has_none(text: str) -> None:
-    with pytest.raises(JsonWrong):
+    with pytest.raises(InvalidJson):
         find_json(text)
 
 
@@ -112,7 +112,7 @@ def test_a_script_without_json_has_none(text: str) -> None:
 )
 @pytest.mark.timeout(10)
 def test_text_made_to_hurt_takes_no_time(text: str) -> None:
-    with pytest.raises(JsonWrong):
+    with pytest.raises(InvalidJson):
         find_json(text)
 
 
@@ -129,5 +129,5 @@ def test_text_made_to_hurt_takes_no_time(text: str) -> None:
     ],
 )
 def test_bodies_made_to_hurt_take_no_time(body: str) -> None:
-    with pytest.raises(JsonWrong):
+    with pytest.raises(InvalidJson):
         read_json(body.encode())

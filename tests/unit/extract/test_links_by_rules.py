@@ -17,7 +17,7 @@ from smartspider.core.pages.rules import (
     StopConditions,
     ValueRule,
 )
-from smartspider.extract.follows import FoundLink
+from smartspider.extract.links.follows import FoundLink
 
 Read = Callable[..., Extraction]
 

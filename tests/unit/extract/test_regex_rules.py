@@ -14,7 +14,7 @@ from parsel.utils import extract_regex
 from smartspider.core.errors import NotReadable
 from smartspider.core.pages.extraction import Extraction
 from smartspider.core.pages.rules import FieldRule, ValueRule
-from smartspider.extract.regex_column import Pattern
+from smartspider.extract.fields.regex_column import RegexPattern
 
 Read = Callable[..., Extraction]
 Value = Callable[..., Any]
@@ -79,14 +79,15 @@ REFERENCES = st.lists(
 
 @given(REFERENCES)
 def test_character_references_are_read_as_parsel_does(text: str) -> None:
-    ours = list(Pattern("(?s)(.+)").values(text, is_markup=True))
+    ours = list(RegexPattern("(?s)(.+)").values(text, is_markup=True))
     assert ours == extract_regex("(?s)(.+)", text)
 
 
 def test_matches_can_be_the_items(read: Read) -> None:
     text = 'log {"id": 1, "t": "a"}\nlog {"id": 2}\nend'
     fields: dict[str, FieldRule] = {
-        "id": ValueRule("regex", r'"id": (\d)'), "t": ValueRule("jmespath", "t"), "m": ValueRule("meta", "status")
+        "id": ValueRule("regex", r'"id": (\d)'), "t": ValueRule("jmespath", "t"),
+        "m": ValueRule("meta", "status"),
     }  # fmt: skip
     items = read(text, items=ValueRule("regex", r"log (.*)"), fields=fields, content_type="text/plain").items
     assert items == [{"id": "1", "t": "a", "m": 200}, {"id": "2", "t": None, "m": 200}]

@@ -11,7 +11,7 @@ from smartspider.core.errors import NotReadable
 from smartspider.core.pages.extraction import Extraction
 from smartspider.core.pages.page import Page
 from smartspider.core.pages.rules import FieldRule, FollowRule, ValueRule
-from smartspider.extract.reading import is_xml_page
+from smartspider.extract.parsing.decoding import is_xml_page
 
 Read = Callable[..., Extraction]
 Value = Callable[..., Any]

@@ -8,16 +8,16 @@ from typing import Any
 from selectolax.lexbor import LexborNode
 
 from smartspider.core.pages.rules import ValueRule
-from smartspider.extract.columns import Leaf
-from smartspider.extract.document import Document
-from smartspider.extract.lexbor.cards import Cards
+from smartspider.extract.fields.columns import RuleColumn
+from smartspider.extract.fields.scopes import PageScope
+from smartspider.extract.lexbor.items import LexborItems
 from smartspider.extract.lexbor.query import Query
 from smartspider.extract.lexbor.values import html_of, list_values
-from smartspider.extract.scopes import WholePage
-from smartspider.extract.texts import text_of
+from smartspider.extract.parsing.document import Document
+from smartspider.extract.parsing.text import text_of
 
 
-class CssColumn(Leaf):
+class CssColumn(RuleColumn):
     """Values found by a CSS expression."""
 
     def __init__(self, rule: ValueRule, queries: tuple[Query, ...]) -> None:
@@ -35,31 +35,31 @@ class CssColumn(Leaf):
         elif take == "element":
             self._first_of = self._first_element
 
-    def column(self, cards: Cards | WholePage) -> list[Any]:
+    def values(self, scope: LexborItems | PageScope) -> list[Any]:
         """The values; all items are searched at once where that is exact."""
-        if isinstance(cards, WholePage):
-            return [self._in_page(cards.document)]
-        if len(self._queries) > 1 or not cards.is_flat:
-            return [self.value_in(item, cards) for item in cards.nodes]
+        if isinstance(scope, PageScope):
+            return [self._in_page(scope.document)]
+        if len(self._queries) > 1 or not scope.is_flat:
+            return [self.value_in(item, scope) for item in scope.nodes]
         query = self._queries[0]
         if self._is_many:
-            document, is_raw = cards.document, self._is_raw
+            document, is_raw = scope.document, self._is_raw
             return [
                 self._shape(list_values([(query, nodes)], item, document, is_raw=is_raw)) if nodes else None
-                for item, nodes in zip(cards.nodes, cards.lists(query), strict=True)
+                for item, nodes in zip(scope.nodes, scope.lists(query), strict=True)
             ]
-        first_of, document = self._first_of, cards.document
-        values: list[Any] = [node and first_of(node, document) for node in cards.firsts(query)]
+        first_of, document = self._first_of, scope.document
+        values: list[Any] = [node and first_of(node, document) for node in scope.firsts(query)]
         if None in values:
-            for index, node in enumerate(cards.firsts(query)):
+            for index, node in enumerate(scope.firsts(query)):
                 if node is not None and values[index] is None:
-                    values[index] = self.value_in(cards.nodes[index], cards)
+                    values[index] = self.value_in(scope.nodes[index], scope)
         return values
 
-    def value_in(self, item: LexborNode, cards: Cards) -> Any:
+    def value_in(self, item: LexborNode, scope: LexborItems) -> Any:
         """The value in one item, searched by itself: the way that is always exact."""
-        found = [(query, cards.find(query, item)) for query in self._queries]
-        return self._shape(list_values(found, item, cards.document, is_raw=self._is_raw))
+        found = [(query, scope.find(query, item)) for query in self._queries]
+        return self._shape(list_values(found, item, scope.document, is_raw=self._is_raw))
 
     def _in_page(self, document: Document) -> Any:
         root = document.root
@@ -101,17 +101,17 @@ class CssFinder:
     def __init__(self, query: Query) -> None:
         self._query = query
 
-    def find(self, cards: Cards | WholePage) -> list[list[LexborNode]]:
+    def find(self, scope: LexborItems | PageScope) -> list[list[LexborNode]]:
         """The elements in each place; an item is not found in itself."""
-        if isinstance(cards, WholePage):
-            return [self._query.find_in_page(cards.document.root)]
-        if cards.is_flat:
-            return cards.lists(self._query)
-        return [cards.find(self._query, item) for item in cards.nodes]
+        if isinstance(scope, PageScope):
+            return [self._query.find_in_page(scope.document.root)]
+        if scope.is_flat:
+            return scope.lists(self._query)
+        return [scope.find(self._query, item) for item in scope.nodes]
 
-    def scope(self, document: Document, found: list[LexborNode], numbers: Sequence[int]) -> Cards:
+    def scope(self, document: Document, found: list[LexborNode], numbers: Sequence[int]) -> LexborItems:
         """The elements as items."""
-        return Cards(document, found, numbers)
+        return LexborItems(document, found, numbers)
 
 
 class CssTexts:
@@ -120,15 +120,15 @@ class CssTexts:
     def __init__(self, queries: tuple[Query, ...]) -> None:
         self._queries = queries
 
-    def read(self, cards: Cards | WholePage) -> list[list[str]]:
+    def read(self, scope: LexborItems | PageScope) -> list[list[str]]:
         """All of them in each place, as they stand there."""
-        document = cards.document
-        if isinstance(cards, WholePage):
+        document = scope.document
+        if isinstance(scope, PageScope):
             root = document.root
             return [self._texts(root, [query.find_in_page(root) for query in self._queries], document)]
         return [
-            self._texts(item, [cards.find(query, item) for query in self._queries], document)
-            for item in cards.nodes
+            self._texts(item, [scope.find(query, item) for query in self._queries], document)
+            for item in scope.nodes
         ]
 
     def _texts(self, top: LexborNode, found: list[list[LexborNode]], document: Document) -> list[str]:

@@ -6,7 +6,7 @@ import re
 
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
-from smartspider.extract.selector import Member, SelectorWrong, read_selector, split_simple
+from smartspider.extract.css import ComplexSelector, InvalidSelector, read_selector, split_simple
 
 _FORGIVING = re.compile(r"(:(?:is|where)\()(.*)\)", re.IGNORECASE | re.DOTALL)
 _SCOPE_PREFIX = re.compile(r":scope", re.IGNORECASE)
@@ -18,19 +18,19 @@ _HINTS = (
 )
 
 
-def check_css(expr: str) -> tuple[Member, ...]:
-    """The members of an expression that Lexbor can read whole; raises `SelectorWrong` with the place."""
-    members = read_selector(expr)
-    _check_members(members, 0)
-    return members
+def check_css(expr: str) -> tuple[ComplexSelector, ...]:
+    """The selectors of an expression that Lexbor can read whole; raises `InvalidSelector` with the place."""
+    selectors = read_selector(expr)
+    _check_selectors(selectors, 0)
+    return selectors
 
 
-def _check_members(members: tuple[Member, ...], offset: int) -> None:
-    for member in members:
-        for number, compound in enumerate(member.compounds):
+def _check_selectors(selectors: tuple[ComplexSelector, ...], offset: int) -> None:
+    for selector in selectors:
+        for number, compound in enumerate(selector.compounds):
             css = compound.css
             at = offset + compound.at
-            if member.is_scoped and number == 0 and compound.combinator != ">":
+            if selector.is_scoped and number == 0 and compound.combinator != ">":
                 css = _SCOPE_PREFIX.sub("*", css, count=1)
                 at += len(compound.css) - len(css)
             _check_compound(css, at)
@@ -43,23 +43,23 @@ def _check_compound(css: str, at: int) -> None:
             hint = next((hint for pattern, hint in _HINTS if pattern.search(simple)), "")
             if simple.startswith("/"):
                 hint = 'a text is CSS; XPath is written {"type": "xpath", "expr": "//..."}'
-            raise SelectorWrong(at + start, f"{simple!r} is not a selector that works here", hint)
+            raise InvalidSelector(at + start, f"{simple!r} is not a selector that works here", hint)
         inner = _FORGIVING.fullmatch(simple)
         if inner is not None:
             # Lexbor skips what it cannot read inside :is(), so a misspelling there would match nothing.
             _check_inner(inner[2], at + start + len(inner[1]))
     if not _is_readable(css):
-        raise SelectorWrong(at, f"{css!r} cannot be read as a whole")
+        raise InvalidSelector(at, f"{css!r} cannot be read as a whole")
 
 
 def _check_inner(expr: str, at: int) -> None:
     try:
-        members = read_selector(expr)
-    except SelectorWrong as wrong:
-        raise SelectorWrong(at + wrong.at, wrong.what, wrong.hint) from None
-    if any(member.take != "element" for member in members):
-        raise SelectorWrong(at, "a pseudo-element cannot stand inside parentheses")
-    _check_members(members, at)
+        selectors = read_selector(expr)
+    except InvalidSelector as wrong:
+        raise InvalidSelector(at + wrong.at, wrong.what, wrong.hint) from None
+    if any(selector.take != "element" for selector in selectors):
+        raise InvalidSelector(at, "a pseudo-element cannot stand inside parentheses")
+    _check_selectors(selectors, at)
 
 
 def _is_readable(css: str) -> bool:

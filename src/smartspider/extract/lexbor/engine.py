@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from smartspider.core.pages.rules import ValueRule
-from smartspider.extract.engine import LinkKind, XPathEngine
-from smartspider.extract.lexbor.cards import Cards
+from smartspider.extract.css import ComplexSelector
 from smartspider.extract.lexbor.columns import CssColumn, CssFinder, CssTexts
 from smartspider.extract.lexbor.css_check import check_css
+from smartspider.extract.lexbor.items import LexborItems
 from smartspider.extract.lexbor.links import CssLinks
 from smartspider.extract.lexbor.query import make_queries
 from smartspider.extract.lexbor.values import html_of
-from smartspider.extract.selector import Member
+from smartspider.extract.rules.engine import LinkKind, XPathEngine
 
 
 class LexborEngine:
@@ -21,27 +21,31 @@ class LexborEngine:
         """Never asked for: a page type with XPath rules is read by lxml."""
         raise NotImplementedError
 
-    def check(self, expr: str) -> tuple[Member, ...]:
-        """The members of an expression that Lexbor can read; raises `SelectorWrong`."""
+    def check(self, expr: str) -> tuple[ComplexSelector, ...]:
+        """The selectors of an expression that Lexbor can read; raises `SelectorWrong`."""
         return check_css(expr)
 
-    def css_column(self, rule: ValueRule, members: tuple[Member, ...], _is_page: bool, /) -> CssColumn:
+    def css_column(
+        self, rule: ValueRule, selectors: tuple[ComplexSelector, ...], _is_page: bool, /
+    ) -> CssColumn:
         """The values of a CSS rule."""
-        return CssColumn(rule, make_queries(members, is_raw=rule.is_raw))
+        return CssColumn(rule, make_queries(selectors, is_raw=rule.is_raw))
 
-    def css_finder(self, members: tuple[Member, ...], _is_page: bool, /) -> CssFinder:
+    def css_finder(self, selectors: tuple[ComplexSelector, ...], _is_page: bool, /) -> CssFinder:
         """The elements of a CSS rule."""
-        return CssFinder(make_queries(members, is_raw=False)[0])
+        return CssFinder(make_queries(selectors, is_raw=False)[0])
 
-    def css_texts(self, members: tuple[Member, ...], _is_page: bool, /) -> CssTexts:
+    def css_texts(self, selectors: tuple[ComplexSelector, ...], _is_page: bool, /) -> CssTexts:
         """The texts of what a CSS rule finds."""
-        return CssTexts(make_queries(members, is_raw=False))
+        return CssTexts(make_queries(selectors, is_raw=False))
 
-    def css_links(self, members: tuple[Member, ...], link: LinkKind, _is_page: bool, /) -> CssLinks:
+    def css_links(
+        self, selectors: tuple[ComplexSelector, ...], link: LinkKind, _is_page: bool, /
+    ) -> CssLinks:
         """The links of a CSS rule."""
-        queries = make_queries(members, is_raw=True)
+        queries = make_queries(selectors, is_raw=True)
         return CssLinks(queries, is_href=link.is_href, obeys_nofollow=link.obeys_nofollow)
 
-    def markup(self, scope: Cards) -> list[str]:
+    def markup(self, scope: LexborItems) -> list[str]:
         """Each item as HTML."""
         return [html_of(node) for node in scope.nodes]

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from selectolax.lexbor import LexborNode
 
-from smartspider.extract.hrefs import implied_href, is_nofollow, page_href
-from smartspider.extract.lexbor.cards import Cards
+from smartspider.extract.fields.scopes import PageScope
+from smartspider.extract.lexbor.items import LexborItems
 from smartspider.extract.lexbor.query import Query
 from smartspider.extract.lexbor.values import Found, list_values
-from smartspider.extract.scopes import WholePage
-from smartspider.extract.texts import text_of
+from smartspider.extract.parsing.hrefs import implied_href, is_nofollow, page_href
+from smartspider.extract.parsing.text import text_of
 
 
 class CssLinks:
@@ -22,13 +22,13 @@ class CssLinks:
         self._is_href = is_href
         self._obeys_nofollow = obeys_nofollow
 
-    def find(self, cards: Cards | WholePage) -> Sequence[Iterator[str]]:
-        """What is found in each place, in the order of the rule's members."""
-        if isinstance(cards, WholePage):
-            return [self._in_page(cards)]
-        return [self._in_item(item, cards) for item in cards.nodes]
+    def find(self, scope: LexborItems | PageScope) -> Sequence[Iterator[str]]:
+        """What is found in each place, in the order of the rule's selectors."""
+        if isinstance(scope, PageScope):
+            return [self._in_page(scope)]
+        return [self._in_item(item, scope) for item in scope.nodes]
 
-    def first(self, page: WholePage) -> str | None:
+    def first(self, page: PageScope) -> str | None:
         """Where the first match leads."""
         root = page.document.root
         for query in self._queries:
@@ -40,14 +40,14 @@ class CssLinks:
                 return self._value(node, query)
         return None
 
-    def _in_page(self, page: WholePage) -> Iterator[str]:
+    def _in_page(self, page: PageScope) -> Iterator[str]:
         root = page.document.root
         return self._values([(query, query.find_in_page(root)) for query in self._queries], root, page)
 
-    def _in_item(self, item: LexborNode, cards: Cards) -> Iterator[str]:
-        return self._values([(query, cards.find(query, item)) for query in self._queries], item, cards)
+    def _in_item(self, item: LexborNode, scope: LexborItems) -> Iterator[str]:
+        return self._values([(query, scope.find(query, item)) for query in self._queries], item, scope)
 
-    def _values(self, found: Found, top: LexborNode, scope: Cards | WholePage) -> Iterator[str]:
+    def _values(self, found: Found, top: LexborNode, scope: LexborItems | PageScope) -> Iterator[str]:
         for query, nodes in found:
             if query.take in {"text", "deep_text"}:
                 yield from filter(None, list_values([(query, nodes)], top, scope.document, is_raw=False))

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import msgspec
 from selectolax.lexbor import LexborNode
 
-from smartspider.extract.selector import SCOPE, Member, Take
+from smartspider.extract.css import SCOPE, ComplexSelector, Take
 
 MARK = "smartspider-item"
 """The attribute that items carry while they are searched."""
@@ -31,7 +31,7 @@ class Query(msgspec.Struct, frozen=True):
     attr: str
     in_page: str
     in_item: str
-    in_cards: str
+    in_items: str
     """`in_item` for all items at once; each item's matches come after the item itself."""
     is_page_marked: bool
     repeats: bool
@@ -77,66 +77,70 @@ def unmark(item: LexborNode) -> None:
     del item.attrs[MARK]
 
 
-def make_queries(members: tuple[Member, ...], *, is_raw: bool) -> tuple[Query, ...]:
-    """The queries of an expression: one, or one for each kind of thing its members take."""
-    kinds: dict[tuple[Take, str], list[Member]] = {}
-    for member in members:
-        group = kinds.setdefault((member.take, member.attr or ""), [])
-        group.append(member)
-        last = member.compounds[-1]
-        if member.take == "attr" and last.css == "*" and last.combinator == " ":
+def make_queries(selectors: tuple[ComplexSelector, ...], *, is_raw: bool) -> tuple[Query, ...]:
+    """The queries of an expression: one, or one for each kind of thing its selectors take."""
+    kinds: dict[tuple[Take, str], list[ComplexSelector]] = {}
+    for selector in selectors:
+        group = kinds.setdefault((selector.take, selector.attr or ""), [])
+        group.append(selector)
+        last = selector.compounds[-1]
+        if selector.take == "attr" and last.css == "*" and last.combinator == " ":
             # As in parsel, `div ::attr(x)` is the attribute of the div too.
-            group.append(member._replace(compounds=member.compounds[:-1]))
+            group.append(selector._replace(compounds=selector.compounds[:-1]))
     return tuple(_make_query(take, attr, group, is_raw) for (take, attr), group in kinds.items())
 
 
-def _make_query(take: Take, attr: str, members: list[Member], is_raw: bool) -> Query:
-    in_page = [_at_mark(member) if member.is_scoped else _plain(member) for member in members]
+def _make_query(take: Take, attr: str, selectors: list[ComplexSelector], is_raw: bool) -> Query:
+    in_page = [_at_mark(selector) if selector.is_scoped else _plain(selector) for selector in selectors]
     in_item: list[str] = []
-    for member in members:
-        in_item.extend(_relative(member, includes_self=is_raw or take != "element"))
+    for selector in selectors:
+        in_item.extend(_relative(selector, includes_self=is_raw or take != "element"))
     return Query(
         take=take,
         attr=attr,
         in_page=", ".join(in_page),
         in_item=", ".join(in_item),
-        in_cards=", ".join([_AT_MARK, *in_item]),
-        is_page_marked=any(member.is_scoped for member in members),
+        in_items=", ".join([_AT_MARK, *in_item]),
+        is_page_marked=any(selector.is_scoped for selector in selectors),
         repeats=len(in_item) > 1,
         repeats_in_page=len(in_page) > 1,
     )
 
 
-def _relative(member: Member, *, includes_self: bool) -> list[str]:
-    """The member below the mark, and with its first compound on the mark where that can be meant."""
-    if member.is_scoped:
-        return [_at_mark(member)]
-    forms = [f"{_AT_MARK} {_plain(member)}"]
-    is_single = len(member.compounds) == 1
+def _relative(selector: ComplexSelector, *, includes_self: bool) -> list[str]:
+    """The selector below the mark, and with its first compound on the mark where that can be meant."""
+    if selector.is_scoped:
+        return [_at_mark(selector)]
+    forms = [f"{_AT_MARK} {_plain(selector)}"]
+    is_single = len(selector.compounds) == 1
     # `h2 + p` with the item as the h2 would lead out of the item.
-    if includes_self if is_single else member.compounds[1].combinator in {" ", ">"}:
-        forms.append(_join([member.compounds[0].css + _AT_MARK], member))
+    if includes_self if is_single else selector.compounds[1].combinator in {" ", ">"}:
+        forms.append(_join([selector.compounds[0].css + _AT_MARK], selector))
     return forms
 
 
-def _at_mark(member: Member) -> str:
-    first = member.compounds[0]
+def _at_mark(selector: ComplexSelector) -> str:
+    first = selector.compounds[0]
     if first.combinator == ">":
-        return _join([_AT_MARK, ">", first.css], member)
-    return _join([_AT_MARK + first.css[len(SCOPE) :]], member)
+        return _join([_AT_MARK, ">", first.css], selector)
+    return _join([_AT_MARK + first.css[len(SCOPE) :]], selector)
 
 
-def _plain(member: Member) -> str:
-    return _join([member.compounds[0].css], member)
+def _plain(selector: ComplexSelector) -> str:
+    return _join([selector.compounds[0].css], selector)
 
 
-def _join(head: list[str], member: Member) -> str:
+def _join(head: list[str], selector: ComplexSelector) -> str:
     words = head
-    for compound in member.compounds[1:]:
+    for compound in selector.compounds[1:]:
         words += [compound.combinator.strip(), compound.css]
     css = " ".join(filter(None, words))
     # Elements without the attribute give no value. Where every element would match they are left out here;
     # elsewhere the selector stays as it is, so that `a::text` and `a::attr(href)` are one search.
-    if member.take == "attr" and member.compounds[-1].css == "*" and _PLAIN_NAME.fullmatch(member.attr or ""):
-        css += f"[{member.attr}]"
+    if (
+        selector.take == "attr"
+        and selector.compounds[-1].css == "*"
+        and _PLAIN_NAME.fullmatch(selector.attr or "")
+    ):
+        css += f"[{selector.attr}]"
     return _BARE_FUNCTION.sub(lambda found: found[1] or f"{found[2]}*:", css)

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 
 from selectolax.lexbor import LexborNode
 
-from smartspider.extract.document import Document
 from smartspider.extract.lexbor.outer_html import outer_html
 from smartspider.extract.lexbor.query import MARK, Query
-from smartspider.extract.texts import text_of
+from smartspider.extract.parsing.document import Document
+from smartspider.extract.parsing.text import text_of
 
 Found = list[tuple[Query, list[LexborNode]]]
 """The queries of one expression, and the nodes each found."""

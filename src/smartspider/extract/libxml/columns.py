@@ -9,17 +9,17 @@ from typing import Any
 from lxml import etree
 
 from smartspider.core.pages.rules import ValueRule
-from smartspider.extract.columns import Leaf
-from smartspider.extract.document import Document
-from smartspider.extract.libxml.xpath import Expression, Strings
-from smartspider.extract.scopes import Scope, WholePage
-from smartspider.extract.texts import as_text, collapsed
+from smartspider.extract.fields.columns import RuleColumn
+from smartspider.extract.fields.scopes import PageScope, SearchScope
+from smartspider.extract.libxml.xpath import Strings, XPathExpression
+from smartspider.extract.parsing.document import Document
+from smartspider.extract.parsing.text import as_text, collapse
 
 _TEXT_OF: Any = etree.XPath("string()", smart_strings=False)
 _READABLE_TEXTS: Any = etree.XPath(".//text()[not(parent::script or parent::style)]", smart_strings=False)
 
 
-class Elements(Scope):
+class LxmlItems(SearchScope):
     """The elements of lxml's tree that are a page's items."""
 
     __slots__ = ("nodes",)
@@ -29,18 +29,18 @@ class Elements(Scope):
         self.nodes = nodes
 
 
-def places(scope: Elements | WholePage) -> list[etree._Element]:
+def scope_elements(scope: LxmlItems | PageScope) -> list[etree._Element]:
     """The elements that expressions are evaluated at."""
-    return [scope.document.tree] if isinstance(scope, WholePage) else scope.nodes
+    return [scope.document.tree] if isinstance(scope, PageScope) else scope.nodes
 
 
 def text_of(node: etree._Element, document: Document) -> str:
     """A node's text with whitespace collapsed, without the scripts and styles inside it."""
     if not len(node):
-        return collapsed(node.text or "")
+        return collapse(node.text or "")
     if node in document.tree_script_holders:
-        return collapsed("".join(_READABLE_TEXTS(node)))
-    return collapsed(_TEXT_OF(node))
+        return collapse("".join(_READABLE_TEXTS(node)))
+    return collapse(_TEXT_OF(node))
 
 
 def markup_of(node: etree._Element, document: Document) -> str:
@@ -50,10 +50,10 @@ def markup_of(node: etree._Element, document: Document) -> str:
     return markup
 
 
-class XPathColumn(Leaf):
+class XPathColumn(RuleColumn):
     """Values found by an expression."""
 
-    def __init__(self, rule: ValueRule, expression: Expression) -> None:
+    def __init__(self, rule: ValueRule, expression: XPathExpression) -> None:
         super().__init__(rule)
         self._expression = expression
         self._is_raw = rule.is_raw
@@ -61,10 +61,10 @@ class XPathColumn(Leaf):
         self._is_many = rule.many or rule.join is not None
         self._string = _STRINGS["attributes" if rule.is_raw else expression.strings]
 
-    def column(self, scope: Elements | WholePage) -> list[Any]:
+    def values(self, scope: LxmlItems | PageScope) -> list[Any]:
         """The values, found item by item."""
         document = scope.document
-        results = self._expression.results(document, places(scope))
+        results = self._expression.results(document, scope_elements(scope))
         if self._is_many:
             return [self._all(result, document) for result in results]
         values: list[Any] = []
@@ -122,32 +122,32 @@ _STRINGS: dict[Strings, Callable[[Any], str]] = {
 class XPathFinder:
     """Elements that are places to look into."""
 
-    def __init__(self, expression: Expression) -> None:
+    def __init__(self, expression: XPathExpression) -> None:
         self._expression = expression
 
-    def find(self, scope: Elements | WholePage) -> list[list[etree._Element]]:
+    def find(self, scope: LxmlItems | PageScope) -> list[list[etree._Element]]:
         """The elements in each place; what is no element is left out."""
         return [
             [each for each in result if etree.iselement(each) and isinstance(each.tag, str)]
             if isinstance(result, list)
             else []
-            for result in self._expression.results(scope.document, places(scope))
+            for result in self._expression.results(scope.document, scope_elements(scope))
         ]
 
-    def scope(self, document: Document, found: list[etree._Element], numbers: Sequence[int]) -> Elements:
+    def scope(self, document: Document, found: list[etree._Element], numbers: Sequence[int]) -> LxmlItems:
         """The elements as items."""
-        return Elements(document, found, numbers)
+        return LxmlItems(document, found, numbers)
 
 
 class XPathTexts:
     """The texts of elements, or attributes, that hold something other than markup."""
 
-    def __init__(self, expression: Expression) -> None:
+    def __init__(self, expression: XPathExpression) -> None:
         self._expression = expression
 
-    def read(self, scope: Elements | WholePage) -> list[list[str]]:
+    def read(self, scope: LxmlItems | PageScope) -> list[list[str]]:
         """All of them in each place, as they stand there."""
         return [
             [each if isinstance(each, str) else _TEXT_OF(each) for each in result]
-            for result in self._expression.results(scope.document, places(scope))
+            for result in self._expression.results(scope.document, scope_elements(scope))
         ]

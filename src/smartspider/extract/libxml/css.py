@@ -10,13 +10,13 @@ from typing import Any
 from cssselect import GenericTranslator, HTMLTranslator, SelectorError
 from cssselect.parser import parse
 
-from smartspider.extract.selector import (
+from smartspider.extract.css import (
     SCOPE,
-    Compound,
-    Member,
-    SelectorWrong,
-    read_members,
+    ComplexSelector,
+    CompoundSelector,
+    InvalidSelector,
     read_selector,
+    read_selector_list,
     split_simple,
 )
 
@@ -35,51 +35,58 @@ _UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class CssTranslator:
-    """Translates members of CSS expressions for HTML, or for XML, where names keep their case."""
+    """Translates selectors of CSS expressions for HTML, or for XML, where names keep their case."""
 
     def __init__(self, *, is_xml: bool) -> None:
         self._is_xml = is_xml
         self._simple: Any = GenericTranslator() if is_xml else HTMLTranslator()
 
-    def translate(self, members: tuple[Member, ...], *, is_page: bool, is_raw: bool) -> str:
+    def translate(self, selectors: tuple[ComplexSelector, ...], *, is_page: bool, is_raw: bool) -> str:
         """One XPath for a whole expression, relative to the page's root or to an item."""
-        paths = [self._member(member, is_page=is_page, is_raw=is_raw) for member in members]
+        paths = [self._complex(selector, is_page=is_page, is_raw=is_raw) for selector in selectors]
         return " | ".join(dict.fromkeys(paths))
 
-    def _member(self, member: Member, *, is_page: bool, is_raw: bool) -> str:
-        compounds, take = member.compounds, member.take
+    def _complex(self, selector: ComplexSelector, *, is_page: bool, is_raw: bool) -> str:
+        compounds, take = selector.compounds, selector.take
         last = compounds[-1]
         includes_last = take == "attr" and last.css == "*" and last.combinator == " "
         if includes_last:
             # As in parsel, `div ::attr(x)` is the attribute of the div too.
             compounds = compounds[:-1]
-        steps = [self._first(compounds, member, is_page=is_page, is_raw=is_raw)]
+        steps = [self._first(compounds, selector, is_page=is_page, is_raw=is_raw)]
         steps += [self._step(compound) for compound in compounds[1:]]
         if includes_last:
             steps.append("descendant-or-self::*")
         if take == "attr":
-            steps.append(self.attribute(member.attr or ""))
+            steps.append(self.attribute(selector.attr or ""))
         elif take == "text":
             steps.append("text()")
         elif take == "deep_text":
             steps.append("descendant::text()")
         return "/".join(steps)
 
-    def _first(self, compounds: tuple[Compound, ...], member: Member, *, is_page: bool, is_raw: bool) -> str:
+    def _first(
+        self,
+        compounds: tuple[CompoundSelector, ...],
+        selector: ComplexSelector,
+        *,
+        is_page: bool,
+        is_raw: bool,
+    ) -> str:
         first = compounds[0]
-        if member.is_scoped:
+        if selector.is_scoped:
             if first.combinator == ">":
                 return self._step(first)
             return "self::" + self._test(_SCOPED.sub("*", first.css, count=1), first.at)
         if is_page or (
             compounds[1].combinator in {" ", ">"}
             if len(compounds) > 1
-            else is_raw or member.take != "element"
+            else is_raw or selector.take != "element"
         ):
             return "descendant-or-self::" + self._test(first.css, first.at)
         return "descendant::" + self._test(first.css, first.at)
 
-    def _step(self, compound: Compound) -> str:
+    def _step(self, compound: CompoundSelector) -> str:
         if compound.combinator == "+":
             return f"following-sibling::*[1]/self::{self._test(compound.css, compound.at)}"
         return _FORWARD[compound.combinator] + self._test(compound.css, compound.at)
@@ -105,24 +112,24 @@ class CssTranslator:
         try:
             found = self._simple.xpath(parse("".join(plain))[0].parsed_tree)
         except SelectorError as wrong:
-            raise SelectorWrong(
+            raise InvalidSelector(
                 at, f"{css!r} cannot be used with XPath beside it or on XML ({wrong})"
             ) from None
         if found.path:
-            raise SelectorWrong(at, f"{css!r} cannot be used with XPath beside it or on XML")
+            raise InvalidSelector(at, f"{css!r} cannot be used with XPath beside it or on XML")
         return found.element, [found.condition, *conditions] if found.condition else conditions
 
     def _logic(self, name: str, inner: str, at: int) -> str:
         try:
-            members = _elements_of(inner, is_relative=name == "has")
+            selectors = _elements_of(inner, is_relative=name == "has")
             if name == "has":
-                return " or ".join(self._has(member) for member in members)
-            any_of = " or ".join(f"({self._matches(member.compounds)})" for member in members)
-        except SelectorWrong as wrong:
-            raise SelectorWrong(at + wrong.at, wrong.what, wrong.hint) from None
+                return " or ".join(self._has(selector) for selector in selectors)
+            any_of = " or ".join(f"({self._matches(selector.compounds)})" for selector in selectors)
+        except InvalidSelector as wrong:
+            raise InvalidSelector(at + wrong.at, wrong.what, wrong.hint) from None
         return f"not({any_of})" if name == "not" else any_of
 
-    def _matches(self, compounds: tuple[Compound, ...]) -> str:
+    def _matches(self, compounds: tuple[CompoundSelector, ...]) -> str:
         """That the context node matches the last compound, and what is before it matches the rest."""
         last = compounds[-1]
         element, conditions = self._compound(last.css, last.at)
@@ -131,11 +138,11 @@ class CssTranslator:
             tests.append(f"{_BACKWARD[last.combinator]}[{self._matches(compounds[:-1])}]")
         return " and ".join(tests)
 
-    def _has(self, member: Member) -> str:
-        first = member.compounds[0]
+    def _has(self, selector: ComplexSelector) -> str:
+        first = selector.compounds[0]
         if first.css.lower().startswith(SCOPE):
-            raise SelectorWrong(first.at, "':scope' can only stand first")
-        return "/".join(self._step(compound) for compound in member.compounds)
+            raise InvalidSelector(first.at, "':scope' can only stand first")
+        return "/".join(self._step(compound) for compound in selector.compounds)
 
     def _own_text(self, text: str, *, is_blind: bool) -> str:
         literal: str = self._simple.xpath_literal(text.lower() if is_blind else text)
@@ -151,8 +158,8 @@ class CssTranslator:
         return f"attribute::*[name() = {self._simple.xpath_literal(name)}]"
 
 
-def _elements_of(expr: str, *, is_relative: bool) -> tuple[Member, ...]:
-    members = read_members(expr) if is_relative else read_selector(expr)
-    if any(member.take != "element" for member in members):
-        raise SelectorWrong(0, "a pseudo-element cannot stand inside parentheses")
-    return members
+def _elements_of(expr: str, *, is_relative: bool) -> tuple[ComplexSelector, ...]:
+    selectors = read_selector_list(expr) if is_relative else read_selector(expr)
+    if any(selector.take != "element" for selector in selectors):
+        raise InvalidSelector(0, "a pseudo-element cannot stand inside parentheses")
+    return selectors

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from smartspider.core.pages.rules import ValueRule
-from smartspider.extract.engine import LinkKind
-from smartspider.extract.libxml.columns import Elements, XPathColumn, XPathFinder, XPathTexts, markup_of
+from smartspider.extract.css import ComplexSelector, read_selector
+from smartspider.extract.errors import InvalidExpression
+from smartspider.extract.libxml.columns import LxmlItems, XPathColumn, XPathFinder, XPathTexts, markup_of
 from smartspider.extract.libxml.css import CssTranslator
 from smartspider.extract.libxml.links import XPathLinks
-from smartspider.extract.libxml.xpath import Expression, Strings
-from smartspider.extract.selector import Member, read_selector
-from smartspider.extract.wrong import ExpressionWrong
+from smartspider.extract.libxml.xpath import Strings, XPathExpression
+from smartspider.extract.rules.engine import LinkKind
 
 
 class LibxmlEngine:
@@ -23,54 +23,60 @@ class LibxmlEngine:
         """Itself."""
         return self
 
-    def check(self, expr: str) -> tuple[Member, ...]:
-        """The members of an expression that can be translated; raises `SelectorWrong`."""
-        members = read_selector(expr)
-        self._css.translate(members, is_page=True, is_raw=False)
-        return members
+    def check(self, expr: str) -> tuple[ComplexSelector, ...]:
+        """The selectors of an expression that can be translated; raises `SelectorWrong`."""
+        selectors = read_selector(expr)
+        self._css.translate(selectors, is_page=True, is_raw=False)
+        return selectors
 
-    def css_column(self, rule: ValueRule, members: tuple[Member, ...], is_page: bool, /) -> XPathColumn:
+    def css_column(
+        self, rule: ValueRule, selectors: tuple[ComplexSelector, ...], is_page: bool, /
+    ) -> XPathColumn:
         """The values of a CSS rule."""
-        return XPathColumn(rule, self._expression(members, is_page=is_page, is_raw=rule.is_raw))
+        return XPathColumn(rule, self._expression(selectors, is_page=is_page, is_raw=rule.is_raw))
 
-    def css_finder(self, members: tuple[Member, ...], is_page: bool, /) -> XPathFinder:
+    def css_finder(self, selectors: tuple[ComplexSelector, ...], is_page: bool, /) -> XPathFinder:
         """The elements of a CSS rule."""
-        return XPathFinder(self._expression(members, is_page=is_page, is_raw=False))
+        return XPathFinder(self._expression(selectors, is_page=is_page, is_raw=False))
 
-    def css_texts(self, members: tuple[Member, ...], is_page: bool, /) -> XPathTexts:
+    def css_texts(self, selectors: tuple[ComplexSelector, ...], is_page: bool, /) -> XPathTexts:
         """The texts of what a CSS rule finds."""
-        return XPathTexts(self._expression(members, is_page=is_page, is_raw=True))
+        return XPathTexts(self._expression(selectors, is_page=is_page, is_raw=True))
 
-    def css_links(self, members: tuple[Member, ...], link: LinkKind, is_page: bool, /) -> XPathLinks:
+    def css_links(
+        self, selectors: tuple[ComplexSelector, ...], link: LinkKind, is_page: bool, /
+    ) -> XPathLinks:
         """The links of a CSS rule."""
-        xpath = self._css.translate(members, is_page=is_page, is_raw=True)
+        xpath = self._css.translate(selectors, is_page=is_page, is_raw=True)
         return self.xpath_links(xpath, link)
 
     def xpath_column(self, rule: ValueRule, expr: str) -> XPathColumn:
-        """The values of an XPath rule; raises `ExpressionWrong`."""
-        expression = Expression(expr)
+        """The values of an XPath rule; raises `InvalidExpression`."""
+        expression = XPathExpression(expr)
         if rule.attr is not None:
-            expression = Expression(f"({expr})/{self._css.attribute(rule.attr)}", "attributes")
+            expression = XPathExpression(f"({expr})/{self._css.attribute(rule.attr)}", "attributes")
         return XPathColumn(rule, expression)
 
     def xpath_finder(self, expr: str) -> XPathFinder:
-        """The elements of an XPath rule; raises `ExpressionWrong`."""
-        expression = Expression(expr)
+        """The elements of an XPath rule; raises `InvalidExpression`."""
+        expression = XPathExpression(expr)
         if not expression.finds_nodes:
-            raise ExpressionWrong(None, "it calculates a value instead of finding elements")
+            raise InvalidExpression(None, "it calculates a value instead of finding elements")
         return XPathFinder(expression)
 
     def xpath_links(self, expr: str, link: LinkKind) -> XPathLinks:
-        """The links of an XPath rule; raises `ExpressionWrong`."""
+        """The links of an XPath rule; raises `InvalidExpression`."""
         # Only strings that know where they come from tell whether their element says nofollow.
-        expression = Expression(expr, "mixed")
+        expression = XPathExpression(expr, "mixed")
         return XPathLinks(expression, is_href=link.is_href, obeys_nofollow=link.obeys_nofollow)
 
-    def markup(self, scope: Elements) -> list[str]:
+    def markup(self, scope: LxmlItems) -> list[str]:
         """Each item as HTML or XML."""
         return [markup_of(node, scope.document) for node in scope.nodes]
 
-    def _expression(self, members: tuple[Member, ...], *, is_page: bool, is_raw: bool) -> Expression:
-        takes = {"attributes" if member.take == "attr" else "texts" for member in members}
+    def _expression(
+        self, selectors: tuple[ComplexSelector, ...], *, is_page: bool, is_raw: bool
+    ) -> XPathExpression:
+        takes = {"attributes" if selector.take == "attr" else "texts" for selector in selectors}
         strings: Strings = "mixed" if len(takes) > 1 else "attributes" if "attributes" in takes else "texts"
-        return Expression(self._css.translate(members, is_page=is_page, is_raw=is_raw), strings)
+        return XPathExpression(self._css.translate(selectors, is_page=is_page, is_raw=is_raw), strings)

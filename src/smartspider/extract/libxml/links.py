@@ -5,31 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from smartspider.extract.document import Document
-from smartspider.extract.hrefs import implied_href, is_nofollow, page_href
-from smartspider.extract.libxml.columns import Elements, places, text_of
-from smartspider.extract.libxml.xpath import Expression
-from smartspider.extract.scopes import WholePage
+from smartspider.extract.fields.scopes import PageScope
+from smartspider.extract.libxml.columns import LxmlItems, scope_elements, text_of
+from smartspider.extract.libxml.xpath import XPathExpression
+from smartspider.extract.parsing.document import Document
+from smartspider.extract.parsing.hrefs import implied_href, is_nofollow, page_href
 
 
 class XPathLinks:
     """The links of one rule. `is_href`: what it finds leads to a page, else it is a value for a template."""
 
-    def __init__(self, expression: Expression, *, is_href: bool, obeys_nofollow: bool) -> None:
+    def __init__(self, expression: XPathExpression, *, is_href: bool, obeys_nofollow: bool) -> None:
         self._expression = expression
         self._is_href = is_href
         self._obeys_nofollow = obeys_nofollow
 
-    def find(self, scope: Elements | WholePage) -> Sequence[Iterator[str]]:
+    def find(self, scope: LxmlItems | PageScope) -> Sequence[Iterator[str]]:
         """What is found in each place, in document order."""
         return [
             self._values(result, scope.document)
-            for result in self._expression.results(scope.document, places(scope))
+            for result in self._expression.results(scope.document, scope_elements(scope))
         ]
 
-    def first(self, page: WholePage) -> str | None:
+    def first(self, page: PageScope) -> str | None:
         """Where the first match leads."""
-        (result,) = self._expression.results(page.document, places(page))
+        (result,) = self._expression.results(page.document, scope_elements(page))
         found = result if isinstance(result, list) else [result]
         return self._value(found[0], page.document) if found else None
 

@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple
 from lxml import etree
 
 from smartspider.core.errors import NotReadable
-from smartspider.extract.document import Document
-from smartspider.extract.wrong import ExpressionWrong
+from smartspider.extract.errors import InvalidExpression
+from smartspider.extract.parsing.document import Document
 
 _SETS = "http://exslt.org/sets"
 _REGEX = "http://exslt.org/regular-expressions"
@@ -77,8 +77,8 @@ class _Parts(NamedTuple):
     has_class: bool
 
 
-class Expression:
-    """A compiled XPath 1.0 expression; raises `ExpressionWrong` when it is none."""
+class XPathExpression:
+    """A compiled XPath 1.0 expression; raises `InvalidExpression` when it is none."""
 
     def __init__(self, expr: str, strings: Strings | None = None) -> None:
         self.expr = expr
@@ -130,9 +130,9 @@ class Expression:
                 smart_strings=self.strings == "mixed",
             )
         except etree.XPathSyntaxError as wrong:
-            raise ExpressionWrong(_position(wrong, self.expr), str(wrong).lower()) from None
+            raise InvalidExpression(_position(wrong, self.expr), str(wrong).lower()) from None
         except (etree.LxmlError, ValueError) as wrong:
-            raise ExpressionWrong(None, str(wrong)) from None
+            raise InvalidExpression(None, str(wrong)) from None
 
 
 FAILURES = (etree.LxmlError, ValueError, TypeError, re.error, OverflowError, RecursionError)
@@ -156,13 +156,13 @@ def _parts_of(expr: str) -> _Parts:
     uses_class = False
     for token in _TOKEN.finditer(expr):
         if token["variable"]:
-            raise ExpressionWrong(token.start(), "variables cannot be used")
+            raise InvalidExpression(token.start(), "variables cannot be used")
         name = token["name"]
         if not name or token["axis"]:
             continue
         if token["call"] and name not in _NO_FUNCTIONS:
             if name not in _FUNCTIONS:
-                raise ExpressionWrong(token.start(), f"there is no function {name}()", _near(name))
+                raise InvalidExpression(token.start(), f"there is no function {name}()", _near(name))
             uses_class |= name == "has-class"
         prefix, colon, _ = name.partition(":")
         if colon:
@@ -191,7 +191,7 @@ def _try_out(evaluate: etree.XPath) -> Any:
     try:
         return evaluate(etree.fromstring(_SAMPLE))
     except FAILURES as wrong:
-        raise ExpressionWrong(None, str(wrong).lower()) from None
+        raise InvalidExpression(None, str(wrong).lower()) from None
 
 
 def _strings_of(expr: str) -> Strings:

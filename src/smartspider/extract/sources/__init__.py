@@ -10,9 +10,9 @@ from functools import cache
 from typing import Any
 
 from smartspider.core.pages.page import Page
-from smartspider.extract.cleaning import clean
-from smartspider.extract.directives import directives_of
-from smartspider.extract.document import Document
+from smartspider.extract.parsing.cleaning import clean
+from smartspider.extract.parsing.directives import directives_of
+from smartspider.extract.parsing.document import Document
 from smartspider.plugins.kinds import SOURCE
 from smartspider.plugins.registry import resolve
 
@@ -30,8 +30,8 @@ def read_source(kind: str, document: Document) -> Any:
     """
     sources = document.sources
     if kind not in sources:
-        value, stains = clean(_reader(kind)(document))
-        document.cleaned += stains
+        value, cleaned = clean(_reader(kind)(document))
+        document.cleaned += cleaned
         sources[kind] = value
     return sources[kind]
 
@@ -40,8 +40,8 @@ def read_source_in(kind: str, html: str, document: Document) -> Any:
     """The tables, links or Markdown of one item of the page, given as HTML."""
     item = Document(_page_of(html, document.page), document.request, is_item=True)
     item.directives = directives_of(document)
-    value, stains = clean(_reader(kind)(item))
-    document.cleaned += stains
+    value, cleaned = clean(_reader(kind)(item))
+    document.cleaned += cleaned
     return value
 
 

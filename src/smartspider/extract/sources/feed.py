@@ -8,14 +8,13 @@ from typing import Any
 
 from lxml import etree
 
-from smartspider.extract.document import Document
-from smartspider.extract.sources.addresses import absolute
-from smartspider.extract.sources.feed_json import read_json_feed
+from smartspider.extract.parsing.document import Document
+from smartspider.extract.parsing.text import collapse
 from smartspider.extract.sources.feed_node import FeedNode
-from smartspider.extract.sources.moments import utc_moment
-from smartspider.extract.texts import collapsed
+from smartspider.extract.sources.json_text import InvalidEmbeddedJson, loose_json
+from smartspider.extract.sources.values import absolute_url, utc_date
 
-_MOST = 10_000
+_MOST_ENTRIES = 10_000
 _HTML_ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z][A-Za-z0-9]{1,30};")
 _ROOTS = frozenset({"rss", "RDF", "feed"})
 _HEAD = 16_384
@@ -69,26 +68,26 @@ def _rss(top: FeedNode) -> dict[str, Any]:
     link = channel.text("link") or channel.text("atom:link@href")
     return {
         "title": channel.plain("title"),
-        "link": absolute(link, channel.base),
+        "link": absolute_url(link, channel.base),
         "description": channel.plain("description"),
-        "entries": [_rss_entry(item) for item in items[:_MOST]],
+        "entries": [_rss_entry(item) for item in items[:_MOST_ENTRIES]],
     }
 
 
 def _rss_entry(item: FeedNode) -> dict[str, Any]:
     guid = item.child("guid")
     identity = item.text("guid") or item.attribute("rdf:about")
-    link = absolute(item.text("link"), item.base) or absolute(item.text("atom:link@href"), item.base)
+    link = absolute_url(item.text("link"), item.base) or absolute_url(item.text("atom:link@href"), item.base)
     if link is None and identity and identity.startswith(_HTTP):
         is_permanent = guid is None or guid.attribute("isPermaLink") != "false"
-        link = absolute(identity, item.base) if is_permanent else None
+        link = absolute_url(identity, item.base) if is_permanent else None
     published = item.first_text("pubDate", "dc:date", "dcterms:created", "dcterms:issued", "published")
     return {
         "id": identity or link,
         "title": item.plain("title"),
         "link": link,
-        "published": utc_moment(published),
-        "updated": utc_moment(item.first_text("atom:updated", "dcterms:modified", "lastBuildDate")),
+        "published": utc_date(published),
+        "updated": utc_date(item.first_text("atom:updated", "dcterms:modified", "lastBuildDate")),
         "author": _mail_name(item.first_text("dc:creator", "author", "itunes:author")),
         "summary": item.first_text("description", "itunes:summary", "media:description"),
         "content": item.first_text("content:encoded", "xhtml:body"),
@@ -108,7 +107,7 @@ def _atom(top: FeedNode) -> dict[str, Any]:
         "title": top.plain("title"),
         "link": _atom_link(top),
         "description": top.plain("subtitle") or top.plain("tagline"),
-        "entries": [_atom_entry(entry) for entry in top.children("entry")[:_MOST]],
+        "entries": [_atom_entry(entry) for entry in top.children("entry")[:_MOST_ENTRIES]],
     }
 
 
@@ -120,8 +119,8 @@ def _atom_entry(entry: FeedNode) -> dict[str, Any]:
         "id": entry.text("id") or link,
         "title": entry.plain("title"),
         "link": link,
-        "published": utc_moment(entry.first_text("published", "issued", "created")),
-        "updated": utc_moment(entry.first_text("updated", "modified")),
+        "published": utc_date(entry.first_text("published", "issued", "created")),
+        "updated": utc_date(entry.first_text("updated", "modified")),
         "author": ", ".join(names) or None,
         "summary": entry.markup("summary"),
         "content": entry.markup("content"),
@@ -136,19 +135,78 @@ def _atom_link(node: FeedNode) -> str | None:
     links = node.children("link")
     for link in links:
         if link.attribute("rel") in {None, "alternate"} and link.attribute("href"):
-            return absolute(link.attribute("href"), link.base)
-    return absolute(links[0].attribute("href"), links[0].base) if links else None
+            return absolute_url(link.attribute("href"), link.base)
+    return absolute_url(links[0].attribute("href"), links[0].base) if links else None
 
 
 def _enclosures(nodes: list[FeedNode], key: str) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for node in nodes:
-        url = absolute(node.attribute(key), node.base)
+        url = absolute_url(node.attribute(key), node.base)
         if url is not None:
-            length = collapsed(node.attribute("length") or node.attribute("fileSize") or "")
+            length = collapse(node.attribute("length") or node.attribute("fileSize") or "")
             is_number = length.isascii() and length.isdigit() and len(length) < 16
             found.setdefault(
                 url,
                 {"url": url, "type": node.attribute("type"), "length": int(length) if is_number else None},
             )
     return list(found.values())
+
+
+def read_json_feed(source: str, base: str) -> dict[str, Any] | None:
+    """The feed, or None if the text is another JSON."""
+    try:
+        feed = loose_json(source)
+    except InvalidEmbeddedJson:
+        return None
+    if not isinstance(feed, dict) or "jsonfeed.org/version" not in str(feed.get("version"))[:100]:
+        return None
+    items = feed.get("items")
+    return {
+        "title": _line(feed.get("title")),
+        "link": absolute_url(feed.get("home_page_url"), base),
+        "description": _line(feed.get("description")),
+        "entries": [_json_entry(item, base) for item in _objects(items)[:_MOST_ENTRIES]],
+    }
+
+
+def _json_entry(item: dict[str, Any], base: str) -> dict[str, Any]:
+    link = absolute_url(item.get("url"), base) or absolute_url(item.get("external_url"), base)
+    authors = _objects(item.get("authors")) or _objects([item.get("author")])
+    identity = item.get("id")
+    tags = item.get("tags")
+    return {
+        "id": str(identity) if isinstance(identity, str | int | float) else link,
+        "title": _line(item.get("title")),
+        "link": link,
+        "published": utc_date(item.get("date_published")),
+        "updated": utc_date(item.get("date_modified")),
+        "author": ", ".join(name for author in authors if (name := _line(author.get("name")))) or None,
+        "summary": _text(item.get("summary")),
+        "content": _text(item.get("content_html")) or _text(item.get("content_text")),
+        "categories": [line for tag in (tags if isinstance(tags, list) else ()) if (line := _line(tag))],
+        "enclosures": _json_enclosures(item.get("attachments"), base),
+    }
+
+
+def _json_enclosures(value: Any, base: str) -> list[dict[str, Any]]:
+    found = []
+    for attachment in _objects(value):
+        url = absolute_url(attachment.get("url"), base)
+        size = attachment.get("size_in_bytes")
+        if url is not None:
+            length = int(size) if isinstance(size, int | float) and not isinstance(size, bool) else None
+            found.append({"url": url, "type": _line(attachment.get("mime_type")), "length": length})
+    return found
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [inner for inner in value if isinstance(inner, dict)] if isinstance(value, list) else []
+
+
+def _line(value: Any) -> str | None:
+    return collapse(value) or None if isinstance(value, str) else None
+
+
+def _text(value: Any) -> str | None:
+    return value.strip() or None if isinstance(value, str) else None

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from lxml import etree
 
-from smartspider.extract.sources.addresses import absolute
-from smartspider.extract.sources.markup import plain_text
-from smartspider.extract.texts import collapsed
+from smartspider.extract.parsing.text import collapse
+from smartspider.extract.sources.values import absolute_url, plain_text
 
 _SPACES = {
     "http://www.w3.org/2005/Atom": "atom",
@@ -31,7 +30,7 @@ class FeedNode:
 
     def __init__(self, element: etree._Element, base: str) -> None:
         self.element = element
-        self.base = absolute(element.get(_XML_BASE), base) or base
+        self.base = absolute_url(element.get(_XML_BASE), base) or base
         space, self.name = _split(element.tag)
         self._children: dict[str, list[etree._Element]] = {}
         own = space if space == "atom" else ""
@@ -75,15 +74,15 @@ class FeedNode:
 
     def texts(self, name: str) -> list[str]:
         """The collapsed texts of all children of this name."""
-        found = (collapsed(_text_of(child)) for child in self._children.get(name, ()))
+        found = (collapse(_text_of(child)) for child in self._children.get(name, ()))
         return [text for text in found if text]
 
     def plain(self, name: str) -> str | None:
         """The text of a child without markup, collapsed."""
         found = self.text(name)
         if found and any(sign in found for sign in _MARKUP):
-            return plain_text(found) or collapsed(found)
-        return collapsed(found) if found else None
+            return plain_text(found) or collapse(found)
+        return collapse(found) if found else None
 
     def markup(self, name: str) -> str | None:
         """What an Atom text holds: text and HTML as they are, XHTML as HTML."""

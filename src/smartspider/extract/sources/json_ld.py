@@ -7,8 +7,8 @@ from typing import Any
 
 from selectolax.lexbor import LexborNode
 
-from smartspider.extract.document import Document
-from smartspider.extract.sources.json_text import JsonBroken, loose_json
+from smartspider.extract.parsing.document import Document
+from smartspider.extract.sources.json_text import InvalidEmbeddedJson, loose_json
 
 _MOST = 10_000
 
@@ -19,7 +19,7 @@ def read_json_ld(document: Document) -> list[dict[str, Any]]:
     for text in _blocks(document):
         try:
             value = loose_json(text)
-        except JsonBroken:
+        except InvalidEmbeddedJson:
             continue
         _flatten(value, objects)
         if len(objects) >= _MOST:

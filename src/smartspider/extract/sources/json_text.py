@@ -28,14 +28,14 @@ _TAIL = 256
 _lenient = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
 
 
-class Found(NamedTuple):
+class EmbeddedJson(NamedTuple):
     """A JSON value in a longer text, and where the text goes on."""
 
     value: Any
     end: int
 
 
-class JsonBroken(ValueError):
+class InvalidEmbeddedJson(ValueError):
     """The text is no JSON that could be read; `at` is how far it went."""
 
     def __init__(self, at: int) -> None:
@@ -44,7 +44,7 @@ class JsonBroken(ValueError):
 
 
 def loose_json(text: str) -> Any:
-    """The JSON value a script element holds, whatever stands around it; raises `JsonBroken`."""
+    """The JSON value a script element holds, whatever stands around it; raises `InvalidEmbeddedJson`."""
     start = 0
     while (found := _WRAPPING.match(text, start)) is not None:
         start = found.end()
@@ -59,7 +59,7 @@ def loose_json(text: str) -> Any:
         return first_json(core, 0).value
 
 
-def first_json(text: str, start: int) -> Found:
+def first_json(text: str, start: int) -> EmbeddedJson:
     """The first JSON value from a position on; `undefined`, NaN and commas before a bracket are forgiven."""
     try:
         value, end = _lenient.raw_decode(text, _skip_space(text, start))
@@ -67,22 +67,22 @@ def first_json(text: str, start: int) -> Found:
         return _repaired(text, start, error.pos)
     except (ValueError, RecursionError):
         # Too many digits, or nested without end.
-        raise JsonBroken(start) from None
-    return Found(_bounded(value), end)
+        raise InvalidEmbeddedJson(start) from None
+    return EmbeddedJson(_bounded(value), end)
 
 
-def _repaired(text: str, start: int, broken_at: int) -> Found:
+def _repaired(text: str, start: int, broken_at: int) -> EmbeddedJson:
     if not text.startswith(_MENDABLE, broken_at):
-        raise JsonBroken(broken_at)
+        raise InvalidEmbeddedJson(broken_at)
     mended = _ODDITY.sub(_mend, text[start:])
     try:
         value, end = _lenient.raw_decode(mended, _skip_space(mended, 0))
     except json.JSONDecodeError as error:
-        raise JsonBroken(start + error.pos) from None
+        raise InvalidEmbeddedJson(start + error.pos) from None
     except (ValueError, RecursionError):
-        raise JsonBroken(start) from None
+        raise InvalidEmbeddedJson(start) from None
     # Mending changes lengths, so that the end is where at least this much was read.
-    return Found(_bounded(value), min(start + end, len(text)))
+    return EmbeddedJson(_bounded(value), min(start + end, len(text)))
 
 
 def _mend(found: re.Match[str]) -> str:
@@ -98,7 +98,7 @@ def _skip_space(text: str, start: int) -> int:
 
 
 def _bounded(value: Any) -> Any:
-    """The value, with numbers that JSON does not have as null; raises `JsonBroken` when it is too deep."""
+    """The value, with numbers that JSON does not have as null; raises `InvalidEmbeddedJson` when it is too deep."""
     level = [value]
     for _ in range(DEEPEST):
         inner: list[Any] = []
@@ -112,7 +112,7 @@ def _bounded(value: Any) -> Any:
         if not inner:
             return value
         level = inner
-    raise JsonBroken(0)
+    raise InvalidEmbeddedJson(0)
 
 
 def _null_the_endless(holder: Any) -> None:

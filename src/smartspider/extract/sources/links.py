@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from smartspider.core.requests.urls import host_of
-from smartspider.extract.directives import base_of
-from smartspider.extract.document import Document
-from smartspider.extract.hrefs import page_href
-from smartspider.extract.sources.addresses import absolute
-from smartspider.extract.sources.texts import Texts
-from smartspider.extract.texts import collapsed
+from smartspider.extract.parsing.directives import base_of
+from smartspider.extract.parsing.document import Document
+from smartspider.extract.parsing.hrefs import page_href
+from smartspider.extract.parsing.text import collapse
+from smartspider.extract.sources.values import TextBudget, absolute_url
 
 _MOST = 50_000
 
@@ -22,12 +21,12 @@ def read_links(document: Document) -> list[dict[str, Any]]:
     """
     base = base_of(document)
     host = host_of(document.page.url)
-    texts = Texts(document)
+    texts = TextBudget(document)
     links: dict[str, dict[str, Any]] = {}
     for node in document.root.css(":is(a, area)[href]"):
         attributes = node.attributes
         href = page_href(attributes["href"] or "")
-        url = absolute(href, base)
+        url = absolute_url(href, base)
         if url is None:
             continue
         known = links.get(url)
@@ -39,7 +38,7 @@ def read_links(document: Document) -> list[dict[str, Any]]:
             continue
         if len(links) >= _MOST:
             break
-        rel = collapsed(attributes.get("rel") or "").lower()
+        rel = collapse(attributes.get("rel") or "").lower()
         links[url] = {
             "url": url,
             "text": text,
@@ -54,6 +53,6 @@ def _label(node: Any) -> str:
     attributes = node.attributes
     for name in ("alt", "aria-label", "title"):
         if attributes.get(name):
-            return collapsed(attributes[name])
+            return collapse(attributes[name])
     picture = node.css_first("img[alt]")
-    return collapsed(picture.attributes["alt"] or "") if picture is not None else ""
+    return collapse(picture.attributes["alt"] or "") if picture is not None else ""

@@ -10,10 +10,9 @@ from typing import Any
 
 from selectolax.lexbor import LexborNode
 
-from smartspider.extract.directives import base_of
-from smartspider.extract.document import Document
-from smartspider.extract.sources.addresses import absolute
-from smartspider.extract.sources.texts import Texts
+from smartspider.extract.parsing.directives import base_of
+from smartspider.extract.parsing.document import Document
+from smartspider.extract.sources.values import TextBudget, absolute_url
 
 _MOST = 20_000
 _DEEPEST = 30
@@ -49,7 +48,7 @@ class _Microdata:
         self._properties: dict[int, list[LexborNode]] = {}
         self._root = root
         self._base = base_of(document)
-        self._texts = Texts(document)
+        self._texts = TextBudget(document)
         self._spent = 0
         if self._scopes:
             for node in root.css("[itemprop]")[:_MOST]:
@@ -114,7 +113,7 @@ class _Microdata:
             item["@type"] = types[0] if len(types) == 1 else types
         identity = (attributes.get("itemid") or "").strip()
         if identity:
-            item["@id"] = absolute(identity, self._base) or identity
+            item["@id"] = absolute_url(identity, self._base) or identity
         within = (*within, node.mem_id)
         for inner in self._properties.get(node.mem_id, ()):
             if inner.mem_id in within or self._spent >= _MOST:
@@ -136,7 +135,7 @@ class _Microdata:
         tag = node.tag or ""
         if tag in _URL_ATTRIBUTE:
             address = attributes.get(_URL_ATTRIBUTE[tag]) or ""
-            return absolute(address, self._base) or address.strip()
+            return absolute_url(address, self._base) or address.strip()
         given = attributes.get(_VALUE_ATTRIBUTE.get(tag, ""))
         return given.strip() if given is not None else self._texts.of(node)
 

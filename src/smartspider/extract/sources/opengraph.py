@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from smartspider.extract.directives import base_of
-from smartspider.extract.document import Document
-from smartspider.extract.sources.addresses import absolute
-from smartspider.extract.texts import collapsed
+from smartspider.extract.parsing.directives import base_of
+from smartspider.extract.parsing.document import Document
+from smartspider.extract.parsing.text import collapse
+from smartspider.extract.sources.values import absolute_url
 
 _MOST = 5_000
 _FAMILIES = frozenset({"article", "product", "twitter", "book", "profile", "music"})
@@ -28,12 +28,12 @@ def read_opengraph(document: Document) -> dict[str, Any]:
         attributes = node.attributes
         name = (attributes.get("property") or attributes.get("name") or "").strip().lower()
         family, _, rest = name.partition(":")
-        content = collapsed(attributes["content"] or "")
+        content = collapse(attributes["content"] or "")
         if not rest or not content or (family != "og" and family not in _FAMILIES):
             continue
         key = rest.replace(":", "_")
         if key in _ADDRESSES:
-            content = absolute(content, base) or content
+            content = absolute_url(content, base) or content
         if family == "og":
             _add(found, key, content)
         elif isinstance(inner := found.setdefault(family, {}), dict):

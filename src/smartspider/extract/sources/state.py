@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from smartspider.extract.document import Document
-from smartspider.extract.js_strings import js_string
+from smartspider.extract.parsing.document import Document
+from smartspider.extract.parsing.json_parser import js_string
 from smartspider.extract.sources.json_ld import media_type_of, script_text
-from smartspider.extract.sources.json_text import Found, JsonBroken, first_json, loose_json
+from smartspider.extract.sources.json_text import EmbeddedJson, InvalidEmbeddedJson, first_json, loose_json
 
 _SCRIPTS = frozenset({"", "text/javascript", "application/javascript", "module", "text/ecmascript"})
 _MOST = 500
@@ -47,7 +47,7 @@ def read_state(document: Document) -> dict[str, Any]:
             if name:
                 try:
                     state[name] = loose_json(script_text(node))
-                except JsonBroken:
+                except InvalidEmbeddedJson:
                     continue
     return state
 
@@ -70,7 +70,7 @@ def _assigned(script: str, budget: _Budget) -> Iterator[tuple[str, Any]]:
         name = found["dotted"] or found["quoted"] or found["declared"] or found["bare"]
         try:
             value, position = _value_at(script, found)
-        except JsonBroken as broken:
+        except InvalidEmbeddedJson as broken:
             # The error counts lines from the start of the script.
             budget.characters -= max(broken.at - found.end(), 0) + len(script) // 16
             position = found.end()
@@ -79,10 +79,10 @@ def _assigned(script: str, budget: _Budget) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _value_at(script: str, found: re.Match[str]) -> Found:
+def _value_at(script: str, found: re.Match[str]) -> EmbeddedJson:
     if found["parse"] is None:
         return first_json(script, found.end())
     literal = js_string(script, found.end())
     if literal is None:
-        raise JsonBroken(found.end())
-    return Found(loose_json(literal.text), literal.end)
+        raise InvalidEmbeddedJson(found.end())
+    return EmbeddedJson(loose_json(literal.text), literal.end)

@@ -9,7 +9,7 @@ import pytest
 
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import make_request
-from smartspider.extract.document import Document
+from smartspider.extract.parsing.document import Document
 from smartspider.extract.sources import read_source, read_source_in
 
 URL = "https://shop.example/a/page.html"

@@ -1,0 +1,140 @@
+"""JMESPath rules, and rules over what a page says of itself, on JSON values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from smartspider.core.pages.rules import ValueRule
+from smartspider.extract.fields.columns import RuleColumn
+from smartspider.extract.fields.scopes import PageScope, SearchScope, TextScope, ValueScope
+from smartspider.extract.jmes import JmesExpression
+from smartspider.extract.parsing.document import Document
+from smartspider.extract.parsing.json_parser import InvalidJson, find_json, has_foreign_escape
+from smartspider.extract.parsing.text import as_text
+
+JsonReader = Callable[[Any], list[list[Any]]]
+"""Gives the JSON values to look into, for each place of a scope."""
+
+
+class TextReader(Protocol):
+    """Texts of elements or attributes."""
+
+    def read(self, scope: Any) -> list[list[str]]:
+        """All of them in each place."""
+
+
+def read_page(scope: PageScope) -> list[list[Any]]:
+    """The page as JSON; raises `NotReadable`."""
+    return [[scope.document.json]]
+
+
+def read_values(scope: ValueScope) -> list[list[Any]]:
+    """Items that are JSON values."""
+    return [[value] for value in scope.values]
+
+
+def read_texts(scope: TextScope) -> list[list[Any]]:
+    """Items that are texts with JSON in them."""
+    return [_found_json([text], scope.document) for text in scope.texts]
+
+
+class EmbeddedJsonReader:
+    """JSON inside elements or attributes of HTML; several rules that name them share the reading."""
+
+    def __init__(self, css: str, texts: TextReader) -> None:
+        self._css = css
+        self._texts = texts
+
+    def __call__(self, scope: SearchScope) -> list[list[Any]]:
+        """The JSON values of each place; what holds none is passed over."""
+        found: list[list[Any]] | None = scope.cache.get(self._css)
+        if found is None:
+            found = [_found_json(texts, scope.document) for texts in self._texts.read(scope)]
+            scope.cache[self._css] = found
+        return found
+
+
+class SourceReader:
+    """What a page, or an item, says of itself in a form such as JSON-LD."""
+
+    def __init__(self, kind: str, html_of: Callable[[Any], list[str]]) -> None:
+        self._kind = kind
+        self._html_of = html_of
+
+    def __call__(self, scope: SearchScope) -> list[list[Any]]:
+        """What is said in each place; nothing when it is empty."""
+        from smartspider.extract.sources import read_source, read_source_in
+
+        document = scope.document
+        if scope.is_page:
+            said = [read_source(self._kind, document)]
+        else:
+            said = [read_source_in(self._kind, html, document) for html in self._html_of(scope)]
+        return [[] if each in (None, "", [], {}) else [each] for each in said]
+
+
+def _found_json(texts: list[str], document: Document) -> list[Any]:
+    values = []
+    for text in texts:
+        try:
+            values.append(find_json(text))
+        except InvalidJson:
+            continue
+        document.has_invalid = document.has_invalid or has_foreign_escape(text)
+    return values
+
+
+class JsonColumn(RuleColumn):
+    """Values looked up in JSON."""
+
+    def __init__(self, rule: ValueRule, reader: JsonReader, expression: JmesExpression | None) -> None:
+        super().__init__(rule)
+        self._reader = reader
+        self._search = None if expression is None else expression.search
+        self._is_raw = rule.is_raw
+        self._join = rule.join
+        self._is_many = rule.many or rule.join is not None
+
+    def values(self, scope: SearchScope) -> list[Any]:
+        """The values as JSON has them; texts trimmed unless they are raw."""
+        return [self._value(datas) for datas in self._reader(scope)]
+
+    def _value(self, datas: list[Any]) -> Any:
+        search = self._search
+        found = datas if search is None else [search(data) for data in datas]
+        if not self._is_many:
+            value = next((each for each in found if each is not None), None)
+            return value.strip() if isinstance(value, str) and not self._is_raw else value
+        values = []
+        for each in found:
+            values += each if isinstance(each, list) else [each]
+        if not self._is_raw:
+            values = [each.strip() if isinstance(each, str) else each for each in values]
+        values = [each for each in values if each is not None and (self._is_raw or each != "")]
+        if not values:
+            return None
+        return values if self._join is None else self._join.join(map(as_text, values))
+
+
+class JsonFinder:
+    """JSON values that are places to look into."""
+
+    def __init__(self, reader: JsonReader, expression: JmesExpression | None) -> None:
+        self._reader = reader
+        self._search = None if expression is None else expression.search
+
+    def find(self, scope: SearchScope) -> list[list[Any]]:
+        """The values in each place: those of a list one by one, without nulls."""
+        return [self._values(datas) for datas in self._reader(scope)]
+
+    def scope(self, document: Document, found: list[Any], numbers: Sequence[int]) -> ValueScope:
+        """The values as items."""
+        return ValueScope(document, found, numbers)
+
+    def _values(self, datas: list[Any]) -> list[Any]:
+        values: list[Any] = []
+        for data in datas:
+            each = data if self._search is None else self._search(data)
+            values += each if isinstance(each, list) else [each]
+        return [value for value in values if value is not None]

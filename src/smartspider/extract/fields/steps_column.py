@@ -1,0 +1,67 @@
+"""Rules with steps: what was found is treated before it counts as a value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from smartspider.core.pages.rules import ValueRule
+from smartspider.extract.fields.columns import FieldColumn, ItemState, RuleColumn
+from smartspider.extract.fields.scopes import SearchScope
+from smartspider.extract.parsing.cleaning import clean
+from smartspider.extract.parsing.directives import base_of
+from smartspider.extract.parsing.document import Document
+from smartspider.extract.parsing.text import as_text
+from smartspider.interfaces.step import PageContext, StepChain, ValueRejected
+
+
+class StepsColumn(RuleColumn):
+    """A rule and its steps. They see what was found as a whole, or that nothing was; joining comes last."""
+
+    needs_finish = True
+
+    def __init__(self, rule: ValueRule, found: FieldColumn, chain: StepChain) -> None:
+        super().__init__(rule)
+        self._found = found
+        self._chain = chain
+        self._is_many = rule.many or rule.join is not None
+        self._join = rule.join
+
+    def values(self, scope: SearchScope) -> list[Any]:
+        """The values before any step."""
+        return self._found.values(scope)
+
+    def finish(self, value: Any, path: str, state: ItemState, /) -> Any:
+        """The value after all steps; None when one of them made nothing of it.
+
+        One that is refused stays as it was found, and the refusal is noted for its item.
+        """
+        document = state.document
+        if document.has_invalid:
+            value, cleaned = clean(value)
+            document.cleaned += cleaned
+        context = page_context(document)
+        try:
+            value = self._chain.apply(value, context, state.number)
+        except ValueRejected as refused:
+            document.rejected.setdefault(state.number, (path, refused))
+            return value
+        if not self._is_many or not isinstance(value, list):
+            return value
+        kept = [each for each in value if each is not None]
+        if not kept:
+            return None
+        return kept if self._join is None else self._join.join(map(as_text, kept))
+
+    def complete(self, value: Any, path: str, state: ItemState) -> Any:
+        """The value, or the default; steps may put something where nothing was, or refuse that."""
+        value = self.finish(value, path, state)
+        return super().complete(value, path, state) if value is None else value
+
+
+def page_context(document: Document) -> PageContext:
+    """What steps may know about the page."""
+    context: PageContext | None = document.context
+    if context is None:
+        page = document.page
+        context = document.context = PageContext(page.url, base_of(document), page.fetched_at)
+    return context

@@ -1,0 +1,104 @@
+"""From what a follow rule found to links: templates filled, fields of the item carried along."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from smartspider.core.pages.extraction import Item, Link
+from smartspider.core.pages.rules import FollowRequest, FollowRule
+from smartspider.core.requests.bodies import FORM, JSON, json_body, media_type_of, with_content_type
+from smartspider.core.requests.request import NO_EXTRAS, Extras
+from smartspider.core.requests.templates import fill_form, fill_header, fill_json, fill_text, fill_url
+
+CARRIED_BYTES = 64_000
+"""Of one link, as JSON."""
+CARRIED_BYTES_OF_A_PAGE = 16_000_000
+"""Of all links of a page together."""
+
+
+class FoundLink(NamedTuple):
+    """A value that leads somewhere, and the number of the item it was found in (None: in the page).
+
+    `item` counts all items of the page, rejected ones included.
+    """
+
+    value: Any
+    """A text, or a number that JSON has."""
+    item: int | None = None
+
+
+class ExtractedLinks(NamedTuple):
+    """The links of a page, and how many were dropped, or lost the fields they carry because of their size."""
+
+    links: list[Link]
+    dropped: int = 0
+    carries_dropped: int = 0
+
+
+def make_links(
+    follow: FollowRule, found: Sequence[FoundLink], items: Sequence[Item | None]
+) -> ExtractedLinks:
+    """A link for each value found, in their order."""
+    rest = (follow.to, follow.priority, False, follow.max_depth, follow.allow, follow.deny)
+    carried = _CarriedFields(follow.carry, items)
+    links = []
+    for each in found:
+        href, extras = _request(follow.request, each.value, _item(items, each.item) or {})
+        meta = carried.of(each.item) if follow.carry else {}
+        if meta:
+            extras = msgspec.structs.replace(extras, meta=meta)
+        links.append(Link(href, *rest, extras))
+    return ExtractedLinks(links, carries_dropped=carried.dropped)
+
+
+class _CarriedFields:
+    """What the links of a page carry; the links of one item share it."""
+
+    def __init__(self, fields: tuple[str, ...], items: Sequence[Item | None]) -> None:
+        self._fields = fields
+        self._items = items
+        self._by_item: dict[int | None, tuple[dict[str, Any], int]] = {}
+        self._budget = CARRIED_BYTES_OF_A_PAGE
+        self.dropped = 0
+
+    def of(self, number: int | None) -> dict[str, Any]:
+        if number not in self._by_item:
+            self._by_item[number] = self._select(_item(self._items, number))
+        fields, size = self._by_item[number]
+        if size > min(CARRIED_BYTES, self._budget):
+            self.dropped += 1
+            return {}
+        self._budget -= size
+        return fields
+
+    def _select(self, item: Item | None) -> tuple[dict[str, Any], int]:
+        carried = {} if item is None else {field: item.get(field) for field in self._fields}
+        return carried, len(json_body(carried))
+
+
+def _item(items: Sequence[Item | None], number: int | None) -> Item | None:
+    if number is None:
+        return items[0] if len(items) == 1 else None
+    return items[number] if number < len(items) else None
+
+
+def _request(template: FollowRequest | None, value: Any, item: Item) -> tuple[str, Extras]:
+    if template is None:
+        return _href(value), NO_EXTRAS
+    values: Mapping[str, Any] = {**template.variables, **item, "value": value}
+    href = _href(value) if template.url is None else fill_url(template.url, values)
+    headers = tuple((name, fill_header(text, values)) for name, text in template.headers)
+    if template.body is None:
+        return href, Extras(template.method, headers)
+    if not isinstance(template.body, str):
+        body = json_body(fill_json(template.body, values))
+        return href, Extras(template.method, with_content_type(JSON, headers), body)
+    fill = fill_form if media_type_of(headers) == FORM else fill_text
+    return href, Extras(template.method, headers, fill(template.body, values).encode(errors="replace"))
+
+
+def _href(value: Any) -> str:
+    return value if isinstance(value, str) else fill_text("{0}", {"0": value})

@@ -1,0 +1,133 @@
+"""Links of a page: what `follow` and `pagination` find, as it stands there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from smartspider.core.pages.extraction import Item, Link
+from smartspider.core.pages.rules import FollowRule, PagePlan
+from smartspider.extract.fields.scopes import PAGE, PageScope, ScopeKind, SearchScope
+from smartspider.extract.links.follows import ExtractedLinks, FoundLink, make_links
+from smartspider.extract.links.pagination import has_more_pages, next_links
+from smartspider.extract.parsing.cleaning import clean
+from smartspider.extract.parsing.directives import directives_of
+
+
+class LinkFinder(Protocol):
+    """A rule that finds links."""
+
+    def find(self, scope: Any) -> Sequence[Iterable[Any]]:
+        """What is found in each place of a scope: hrefs, or values for a template."""
+
+    def first(self, page: PageScope) -> str | None:
+        """Where the first match of the page leads, None when nowhere."""
+
+
+class FollowLinks:
+    """The links of one follow rule. `finders` are by the kind of items when it looks inside items."""
+
+    def __init__(
+        self, follow: FollowRule, finders: Mapping[ScopeKind, LinkFinder], *, is_in_items: bool
+    ) -> None:
+        self.follow = follow
+        self._finders = finders
+        self.is_in_items = is_in_items
+        self.is_plain = not is_in_items and not follow.carry and follow.request is None
+        self.dedup_key = (follow.to, follow.max_depth, follow.allow, follow.deny)
+        """Of rules with the same dedup_key, one link to a URL is as good as another."""
+
+    def find_plain(self, page: PageScope, known: set[str], room: int) -> tuple[list[Link], int]:
+        """Links to what is not known yet, and how many more than there is room for."""
+        rule = self.follow
+        to, priority, max_depth, allow, deny = rule.to, rule.priority, rule.max_depth, rule.allow, rule.deny
+        links: list[Link] = []
+        dropped = 0
+        for href in self._finders[PAGE].find(page)[0]:
+            if href in known:
+                continue
+            if len(links) >= room:
+                dropped += 1
+                continue
+            known.add(href)
+            links.append(Link(href, to, priority, False, max_depth, allow, deny))
+        return links, dropped
+
+    def find(self, page: PageScope, items: PageItems) -> list[FoundLink]:
+        """What is found, with the items it was found in."""
+        if not self.is_in_items:
+            return [FoundLink(value) for value in self._finders[PAGE].find(page)[0]]
+        if items.scope is None:
+            return []
+        matches = self._finders[items.kind].find(items.scope)
+        return [FoundLink(value, number) for number, values in enumerate(matches) for value in values]
+
+
+class PageItems(NamedTuple):
+    """The items of a page: where they are, and their fields."""
+
+    kind: ScopeKind
+    scope: SearchScope | None
+    items: Sequence[Item]
+    found: int
+    """How many there are, rejected ones included."""
+    has_fields: bool
+    """Otherwise links count as what the page has."""
+
+
+class PageLinks:
+    """All link rules of a page type."""
+
+    def __init__(
+        self, plan: PagePlan, follows: tuple[FollowLinks, ...], next_link: LinkFinder | None, max_links: int
+    ) -> None:
+        self._plan = plan
+        self._follows = follows
+        self._next_link = next_link
+        self._max_links = max_links
+        self.searches_items = any(follow.is_in_items for follow in follows)
+
+    def find(self, page: PageScope, items: PageItems) -> ExtractedLinks:
+        """The links, pagination first, as many as are kept; raises `NotReadable`."""
+        plan, document = self._plan, page.document
+        if plan.obeys_nofollow and directives_of(document).is_nofollow:
+            return ExtractedLinks([])
+        links, dropped, carries_dropped = self._find_followed(page, items)
+        if plan.pagination is not None:
+            found = items.found if items.has_fields else len(links) + dropped
+            further = self._find_pagination(page, found)
+            room = max(self._max_links - len(further), 0)
+            dropped += max(len(links) - room, 0)
+            links = further + links[:room]
+        if document.has_invalid:
+            links = [msgspec.structs.replace(link, href=clean(link.href)[0]) for link in links]
+        return ExtractedLinks(links, dropped, carries_dropped)
+
+    def _find_followed(self, page: PageScope, items: PageItems) -> ExtractedLinks:
+        links: list[Link] = []
+        seen: dict[tuple[object, ...], set[str]] = {}
+        dropped = carries_dropped = 0
+        for follow in self._follows:
+            room = self._max_links - len(links)
+            if follow.is_plain:
+                more, lost = follow.find_plain(page, seen.setdefault(follow.dedup_key, set()), room)
+            else:
+                made = make_links(follow.follow, follow.find(page, items), items.items)
+                more, lost = made.links[:room], max(len(made.links) - room, 0)
+                carries_dropped += made.carries_dropped
+            links += more
+            dropped += lost
+        return ExtractedLinks(links, dropped, carries_dropped)
+
+    def _find_pagination(self, page: PageScope, found: int) -> list[Link]:
+        plan, document = self._plan, page.document
+        if self._next_link is None:
+            return next_links(
+                plan, document.page, document.request, document, found, max_links=self._max_links
+            )
+        if not has_more_pages(plan, found):
+            return []
+        href = self._next_link.first(page)
+        return [] if href is None else [Link(href, plan.name, document.request.priority, is_pagination=True)]

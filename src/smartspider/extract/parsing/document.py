@@ -1,0 +1,192 @@
+"""A page in the forms that rules look into: each made when a rule first asks for it, and at most once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from smartspider.core.errors import NotReadable
+from smartspider.core.pages.page import Page
+from smartspider.core.requests.request import Request
+from smartspider.extract.parsing.decoding import is_xml_page, readable_html, readable_json, readable_text
+from smartspider.extract.parsing.json_parser import InvalidJson, read_json
+
+if TYPE_CHECKING:
+    from lxml import etree
+
+    from smartspider.interfaces.step import ValueRejected
+
+_MISSING: Any = object()
+
+
+class Document:
+    """A page and the request it answers. What a page cannot be read as raises `NotReadable`."""
+
+    __slots__ = (
+        "_is_xml",
+        "_json",
+        "_root",
+        "_script_holders",
+        "_text",
+        "_tree",
+        "_tree_script_holders",
+        "_unreadable",
+        "cleaned",
+        "context",
+        "directives",
+        "has_invalid",
+        "is_item",
+        "is_on_lxml",
+        "page",
+        "prefixes",
+        "rejected",
+        "request",
+        "sources",
+    )  # fmt: skip
+
+    def __init__(
+        self, page: Page, request: Request, *, is_on_lxml: bool = False, is_item: bool = False
+    ) -> None:
+        self.page = page
+        self.request = request
+        self.is_item = is_item
+        """The document is the HTML of one item of a page."""
+        self.is_on_lxml = is_on_lxml
+        """The page type is read by lxml, HTML too."""
+        self.cleaned = 0
+        """Values that had foreign characters taken out so far."""
+        self.has_invalid = False
+        """The page has foreign characters, so its values have to be cleaned."""
+        self.sources: dict[str, Any] = {}
+        """What the page says of itself, by the kind of source, as far as it was asked."""
+        self.rejected: dict[int, tuple[str, ValueRejected]] = {}
+        """Items that a step of a rule refused: the field, and why."""
+        self.prefixes: dict[str, str] = {}
+        """Namespace prefixes of an XML page, known when `tree` is."""
+        self.context: Any = None
+        self.directives: Any = None
+        """Kept for the modules that make them."""
+        self._unreadable: dict[str, NotReadable] = {}
+        self._root: LexborNode | None = None
+        self._tree: etree._Element | None = None
+        self._json: Any = _MISSING
+        self._text: str | None = None
+        self._is_xml: bool | None = None
+        self._script_holders: set[int] | None = None
+        self._tree_script_holders: set[etree._Element] | None = None
+
+    @property
+    def is_xml(self) -> bool:
+        """Whether the page is XML other than XHTML: a feed, a sitemap, an answer of a service."""
+        is_xml = self._is_xml
+        if is_xml is None:
+            is_xml = self._is_xml = is_xml_page(self.page)
+        return is_xml
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the page was read as JSON, or says it is."""
+        return self._json is not _MISSING or self.page.media_type.endswith(("/json", "+json"))
+
+    @property
+    def root(self) -> LexborNode:
+        """The `html` element, by Lexbor."""
+        root = self._root
+        if root is None:
+            html = self._html()
+            root = self._root = LexborHTMLParser(html).root
+            if root is None:
+                raise NotReadable("the parser made nothing of the page")
+            while (before := root.prev) is not None:
+                # Lexbor counts a doctype and comments before it when it looks for `:first-child`.
+                before.remove()
+        return root
+
+    @property
+    def tree(self) -> etree._Element:
+        """The root element by lxml, of HTML or XML. Elements of a default namespace have lost it."""
+        tree = self._tree
+        if tree is None:
+            from smartspider.extract.parsing.lxml_tree import html_tree, xml_tree
+
+            html = self._html()
+            if self.is_xml:
+                tree, self.prefixes = xml_tree(html)
+            else:
+                tree = html_tree(html)
+            self._tree = tree
+        return tree
+
+    @property
+    def json(self) -> Any:
+        """The body as JSON values."""
+        value = self._json
+        if value is _MISSING:
+            self._raise_again("json")
+            body, has_foreign = readable_json(self.page)
+            try:
+                value = self._json = read_json(body)
+            except InvalidJson as wrong:
+                raise self._remember("json", NotReadable(f"the page is not JSON: {wrong}")) from None
+            self.has_invalid |= has_foreign
+        return value
+
+    @property
+    def text(self) -> str:
+        """The source of the page."""
+        text = self._text
+        if text is None:
+            self._raise_again("text")
+            try:
+                text, has_foreign = readable_text(self.page)
+            except NotReadable as wrong:
+                raise self._remember("text", wrong) from None
+            self._text = text
+            self.has_invalid |= has_foreign
+        return text
+
+    @property
+    def script_holders(self) -> set[int]:
+        """Ids of Lexbor's elements that have a script or a style inside."""
+        holders = self._script_holders
+        if holders is None:
+            holders = self._script_holders = set()
+            for node in self.root.css("script, style"):
+                parent = node.parent
+                while parent is not None and parent.mem_id not in holders:
+                    holders.add(parent.mem_id)
+                    parent = parent.parent
+        return holders
+
+    @property
+    def tree_script_holders(self) -> set[etree._Element]:
+        """Elements of lxml's tree that have a script or a style inside; none in XML."""
+        holders = self._tree_script_holders
+        if holders is None:
+            holders = self._tree_script_holders = set()
+            for node in () if self.is_xml else self.tree.iter("script", "style"):
+                parent = node.getparent()
+                while parent is not None and parent not in holders:
+                    holders.add(parent)
+                    parent = parent.getparent()
+        return holders
+
+    def _html(self) -> bytes:
+        self._raise_again("html")
+        try:
+            html, has_foreign = readable_html(self.page)
+        except NotReadable as wrong:
+            raise self._remember("html", wrong) from None
+        self.has_invalid |= has_foreign
+        return html
+
+    def _remember(self, form: str, wrong: NotReadable) -> NotReadable:
+        self._unreadable[form] = wrong
+        return wrong
+
+    def _raise_again(self, form: str) -> None:
+        """A page that was found unreadable is not looked through again for the next rule."""
+        known = self._unreadable.get(form)
+        if known is not None:
+            raise NotReadable(known.message, hint=known.hint)

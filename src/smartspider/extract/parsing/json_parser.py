@@ -1,0 +1,209 @@
+"""JSON as pages have it: whole bodies, wrapped in a call, or somewhere in a script."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import msgspec
+
+DEEPEST = 200
+"""Levels of nesting that are read; what nests deeper is refused, for all that walks values after us."""
+
+_GUARD = re.compile(r"\)\]\}'?,?|while\s*\(1\);|for\s*\(;;\);")
+"""What some servers write before JSON so that a script tag cannot run it."""
+_CALL = re.compile(r"(?:/\*.*?\*/\s*)?[\w$.]+\s*\(", re.DOTALL)
+_PARSED_TEXT = re.compile(r"JSON\.parse\(\s*(?=[\"'])")
+_ASSIGNED = re.compile(r"=\s*(?=[{\[])")
+_OPENING = re.compile(r"[{\[]")
+_FOREIGN_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
+_NOT_BRACKETS = bytes(code for code in range(256) if code not in b'[]{}"')
+_ESCAPED = re.compile(rb"\\.", re.DOTALL)
+_QUOTED = re.compile(rb'"[^"]*"')
+_STRIDE = 128
+_TRIES = 20
+"""Places in a text that are tried as the begin of a JSON value."""
+
+
+class InvalidJson(ValueError):
+    """Text that is not JSON, or JSON that cannot be kept; the message says why."""
+
+
+def read_json(body: bytes) -> Any:
+    """The value of a body that is UTF-8 JSON, also as `callback({...})`; raises `InvalidJson`."""
+    try:
+        value = msgspec.json.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _read_patiently(body.decode(errors="replace"))
+    if not _is_shallow(body):
+        raise InvalidJson(f"it nests deeper than {DEEPEST} levels")
+    return value
+
+
+def find_json(text: str) -> Any:
+    """The first JSON value in a text: all of it, what is assigned, or what is handed to `JSON.parse`.
+
+    Nothing is evaluated. Raises `InvalidJson` when there is none.
+    """
+    text = text.strip()
+    if text[:1] in "{[":
+        try:
+            return read_json(text.encode(errors="surrogatepass"))
+        except InvalidJson:
+            pass
+    parsed = _PARSED_TEXT.search(text)
+    assigned = _ASSIGNED.search(text)
+    if parsed is not None and (assigned is None or parsed.start() < assigned.start()):
+        literal = js_string(text, parsed.end())
+        if literal is not None:
+            return read_json(literal.text.encode(errors="surrogatepass"))
+    if assigned is not None:
+        try:
+            return _decoded_from(text, assigned.end())
+        except InvalidJson:
+            pass
+    for number, opening in enumerate(_OPENING.finditer(text)):
+        if number == _TRIES:
+            break
+        try:
+            return _decoded_from(text, opening.start())
+        except InvalidJson:
+            continue
+    raise InvalidJson("there is no JSON value in it")
+
+
+def has_foreign_escape(text: str) -> bool:
+    """Whether JSON text spells out a NUL, or half of a pair of surrogates for all one can see."""
+    return "\\u" in text and _FOREIGN_ESCAPE.search(text) is not None
+
+
+def _read_patiently(text: str) -> Any:
+    """What the fast reader refuses and people still mean: lone surrogates, guards, calls."""
+    text = text.removeprefix("\ufeff").strip()
+    guard = _GUARD.match(text)
+    if guard is not None:
+        text = text[guard.end() :].lstrip()
+    call = _CALL.match(text)
+    if call is not None:
+        value, end = _scanned(text, call.end())
+        rest = text[end:].lstrip()
+        if rest[:1] != ")" or rest[1:].strip() not in {"", ";"}:
+            raise InvalidJson("it is neither JSON nor a call with JSON in it")
+        return _checked_depth(value)
+    value, end = _scanned(text, 0)
+    if text[end:].strip():
+        raise InvalidJson(f"something follows the JSON value at position {end}")
+    return _checked_depth(value)
+
+
+def _decoded_from(text: str, start: int) -> Any:
+    return _checked_depth(_scanned(text, start)[0])
+
+
+def _scanned(text: str, start: int) -> tuple[Any, int]:
+    while start < len(text) and text[start] in " \t\r\n":
+        start += 1
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+    except json.JSONDecodeError as wrong:
+        raise InvalidJson(f"{wrong.msg.lower()} at position {wrong.pos}") from None
+    except RecursionError:
+        raise InvalidJson(f"it nests deeper than {DEEPEST} levels") from None
+    except ValueError as wrong:
+        raise InvalidJson(str(wrong)) from None
+    return value, end
+
+
+def _refuse_constant(name: str) -> Any:
+    raise InvalidJson(f"{name} is not a JSON value")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise InvalidJson(f"the number {digits[:40]} is out of range")
+    return number
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
+
+
+def _is_shallow(body: bytes) -> bool:
+    """Whether valid JSON keeps to the depth that is read, by its brackets alone."""
+    if body.count(b"[") + body.count(b"{") <= DEEPEST:
+        return True
+    if b"\\" in body:
+        body = _ESCAPED.sub(b"", body)
+    # Texts without brackets are two quotes now; taking such a pair out moves no other bracket into a text.
+    brackets = body.translate(None, _NOT_BRACKETS).replace(b'""', b"")
+    if b'"' in brackets:
+        brackets = _QUOTED.sub(b"", brackets)
+    depth = 0
+    for start in range(0, len(brackets), _STRIDE):
+        part = brackets[start : start + _STRIDE]
+        opened = part.count(b"[") + part.count(b"{")
+        if depth + opened > DEEPEST and _highest(part) + depth > DEEPEST:
+            return False
+        depth += 2 * opened - len(part)
+    return True
+
+
+def _highest(brackets: bytes) -> int:
+    return max(accumulate(1 if bracket in b"[{" else -1 for bracket in brackets))
+
+
+def _checked_depth(value: Any) -> Any:
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return value
+    raise InvalidJson(f"it nests deeper than {DEEPEST} levels")
+
+
+_LITERAL = re.compile(
+    r'"(?P<double>(?:[^"\\\n]|\\(?:\r\n|.))*+)"'
+    r"|'(?P<single>(?:[^'\\\n]|\\(?:\r\n|.))*+)'"
+    r"|`(?P<plain>(?:[^`\\$]|\\.)*+)`",
+    re.DOTALL,
+)
+_ESCAPE = re.compile(r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\r\n|.))", re.DOTALL)
+_LETTERS = {
+    "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0",
+    "\n": "", "\r": "", "\r\n": "",
+}  # fmt: skip
+
+
+class JsString(NamedTuple):
+    """The text that a literal means, and where the script goes on."""
+
+    text: str
+    end: int
+
+
+def js_string(script: str, start: int) -> JsString | None:
+    """The string literal at a position; None when there is none, or one that has to be evaluated."""
+    found = _LITERAL.match(script, start)
+    if found is None:
+        return None
+    text = found[found.lastgroup or 0]
+    if "\\" in text:
+        # Escapes of a pair of surrogates come one by one; together they are one character.
+        text = _ESCAPE.sub(_unescaped, text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return JsString(text, found.end())
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    code = escape[1] or escape[2] or escape[3]
+    if code is None:
+        return _LETTERS.get(escape[4], escape[4])
+    number = int(code, 16)
+    return chr(number) if number <= 0x10FFFF else "\ufffd"

@@ -1,0 +1,116 @@
+"""The article a page is: what it says of itself, completed by what was found in it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from smartspider.extract.parsing.directives import base_of
+from smartspider.extract.parsing.document import Document
+from smartspider.extract.parsing.text import text_of
+from smartspider.extract.sources import read_source
+from smartspider.extract.sources.content.article_text import find_text
+from smartspider.extract.sources.opengraph import first_text
+from smartspider.extract.sources.schema_org.things import Thing, ThingGraph, text, types_of
+from smartspider.extract.sources.values import absolute_url, iso_date
+
+_ARTICLES = ("Article", "Posting", "Report", "Review", "Recipe", "WebPage")
+_DATE_IN_PATH = re.compile(r"/((?:19|20)\d\d)[/-]([01]\d)[/-]([0-3]\d)(?=[/_-]|$)")
+_LONGEST_LINE = 500
+
+
+def read_article(document: Document) -> Thing | None:
+    """One object with the same keys on every site, null where nothing is known; None: no article."""
+    base = base_of(document)
+    found = find_text(document)
+    said = _said(document, base)
+    page = _shown(document)
+    title = said["title"] or found.get("title") or page["title"]
+    if title is None and not found.get("text"):
+        return None
+    return {
+        "title": title,
+        "author": said["author"] or found.get("author"),
+        "date": said["date"] or page["date"] or iso_date(found.get("date")) or _dated(document.page.url),
+        "site": said["site"] or found.get("sitename"),
+        "language": said["language"] or page["language"],
+        "description": said["description"] or found.get("description"),
+        "text": found.get("text"),
+        "markdown": found.get("markdown"),
+        "image": said["image"],
+        "url": page["url"] or said["url"] or document.page.url,
+    }
+
+
+def _said(document: Document, base: str) -> dict[str, str | None]:
+    """What JSON-LD, and after it OpenGraph, say."""
+    things = ThingGraph(read_source("json_ld", document))
+    graph = read_source("opengraph", document)
+    inner = graph.get("article")
+    own: Thing = inner if isinstance(inner, dict) else {}
+    thing = _article_of(things)
+    site = things.name(thing.get("publisher")) or things.name(thing.get("isPartOf"))
+    authors = [name for author in things.each(thing.get("author")) if (name := things.name(author))]
+    written = first_text(own.get("author"))
+    return {
+        "title": text(thing.get("headline")) or first_text(graph.get("title")),
+        "author": ", ".join(dict.fromkeys(authors[:50])) or (None if _is_address(written) else written),
+        "date": iso_date(text(thing.get("datePublished"))) or iso_date(first_text(own.get("published_time"))),
+        "site": first_text(graph.get("site_name")) or site,
+        "language": _language(text(thing.get("inLanguage")) or first_text(graph.get("locale"))),
+        "description": text(thing.get("description")) or first_text(graph.get("description")),
+        "image": things.image(thing.get("image"), base) or absolute_url(first_text(graph.get("image")), base),
+        "url": absolute_url(first_text(graph.get("url")), base),
+    }
+
+
+def _is_address(value: str | None) -> bool:
+    """Whether a text is an address, which some sites give for an author."""
+    return value is not None and value.startswith(("http://", "https://"))
+
+
+def _article_of(things: ThingGraph) -> Thing:
+    """The article among the objects; a page object only if there is no article."""
+    best: Thing = {}
+    rank = len(_ARTICLES)
+    for thing in things.things:
+        for kind in types_of(thing):
+            for place, ending in enumerate(_ARTICLES):
+                if kind.endswith(ending) and place < rank:
+                    best, rank = thing, place
+    return best
+
+
+def _shown(document: Document) -> dict[str, str | None]:
+    """What the page itself shows: its heading or title, the first time in it, its language, its address."""
+    root = document.root
+    heading = root.css_first("h1") or root.css_first("title")
+    title = text_of(heading, document)[:_LONGEST_LINE] if heading is not None else ""
+    canonical = root.css_first("link[rel=canonical][href]")
+    address: Any = canonical.attributes.get("href") if canonical is not None else None
+    return {
+        "title": title or None,
+        "date": next(
+            (
+                found
+                for node in root.css("time[datetime]")[:10]
+                if (found := iso_date(node.attributes["datetime"]))
+            ),
+            None,
+        ),
+        "language": _language(root.attributes.get("lang") or root.attributes.get("xml:lang")),
+        "url": absolute_url(address, base_of(document)),
+    }
+
+
+def _dated(url: str) -> str | None:
+    """The date in an address such as `/2026/01/03/rivers-rise`."""
+    found = _DATE_IN_PATH.search(url[:2_000])
+    return iso_date("-".join(found.groups())) if found is not None else None
+
+
+def _language(tag: str | None) -> str | None:
+    """`en` or `zh-CN` of a language tag; None when it is none."""
+    found = (tag or "").strip().replace("_", "-")
+    is_tag = bool(found) and len(found) <= 20 and found.replace("-", "").isalnum() and found.isascii()
+    return found if is_tag else None

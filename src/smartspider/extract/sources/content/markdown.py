@@ -1,0 +1,37 @@
+"""A page or an item as Markdown, for people and language models."""
+
+from __future__ import annotations
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from smartspider.extract.parsing.directives import base_of
+from smartspider.extract.parsing.document import Document
+from smartspider.extract.parsing.text import text_of
+from smartspider.extract.sources.content.main_content import main_of
+from smartspider.extract.sources.content.markdown_writer import MarkdownWriter
+
+_SHARE = 0.1
+
+
+def read_markdown(document: Document) -> str:
+    """Return a page without navigation, footers and scripts, or all of an item; URLs are absolute."""
+    root = document.root
+    base = base_of(document)
+    if document.is_item:
+        return MarkdownWriter(base, leaves_out_around=False).write(_body(root))
+    content = MarkdownWriter(base, leaves_out_around=True).write(main_of(document))
+    whole = _body(root)
+    if len(content) < _SHARE * len(text_of(whole, document)):
+        # The page calls its content navigation, or hides it until a script has run.
+        content = MarkdownWriter(base, leaves_out_around=False).write(whole)
+    return content
+
+
+def markdown_of(html: str, base: str) -> str:
+    """A piece of HTML as Markdown."""
+    root = LexborHTMLParser(html).root
+    return MarkdownWriter(base, leaves_out_around=False).write(_body(root)) if root is not None else ""
+
+
+def _body(root: LexborNode) -> LexborNode:
+    return root.css_first("body") or root
