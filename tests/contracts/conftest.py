@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from smartspider.backends.postgres.migrations import prepare
+from smartspider.backends.postgres.schema import prepare
 from smartspider_testing.servers import PostgresServer, PristineDatabase
 
 

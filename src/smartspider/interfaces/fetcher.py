@@ -1,21 +1,28 @@
-"""Fetching one request."""
+"""Fetching one request: the fetcher, its permit, and the transport at the bottom of the stack."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from types import TracebackType
+from typing import Protocol, Self
+
+import msgspec
 
 from smartspider.core.pages.page import Page
+from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.requests.request import Request
+from smartspider.core.runs.plan import FetchPlan
+from smartspider.interfaces.clock import Clock
 
 
 class Permit(Protocol):
-    """The right to touch one host once.
+    """The right to send one request to one host.
 
-    1. `approach` returns when the window is near: a connection opened then is still open in the window.
-    2. `enter` returns when the request may leave, and not later than the window allows: a missed window
-       is replaced by another one. It is called just before the bytes leave.
-    3. `sent` is called when they do.
-    4. `another` is a permit for one more request of the same lease: a redirect hop, robots.txt.
+    1. `approach` returns when the send window is near: a connection opened then is still open in the window.
+    2. `enter` returns inside the send window; a missed window is replaced by another one. It is called just
+       before the bytes are sent.
+    3. `sent` is called when they are.
+    4. `another` returns a permit for one more request of the same lease: a redirect hop, robots.txt.
     """
 
     async def approach(self) -> None:
@@ -25,16 +32,48 @@ class Permit(Protocol):
         """Wait for the send window."""
 
     def sent(self) -> None:
-        """The request leaves."""
+        """Record that the request was sent."""
 
     def another(self, host: str) -> Permit:
-        """A permit for `host`; its window is asked for when it is entered."""
+        """Return a permit for `host`; it reserves its window when it is first used."""
 
 
 class Fetcher(Protocol):
-    """1. Gives a page for every answer with a body, whatever its status. 2. Raises only `FetchFailed`.
-    3. Enters the permit exactly once per request that leaves. 4. Never retries by itself.
+    """1. Returns a page for every response with a body, whatever its status. 2. Raises only `FetchFailed`.
+    3. Enters the permit exactly once per request that is sent. 4. Never retries by itself.
     """
 
     async def fetch(self, request: Request, permit: Permit) -> Page:
-        """The page for a request."""
+        """Return the page for a request."""
+
+
+ChooseProxy = Callable[[Request], str | None]
+"""Returns the URL of the proxy for a request; None for a direct connection."""
+
+
+class TransportContext(msgspec.Struct, frozen=True):
+    """The values a transport gets from its worker."""
+
+    clock: Clock
+    policy: AddressPolicy
+    choose_proxy: ChooseProxy | None = None
+
+
+class Transport(Fetcher, Protocol):
+    """A fetcher that sends requests over the network: one exchange each, without redirects.
+
+    `fetch.mode` of a task names it, and workers that have it declare its name as a capability. It is an
+    asynchronous context manager, opened once per run.
+    """
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def cut_at(self, max_bytes: int) -> Fetcher:
+        """Return a fetcher that truncates longer bodies instead of refusing them."""
+
+
+TransportFactory = Callable[[FetchPlan, TransportContext], Transport]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from smartspider.core.capabilities import HTTP_ONLY
 from smartspider.core.events import LeasesReturned
 from smartspider.core.frontier.lease import GateClosed, Lease, LeaseBatch, SendWindow
 from smartspider.core.workers.worker import WorkerRegistration
@@ -29,6 +30,7 @@ class Frontier(Protocol):
     10. A request that came back too often is handed out alone.
     11. Runs asked for together share what is handed out by their weights: none starves, and what one cannot
         use the others get.
+    12. A worker gets only requests of runs whose needs are all among its capabilities.
     """
 
     async def join(self, worker: WorkerRegistration) -> int:
@@ -40,7 +42,14 @@ class Frontier(Protocol):
     async def offer(self, run_id: int, url_ids: Sequence[int]) -> int:
         """Queue rows of a run; how many were not live before."""
 
-    async def lease(self, worker_id: int, want: int, runs: Sequence[int], own: bytes = b"") -> LeaseBatch:
+    async def lease(
+        self,
+        worker_id: int,
+        want: int,
+        runs: Sequence[int],
+        own: bytes = b"",
+        capabilities: frozenset[str] = HTTP_ONLY,
+    ) -> LeaseBatch:
         """Up to `want` requests of `runs` that may leave now.
 
         `own` names the hosts that this worker had better take before others (see `core/workers/host_assignment.py`). It is

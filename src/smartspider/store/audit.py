@@ -93,13 +93,6 @@ def _text(stored: bytes) -> str:
     return stored.decode("utf-8", "surrogateescape")
 
 
-def adopt(connection: Connection) -> None:
-    """Put the notes of a folder of format 1 into the chain, with their moments."""
-    for at, run_id, what in rows(connection, "SELECT at, run_id, what FROM audit_1 ORDER BY id"):
-        write(connection, at, "format 1", "politeness.overridden", f"run:{run_id}", what=what)
-    connection.execute("DROP TABLE audit_1")
-
-
 class AuditLog:
     """1. Entries are numbered 1, 2, 3, ... in the order of their transactions; their moments never go back.
     2. An entry is never changed or removed: there is no call that does.

@@ -57,7 +57,7 @@ class IdempotencyStore:
     2. A request that was given up, or whose holder has been silent for `CLAIM_TIMEOUT_S`, can be worked on again,
        unless something was made of it.
     3. Answers are kept for a day.
-    4. What is audited while a claim is worked on (`core.claims.working_on`) is made in one transaction with a
+    4. What is audited while a claim is worked on (`core.idempotency.claim_context`) is made in one transaction with a
        mark at that claim. Who asks again is told of it (`LostResponse`), and nothing is made twice, wherever the
        first one died.
     5. Whoever lost a claim, because another has it or its answer is kept, can make nothing under it any more.

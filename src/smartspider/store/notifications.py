@@ -1,4 +1,4 @@
-"""Where notices go and the outbox of them, in SQL."""
+"""Where notifications go and the outbox of them, in SQL."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from smartspider.store.nodes import leadership
 SQL = statements.load("notifications.sql", __package__)
 
 PAST_ALL = (1 << 63) - 1
-LONGEST_ERROR = 500
+MAX_ERROR_LENGTH = 500
 _events = msgspec.json.Decoder(tuple[NotificationEvent, ...])
 
 
@@ -28,7 +28,7 @@ def _get_target(connection: Connection, target_id: int) -> NotificationTarget:
     found = row(connection, SQL.target, (target_id,))
     if found is None:
         raise NotFound(
-            f"there is no notice target {target_id}", hint="the list of notices shows those there are"
+            f"there is no notification target {target_id}", hint="the list of notifications shows those there are"
         )
     return _target(found)
 
@@ -38,7 +38,7 @@ def _target(found: tuple[Any, ...]) -> NotificationTarget:
     return NotificationTarget(number, kind, address, _events.decode(events), task_id, bool(is_enabled), *rest)
 
 
-def _notice(found: tuple[Any, ...]) -> Notification:
+def _notification(found: tuple[Any, ...]) -> Notification:
     number, target_id, name, run_id, data, *rest = found
     return Notification(number, target_id, name, run_id, data.encode(), *rest)
 
@@ -72,14 +72,14 @@ class NotificationStore:
                 tasks.get_live(connection, task_id)
             if one(connection, SQL.count_targets) >= MAX_TARGETS:
                 raise NotAllowed(
-                    f"there are {MAX_TARGETS} notice targets, which is the most there may be",
+                    f"there are {MAX_TARGETS} notification targets, which is the most there may be",
                     hint="delete one that nobody needs",
                 )
             told = msgspec.json.encode(events).decode()
             target_id = one(connection, SQL.add_target, (kind, address, task_id, told, actor, now))
             # The address may hold a secret: that of a webhook often does.
             detail = {"kind": kind, "events": list(events), "task": task_id and f"task:{task_id}"}
-            audit.write(connection, now, actor, "notice.created", f"notice:{target_id}", **detail)
+            audit.write(connection, now, actor, "notification.created", f"notification:{target_id}", **detail)
             return _get_target(connection, target_id)
 
         return await self._db.write(work)
@@ -99,34 +99,34 @@ class NotificationStore:
 
         def work(connection: Connection) -> None:
             gone = _get_target(connection, target_id)
-            connection.execute(SQL.delete_notices, (target_id,))
+            connection.execute(SQL.delete_notifications, (target_id,))
             connection.execute(SQL.delete_target, (target_id,))
             audit.write(
-                connection, self._db.now(), actor, "notice.deleted", f"notice:{target_id}", kind=gone.kind
+                connection, self._db.now(), actor, "notification.deleted", f"notification:{target_id}", kind=gone.kind
             )
 
         await self._db.write(work)
 
-    async def looked_at(self) -> int:
-        """The id of the last event that notices were made of."""
-        found = await self._db.read(lambda connection: row(connection, SQL.looked_at))
+    async def last_event_id(self) -> int:
+        """The id of the last event that notifications were made of."""
+        found = await self._db.read(lambda connection: row(connection, SQL.last_event_id))
         return int(found[0]) if found else 0
 
     async def put(
-        self, notices: Sequence[tuple[int, int, NotificationEvent, int, bytes]], *, up_to: int, epoch: int
+        self, notifications: Sequence[tuple[int, int, NotificationEvent, int, bytes]], *, up_to: int, epoch: int
     ) -> int:
-        """Put notices (target, event, name, run, data) into the outbox; how many are new."""
+        """Put notifications (target, event, name, run, data) into the outbox; how many are new."""
 
         def work(connection: Connection) -> int:
             leadership.check(connection, epoch)
             now = self._db.now()
             put = [
                 (target_id, event_id, name, run_id, data.decode(), now)
-                for target_id, event_id, name, run_id, data in notices
+                for target_id, event_id, name, run_id, data in notifications
             ]
             new = connection.executemany(SQL.put, put).fetchall()
-            failpoints.reach("notices.put")
-            connection.execute(SQL.look_at, (up_to,))
+            failpoints.reach("notifications.put")
+            connection.execute(SQL.set_last_event_id, (up_to,))
             return len(new)
 
         return await self._db.write(work)
@@ -135,21 +135,21 @@ class NotificationStore:
         """Notices to be delivered now."""
         return await self._listed(SQL.due, (self._db.now(), limit))
 
-    async def delivered(self, notice_id: int, *, epoch: int) -> None:
+    async def mark_delivered(self, notification_id: int, *, epoch: int) -> None:
         """It arrived."""
 
         def work(connection: Connection) -> None:
             leadership.check(connection, epoch)
-            connection.execute(SQL.delivered, (self._db.now(), notice_id))
+            connection.execute(SQL.delivered, (self._db.now(), notification_id))
 
         await self._db.write(work)
 
-    async def failed(self, notice_id: int, error: str, *, retry_at: float | None, epoch: int) -> None:
+    async def mark_failed(self, notification_id: int, error: str, *, retry_at: float | None, epoch: int) -> None:
         """It did not; tried again then, or given up."""
 
         def work(connection: Connection) -> None:
             leadership.check(connection, epoch)
-            connection.execute(SQL.failed, (retry_at, self._db.now(), error[:LONGEST_ERROR], notice_id))
+            connection.execute(SQL.failed, (retry_at, self._db.now(), error[:MAX_ERROR_LENGTH], notification_id))
 
         await self._db.write(work)
 
@@ -163,10 +163,10 @@ class NotificationStore:
         return await self._listed(SQL.before_of_target, (target_id, bound, limit))
 
     async def _listed(self, sql: str, values: tuple[Any, ...]) -> list[Notification]:
-        return [_notice(found) for found in await self._db.fetch(sql, values)]
+        return [_notification(found) for found in await self._db.fetch(sql, values)]
 
     async def sweep(self, before: float) -> int:
-        """Forget some notices that ended before a moment; how many, 0 when there are no more."""
+        """Forget some notifications that ended before a moment; how many, 0 when there are no more."""
 
         def work(connection: Connection) -> int:
             connection.execute(SQL.sweep, (before,))

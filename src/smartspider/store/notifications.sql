@@ -1,52 +1,52 @@
 -- add_target: somebody who is told
-INSERT INTO notice_target (kind, address, task_id, events, is_enabled, created_by, created_at)
+INSERT INTO notification_target (kind, address, task_id, events, is_enabled, created_by, created_at)
 VALUES (?, ?, ?, ?, 1, ?, ?) RETURNING id
 
 -- count_targets: how many there are
-SELECT count(*) FROM notice_target
+SELECT count(*) FROM notification_target
 
 -- target: one of them
-SELECT id, kind, address, events, task_id, is_enabled, created_by, created_at FROM notice_target WHERE id = ?
+SELECT id, kind, address, events, task_id, is_enabled, created_by, created_at FROM notification_target WHERE id = ?
 
 -- targets: in the order they were added
-SELECT id, kind, address, events, task_id, is_enabled, created_by, created_at FROM notice_target
+SELECT id, kind, address, events, task_id, is_enabled, created_by, created_at FROM notification_target
 WHERE id > ? ORDER BY id LIMIT ?
 
 -- delete_target: it is told nothing more
-DELETE FROM notice_target WHERE id = ?
+DELETE FROM notification_target WHERE id = ?
 
--- delete_notices: nor what waits for it
-DELETE FROM notice WHERE target_id = ?
+-- delete_notifications: nor what waits for it
+DELETE FROM notification WHERE target_id = ?
 
--- looked_at: up to which event notices were made
-SELECT value FROM meta WHERE name = 'notices'
+-- last_event_id: up to which event notifications were made
+SELECT value FROM meta WHERE name = 'notifications'
 
--- look_at: they were made up to here
-INSERT INTO meta VALUES ('notices', ?1) ON CONFLICT (name) DO UPDATE SET value = max(value, ?1)
+-- set_last_event_id: they were made up to here
+INSERT INTO meta VALUES ('notifications', ?1) ON CONFLICT (name) DO UPDATE SET value = max(value, ?1)
 
 -- put: once for each target, event and name
-INSERT INTO notice (target_id, event_id, name, run_id, data, created_at, due_at)
-SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?6 WHERE EXISTS (SELECT 1 FROM notice_target WHERE id = ?1)
+INSERT INTO notification (target_id, event_id, name, run_id, data, created_at, due_at)
+SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?6 WHERE EXISTS (SELECT 1 FROM notification_target WHERE id = ?1)
 ON CONFLICT DO NOTHING RETURNING id
 
 -- due: to be delivered now
-SELECT id, target_id, name, run_id, data, created_at, tries, due_at, ended_at, error FROM notice
+SELECT id, target_id, name, run_id, data, created_at, tries, due_at, ended_at, error FROM notification
 WHERE due_at IS NOT NULL AND due_at <= ? ORDER BY due_at LIMIT ?
 
 -- delivered: it arrived
-UPDATE notice SET tries = tries + 1, due_at = NULL, ended_at = ?, error = '' WHERE id = ? AND due_at IS NOT NULL
+UPDATE notification SET tries = tries + 1, due_at = NULL, ended_at = ?, error = '' WHERE id = ? AND due_at IS NOT NULL
 
 -- failed: it did not
-UPDATE notice SET tries = tries + 1, due_at = ?1, ended_at = CASE WHEN ?1 IS NULL THEN ?2 END, error = ?3
+UPDATE notification SET tries = tries + 1, due_at = ?1, ended_at = CASE WHEN ?1 IS NULL THEN ?2 END, error = ?3
 WHERE id = ?4 AND due_at IS NOT NULL
 
 -- before: newest first
-SELECT id, target_id, name, run_id, data, created_at, tries, due_at, ended_at, error FROM notice
+SELECT id, target_id, name, run_id, data, created_at, tries, due_at, ended_at, error FROM notification
 WHERE id < ? ORDER BY id DESC LIMIT ?
 
 -- before_of_target: those of one target
-SELECT id, target_id, name, run_id, data, created_at, tries, due_at, ended_at, error FROM notice
+SELECT id, target_id, name, run_id, data, created_at, tries, due_at, ended_at, error FROM notification
 WHERE target_id = ? AND id < ? ORDER BY id DESC LIMIT ?
 
 -- sweep: of the oldest, those that ended long ago
-DELETE FROM notice WHERE id IN (SELECT id FROM notice ORDER BY id LIMIT 500) AND ended_at < ?
+DELETE FROM notification WHERE id IN (SELECT id FROM notification ORDER BY id LIMIT 500) AND ended_at < ?

@@ -65,7 +65,7 @@ class TaskWriter(msgspec.Struct, frozen=True):
                 hint="cancel it or let it finish first",
             )
         self.connection.execute(SQL.deleted, (self.now, task.id))
-        for forget in (SQL.delete_firings, SQL.delete_schedules, SQL.delete_notices, SQL.delete_targets):
+        for forget in (SQL.delete_firings, SQL.delete_schedules, SQL.delete_notifications, SQL.delete_targets):
             self.connection.execute(forget, (task.id,))
         self._tell("task.deleted", task.id, name=task.name, version=task.version)
         return get(self.connection, task.id)

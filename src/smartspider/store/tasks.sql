@@ -27,11 +27,11 @@ DELETE FROM firing WHERE schedule_id IN (SELECT id FROM schedule WHERE task_id =
 -- delete_schedules: a deleted task is run no more
 DELETE FROM schedule WHERE task_id = ?
 
--- delete_notices: what waits for those who were told of a task
-DELETE FROM notice WHERE target_id IN (SELECT id FROM notice_target WHERE task_id = ?)
+-- delete_notifications: what waits for those who were told of a task
+DELETE FROM notification WHERE target_id IN (SELECT id FROM notification_target WHERE task_id = ?)
 
 -- delete_targets: who was told of a task alone
-DELETE FROM notice_target WHERE task_id = ?
+DELETE FROM notification_target WHERE task_id = ?
 
 -- add_version: a task as it was written
 INSERT INTO task_version (task_id, number, spec, spec_hash, author, created_at, note) VALUES (?, ?, ?, ?, ?, ?, ?)

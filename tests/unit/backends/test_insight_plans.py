@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 from smartspider.backends.sqlite.database import FILE, connect
-from smartspider.backends.sqlite.migrations import prepare
+from smartspider.backends.sqlite.schema import prepare
 from smartspider.store import statements
 
 SQL = vars(statements.load("diagnostics.sql", "smartspider.store.diagnostics"))

@@ -13,7 +13,7 @@ from smartspider.store.database import rows
 from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
 
-TASKS = ("delete_firings", "delete_schedules", "delete_notices", "delete_targets")
+TASKS = ("delete_firings", "delete_schedules", "delete_notifications", "delete_targets")
 
 
 def statements() -> list[tuple[str, str]]:
@@ -35,8 +35,12 @@ async def test_nothing_is_scanned_and_nothing_sorted(tmp_path: Path, name: str, 
     scans = [step for step in steps if step.startswith("SCAN") and "CONSTANT ROW" not in step]
     walks = [step for step in scans if not re.search(r"USING (COVERING )?INDEX firing_watched", step)]
     if name == "sweep":  # the first few by id
-        walks = [step for step in walks if step != "SCAN notice"]
-    if name in ("count_targets", "delete_notices", "delete_targets"):  # there are at most a thousand targets
-        walks = [step for step in walks if not re.match(r"SCAN notice_target", step)]
+        walks = [step for step in walks if step != "SCAN notification"]
+    if name in (
+        "count_targets",
+        "delete_notifications",
+        "delete_targets",
+    ):  # there are at most a thousand targets
+        walks = [step for step in walks if not re.match(r"SCAN notification_target", step)]
     assert walks == [], steps
     assert not [step for step in steps if "TEMP B-TREE" in step], steps

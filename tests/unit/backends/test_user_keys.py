@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from smartspider.backends.sqlite.database import FILE, connect
-from smartspider.backends.sqlite.migrations import prepare
+from smartspider.backends.sqlite.schema import prepare
 from smartspider.store.access import sessions, tokens, users
 
 STATEMENTS = {

@@ -10,7 +10,7 @@ import msgspec
 import psycopg
 from psycopg import sql
 
-from smartspider.backends.postgres import migrations
+from smartspider.backends.postgres import schema
 from smartspider.backends.postgres.address import PostgresAddress, translated
 from smartspider.core.errors import StoreUnavailable
 from smartspider.store import statements
@@ -64,68 +64,68 @@ class FolderImport:
             )
         try:
             with translated(self._address):
-                migrations.refuse_server(self._connection, self._address)
-            self._look()
+                schema.refuse_server(self._connection, self._address)
+            self._read_tables()
         except BaseException:
             self._connection.close()
             raise
 
     def refuse_version(self) -> None:
         """Tables of another version cannot be filled."""
-        if self.version not in (0, migrations.VERSION):
+        if self.version not in (0, schema.VERSION):
             raise StoreUnavailable(
                 f"the store at {self.place} has format {self.version}, this SmartSpider writes"
-                f" {migrations.VERSION}",
+                f" {schema.VERSION}",
                 hint="use an empty database",
             )
 
-    def begun(self) -> ImportState | None:
+    def state(self) -> ImportState | None:
         """Which move fills it, or filled it."""
         if "moving" not in self._tables:
             return None
-        found = self._ask(SQL.moving)
+        found = self._fetch(SQL.moving)
         return ImportState(*found[0]) if found else None
 
-    def held(self, names: Sequence[str]) -> list[str]:
+    def nonempty(self, names: Sequence[str]) -> list[str]:
         """Those of the tables that have rows."""
         there = [name for name in names if name in self._tables]
-        return [name for name in there if self._ask(_of("SELECT EXISTS (SELECT 1 FROM {})", name))[0][0]]
+        return [name for name in there if self._fetch(_of("SELECT EXISTS (SELECT 1 FROM {})", name))[0][0]]
 
-    def lead(self) -> int:
+    def last_epoch(self) -> int:
         """The last term of a keeper; 0: there never was one."""
-        return int(self._ask("SELECT max(epoch) FROM leader")[0][0]) if "leader" in self._tables else 0
+        return int(self._fetch("SELECT max(epoch) FROM leader")[0][0]) if "leader" in self._tables else 0
 
     def now(self) -> float:
         """Store time."""
-        return float(self._ask(SQL.now)[0][0])
+        return float(self._fetch(SQL.now)[0][0])
 
-    def is_mine(self) -> bool:
+    def lock(self) -> bool:
         """Whether no other program fills it at the same time."""
-        is_mine = bool(self._ask(SQL.lock)[0][0])
-        self._look()  # another may have been at it until now
-        return is_mine
+        is_locked = bool(self._fetch(SQL.lock)[0][0])
+        self._read_tables()  # another may have been at it until now
+        return is_locked
 
-    def _look(self) -> None:
+    def _read_tables(self) -> None:
         with translated(self._address):
             self._tables = {name for (name,) in self._connection.execute(SQL.tables)}
-            self.version = migrations.found_format(self._connection, self._address)
+            self.version = schema.found_format(self._connection, self._address)
 
-    def others(self) -> int:
+    def other_connections(self) -> int:
         """How many connections other programs have."""
-        return int(self._ask(SQL.others)[0][0])
+        return int(self._fetch(SQL.others)[0][0])
 
     def begin(self, move_id: str, shift_s: float) -> ImportState:
         """Make the tables if there are none, and close them to everybody else."""
         if self.version == 0:
-            migrations.prepare(self._url)
+            schema.prepare(self._url)
         with translated(self._address), self._connection.transaction():
             self._connection.execute("SET LOCAL synchronous_commit = on")
             self._connection.execute(SQL.make.encode())
             self._connection.execute(SQL.begin.encode(), (move_id, shift_s))
-        self._look()
+        self._read_tables()
         return ImportState(move_id, shift_s, is_finished=False)
 
-    def give_up(self) -> None:
+    def cancel(self) -> None:
         """Open it again, as empty as it was."""
         with translated(self._address):
             self._connection.execute("DROP TABLE moving, moving_progress")
@@ -136,19 +136,19 @@ class FolderImport:
         with translated(self._address), self._connection.transaction():
             self._connection.execute("SET LOCAL synchronous_commit = on")
             self._connection.execute(sql.SQL("TRUNCATE {}").format(names))
-            self._connection.execute(SQL.not_noticed.encode())
+            self._connection.execute(SQL.forget_last_notified.encode())
             self._connection.execute("DROP TABLE moving, moving_progress")
-        self._look()
+        self._read_tables()
 
     def progress(self, table: str) -> TableProgress:
         """How far a table is."""
-        found = self._ask(SQL.progress, (table,))
+        found = self._fetch(SQL.progress, (table,))
         if not found:
             return TableProgress()
         last, rows = found[0]
         return TableProgress(rows, msgspec.msgpack.decode(last, type=Key))
 
-    def put(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], last: Key) -> bool:
+    def copy(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], last: Key) -> bool:
         """Add rows, together with how far that is; False when they have a text that cannot be kept."""
         names = sql.SQL(", ").join(map(sql.Identifier, columns))
         words = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), names)
@@ -156,9 +156,9 @@ class FolderImport:
         with translated(self._address):
             try:
                 with self._connection.transaction(), self._connection.cursor() as cursor:
-                    with cursor.copy(words) as copy:
+                    with cursor.copy(words) as copying:
                         for row in rows:
-                            copy.write_row(row)
+                            copying.write_row(row)
                     cursor.execute(SQL.advance.encode(), advanced)
             except (psycopg.DataError, UnicodeError):
                 return False
@@ -166,18 +166,18 @@ class FolderImport:
 
     def count(self, tables: Sequence[str]) -> dict[str, int]:
         """Rows of tables."""
-        return {name: int(self._ask(_of("SELECT count(*) FROM {}", name))[0][0]) for name in tables}
+        return {name: int(self._fetch(_of("SELECT count(*) FROM {}", name))[0][0]) for name in tables}
 
-    def settle(
-        self, numbers: Mapping[str, int], audit: tuple[int, str], log_bytes: int, noticed: int | None
+    def set_counters(
+        self, numbers: Mapping[str, int], audit: tuple[int, str], log_bytes: int, last_notified: int | None
     ) -> None:
         """What a store knows beside its rows. May be told again."""
         with translated(self._address), self._connection.transaction(), self._connection.cursor() as cursor:
             cursor.execute(SQL.lanes.encode())
             cursor.execute(SQL.audit_head.encode(), {"last": audit[0], "hash": audit[1]})
             cursor.execute(SQL.log_size.encode(), (log_bytes, numbers.get("log", 0)))
-            if noticed is not None:
-                cursor.execute(SQL.noticed.encode(), (noticed,))
+            if last_notified is not None:
+                cursor.execute(SQL.last_notified.encode(), (last_notified,))
             for name, number in numbers.items():
                 if number:
                     cursor.execute(SQL.number.encode(), {"number": number, "table": f'"{name}"'})
@@ -192,7 +192,7 @@ class FolderImport:
             names = sql.SQL(", ").join(map(sql.Identifier, sorted(self._tables - {"moving_progress"})))
             self._connection.execute(sql.SQL("ANALYZE {}").format(names))
 
-    def _ask(self, text: str | sql.Composed, values: Sequence[Any] = ()) -> list[Row]:
+    def _fetch(self, text: str | sql.Composed, values: Sequence[Any] = ()) -> list[Row]:
         with translated(self._address):
             words = text.encode() if isinstance(text, str) else text
             return self._connection.execute(words, values or None).fetchall()

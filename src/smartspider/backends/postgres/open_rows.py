@@ -9,6 +9,7 @@ from typing import Any
 from smartspider.backends.postgres import workers as presence
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.frontier_updates import SQL
+from smartspider.core.capabilities import decode_capabilities
 from smartspider.core.events import LeasesReturned
 from smartspider.core.frontier.updates import (
     HostRow,
@@ -18,7 +19,7 @@ from smartspider.core.frontier.updates import (
     RunControl,
     RunLoad,
 )
-from smartspider.core.runs.row_ids import run_of
+from smartspider.core.runs.run import run_of
 from smartspider.store import events
 from smartspider.store.database import Connection, Row, rows
 from smartspider.store.frontier_updates import BURY_AFTER, CRASHED, SUSPECT_AFTER
@@ -64,7 +65,9 @@ class PostgresOpenRows:
 
     async def controls(self) -> list[RunControl]:
         """All runs that are not over, oldest first."""
-        return [RunControl(*found) for found in await self._ask(SQL.controls)]
+        return [
+            RunControl(*found, decode_capabilities(needs)) for *found, needs in await self._ask(SQL.controls)
+        ]
 
     async def hosts(self, *, after: str = "", limit: int = 1000) -> list[HostRow]:
         """Gates of hosts with anything to say, by name."""

@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from smartspider.backends.redis.shards import Call, Shards
+from smartspider.core.capabilities import encode_capabilities
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.frontier.updates import HostRow, QueuePosition, RunControl
-from smartspider.core.runs.row_ids import run_of
+from smartspider.core.runs.run import run_of
 from smartspider.store.hosts.domains import registrable_domain
 
 BATCH = 500
@@ -50,7 +51,10 @@ def control_args(control: RunControl) -> list[Any]:
     """What the library keeps of a run."""
     per_domain = -1 if control.per_domain is None else control.per_domain
     packed = msgspec.msgpack.encode(
-        (control.state, control.weight, control.concurrency, control.delay_s, control.per_host, per_domain)
+        (
+            *(control.state, control.weight, control.concurrency, control.delay_s, control.per_host),
+            *(per_domain, encode_capabilities(control.needs)),
+        )
     )
     return [control.run_id, packed]
 

@@ -19,12 +19,13 @@ from smartspider.backends.redis.calls import (
 from smartspider.backends.redis.leasing import Grant, LeaseCall, Leasing
 from smartspider.backends.redis.shards import Call, Shards
 from smartspider.backends.redis.update_sender import UpdateSender
+from smartspider.core.capabilities import HTTP_ONLY
 from smartspider.core.errors import FrontierUnavailable, SmartSpiderError, StoreUnavailable
 from smartspider.core.events import LeasesReturned
 from smartspider.core.frontier.lease import FencingToken, GateClosed, Lease, LeaseBatch, SendWindow
 from smartspider.core.frontier.updates import FrontierUpdate, OpenRequest, QueuePosition, ReturnedLease
 from smartspider.core.requests.politeness import PERMIT_AHEAD_S
-from smartspider.core.runs.row_ids import run_of
+from smartspider.core.runs.run import run_of
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.open_rows import HostHolds, OpenRows, WorkerMembership
@@ -85,9 +86,18 @@ class RedisFrontier:
         answers = await self._shards.answers(offer_calls(self._shards, places, self._cap))
         return sum(max(int(new), 0) for new in answers)
 
-    async def lease(self, worker_id: int, want: int, runs: Sequence[int], own: bytes = b"") -> LeaseBatch:
+    async def lease(
+        self,
+        worker_id: int,
+        want: int,
+        runs: Sequence[int],
+        own: bytes = b"",
+        capabilities: frozenset[str] = HTTP_ONLY,
+    ) -> LeaseBatch:
         """Hand out what may leave now, looked up in the store; what is closed there is forgotten here."""
-        call = LeaseCall(worker_id, min(want, BATCH), self.lease_s, list(dict.fromkeys(runs)), own)
+        call = LeaseCall(
+            worker_id, min(want, BATCH), self.lease_s, list(dict.fromkeys(runs)), own, capabilities
+        )
         for _ in range(STALE_ROUNDS):
             found = await self._leasing.lease(call)
             leases = await self._looked_up(found.grants)

@@ -10,9 +10,10 @@ import msgspec
 from smartspider.backends.redis.calls import ids
 from smartspider.backends.redis.shards import Call, Shards
 from smartspider.backends.weighted_turns import WeightedTurns
+from smartspider.core.capabilities import HTTP_ONLY, encode_capabilities
 from smartspider.core.errors import SmartSpiderError
 from smartspider.core.frontier.lease import FencingToken, SendWindow
-from smartspider.core.runs.row_ids import run_of
+from smartspider.core.runs.run import run_of
 from smartspider.interfaces.clock import Clock
 
 ROUNDS = 3
@@ -44,6 +45,7 @@ class LeaseCall(msgspec.Struct, frozen=True):
     runs: Sequence[int]
     own: bytes = b""
     """The shares_by_shard of all hosts that it takes first."""
+    capabilities: frozenset[str] = HTTP_ONLY
 
 
 class LeaseGrants(msgspec.Struct):
@@ -127,7 +129,10 @@ class Leasing:
 
     async def _plan(self, call: LeaseCall, want: int) -> dict[int, ShardShare]:
         """How many each shard is asked for. A suspect is asked for alone, a worker with one gets nothing."""
-        calls = [Call(shard, "ready", [call.worker_id, *call.runs]) for shard in range(self._shards.count)]
+        calls = [
+            Call(shard, "ready", [call.worker_id, encode_capabilities(call.capabilities), *call.runs])
+            for shard in range(self._shards.count)
+        ]
         answers = await self._shards.round(calls)
         loads = {
             shard: _load(call.runs, answer)
@@ -187,6 +192,7 @@ class Leasing:
             share.held_elsewhere,
             self._turns.turn,
             call.own,
+            encode_capabilities(call.capabilities),
         ]
         for run_id in call.runs:
             args += [run_id, self._turns.served(run_id), share.in_flight_elsewhere.get(run_id, 0)]

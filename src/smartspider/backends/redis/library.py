@@ -10,7 +10,7 @@ from smartspider.core.errors import FrontierUnavailable
 from smartspider.interfaces.index import LAPSE_S
 
 NAME = "smartspider"
-VERSION = 3
+VERSION = 4
 """Raised with every change of the library."""
 
 PARTS = (

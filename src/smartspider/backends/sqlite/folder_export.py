@@ -78,8 +78,8 @@ TABLES = (
     ExportedTable("ticket", ("hash",)),
     ExportedTable("answer", ("actor", "key"), at_once=500),
     ExportedTable("metric", ("name", "labels")),
-    ExportedTable("notice_target"),
-    ExportedTable("notice", shifted=("due_at",)),
+    ExportedTable("notification_target"),
+    ExportedTable("notification", shifted=("due_at",)),
     ExportedTable("firing", ("schedule_id", "fire_at")),
     ExportedTable("schedule"),
     ExportedTable("run", shifted=("resumed_at", "asked_at", "told_at"), at_once=500),
@@ -101,8 +101,8 @@ COUNTED = (
     "user",
     "token",
     "schedule",
-    "notice_target",
-    "notice",
+    "notification_target",
+    "notification",
 )
 """Tables whose rows are numbered by the store."""
 
@@ -115,7 +115,7 @@ class StoreCounters(msgspec.Struct, frozen=True):
     audit_last: int
     audit_hash: str
     log_bytes: int
-    noticed: int | None
+    last_notified: int | None
     """Up to which event notices were made."""
 
 
@@ -128,8 +128,8 @@ class FolderExport:
             self._connection = apsw.Connection(str(folder / FILE))
         try:
             self._lock()
-            self.mark = read_marker(self._connection)
-            self.given_up = read_cancelled(self._connection)
+            self.marker = read_marker(self._connection)
+            self.cancelled_moves = read_cancelled(self._connection)
             """Ids of moves that are not gone on with."""
         except BaseException:
             self._connection.close()
@@ -147,17 +147,17 @@ class FolderExport:
                     hint="stop the crawl, the server or whatever reads it, and run the same command again",
                 ) from error
 
-    def set_mark(self, mark: MoveMarker | None) -> None:
+    def set_marker(self, marker: MoveMarker | None) -> None:
         """Say where the folder goes, for good."""
         with translated(self.folder):
-            write_marker(self._connection, mark)
-        self.mark = mark
+            write_marker(self._connection, marker)
+        self.marker = marker
 
-    def cancel_move(self, mark: MoveMarker) -> None:
+    def cancel_move(self, marker: MoveMarker) -> None:
         """Let the folder stay, and remember the move that was begun."""
         with translated(self.folder):
-            cancel_move(self._connection, mark)
-        self.mark, self.given_up = None, [*self.given_up, mark.id]
+            cancel_move(self._connection, marker)
+        self.marker, self.cancelled_moves = None, [*self.cancelled_moves, marker.id]
 
     def now(self, clock: Clock) -> float:
         """Store time."""
@@ -174,7 +174,7 @@ class FolderExport:
         """Requests that are still to be made, of runs that are not over."""
         return int(self._one(SQL.open_rows))
 
-    def standing(self) -> StoreCounters:
+    def counters(self) -> StoreCounters:
         """What is known beside the rows."""
         with translated(self.folder):
             given = dict(self._connection.execute(SQL.numbers))
@@ -188,10 +188,10 @@ class FolderExport:
             audit_last=last,
             audit_hash=head,
             log_bytes=self._one(SQL.log_bytes),
-            noticed=self._one(SQL.noticed),
+            last_notified=self._one(SQL.last_notified),
         )
 
-    async def audit_check(self) -> AuditCheck:
+    async def verify_audit(self) -> AuditCheck:
         """Whether the audit is what was written."""
         return await AuditLog(cast("Database", self)).verify()
 

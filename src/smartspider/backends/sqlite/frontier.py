@@ -14,6 +14,7 @@ from smartspider.backends.sqlite.database import SqliteDatabase
 from smartspider.backends.sqlite.fair_share import RunShare, share_out
 from smartspider.backends.sqlite.worker_locks import FileLock, is_alive, worker_lock
 from smartspider.backends.weighted_turns import WeightedTurns
+from smartspider.core.capabilities import HTTP_ONLY, decode_capabilities
 from smartspider.core.events import LeasesReturned
 from smartspider.core.frontier.lease import GateClosed, Lease, LeaseBatch, SendWindow
 from smartspider.core.runs.run import LEASES_IN
@@ -65,7 +66,14 @@ class SqliteFrontier:
         """Queue open rows of a run unless they are live."""
         return await self._db.write(lambda connection: queue.offer(connection, run_id, url_ids))
 
-    async def lease(self, worker_id: int, want: int, runs: Sequence[int], own: bytes = b"") -> LeaseBatch:
+    async def lease(
+        self,
+        worker_id: int,
+        want: int,
+        runs: Sequence[int],
+        own: bytes = b"",
+        capabilities: frozenset[str] = HTTP_ONLY,
+    ) -> LeaseBatch:
         """Hand out what may leave now. All workers are of one machine: it does not matter who takes what."""
         del own
 
@@ -74,7 +82,7 @@ class SqliteFrontier:
             collector = queue.LeaseCollector(worker_id, want, now, self._db.clock_shift())
             if row(connection, SQL.holds_suspect, (worker_id,)):
                 return LeaseBatch([], now)
-            shares = _shares(connection, runs)
+            shares = _shares(connection, runs, capabilities)
             asked = json.dumps([share.run_id for share in shares])
             connection.execute(SQL.asked, (now, asked))
             suspicious = {run_id for (run_id,) in rows(connection, SQL.with_suspects, (asked,))}
@@ -193,10 +201,14 @@ class SqliteFrontier:
         return worker_id in self._locks or is_alive(worker_lock(self._db.folder, worker_id))
 
 
-def _shares(connection: Connection, runs: Sequence[int]) -> list[RunShare]:
+def _shares(connection: Connection, runs: Sequence[int], capabilities: frozenset[str]) -> list[RunShare]:
     """Those of the runs that lease."""
     found = rows(connection, SQL.runnable, (json.dumps(list(runs)),))
-    return [RunShare(run_id, weight, room) for run_id, state, weight, room in found if state in LEASES_IN]
+    return [
+        RunShare(run_id, weight, room)
+        for run_id, state, needs, weight, room in found
+        if state in LEASES_IN and decode_capabilities(needs) <= capabilities
+    ]
 
 
 def _next_at(connection: Connection, runs: str, suspicious: Iterable[int], now: float) -> float | None:

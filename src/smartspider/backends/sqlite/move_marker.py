@@ -28,40 +28,40 @@ def read_marker(connection: apsw.Connection) -> MoveMarker | None:
     return None if found is None else msgspec.json.decode(found[0], type=MoveMarker)
 
 
-def write_marker(connection: apsw.Connection, mark: MoveMarker | None) -> None:
+def write_marker(connection: apsw.Connection, marker: MoveMarker | None) -> None:
     """Mark a folder, or take the mark away; it is on the disk when this returns."""
     connection.execute("PRAGMA synchronous = FULL")
-    if mark is None:
+    if marker is None:
         connection.execute("DELETE FROM meta WHERE name = 'moved'")
     else:
-        value = msgspec.json.encode(mark).decode()
+        value = msgspec.json.encode(marker).decode()
         connection.execute("INSERT OR REPLACE INTO meta VALUES ('moved', ?)", (value,))
 
 
 def read_cancelled(connection: apsw.Connection) -> list[str]:
     """Ids of moves that were begun and given up: whatever they brought to a store is of no use."""
-    found = connection.execute("SELECT value FROM meta WHERE name = 'moves_given_up'").fetchone()
+    found = connection.execute("SELECT value FROM meta WHERE name = 'cancelled_moves'").fetchone()
     return [] if found is None else msgspec.json.decode(found[0], type=list[str])
 
 
-def cancel_move(connection: apsw.Connection, mark: MoveMarker) -> None:
+def cancel_move(connection: apsw.Connection, marker: MoveMarker) -> None:
     """Take the mark of a move away that is not through, and remember it."""
-    value = msgspec.json.encode([*read_cancelled(connection), mark.id]).decode()
+    value = msgspec.json.encode([*read_cancelled(connection), marker.id]).decode()
     connection.execute("PRAGMA synchronous = FULL")
     with connection:
-        connection.execute("INSERT OR REPLACE INTO meta VALUES ('moves_given_up', ?)", (value,))
+        connection.execute("INSERT OR REPLACE INTO meta VALUES ('cancelled_moves', ?)", (value,))
         connection.execute("DELETE FROM meta WHERE name = 'moved'")
 
 
-def folder_moved(mark: MoveMarker, folder: Path) -> NotAllowed:
+def folder_moved(marker: MoveMarker, folder: Path) -> NotAllowed:
     """Why nobody may work in a folder."""
-    if mark.is_done:
+    if marker.is_done:
         return NotAllowed(
-            f"the data folder {folder} was moved to the cluster whose store is at {mark.store}",
+            f"the data folder {folder} was moved to the cluster whose store is at {marker.store}",
             hint="set SMARTSPIDER_STORE_URL and SMARTSPIDER_FRONTIER_URL to work there; here it can only be"
             " read",
         )
     return NotAllowed(
-        f"the data folder {folder} is on its way to the cluster whose store is at {mark.store}",
+        f"the data folder {folder} is on its way to the cluster whose store is at {marker.store}",
         hint="run the same `smartspider move` again, or `smartspider move --cancel` to stay",
     )

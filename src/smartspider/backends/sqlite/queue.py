@@ -9,7 +9,7 @@ import msgspec
 
 from smartspider.backends.sqlite import gate as gates
 from smartspider.core.frontier.lease import FencingToken, Lease, SendWindow
-from smartspider.core.runs.row_ids import run_of
+from smartspider.core.runs.run import run_of
 from smartspider.store import statements
 from smartspider.store.database import Connection, row, rows
 from smartspider.store.frontier_updates import QueueEntry

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from smartspider.core.requests.request import NO_EXTRAS, Extras
-from smartspider.core.runs.row_ids import end_id, first_id
+from smartspider.core.runs.run import end_id, first_id
 from smartspider.store import statements
 from smartspider.store.database import Connection, row, rows
 from smartspider.store.hosts import gates

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from smartspider.core.capabilities import decode_capabilities, encode_capabilities
 from smartspider.core.workers.worker import WorkerHealth, WorkerRecord, WorkerRegistration
 from smartspider.interfaces.worker_registry import HeartbeatReply, HeartbeatReport
 from smartspider.store import audit, statements
@@ -25,7 +26,7 @@ CARD = ("id", "name", "node", "pid", "version", "slots", "joined_at", "seen_at",
 def registration_values(card: WorkerRegistration, now: float) -> tuple[Any, ...]:
     """What is written of a worker that comes."""
     said = (card.name, card.node, card.pid, card.version, card.slots)
-    return (*said, card.cpus, int(card.is_elastic), now)
+    return (*said, card.cpus, int(card.is_elastic), encode_capabilities(card.capabilities), now)
 
 
 def encode_health(form: WorkerHealth) -> str:
@@ -103,11 +104,12 @@ class SqlWorkerRegistry:
                 **dict(zip(CARD, found, strict=True)),
                 is_draining=bool(is_draining),
                 is_elastic=bool(is_elastic),
+                capabilities=decode_capabilities(capabilities),
                 health=msgspec.json.decode(form, type=WorkerHealth),
                 is_alive=self._is_alive(found[0], found[7]),
                 held=held.get(found[0], 0),
                 hosts=hosts.get(found[0], []),
                 runs=sorted(runs.get(found[0], ())),
             )
-            for is_draining, is_elastic, form, *found in rows(connection, SQL.all)
+            for is_draining, is_elastic, capabilities, form, *found in rows(connection, SQL.all)
         ]

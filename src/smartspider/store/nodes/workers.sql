@@ -5,7 +5,7 @@ SELECT slots, cpu_s, memory, seen_at, is_draining FROM worker WHERE id = ?
 UPDATE worker SET slots = coalesce(?, slots), cpu_s = ?, memory = ?, form = ?, seen_at = ? WHERE id = ?
 
 -- all: everyone who came and has not left
-SELECT is_draining, is_elastic, form, id, name, node, pid, version, slots, joined_at, seen_at, cpu_s, memory, cpus
+SELECT is_draining, is_elastic, capabilities, form, id, name, node, pid, version, slots, joined_at, seen_at, cpu_s, memory, cpus
 FROM worker ORDER BY id
 
 -- held: what workers hold, by run and host, most first; as many rows as requests are in flight at most

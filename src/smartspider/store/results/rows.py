@@ -12,7 +12,7 @@ import msgspec
 
 from smartspider.core.errors import NotFound
 from smartspider.core.items.filters import Condition
-from smartspider.core.runs.row_ids import end_id, first_id, run_of
+from smartspider.core.runs.run import end_id, first_id, run_of
 from smartspider.store import statements
 from smartspider.store.database import Connection, Database, row
 

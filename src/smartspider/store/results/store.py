@@ -11,7 +11,7 @@ import msgspec
 from smartspider.core.errors import RequestInvalid
 from smartspider.core.items.filters import Condition, RowFilter, parse_path, row_filter, row_reader
 from smartspider.core.items.recursion import call_deep
-from smartspider.core.runs.row_ids import run_of
+from smartspider.core.runs.run import run_of
 from smartspider.store.database import Connection, Database
 from smartspider.store.results import rows as scanning
 from smartspider.store.results.rows import PIECE_ROWS, RowPage, RowQuery, StoredItem

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from smartspider.core import failpoints
+from smartspider.core.capabilities import decode_capabilities, encode_capabilities
 from smartspider.core.errors import Conflict, NotAllowed, NotFound
 from smartspider.core.redaction import without_userinfo
 from smartspider.core.runs.plan import Plan
-from smartspider.core.runs.row_ids import end_id, first_id
-from smartspider.core.runs.run import FINISHED, LIMIT, UNFINISHED, Counters, Run, RunState, can_transition
+from smartspider.core.runs.run import (
+    FINISHED,
+    LIMIT,
+    UNFINISHED,
+    Counters,
+    Run,
+    RunState,
+    can_transition,
+    end_id,
+    first_id,
+)
 from smartspider.core.tasks import TaskSpec, TaskVersion
 from smartspider.store import audit, events, statements, tasks
 from smartspider.store.database import Connection, Row, row, rows
@@ -52,7 +62,12 @@ def create_run(
             *(polite.per_host, polite.per_domain, polite.adaptive, limits.max_pages, limits.max_items),
             *(limits.max_duration_s, limits.max_errors, plan.traps.max_urls_per_host),
             *(guards.consecutive_failures, guards.failure_rate, guards.failure_rate_after, guards.pauses),
-            *(encode_policies(plan), encode_knobs(plan), started_by or actor),
+            *(
+                encode_policies(plan),
+                encode_knobs(plan),
+                started_by or actor,
+                encode_capabilities(plan.needs),
+            ),
         ),
     )
     entries = _add_entries(connection, run_id, plan, now)
@@ -125,7 +140,7 @@ def _run(run_id: int, found: Row | None) -> Run:
         raise NotFound(f"there is no run {run_id}", hint="`smartspider run list` shows the runs there are")
     number, name, spec, spec_hash, state, reason, created, started, finished, *rest = found
     task_id, task_version, started_by, active_s, resumed_at, lasting_s, *rest = rest
-    tuning, revision, in_flight, *counts = rest
+    tuning, revision, needs, in_flight, *counts = rest
     return Run(
         id=number,
         task_name=name,
@@ -146,6 +161,7 @@ def _run(run_id: int, found: Row | None) -> Run:
         max_duration_s=lasting_s,
         tuning=tuning,
         revision=revision,
+        needs=decode_capabilities(needs),
     )
 
 

@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 
 from smartspider.core.frontier.verdict import UrlState
-from smartspider.core.runs.row_ids import end_id, first_id
-from smartspider.core.runs.run import Run, RunState
+from smartspider.core.runs.run import Run, RunState, end_id, first_id
 from smartspider.store.database import Connection, rows
 from smartspider.store.runs import lifecycle
 

@@ -9,7 +9,7 @@ import msgspec
 
 from smartspider.core.frontier.verdict import UrlState
 from smartspider.core.pages.extraction import StepCount
-from smartspider.core.runs.row_ids import end_id, first_id
+from smartspider.core.runs.run import end_id, first_id
 from smartspider.store import statements
 from smartspider.store.database import Connection, row, rows
 from smartspider.store.hosts.gates import read_gate

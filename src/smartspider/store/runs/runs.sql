@@ -1,8 +1,8 @@
 -- add_run: a new run
 INSERT INTO run (task_id, task_version, task_name, spec, spec_hash, state, created_at, weight, concurrency, delay_s, per_host, per_domain,
     adaptive, max_pages, max_items, max_duration_s, max_errors, max_host_urls, guard_row, guard_rate, guard_after,
-    guard_pauses, policies, knobs, started_by)
-VALUES (?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    guard_pauses, policies, knobs, started_by, needs)
+VALUES (?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 RETURNING id
 
 -- seeds_added: the entries are in
@@ -10,7 +10,7 @@ UPDATE run SET total = ?, next_url = ? WHERE id = ?
 
 -- get_run: a run with its counters
 SELECT id, task_name, spec, spec_hash, state, reason, created_at, started_at, finished_at,
-       task_id, task_version, started_by, active_s, resumed_at, max_duration_s, tuning, revision,
+       task_id, task_version, started_by, active_s, resumed_at, max_duration_s, tuning, revision, needs,
        (SELECT count(*) FROM lease WHERE run_id = run.id),
        total, done, redirect, missing, skipped, dead, broken, items, rejected, duplicates, updated, duplicate_urls,
        retries, returns, late, bytes_read

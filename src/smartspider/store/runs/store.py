@@ -10,8 +10,7 @@ from smartspider.core.errors import Conflict, NotAllowed
 from smartspider.core.frontier.verdict import UrlState
 from smartspider.core.pages.extraction import StepCount
 from smartspider.core.runs.plan import Plan
-from smartspider.core.runs.row_ids import end_id, first_id
-from smartspider.core.runs.run import FINISHED, Run, RunState
+from smartspider.core.runs.run import FINISHED, Run, RunState, end_id, first_id
 from smartspider.core.runs.tuning import Tuning
 from smartspider.core.tasks import SYSTEM
 from smartspider.interfaces.robots_cache import RobotsAnswer

@@ -9,7 +9,7 @@ import msgspec
 from smartspider.core.failpoints import reach
 from smartspider.core.frontier.verdict import Close, Settlement, UrlState
 from smartspider.core.requests.request import NO_EXTRAS, Request
-from smartspider.core.runs.row_ids import first_id
+from smartspider.core.runs.run import first_id
 from smartspider.store import statements
 from smartspider.store.database import Connection, RowCursor, rows
 from smartspider.store.frontier_updates import QueueEntry

@@ -11,7 +11,7 @@ import msgspec
 from smartspider.core.frontier.verdict import Close
 from smartspider.core.items.dedup import ItemDedup
 from smartspider.core.pages.extraction import Item
-from smartspider.core.runs.row_ids import first_id, run_of
+from smartspider.core.runs.run import first_id, run_of
 from smartspider.store import statements
 from smartspider.store.database import Connection
 from smartspider.store.settle.run import CounterDeltas, LedgerRun

@@ -112,7 +112,9 @@ async def test_what_the_driver_prepared_is_there_after_a_transaction_is_rolled_b
 async def test_a_connection_that_was_ended_is_replaced(backend: PostgresBackend) -> None:
     other = await backend.another()
     ((own,),) = await backend.database.fetch(OWN)
-    assert await other.database.fetch("SELECT pg_terminate_backend(?::bigint::int, 5000)", (own,)) == [(True,)]
+    assert await other.database.fetch("SELECT pg_terminate_backend(?::bigint::int, 5000)", (own,)) == [
+        (True,)
+    ]
     ((new,),) = await backend.database.fetch(OWN)
     assert new != own
 

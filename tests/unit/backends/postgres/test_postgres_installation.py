@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from smartspider.backends.postgres.database import PostgresDatabase
-from smartspider.backends.postgres.migrations import prepare
 from smartspider.backends.postgres.open_rows import PostgresOpenRows
+from smartspider.backends.postgres.schema import prepare
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.servers import PostgresServer
 

@@ -129,7 +129,9 @@ async def test_the_audit_is_one_chain_whoever_writes_it(backend: PostgresBackend
     async def write(each: PostgresBackend) -> None:
         """Beside others, as part of something else."""
         now = each.database.now()
-        await each.database.write_concurrently(lambda db: audit.write(db, now, "ann", "thing.done", "thing:1"))
+        await each.database.write_concurrently(
+            lambda db: audit.write(db, now, "ann", "thing.done", "thing:1")
+        )
 
     await asyncio.gather(*(write(each) for each in others * 10))
     await behind.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from importlib import resources
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -18,8 +19,8 @@ from smartspider.store.logs.terms import LogFilter, filter_terms, match_expressi
 from smartspider_testing.servers import PristineDatabase
 
 FILES = (
-    *("answers", "audit", "events", "leadership", "logs", "metrics", "notices", "schedules", "sessions"),
-    *("tasks", "tokens", "users"),
+    *("idempotency", "audit", "events", "nodes/leadership", "logs/logs", "metrics", "notifications"),
+    *("schedules", "tasks", "access/sessions", "access/tokens", "access/users"),
 )
 SMALL = {
     "audit_head",
@@ -29,7 +30,7 @@ SMALL = {
     "log_size",
     "meta",
     "metric",
-    "notice_target",
+    "notification_target",
     "scaling",
     "worker",
 }
@@ -92,10 +93,10 @@ def test_the_audit_is_listed_by_a_key(connection: psycopg.Connection[Row], only:
 
 def test_words_of_one_statement_are_not_taken_for_another() -> None:
     """What begins like a statement with words of its own gets these words."""
-    shared = resources.files(statements.__package__) / "sql"
+    shared = Path(str(resources.files(statements.__package__)))
     known = [
         block
-        for file in shared.iterdir()
+        for file in shared.rglob("*.sql")
         for block in statements.blocks(file.read_text(encoding="utf-8")).values()
     ]
     own = dialect._overrides()

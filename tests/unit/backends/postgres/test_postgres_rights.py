@@ -9,8 +9,8 @@ import pytest
 from tests.unit.backends.postgres.hands import leases, started
 
 from smartspider.backends.postgres.ledger import PostgresLedger
-from smartspider.backends.postgres.migrations import prepare
 from smartspider.backends.postgres.open_rows import PostgresOpenRows
+from smartspider.backends.postgres.schema import prepare
 from smartspider.core.errors import StoreUnavailable
 from smartspider_testing.backends.postgres import PostgresBackend
 from smartspider_testing.clock import ManualClock

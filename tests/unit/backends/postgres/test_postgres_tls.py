@@ -9,7 +9,7 @@ import pytest
 
 from smartspider.backends.postgres.address import PostgresAddress
 from smartspider.backends.postgres.database import PostgresDatabase
-from smartspider.backends.postgres.migrations import prepare
+from smartspider.backends.postgres.schema import prepare
 from smartspider.core.errors import StoreUnavailable
 from smartspider.engine.runtime import SystemClock
 from smartspider_testing.servers import PostgresServer

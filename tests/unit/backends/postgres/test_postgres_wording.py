@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from smartspider.backends.postgres.address import USUAL, PostgresAddress
-from smartspider.backends.postgres.migrations import prepare
+from smartspider.backends.postgres.schema import prepare
 from smartspider.core.errors import StoreUnavailable
 from smartspider_testing.servers import PostgresServer
 

@@ -19,8 +19,7 @@ from smartspider.core.frontier.updates import (
 from smartspider.core.frontier.verdict import UrlState
 from smartspider.core.requests.politeness import increased_delay_s
 from smartspider.core.requests.request import Request
-from smartspider.core.runs.row_ids import first_id, run_of
-from smartspider.core.runs.run import FINISHED, RunState
+from smartspider.core.runs.run import FINISHED, RunState, first_id, run_of
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.store.hosts.domains import registrable_domain
 

@@ -77,9 +77,7 @@ async def test_stale_acks_are_refused_and_counted(scene: Scene) -> None:
     await scene.frontier.reclaim()
     (new,) = await scene.take(fast, run)
     before = await stale(scene)
-    await scene.frontier.apply(
-        FrontierUpdate(ended=[old], released=[old], postponed=[(old, place_of(old))])
-    )
+    await scene.frontier.apply(FrontierUpdate(ended=[old], released=[old], postponed=[(old, place_of(old))]))
     assert await stale(scene) == before + 3
     assert await scene.frontier.held([old, new]) == {new.token}
 

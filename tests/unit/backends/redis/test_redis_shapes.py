@@ -53,7 +53,9 @@ async def test_a_crawl_on_a_redis_cluster(tmp_path: Path) -> None:
     with RedisCluster(tmp_path / "cluster", masters=3) as cluster:
         scene = Scene(cluster.url)
         await scene.keeper.start()
-        assert [state is not None and state.is_armed for state in await scene.index.shard_states()] == [True] * 16
+        assert [state is not None and state.is_armed for state in await scene.index.shard_states()] == [
+            True
+        ] * 16
         hosts = [f"h{number}.com" for number in range(30)]
         run = await scene.begin([one for host in hosts for one in urls(8, host=host)], per_host=4)
         worker = await scene.frontier.join(WorkerRegistration("w"))

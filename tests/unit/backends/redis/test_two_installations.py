@@ -13,7 +13,7 @@ from smartspider.backends.redis.index import RedisIndex
 from smartspider.backends.redis.shards import Shards
 from smartspider.core.errors import FrontierTaken, NotArmed
 from smartspider.core.frontier.updates import QueuePosition, RunControl
-from smartspider.core.runs.row_ids import first_id
+from smartspider.core.runs.run import first_id
 from smartspider_testing.servers import RedisServer
 
 RUN = RunControl(run_id=1, state="running", weight=1, concurrency=8, delay_s=0.0, per_host=2, per_domain=None)

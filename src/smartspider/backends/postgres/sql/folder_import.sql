@@ -50,11 +50,11 @@ UPDATE audit_head SET last = %(last)s, hash = %(hash)s,
 -- log_size: of all lines, and the number that was given last
 UPDATE log_size SET bytes = %s, last = greatest(last, %s)
 
--- noticed: up to which event notices were made
-INSERT INTO meta VALUES ('notices', %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value
+-- last_notified: up to which event notifications were made
+INSERT INTO meta VALUES ('notifications', %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value
 
--- not_noticed: notices begin anew
-DELETE FROM meta WHERE name = 'notices'
+-- forget_last_notified: notifications begin anew
+DELETE FROM meta WHERE name = 'notifications'
 
 -- number: no number up to this one is given again
 SELECT setval(s.name::regclass, greatest(%(number)s, coalesce(pg_sequence_last_value(s.name::regclass), 1)))

@@ -62,7 +62,7 @@ WHERE l.run_id = ?1 AND l.host_id > coalesce((SELECT id FROM host WHERE name = ?
 ORDER BY l.host_id LIMIT ?3
 
 -- controls: runs that are not over
-SELECT id, state, weight, concurrency, delay_s, per_host, per_domain FROM run
+SELECT id, state, weight, concurrency, delay_s, per_host, per_domain, needs FROM run
 WHERE state NOT IN ('completed', 'failed', 'cancelled') ORDER BY id
 
 -- telling_hosts: gates that have or had anything to say, by cursor
@@ -117,8 +117,8 @@ SELECT id, 0, 0, 0, 0 FROM run WHERE id = ? AND state = 'stopping' ON CONFLICT (
 SELECT at > 0 FROM load WHERE run_id = ?
 
 -- add_worker: a worker comes
-INSERT INTO worker (name, node, pid, version, slots, cpus, is_elastic, joined_at, seen_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8) RETURNING id
+INSERT INTO worker (name, node, pid, version, slots, cpus, is_elastic, capabilities, joined_at, seen_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9) RETURNING id
 
 -- leave: a worker is gone in good order
 UPDATE worker SET gone_at = ? WHERE id = ? AND gone_at IS NULL

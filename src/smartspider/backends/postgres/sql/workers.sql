@@ -9,7 +9,7 @@ WHERE id = ?6 AND gone_at IS NULL RETURNING slots, is_draining, (
 )
 
 -- all: everyone who came and has not left
-SELECT is_draining, is_elastic, form, id, name, node, pid, version, slots, joined_at, seen_at, cpu_s, memory, cpus
+SELECT is_draining, is_elastic, capabilities, form, id, name, node, pid, version, slots, joined_at, seen_at, cpu_s, memory, cpus
 FROM worker WHERE gone_at IS NULL ORDER BY id
 
 -- held: what workers hold, by run and host, most first; as many rows as requests are in flight at most

@@ -17,11 +17,22 @@ function Runs.get(x, run)
     if packed then
       local c = cmsgpack.unpack(packed)
       control = {state = c[1], weight = c[2], concurrency = c[3], delay = c[4], per_host = c[5],
-                 per_domain = c[6] >= 0 and c[6] or nil}
+                 per_domain = c[6] >= 0 and c[6] or nil, needs = c[7]}
     end
     x.runs[run] = control
   end
   return control
+end
+
+-- Whether a worker with these capabilities (names, separated by spaces) may lease requests of a run. Nearly always
+-- both are the same, so that is compared first.
+function Runs.suits(control, capabilities)
+  local needs = control.needs
+  if needs == capabilities then return true end
+  for need in string.gmatch(needs, '%S+') do
+    if not string.find(' ' .. capabilities .. ' ', ' ' .. need .. ' ', 1, true) then return false end
+  end
+  return true
 end
 
 local function strictest(x, gate)

@@ -97,10 +97,10 @@ end
 -- Those of the runs that lease.
 local function claims_of(x, hand, argv, turn)
   local claims = {}
-  for i = 9, #argv, 3 do
+  for i = 10, #argv, 3 do
     local run = argv[i]
     local control = Runs.get(x, run)
-    if control and control.state == 'running' then
+    if control and control.state == 'running' and Runs.suits(control, argv[9]) then
       local room = control.concurrency - Lease.flying(x, hand, run) - tonumber(argv[i + 2])
       push(claims, {run = run, weight = control.weight, room = room, served = tonumber(argv[i + 1]), turn = turn})
     end
@@ -135,7 +135,7 @@ local function next_at(x, hand, claims, soonest)
 end
 
 -- worker, want, seconds a lease lasts, ahead, slack, what it holds elsewhere, the turn of the runs, its own parts
--- (see placement.lua), then per run: run, how much it was served, how many it has in flight elsewhere. Moment, epoch,
+-- (see placement.lua), its capabilities, then per run: run, how much it was served, how many it has in flight elsewhere. Moment, epoch,
 -- next moment ('' for none), then per host: first token, not before, not after, delay, deadline, whether alone, weight of the run, ids.
 function Sharing.lease(x, argv)
   local hand = Lease.hand(argv)
@@ -160,15 +160,15 @@ function Sharing.lease(x, argv)
   return head
 end
 
--- What a worker may find here, without taking it: what it holds, whether that is a suspect, then per run: places
+-- Worker, its capabilities, then runs. What it may find here, without taking it: what it holds, whether that is a suspect, then per run: places
 -- of hosts that look open, room under its concurrency, in flight here, whether a suspect is due.
 function Sharing.ready(x, argv)
-  local worker, answer = argv[1], {}
+  local worker, capabilities, answer = argv[1], argv[2], {}
   push(answer, redis.call('ZCARD', Key.worker(x, worker)), redis.call('HEXISTS', Key.lone(x), worker))
-  for i = 2, #argv do
+  for i = 3, #argv do
     local run = argv[i]
     local control = Runs.get(x, run)
-    local is_asked = control and control.state == 'running'
+    local is_asked = control and control.state == 'running' and Runs.suits(control, capabilities)
     local open = is_asked and redis.call('ZCARD', Key.run(x, run, 'a'))
       + redis.call('ZCOUNT', Key.run(x, run, 'w'), '-inf', past_ms(x.now))
       + redis.call('ZCOUNT', Key.run(x, run, 'later'), '-inf', past_ms(x.now)) or 0

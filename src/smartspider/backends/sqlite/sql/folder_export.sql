@@ -11,5 +11,5 @@ SELECT last, hash FROM audit_head
 -- log_bytes: bytes of all log lines
 SELECT bytes FROM log_size
 
--- noticed: up to which event notices were made; NULL: none ever was
-SELECT (SELECT value FROM meta WHERE name = 'notices')
+-- last_notified: up to which event notifications were made; NULL: none ever was
+SELECT (SELECT value FROM meta WHERE name = 'notifications')

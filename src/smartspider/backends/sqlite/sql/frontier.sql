@@ -1,6 +1,6 @@
 -- add_worker: a worker comes
-INSERT INTO worker (name, node, pid, version, slots, cpus, is_elastic, joined_at, seen_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8) RETURNING id
+INSERT INTO worker (name, node, pid, version, slots, cpus, is_elastic, capabilities, joined_at, seen_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9) RETURNING id
 
 -- remove_worker: a worker leaves
 DELETE FROM worker WHERE id = ?
@@ -64,7 +64,7 @@ WHERE l.host_id = ?1 AND l.run_id <> ?2 AND l.queued > 0 AND r.state = 'running'
 UPDATE run SET asked_at = ?1 WHERE id IN (SELECT value FROM json_each(?2)) AND asked_at < ?1 - 0.05
 
 -- runnable: what leasing needs to know of runs
-SELECT id, state, weight, concurrency - (SELECT count(*) FROM lease WHERE run_id = run.id) FROM run
+SELECT id, state, needs, weight, concurrency - (SELECT count(*) FROM lease WHERE run_id = run.id) FROM run
 WHERE id IN (SELECT value FROM json_each(?))
 
 -- held_by: what a worker holds of each run

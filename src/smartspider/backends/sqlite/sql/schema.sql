@@ -1,4 +1,4 @@
--- The data folder, version 4. Ids of url, item, reject and cleaning rows carry their run: run_id << 40 | number.
+-- The data folder, format 1. Ids of url, item, reject and cleaning rows carry their run: run_id << 40 | number.
 
 -- ---------------------------------------------------------------- the store: the truth
 
@@ -63,6 +63,7 @@ CREATE TABLE run (
     guard_pauses   INTEGER NOT NULL,
     policies       BLOB,                                -- how items are compared and pages revisited; NULL: not
     started_by     TEXT NOT NULL DEFAULT '',            -- what made it: an actor, `schedule:3`, `retry:7`
+    needs          TEXT NOT NULL DEFAULT 'http',        -- capabilities a worker must have, separated by spaces
     tuning         BLOB,                                -- knobs turned since it was made, as JSON; NULL: none
     revision       INTEGER NOT NULL DEFAULT 0,          -- how often they were
     knobs          BLOB,                                -- as its task has them, as JSON
@@ -392,7 +393,7 @@ CREATE TABLE leader (                                   -- one row; who keeps ho
 );
 INSERT INTO leader VALUES ('', 0, 0);
 
-CREATE TABLE notice_target (                            -- where notices about runs go
+CREATE TABLE notification_target (                            -- where notifications about runs go
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
     kind       TEXT NOT NULL,                           -- webhook, email
     address    TEXT NOT NULL,
@@ -403,7 +404,7 @@ CREATE TABLE notice_target (                            -- where notices about r
     created_at REAL NOT NULL
 );
 
-CREATE TABLE notice (                                   -- an outbox: kept until it is delivered or given up
+CREATE TABLE notification (                                   -- an outbox: kept until it is delivered or given up
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
     target_id  INTEGER NOT NULL,
     event_id   INTEGER NOT NULL,                        -- what it tells of
@@ -416,9 +417,9 @@ CREATE TABLE notice (                                   -- an outbox: kept until
     ended_at   REAL,
     error      TEXT NOT NULL DEFAULT ''
 );
-CREATE UNIQUE INDEX notice_once ON notice (target_id, event_id, name);
-CREATE INDEX notice_due ON notice (due_at) WHERE due_at IS NOT NULL;
-CREATE INDEX notice_target_id ON notice (target_id, id);
+CREATE UNIQUE INDEX notification_once ON notification (target_id, event_id, name);
+CREATE INDEX notification_due ON notification (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX notification_of_target ON notification (target_id, id);
 
 CREATE TABLE metric (                                   -- sums over all workers
     name   TEXT NOT NULL,
@@ -443,6 +444,7 @@ CREATE TABLE worker (
     node      TEXT NOT NULL DEFAULT '',                 -- the machine
     pid       INTEGER NOT NULL DEFAULT 0,
     version   TEXT NOT NULL DEFAULT '',
+    capabilities TEXT NOT NULL DEFAULT 'http',         -- names of its transports, separated by spaces
     slots     INTEGER NOT NULL DEFAULT 0,
     is_draining INTEGER NOT NULL DEFAULT 0,             -- asked to finish what it holds and leave
     seen_at   REAL NOT NULL DEFAULT 0,

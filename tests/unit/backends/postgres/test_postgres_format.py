@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
-from smartspider.backends.postgres import migrations
-from smartspider.backends.postgres.migrations import VERSION, prepare
+from smartspider.backends.postgres import schema
+from smartspider.backends.postgres.schema import VERSION, prepare
 from smartspider.core.errors import StoreUnavailable
-from smartspider.store.database import Row
 from smartspider_testing.servers import PostgresServer
 
 
@@ -22,23 +22,10 @@ def _ask(url: str, sql: str) -> object:
         return found and found[0]
 
 
-def _add_column(connection: psycopg.Connection[Row]) -> None:
-    connection.execute("ALTER TABLE run ADD COLUMN added text DEFAULT 'x'")
-
-
-def _fail(connection: psycopg.Connection[Row]) -> None:
-    connection.execute("ALTER TABLE run ADD COLUMN half text")
-    raise RuntimeError("the migration is wrong")
-
-
-def _columns(url: str, name: str) -> object:
-    return _ask(url, f"SELECT count(*) FROM information_schema.columns WHERE column_name = '{name}'")
-
-
 @pytest.fixture
 def stranger(postgres_server: PostgresServer) -> Iterator[str]:
     """A user who owns nothing."""
-    postgres_server.execute("CREATE ROLE stranger")
+    postgres_server.execute("CREATE ROLE stranger LOGIN")
     yield "stranger"
     postgres_server.execute("DROP OWNED BY stranger", "DROP ROLE stranger")
 
@@ -63,10 +50,12 @@ def test_a_schema_that_was_made_for_us_is_used(empty_database: str) -> None:
     assert _ask(empty_database, "SELECT version FROM smartspider.format") == VERSION
 
 
-def test_tables_of_a_newer_version_are_refused_and_left_alone(empty_database: str) -> None:
+def test_tables_of_another_format_are_refused_and_left_alone(empty_database: str) -> None:
     prepare(empty_database)
     _ask(empty_database, f"UPDATE smartspider.format SET version = {VERSION + 1}")
-    with pytest.raises(StoreUnavailable, match="newer SmartSpider") as caught:
+    with pytest.raises(
+        StoreUnavailable, match=f"has format {VERSION + 1}.* reads format {VERSION}$"
+    ) as caught:
         prepare(empty_database)
     assert caught.value.hint
     assert _ask(empty_database, "SELECT version FROM smartspider.format") == VERSION + 1
@@ -80,35 +69,11 @@ def test_a_version_that_never_was_is_refused(empty_database: str, version: int) 
         prepare(empty_database)
 
 
-def test_older_tables_are_migrated(empty_database: str) -> None:
-    prepare(empty_database)
-    prepare(empty_database, {VERSION: _add_column, VERSION + 1: lambda _: None}, VERSION + 2)
-    assert _ask(empty_database, "SELECT version FROM smartspider.format") == VERSION + 2
-    assert _columns(empty_database, "added") == 1
-
-
-def test_migrations_that_fail_change_nothing_and_can_be_repeated(empty_database: str) -> None:
-    prepare(empty_database)
-    with pytest.raises(RuntimeError):
-        prepare(empty_database, {VERSION: _add_column, VERSION + 1: _fail}, VERSION + 2)
-    assert _ask(empty_database, "SELECT version FROM smartspider.format") == VERSION
-    assert (_columns(empty_database, "half"), _columns(empty_database, "added")) == (0, 0)
-    prepare(empty_database, {VERSION: _add_column}, VERSION + 1)
-    assert _columns(empty_database, "added") == 1
-
-
-async def test_many_programs_migrate_once(empty_database: str) -> None:
-    prepare(empty_database)
-    steps = {VERSION: _add_column}
-    await asyncio.gather(*(asyncio.to_thread(prepare, empty_database, steps, VERSION + 1) for _ in range(5)))
-    assert _ask(empty_database, "SELECT version FROM smartspider.format") == VERSION + 1
-
-
 def test_who_waits_for_another_program_is_told(empty_database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(migrations, "OPTIONS", "-c lock_timeout=10ms -c search_path=smartspider")
+    monkeypatch.setattr(schema, "OPTIONS", "-c lock_timeout=10ms -c search_path=smartspider")
     with psycopg.connect(empty_database) as other:
-        other.execute(migrations.ALONE)
-        with pytest.raises(StoreUnavailable, match="another program"):
+        other.execute(schema.LOCK)
+        with pytest.raises(StoreUnavailable, match="another process"):
             prepare(empty_database)
 
 
@@ -121,7 +86,7 @@ def test_tables_of_something_else_are_refused_and_left_alone(empty_database: str
 
 
 def test_an_old_server_is_refused(empty_database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(migrations, "OLDEST_SERVER", 99)
+    monkeypatch.setattr(schema, "OLDEST_SERVER", 99)
     with pytest.raises(StoreUnavailable, match=r"is PostgreSQL \d+, and 99 is the oldest"):
         prepare(empty_database)
 
@@ -136,18 +101,9 @@ def test_a_database_that_cannot_hold_all_texts_is_refused(postgres_server: Postg
 
 
 def test_a_user_without_rights_is_told_which_are_missing(empty_database: str, stranger: str) -> None:
-    prepare(empty_database)
     with pytest.raises(StoreUnavailable, match="permission denied") as caught:
-        prepare(f"{empty_database}?options=", {VERSION: _as(stranger)}, VERSION + 1)
+        prepare(make_conninfo(empty_database, user=stranger))
     assert "GRANT" in caught.value.hint
-
-
-def _as(user: str) -> migrations.Migration:
-    def step(connection: psycopg.Connection[Row]) -> None:
-        connection.execute(f"SET ROLE {user}".encode())
-        connection.execute("CREATE SCHEMA other")
-
-    return step
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,6 @@ They are in a schema of their own, `smartspider`, so that others may use the sam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 import psycopg
 
 from smartspider.backends.postgres.address import PostgresAddress, translated
@@ -15,36 +13,32 @@ from smartspider.store import statements
 from smartspider.store.database import Row
 
 VERSION = 1
+"""Raise it with every change to `schema.sql`, and bring older tables to it in `_bring_to_version`."""
 OLDEST_SERVER = 13
 CONNECT_S = 5
 OPTIONS = "-c lock_timeout=60s -c client_min_messages=warning -c search_path=smartspider"
-"""A migration may take its time; who waits for it gives up after a minute."""
-ALONE = "SELECT pg_advisory_xact_lock(7305003)"
-
-Migration = Callable[[psycopg.Connection[Row]], None]
-
-MIGRATIONS: dict[int, Migration] = {}
-"""From version n to n + 1, by n. All that are needed run in one transaction."""
+"""Processes that wait for another one to create the tables give up after a minute."""
+LOCK = "SELECT pg_advisory_xact_lock(7305003)"
 
 
-def prepare(url: str, migrations: Mapping[int, Migration] | None = None, version: int = VERSION) -> None:
-    """Make sure the database holds our tables in `version`, or say why it cannot.
+def prepare(url: str) -> None:
+    """Make sure that the database holds tables of `VERSION`. Raise `StoreUnavailable` if it cannot.
 
-    Any number of programs may call it at the same time; one does it, the others wait.
+    Any number of processes may call it at the same time: one creates the tables, the others wait.
     """
     address = PostgresAddress(url)
     with translated(address), _connected(url) as connection:
         refuse_server(connection, address)
         _refuse_half_moved(connection, address)
-        if found_format(connection, address) == version:
+        if found_format(connection, address) == VERSION:
             return
         try:
             with connection.transaction():
-                connection.execute(ALONE)
-                _bring_to(connection, address, MIGRATIONS if migrations is None else migrations, version)
+                connection.execute(LOCK)
+                _bring_to_version(connection, address)
         except psycopg.errors.LockNotAvailable as error:
             raise StoreUnavailable(
-                f"the store at {address.place} is being migrated by another program",
+                f"the tables of the store at {address.place} are being created by another process",
                 hint="try again in a moment",
             ) from error
 
@@ -108,25 +102,15 @@ def found_format(connection: psycopg.Connection[Row], address: PostgresAddress) 
     return int(found[0][0])
 
 
-def _bring_to(
-    connection: psycopg.Connection[Row],
-    address: PostgresAddress,
-    migrations: Mapping[int, Migration],
-    version: int,
-) -> None:
-    found = found_format(connection, address)  # once more: another program may have been at it meanwhile
-    if found > version:
-        raise StoreUnavailable(
-            f"the store at {address.place} was written by a newer SmartSpider (format {found}, this one knows"
-            f" {version})",
-            hint="update SmartSpider, or use another database",
-        )
+def _bring_to_version(connection: psycopg.Connection[Row], address: PostgresAddress) -> None:
+    found = found_format(connection, address)  # again: another process may have created them meanwhile
     if found == 0:
         _create(connection)
-        found = VERSION
-    for step in range(found, version):
-        migrations[step](connection)
-    connection.execute("UPDATE format SET version = %s", (version,))
+    elif found != VERSION:
+        raise StoreUnavailable(
+            f"the store at {address.place} has format {found}, and this SmartSpider reads format {VERSION}",
+            hint="use the SmartSpider version that wrote it, or another database",
+        )
 
 
 def _create(connection: psycopg.Connection[Row]) -> None:

@@ -1,0 +1,99 @@
+"""Opening a data folder: a new one gets its tables, one of another format is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+
+from smartspider.backends.sqlite.database import FILE, connect, translated
+from smartspider.core.errors import StoreUnavailable
+from smartspider.store import statements
+
+APPLICATION_ID = 0x53535043
+VERSION = 1
+"""Raise it with every change to `schema.sql`, and bring older folders to it in `_bring_to_version`."""
+
+NETWORK_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "afs", "ceph"})
+
+
+def prepare(folder: Path) -> None:
+    """Make sure that the folder holds a database of `VERSION`. Raise `StoreUnavailable` if it cannot."""
+    _make_folder(folder)
+    _refuse_network(folder)
+    connection = connect(folder / FILE)
+    try:
+        with translated(folder):
+            connection.set_busy_timeout(10_000)
+            _bring_to_version(connection, folder)
+    finally:
+        connection.close()
+
+
+def _bring_to_version(connection: apsw.Connection, folder: Path) -> None:
+    found = connection.pragma("user_version")
+    if found == 0:
+        _create(connection, folder)
+    elif connection.pragma("application_id") != APPLICATION_ID:
+        raise StoreUnavailable(
+            f"{folder / FILE} is not a data folder of this SmartSpider: it belongs to another program, or to a"
+            " pre-release",
+            hint="use another --data folder",
+        )
+    elif found != VERSION:
+        raise StoreUnavailable(
+            f"the data folder {folder} has format {found}, and this SmartSpider reads format {VERSION}",
+            hint="use the SmartSpider version that wrote it, or another --data folder",
+        )
+
+
+def _create(connection: apsw.Connection, folder: Path) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if connection.pragma("user_version") == 0:
+            _refuse_foreign(connection, folder)
+            connection.execute(statements.text("sql/schema.sql", __package__))
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _refuse_foreign(connection: apsw.Connection, folder: Path) -> None:
+    if connection.execute("SELECT count(*) FROM sqlite_schema").get:
+        raise StoreUnavailable(
+            f"{folder / FILE} is a database of another program", hint="use another --data folder"
+        )
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        # Tasks may hold headers with secrets.
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise StoreUnavailable(
+            f"the data folder {folder} cannot be created: {error.strerror or error}",
+            hint="choose another path with --data",
+        ) from error
+
+
+def _refuse_network(folder: Path) -> None:
+    """Raise `StoreUnavailable` on a network file system: SQLite's locks cannot be trusted there."""
+    mounts = Path("/proc/self/mounts")
+    if not mounts.exists():
+        return
+    path = folder.resolve()
+    best, kind = -1, ""
+    for line in mounts.read_text(encoding="utf-8", errors="replace").splitlines():
+        fields = line.split(" ")
+        point = Path(fields[1].replace("\\040", " "))
+        if (path == point or point in path.parents) and len(point.parts) > best:
+            best, kind = len(point.parts), fields[2]
+    if kind in NETWORK_FILE_SYSTEMS:
+        raise StoreUnavailable(
+            f"the data folder {folder} is on a network file system ({kind})",
+            hint="put it on a local disk with --data; SQLite cannot be shared safely over a network",
+        )
