@@ -12,8 +12,7 @@ from smartspider.core.errors import TooManyRedirects
 from smartspider.core.events import FieldsDropped, ItemsRejected, LinksDropped, ValuesCleaned
 from smartspider.core.frontier.verdict import Close, Validators
 from smartspider.core.pages.extraction import Extraction, Item
-from smartspider.core.pages.headers import header_forbids_follow, redirect_target
-from smartspider.core.pages.page import Page
+from smartspider.core.pages.page import Page, header_forbids_follow, redirect_target
 from smartspider.core.pages.rules import DateCutoff
 from smartspider.core.requests.fingerprint import content_fingerprint
 from smartspider.core.requests.recrawl import PageVersion, page_version

@@ -45,11 +45,15 @@ class Heartbeat:
     """Joins, says now and then that its worker is alive and what it holds, renews that, and leaves."""
 
     def __init__(
-        self, context: WorkerContext, card: WorkerRegistration, outage: OutageRetry, options: WorkerOptions
+        self,
+        context: WorkerContext,
+        registration: WorkerRegistration,
+        outage: OutageRetry,
+        options: WorkerOptions,
     ) -> None:
         self.worker_id = 0
         self._context = context
-        self._card = card
+        self._registration = registration
         self._outage = outage
         self._options = options
         self._beat_at = float("inf")
@@ -76,7 +80,7 @@ class Heartbeat:
 
     async def _join(self) -> None:
         join = self._context.frontier.join
-        self.worker_id = await self._outage.call("join", lambda: join(self._card))
+        self.worker_id = await self._outage.call("join", lambda: join(self._registration))
 
     async def _leave(self) -> None:
         """What cannot be said now is seen by others: a worker that is silent is gone."""

@@ -9,8 +9,7 @@ import msgspec
 from smartspider.core import errors
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.frontier.verdict import Close, ClosedState, HostNews, RetryLater, Verdict
-from smartspider.core.pages.headers import retry_after_s
-from smartspider.core.pages.page import Page
+from smartspider.core.pages.page import Page, retry_after_s
 from smartspider.core.pages.rules import ROBOTS_PAGE, SITEMAP_PAGE
 from smartspider.core.requests.retry import RetryPolicy
 from smartspider.engine.link_filter import ChildRequests

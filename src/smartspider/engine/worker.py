@@ -45,7 +45,7 @@ class Worker:
         context: WorkerContext,
         source: RunSource,
         open_job: OpenJob,
-        card: WorkerRegistration,
+        registration: WorkerRegistration,
         *,
         slots: int | None = None,
         options: WorkerOptions = WorkerOptions(),
@@ -58,8 +58,10 @@ class Worker:
         self._slots = slots or 0
         self._follows = slots is None
         self._drain_s = options.drain_s
-        card = card if slots is None else msgspec.structs.replace(card, slots=slots)
-        self._heartbeat = Heartbeat(context, card, self._outage, options)
+        self._capabilities = registration.capabilities
+        if slots is not None:
+            registration = msgspec.structs.replace(registration, slots=slots)
+        self._heartbeat = Heartbeat(context, registration, self._outage, options)
         self._health = HealthMeter()
         self._peers = Peers(context.bus, is_placed=options.is_placed)
         self._runs: dict[int, Run] = {}
@@ -207,7 +209,7 @@ class Worker:
         if want <= 0 or not self._runs or self._is_stopping:
             return None
         worker_id, runs = self._heartbeat.worker_id, list(self._runs)
-        batch = await self._context.frontier.lease(worker_id, want, runs, self._peers.own)
+        batch = await self._context.frontier.lease(worker_id, want, runs, self._peers.own, self._capabilities)
         reach("lease.committed")
         await self._start_all(batch.leases)
         if batch.next_at is None:

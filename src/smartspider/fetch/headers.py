@@ -7,8 +7,7 @@ from zlib import crc32
 import msgspec
 
 from smartspider import __version__
-from smartspider.core.pages.headers import ROBOTS_TOKEN
-from smartspider.core.pages.page import Page
+from smartspider.core.pages.page import ROBOTS_TOKEN, Page
 from smartspider.core.requests.request import NO_EXTRAS, Extras, Request
 from smartspider.core.requests.urls import host_of
 from smartspider.core.runs.plan import FetchPlan

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from smartspider.core.errors import TooManyRedirects
-from smartspider.core.pages.headers import REDIRECTS, redirect_target
-from smartspider.core.pages.page import Page
+from smartspider.core.pages.page import REDIRECTS, Page, redirect_target
 from smartspider.core.requests.request import Extras, Request
 from smartspider.core.requests.urls import host_of, origin_of
 from smartspider.interfaces.fetcher import Fetcher, Permit

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from protego import Protego
 
-from smartspider.core.pages.headers import ROBOTS_TOKEN
+from smartspider.core.pages.page import ROBOTS_TOKEN
 
 MAX_BYTES = 500 * 1024
 MAX_CRAWL_DELAY_S = 300.0

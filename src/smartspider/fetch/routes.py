@@ -9,8 +9,8 @@ from aiohttp.resolver import ThreadedResolver
 from aiohttp_socks import ProxyConnector
 
 from smartspider.core.errors import ProxyFailed
-from smartspider.fetch.addresses import AddressPolicy
-from smartspider.fetch.resolver import CheckedResolver
+from smartspider.core.requests.addresses import AddressPolicy
+from smartspider.fetch.guard import CheckedResolver
 
 MAX_HEADER_BYTES = 65_536
 MAX_HEADERS = 256

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.runs.plan import FetchPlan
-from smartspider.fetch.addresses import AddressPolicy
 from smartspider.fetch.guard import GuardLayer
 from smartspider.fetch.headers import HeaderPlan, HeadersLayer
 from smartspider.fetch.redirects import RedirectLayer, Refuse
-from smartspider.fetch.robots import RobotsLayer
+from smartspider.fetch.robots import RobotsLayer, RobotsRules
 from smartspider.fetch.robots_file import MAX_BYTES
-from smartspider.fetch.robots_rules import RobotsRules
-from smartspider.fetch.transport import AiohttpTransport
 from smartspider.interfaces.clock import Clock
-from smartspider.interfaces.fetcher import Fetcher
+from smartspider.interfaces.fetcher import Fetcher, Transport
 from smartspider.interfaces.robots_cache import RobotsCache
 
 
 def build_robots(
-    transport: AiohttpTransport,
+    transport: Transport,
     *,
     policy: AddressPolicy,
     headers: HeaderPlan,

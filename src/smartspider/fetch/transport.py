@@ -22,14 +22,12 @@ from smartspider.core.errors import ConnectionDropped, ProxyFailed, TimedOut
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Request
 from smartspider.core.runs.plan import FetchPlan
-from smartspider.fetch.addresses import AddressPolicy
-from smartspider.fetch.answer import page_headers, read_body, read_start
 from smartspider.fetch.charset import detect_charset
 from smartspider.fetch.exchange import Exchange, PreparedHeaders, StaleConnection
+from smartspider.fetch.response import page_headers, read_body, read_start
 from smartspider.fetch.routes import Routes
 from smartspider.fetch.translate import FOREIGN, translated
-from smartspider.interfaces.clock import Clock
-from smartspider.interfaces.fetcher import Fetcher, Permit
+from smartspider.interfaces.fetcher import Fetcher, Permit, TransportContext
 
 CONNECT_S = 15.0
 """Name, TCP and TLS together; a host that needs longer is not there."""
@@ -38,7 +36,6 @@ _FRESH_CONNECTIONS = 3
 """Connections that may die one after another while a permit is waited for."""
 _BIG_BODY = 1_000_000
 
-ChooseProxy = Callable[[Request], str | None]
 ReadBody = Callable[[aiohttp.ClientResponse, int], Awaitable[bytes]]
 
 _exchange: ContextVar[Exchange] = ContextVar("exchange")
@@ -70,16 +67,14 @@ class AiohttpTransport:
     def __init__(
         self,
         plan: FetchPlan,
+        context: TransportContext,
         *,
-        clock: Clock,
-        policy: AddressPolicy,
-        choose_proxy: ChooseProxy | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self._plan = plan
-        self._clock = clock
-        self._choose_proxy = choose_proxy
-        self._routes = Routes(policy, _PermittedRequest, min(CONNECT_S, plan.timeout_s), tls)
+        self._clock = context.clock
+        self._choose_proxy = context.choose_proxy
+        self._routes = Routes(context.policy, _PermittedRequest, min(CONNECT_S, plan.timeout_s), tls)
 
     async def __aenter__(self) -> Self:
         await self._routes.open()

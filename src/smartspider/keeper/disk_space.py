@@ -12,7 +12,7 @@ from smartspider.core.errors import DeliveryFailed, StoreFull, StoreUnavailable
 from smartspider.core.notifications import NotificationEvent, NotificationTarget
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Term
-from smartspider.services.notifications.notifier import Letter, Post, letter, retry_at
+from smartspider.services.notifications.notifier import Message, Notifier, numbered_message, retry_at
 from smartspider.store.notifications import MAX_TARGETS, NotificationStore
 from smartspider.store.runs.store import RunStore
 from smartspider.views.times import told_at
@@ -46,7 +46,7 @@ class _PendingDelivery(msgspec.Struct, frozen=True):
     """A letter on its way. There is no outbox to keep it in: the store takes no writes."""
 
     target: NotificationTarget
-    letter: Letter
+    message: Message
     tries: int = 0
     due_at: float = 0.0
 
@@ -63,14 +63,14 @@ class WatchDiskSpace:
         self,
         check_room: Callable[[], Awaitable[None]],
         store: RunStore,
-        notices: NotificationStore,
-        post: Post,
+        notifications: NotificationStore,
+        notifier: Notifier,
         clock: Clock,
     ) -> None:
         self._check_room = check_room
         self._store = store
-        self._notices = notices
-        self._post = post
+        self._notifications = notifications
+        self._notifier = notifier
         self._clock = clock
         self._since: float | None = None
         self._pending: list[_PendingDelivery] = []
@@ -111,7 +111,7 @@ class WatchDiskSpace:
     async def _notify(self, event: NotificationEvent, reason: str, term: Term) -> None:
         now, since = self._clock.now(), self._since or self._clock.now()
         try:
-            targets = await self._notices.find_targets(limit=MAX_TARGETS)
+            targets = await self._notifications.find_targets(limit=MAX_TARGETS)
             runs = [str(run.id) for run in await self._store.live_runs()]
         except StoreUnavailable as error:
             log.warning("nobody can be told: %s", error.message)
@@ -120,7 +120,7 @@ class WatchDiskSpace:
         data = msgspec.json.encode(StoreNotification(event, told_at(now), outage))
         wanting = [one for one in targets if one.is_enabled and event in one.events]
         self._pending += [
-            _PendingDelivery(one, letter(f"{event}-{term.epoch}-{since:.0f}-{one.id}", data))
+            _PendingDelivery(one, numbered_message(f"{event}-{term.epoch}-{since:.0f}-{one.id}", data))
             for one in wanting
         ]
 
@@ -135,10 +135,10 @@ class WatchDiskSpace:
     async def _send(self, pending: _PendingDelivery) -> _PendingDelivery | None:
         """What is left to be done about it."""
         try:
-            await self._post.deliver(pending.target, pending.letter)
+            await self._notifier.deliver(pending.target, pending.message)
         except DeliveryFailed as error:
             again_at = retry_at(self._clock, pending.tries)
-            log.warning("%s, try %d: %s", pending.letter.notice_id, pending.tries + 1, error.message)
+            log.warning("%s, try %d: %s", pending.message.id, pending.tries + 1, error.message)
             if again_at is None:
                 return None
             return msgspec.structs.replace(pending, tries=pending.tries + 1, due_at=again_at)

@@ -8,10 +8,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from smartspider.core.errors import NotFound
 from smartspider.core.runs.run import UNFINISHED
 from smartspider.dedup.url_filter import UrlFilter
+from smartspider.installation.retention import Retention
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Term
 from smartspider.services.dedup import drop_finished
-from smartspider.services.retention import Retention, RunSweep
+from smartspider.services.retention import RunSweep
 from smartspider.store.access.users import UserStore
 from smartspider.store.events import EventFeed
 from smartspider.store.idempotency import IdempotencyStore
@@ -27,17 +28,17 @@ class TrimLogs:
 
     name, every_s = "logs", 30.0
 
-    def __init__(self, logs: LogStore, clock: Clock, kept: Retention) -> None:
+    def __init__(self, logs: LogStore, clock: Clock, retention: Retention) -> None:
         self._logs = logs
         self._clock = clock
-        self._kept = kept
+        self._retention = retention
 
     async def do(self, term: Term) -> None:  # noqa: ARG002 - done twice, it does nothing
         """Forget the oldest."""
-        if self._kept.log_bytes is not None:
-            await self._logs.trim(self._kept.log_bytes)
-        if self._kept.log_age_s is not None:
-            await self._logs.forget_before(self._clock.now() - self._kept.log_age_s)
+        if self._retention.log_bytes is not None:
+            await self._logs.trim(self._retention.log_bytes)
+        if self._retention.log_age_s is not None:
+            await self._logs.forget_before(self._clock.now() - self._retention.log_age_s)
 
 
 class TrimEvents:
@@ -45,10 +46,10 @@ class TrimEvents:
 
     name, every_s = "events", MINUTE_S
 
-    def __init__(self, events: EventFeed, store: RunStore, kept: Retention) -> None:
+    def __init__(self, events: EventFeed, store: RunStore, retention: Retention) -> None:
         self._events = events
         self._store = store
-        self._keep = kept.events_per_run
+        self._keep = retention.events_per_run
         self._watched: set[int] = set()
 
     async def do(self, term: Term) -> None:  # noqa: ARG002 - done twice, it does nothing
@@ -112,22 +113,22 @@ class DeleteExpired:
     def __init__(
         self,
         users: UserStore,
-        answers: IdempotencyStore,
-        notices: NotificationStore,
+        idempotency: IdempotencyStore,
+        notifications: NotificationStore,
         clock: Clock,
-        kept: Retention,
+        retention: Retention,
     ) -> None:
         self._users = users
-        self._answers = answers
-        self._notices = notices
+        self._idempotency = idempotency
+        self._notifications = notifications
         self._clock = clock
-        self._kept = kept
+        self._retention = retention
 
     async def do(self, term: Term) -> None:  # noqa: ARG002 - done twice, it does nothing
         """All of it, in short steps."""
         await self._users.sweep()
-        while await self._answers.sweep():  # noqa: ASYNC110 - others have a turn in between
+        while await self._idempotency.sweep():  # noqa: ASYNC110 - others have a turn in between
             await asyncio.sleep(0)
-        before = self._clock.now() - self._kept.notice_age_s
-        while await self._notices.sweep(before):  # noqa: ASYNC110 - as above
+        before = self._clock.now() - self._retention.notification_age_s
+        while await self._notifications.sweep(before):  # noqa: ASYNC110 - as above
             await asyncio.sleep(0)

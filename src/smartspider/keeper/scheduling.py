@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 
 from smartspider.core.errors import LeadershipLost, SmartSpiderError
+from smartspider.installation.installation import Installation
 from smartspider.interfaces.leadership import Term
 from smartspider.services.schedules.firing import fire_due, retry_failed
 from smartspider.services.schedules.schedules import follow_task
-from smartspider.services.timetable import Timetable
 
 log = logging.getLogger("smartspider.keeper")
 
@@ -18,16 +18,16 @@ class FireSchedules:
 
     name, every_s = "schedules", 1.0
 
-    def __init__(self, table: Timetable) -> None:
-        self._table = table
+    def __init__(self, installation: Installation) -> None:
+        self._installation = installation
 
     async def do(self, term: Term) -> None:
         """All that are due; one that cannot be dealt with keeps none of the others waiting."""
-        while due := await self._table.schedules.due():
+        while due := await self._installation.schedules.due():
             is_stuck = False
             for schedule in due:
                 try:
-                    firing = await fire_due(self._table, schedule, epoch=term.epoch)
+                    firing = await fire_due(self._installation, schedule, epoch=term.epoch)
                 except LeadershipLost:
                     raise
                 except SmartSpiderError as error:
@@ -50,12 +50,12 @@ class RetryFirings:
 
     name, every_s = "retries", 5.0
 
-    def __init__(self, table: Timetable) -> None:
-        self._table = table
+    def __init__(self, installation: Installation) -> None:
+        self._installation = installation
 
     async def do(self, term: Term) -> None:
         """All whose time has come."""
-        await retry_failed(self._table, epoch=term.epoch)
+        await retry_failed(self._installation, epoch=term.epoch)
 
 
 class FollowTasks:
@@ -64,13 +64,13 @@ class FollowTasks:
     name, every_s = "tasks", 10.0
     page = 50
 
-    def __init__(self, table: Timetable) -> None:
-        self._table = table
+    def __init__(self, installation: Installation) -> None:
+        self._installation = installation
         self._after = 0
 
     async def do(self, term: Term) -> None:  # noqa: ARG002 - done twice, it does nothing
         """One page."""
-        page = await self._table.tasks.find(after=self._after, limit=self.page)
+        page = await self._installation.tasks.find(after=self._after, limit=self.page)
         for task in page:
-            await follow_task(self._table, task.id, actor=task.owner)
+            await follow_task(self._installation, task.id, actor=task.owner)
         self._after = page[-1].id if len(page) == self.page else 0

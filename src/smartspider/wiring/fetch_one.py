@@ -7,21 +7,21 @@ from collections.abc import Callable
 import msgspec
 
 from smartspider.core.errors import RequestInvalid, TooManyRedirects
-from smartspider.core.page import Page
-from smartspider.core.plan import FetchPlan
-from smartspider.core.politeness import Politeness
-from smartspider.core.redirects import redirect_target
-from smartspider.core.request import make_request
-from smartspider.core.urls import normal_url
-from smartspider.engine.clock import SystemClock
-from smartspider.fetch.addresses import AddressPolicy
+from smartspider.core.pages.page import Page, redirect_target
+from smartspider.core.requests.addresses import AddressPolicy
+from smartspider.core.requests.politeness import PolitenessPolicy
+from smartspider.core.requests.request import make_request
+from smartspider.core.requests.urls import normal_url
+from smartspider.core.runs.plan import FetchPlan
+from smartspider.engine.runtime import SystemClock
 from smartspider.fetch.headers import HeaderPlan
 from smartspider.fetch.stack import build_fetcher, build_robots
-from smartspider.fetch.transport import AiohttpTransport
+from smartspider.installation.settings import Settings, read_settings
 from smartspider.interfaces.clock import Clock
-from smartspider.interfaces.fetcher import Permit
+from smartspider.interfaces.fetcher import Permit, TransportContext
 from smartspider.interfaces.robots_cache import RobotsAnswer, RobotsCache
-from smartspider.wiring.settings import Settings, read_settings
+from smartspider.plugins.kinds import TRANSPORT
+from smartspider.plugins.registry import resolve
 from smartspider.wiring.worker import choose_proxy
 
 
@@ -40,7 +40,7 @@ class SpacedPermit:
         """Wait until a delay has passed since the last request to the host."""
         last = self._last_sent.get(self._host)
         if last is not None:
-            await self._clock.sleep(max(0.0, last + Politeness().delay_s - self._clock.monotonic()))
+            await self._clock.sleep(max(0.0, last + PolitenessPolicy().delay_s - self._clock.monotonic()))
 
     def sent(self) -> None:
         """From now on the delay counts."""
@@ -100,9 +100,8 @@ async def fetch_by(way: Way, url: str, plan: FetchPlan = FetchPlan()) -> Page:
     normal = checked_url(url)
     headers = HeaderPlan(plan, way.settings.contact or None)
     request = make_request(normal)
-    async with AiohttpTransport(
-        plan, policy=way.policy, clock=way.clock, choose_proxy=choose_proxy(way.settings)
-    ) as transport:
+    context = TransportContext(way.clock, way.policy, choose_proxy(way.settings))
+    async with resolve(TRANSPORT, plan.mode)(plan, context) as transport:
         robots = None
         if way.robots is not None:
             robots = build_robots(

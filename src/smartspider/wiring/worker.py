@@ -14,6 +14,7 @@ from smartspider import __version__
 from smartspider.backends.sqlite.worker_locks import is_alive
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.redaction import Redactor
+from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
 from smartspider.core.workers.worker import WorkerRegistration, elastic_worker_name
@@ -28,20 +29,21 @@ from smartspider.engine.read_timeout import ReadTimeout
 from smartspider.engine.run_source import AllRuns, GivenRuns
 from smartspider.engine.runtime import LocalBus
 from smartspider.engine.worker import Worker
-from smartspider.fetch.addresses import AddressPolicy
 from smartspider.fetch.headers import HeaderPlan
 from smartspider.fetch.stack import build_fetcher, build_robots
-from smartspider.fetch.transport import AiohttpTransport, ChooseProxy
 from smartspider.installation.addresses import server_policy
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import Settings
 from smartspider.interfaces.event_bus import EventBus, Subscriber
 from smartspider.interfaces.extractor import Extractor
+from smartspider.interfaces.fetcher import ChooseProxy, TransportContext
 from smartspider.interfaces.robots_cache import RobotsCache
+from smartspider.plugins.kinds import TRANSPORT
+from smartspider.plugins.registry import available, resolve
 from smartspider.services.runs.compiled import Compiled, compile_plan
+from smartspider.services.runs.plans import plan_of, retuned
 from smartspider.wiring.dedup import ProcessDedup
 from smartspider.wiring.folder import run_lock_file
-from smartspider.wiring.plans import plan_of, retuned
 from smartspider.wiring.redaction import add_secrets
 
 
@@ -88,8 +90,9 @@ class JobFactory(msgspec.Struct, frozen=True):
         compiled = compile_plan(plan)
         if self.redactor is not None:
             add_secrets(self.redactor, plan)
-        proxy = choose_proxy(settings)
-        async with AiohttpTransport(plan.fetch, policy=policy, clock=clock, choose_proxy=proxy) as transport:
+        new_transport = resolve(TRANSPORT, plan.fetch.mode)
+        context = TransportContext(clock, policy, choose_proxy(settings))
+        async with new_transport(plan.fetch, context) as transport:
             headers = HeaderPlan(plan.fetch, settings.contact or None)
             robots = None
             if plan.politeness.obey_robots:
@@ -183,5 +186,13 @@ def bus_of(*subscribers: Subscriber) -> LocalBus:
 def _card(number: int, slots: int, driver: int | None = None) -> WorkerRegistration:
     pid, node, cpus = os.getpid(), socket.gethostname(), os.cpu_count() or 0
     name = f"worker {number} (pid {pid})" if driver is None else elastic_worker_name(driver, number, pid)
-    is_elastic = driver is not None
-    return WorkerRegistration(name, node, pid, __version__, slots, cpus=cpus, is_elastic=is_elastic)
+    return WorkerRegistration(
+        name,
+        node,
+        pid,
+        __version__,
+        slots,
+        cpus=cpus,
+        is_elastic=driver is not None,
+        capabilities=frozenset(available(TRANSPORT)),
+    )

@@ -35,9 +35,9 @@ from smartspider.engine.run_source import AllRuns, GivenRuns
 from smartspider.engine.runtime import LocalBus
 from smartspider.engine.worker import Worker
 from smartspider.interfaces.worker_registry import HeartbeatReply, HeartbeatReport
+from smartspider.services.runs.plans import retuned
 from smartspider.store.database import row
 from smartspider.wiring.folder import DataFolder, open_folder
-from smartspider.wiring.plans import retuned
 
 WIDE = {"/": [f"/{number}" for number in range(20)]}
 
@@ -206,7 +206,7 @@ async def test_a_job_is_opened_once_and_closed_when_its_run_is_over(fleet: Fleet
     assert fleet.opened == fleet.closed == [(first.id, 0), (second.id, 0)]
 
 
-@pytest.mark.parametrize("error", [NotBuilt("a browser is not built yet"), RuntimeError("a defect")])
+@pytest.mark.parametrize("error", [NotBuilt("a browser is not supported yet"), RuntimeError("a defect")])
 async def test_a_run_that_cannot_be_opened_fails_and_the_others_go_on(fleet: Fleet, error: Exception) -> None:
     bad, good = await fleet.add(WIDE), await fleet.add(WIDE)
     fleet.broken[bad.id] = error
@@ -401,7 +401,7 @@ async def test_the_slots_of_a_crawl_follow_its_concurrency(fleet: Fleet) -> None
 async def test_what_is_wrong_with_the_run_of_a_crawl_is_raised(fleet: Fleet) -> None:
     run = await fleet.add(WIDE)
     await fleet.folder.store.set_state(run.id, "running")
-    fleet.broken[run.id] = NotBuilt("a browser is not built yet")
+    fleet.broken[run.id] = NotBuilt("a browser is not supported yet")
     with pytest.raises(NotBuilt):
         await fleet.crawler(run).run()
     assert await fleet.folder.workers.find() == []

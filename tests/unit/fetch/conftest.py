@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -9,14 +10,14 @@ from typing import Any
 
 import pytest
 
+from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.requests.request import Extras, Request, make_request
 from smartspider.core.requests.urls import normal_url
 from smartspider.core.runs.plan import FetchPlan
-from smartspider.fetch.addresses import AddressPolicy
 from smartspider.fetch.headers import HeaderPlan
 from smartspider.fetch.stack import build_fetcher, build_robots
 from smartspider.fetch.transport import AiohttpTransport
-from smartspider.interfaces.fetcher import Fetcher
+from smartspider.interfaces.fetcher import Fetcher, TransportContext
 from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider_testing.permits import FreePermit
 
@@ -151,9 +152,11 @@ class Net:
         assert normal is not None
         return make_request(normal, extras=Extras(**extras))
 
-    def transport(self, plan: FetchPlan = FetchPlan(), **options: Any) -> AiohttpTransport:
+    def transport(
+        self, plan: FetchPlan = FetchPlan(), *, tls: ssl.SSLContext | None = None, **options: Any
+    ) -> AiohttpTransport:
         options.setdefault("policy", AddressPolicy(opens_all=True))
-        return AiohttpTransport(plan, clock=self.clock, **options)
+        return AiohttpTransport(plan, TransportContext(self.clock, **options), tls=tls)
 
     @asynccontextmanager
     async def stack(

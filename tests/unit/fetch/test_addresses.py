@@ -8,8 +8,8 @@ import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from smartspider.core.errors import PrivateAddress, SmartSpiderError
-from smartspider.fetch.addresses import AddressPolicy, is_private
-from smartspider.fetch.resolver import CheckedResolver
+from smartspider.core.requests.addresses import AddressPolicy, is_private
+from smartspider.fetch.guard import CheckedResolver
 
 CLOSED = AddressPolicy()
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smartspider.fetch.charset import detect_charset
-from smartspider.fetch.encoding_labels import _CODECS
+from smartspider.fetch.charset import _CODECS, detect_charset
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from smartspider.core.errors import BadRedirect, TooManyRedirects
-from smartspider.core.pages.headers import redirect_target
-from smartspider.core.pages.page import Page
+from smartspider.core.pages.page import Page, redirect_target
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.redirects import RedirectLayer
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from protego import Protego
 
 from smartspider.core.errors import ConnectionDropped, PrivateAddress, RobotsDisallowed, RobotsUnavailable
-from smartspider.core.pages.headers import header_forbids_follow
+from smartspider.core.pages.page import header_forbids_follow
+from smartspider.fetch.robots import KEEP_S, KEEP_UNAVAILABLE_S
 from smartspider.fetch.robots_file import MAX_BYTES, RobotsFile
-from smartspider.fetch.robots_rules import KEEP_S, KEEP_UNAVAILABLE_S
 from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider_testing.permits import FreePermit
 
@@ -135,7 +135,7 @@ async def test_files_are_kept_as_far_as_there_is_room_those_asked_for_last(
     net: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Parsed they are large, and a broad crawl meets very many; the store has them all."""
-    monkeypatch.setattr("smartspider.fetch.robots_rules.KNOWN_BYTES", 2 * len(RULES))
+    monkeypatch.setattr("smartspider.fetch.robots.KNOWN_BYTES", 2 * len(RULES))
     now = net.clock.now()
     origins = [f"http://h{number}.example" for number in range(4)]
     for origin, body in zip(origins, (RULES, RULES, RULES, None), strict=True):

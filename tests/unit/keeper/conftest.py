@@ -12,10 +12,10 @@ from tests.unit.keeper.leading import House, Leader
 
 from smartspider.core.frontier.verdict import Close, Settlement
 from smartspider.core.pages.extraction import Item
+from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.schedules import ScheduleRecord
 from smartspider.core.tasks import TaskRecord
 from smartspider.core.workers.worker import WorkerRegistration
-from smartspider.fetch.addresses import AddressPolicy
 from smartspider.interfaces.index import LAPSE_S
 from smartspider.services.schedules.schedules import follow_task
 from smartspider.taskfile.load import parse_schedule, parse_task

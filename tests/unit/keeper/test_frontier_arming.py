@@ -197,7 +197,7 @@ async def test_a_renewal_without_an_answer_is_waited_for_as_well(
         await house.clock.advance(1.0)
         await leader.arm()
     (duty,) = leader.arming
-    assert duty._free_at("another") >= renewed_at + 2.0 + LAPSE_S
+    assert duty._available_at("another") >= renewed_at + 2.0 + LAPSE_S
 
 
 async def test_who_cannot_reach_the_store_renews_nothing(house: House, leader: Leader) -> None:

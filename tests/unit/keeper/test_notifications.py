@@ -16,7 +16,7 @@ from tests.unit.keeper.conftest import Desk
 
 from smartspider.core.errors import DeliveryFailed, LeadershipLost, SettingInvalid
 from smartspider.core.notifications import NotificationEvent, NotificationTarget
-from smartspider.fetch.addresses import AddressPolicy
+from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.installation.keys import Keys
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.notifications import DeliverNotifications, WriteNotifications
@@ -131,7 +131,7 @@ async def test_without_targets_nothing_is_written_event_by_event(desk: Desk) -> 
     await desk.task()
     await run_of(desk)
     assert await tell(desk) == []
-    assert await desk.ground.notices.looked_at() == 0
+    assert await desk.ground.notices.last_event_id() == 0
 
 
 async def test_a_leader_that_has_seen_all_events_hears_of_the_next(desk: Desk) -> None:

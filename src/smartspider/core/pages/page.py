@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from email.utils import parsedate_to_datetime
+from math import isfinite
+
 import msgspec
+
+from smartspider.core.datetimes import assume_utc
+from smartspider.core.errors import BadRedirect
+from smartspider.core.requests.urls import normal_url
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -28,3 +35,63 @@ class Page(msgspec.Struct, frozen=True):
     def media_type(self) -> str:
         """`text/html` for `Content-Type: text/html; charset=utf-8`; empty without the header."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+def redirect_target(page: Page) -> str | None:
+    """Return the normalized URL a page redirects to, or None if it is not a redirect.
+
+    Raise `BadRedirect` if Location is missing or not an http(s) URL.
+    """
+    if page.status not in REDIRECTS:
+        return None
+    location = page.headers.get("location")
+    if location is None:
+        raise BadRedirect(f"{page.url} answers {page.status} without a Location")
+    target = normal_url(location.strip(), page.url)
+    if target is None:
+        raise BadRedirect(f"{page.url} redirects to {location[:200]!r}, which is not an http(s) URL")
+    return target
+
+
+ROBOTS_TOKEN = "SmartSpider"  # noqa: S105 - a product token, no secret
+"""The product token in robots.txt and X-Robots-Tag."""
+
+_FORBIDS = frozenset({"nofollow", "none"})
+_TAKES_VALUE = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
+
+
+def header_forbids_follow(headers: dict[str, str]) -> bool:
+    """Return whether X-Robots-Tag forbids following the links, for all robots or for this one."""
+    value = headers.get("x-robots-tag")
+    if value is None:
+        return False
+    is_ours = True
+    for part in value.split(","):
+        directive = part.strip().lower()
+        name, colon, rest = directive.partition(":")
+        name = name.strip()
+        if colon and " " not in name and name not in _TAKES_VALUE:
+            # "otherbot: noindex, nofollow": a name applies until the next name. Part of a date is not a name.
+            is_ours = name == ROBOTS_TOKEN.lower()
+            directive = rest.strip()
+        if is_ours and directive in _FORBIDS:
+            return True
+    return False
+
+
+def retry_after_s(value: str | None, now: float) -> float | None:
+    """Return the seconds of a Retry-After value (seconds or a date); None if missing or invalid."""
+    if not value:
+        return None
+    text = value.strip()
+    if text.isascii() and text.replace(".", "", 1).isdigit():
+        seconds = float(text)
+        return seconds if isfinite(seconds) else None
+    try:
+        moment = assume_utc(parsedate_to_datetime(text))
+    except (ValueError, OverflowError):
+        return None
+    return max(0.0, moment.timestamp() - now)

@@ -130,3 +130,21 @@ class Run(msgspec.Struct, frozen=True):
         if self.max_duration_s is None or self.resumed_at is None:
             return math.inf
         return self.resumed_at + self.max_duration_s - self.active_s
+
+
+SHIFT = 40
+
+
+def first_id(run_id: int) -> int:
+    """Return the smallest row id of a run."""
+    return run_id << SHIFT
+
+
+def end_id(run_id: int) -> int:
+    """Return the end of a run's row ids, exclusive."""
+    return (run_id + 1) << SHIFT
+
+
+def run_of(row_id: int) -> int:
+    """Return the run of a row."""
+    return row_id >> SHIFT

@@ -13,8 +13,8 @@ from smartspider.interfaces.index import ShardState, SlotLead
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.frontier.controls import RunControlSender
 from smartspider.keeper.frontier.filling import ShardLoader
-from smartspider.keeper.frontier.found import MARGIN_S, FrontierState
 from smartspider.keeper.frontier.hosts import send_hosts
+from smartspider.keeper.frontier.state import MARGIN_S, FrontierState
 
 RENEW_S = 1.0
 POLL_S = 0.25
@@ -234,7 +234,7 @@ class ArmShard:
         turn, controls = await self._controls.read()
         await self._controls.send(term, self._shard, turn, controls, anew=True)
         until = state.now() + LOADING_S
-        for control in sorted(controls, key=lambda control: control.found not in LEASES_IN):
+        for control in sorted(controls, key=lambda control: control.state not in LEASES_IN):
             if state.now() >= until:
                 state.request_fill(control.run_id)
                 continue

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from smartspider.core.errors import FrontierUnavailable, NotAllowed
+from smartspider.installation.remote_frontier import RemoteFrontier
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.duty import Duty
-from smartspider.installation.remote_frontier import RemoteFrontier
 
 TERM_S = 15.0
 POLL_S = 0.25
