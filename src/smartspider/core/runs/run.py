@@ -1,4 +1,4 @@
-"""Runs: states, transitions and counters."""
+"""Runs: states, transitions, counters and the ids of their rows."""
 
 from __future__ import annotations
 
@@ -132,19 +132,20 @@ class Run(msgspec.Struct, frozen=True):
         return self.resumed_at + self.max_duration_s - self.active_s
 
 
-SHIFT = 40
+ROW_ID_BITS = 40
+"""Ids of url and item rows start with the id of their run, so that a run is one range of rows."""
 
 
 def first_id(run_id: int) -> int:
     """Return the smallest row id of a run."""
-    return run_id << SHIFT
+    return run_id << ROW_ID_BITS
 
 
 def end_id(run_id: int) -> int:
     """Return the end of a run's row ids, exclusive."""
-    return (run_id + 1) << SHIFT
+    return (run_id + 1) << ROW_ID_BITS
 
 
 def run_of(row_id: int) -> int:
     """Return the run of a row."""
-    return row_id >> SHIFT
+    return row_id >> ROW_ID_BITS
