@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smartspider.core.pages.headers import retry_after_s
+from smartspider.core.pages.page import retry_after_s
 from smartspider.core.requests import politeness
 from smartspider.core.requests.politeness import (
     PolitenessPolicy,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smartspider.core.errors import BadRedirect
-from smartspider.core.pages.headers import REDIRECTS, header_forbids_follow, redirect_target
-from smartspider.core.pages.page import Page
+from smartspider.core.pages.page import REDIRECTS, Page, header_forbids_follow, redirect_target
 
 
 def answer(status: int, **headers: str) -> Page:
