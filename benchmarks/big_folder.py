@@ -19,14 +19,15 @@ import apsw
 import msgspec
 
 from smartspider.backends.sqlite.database import FILE, connect
-from smartspider.core.fingerprint import fingerprint
+from smartspider.core.frontier.verdict import Close, Settlement
 from smartspider.core.logs import LogLine
-from smartspider.core.runs import Run
-from smartspider.core.verdict import Close, Settlement
-from smartspider.core.workers import WorkerCard
+from smartspider.core.requests.fingerprint import fingerprint
+from smartspider.core.runs.run import Run
+from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
-from smartspider.wiring.folder import DataFolder, open_folder
+from smartspider.installation.data_folder import DataFolder
+from smartspider.wiring.folder import open_folder
 
 LARGE = "large"
 HOST = "shop.example"
@@ -102,7 +103,7 @@ async def _small_run(folder: DataFolder, name: str, *, finish: bool = True) -> R
     """A run with one page and one row, made as all runs are."""
     run = await folder.store.create_run(compile_task(parse_task(task(name))))
     await folder.store.set_state(run.id, "running")
-    worker = await folder.frontier.join(WorkerCard("builder"))
+    worker = await folder.frontier.join(WorkerRegistration("builder"))
     (lease,) = (await folder.frontier.lease(worker, 1, [run.id])).leases
     await folder.ledger.settle([Settlement(lease, Close("done", status=200, items=[item(0)]))])
     await folder.frontier.leave(worker)

@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from smartspider_testing.chaos.scene import READY_S, Scene
-from smartspider_testing.chaos.setup import Setup
-from smartspider_testing.chaos.staff import Member, tail_of, until
+from smartspider_testing.chaos.cluster import READY_S, ChaosCluster
+from smartspider_testing.chaos.processes import ClusterProcess, log_tail, wait_until
+from smartspider_testing.chaos.setup import ClusterSetup
 from smartspider_testing.chaos.task import site_politeness
-from smartspider_testing.servers import figures
+from smartspider_testing.servers import process_stats
 
 SLOTS = 4
 LATENCY_S = 0.1
@@ -53,50 +53,50 @@ class Stretch:
 
 
 @contextmanager
-def scene_of(setup: Setup) -> Iterator[Scene]:
+def start_cluster(setup: ClusterSetup) -> Iterator[ChaosCluster]:
     """A cluster that lasts as long as the block."""
     with tempfile.TemporaryDirectory(prefix="smartspider-bench-") as folder:
         Path(folder).chmod(0o755)  # PostgreSQL comes in as another user
-        with Scene(Path(folder) / "cluster", setup, Path(folder) / "initialised") as scene:
-            scene.leader()
-            until(lambda: has_all_workers(scene), "all workers are there", READY_S)
-            yield scene
+        with ChaosCluster(Path(folder) / "cluster", setup, Path(folder) / "initialised") as cluster:
+            cluster.leader()
+            wait_until(lambda: has_all_workers(cluster), "all workers are there", READY_S)
+            yield cluster
 
 
-def has_all_workers(scene: Scene) -> bool:
+def has_all_workers(cluster: ChaosCluster) -> bool:
     """Whether all workers have joined."""
-    for worker in scene.workers:
-        assert worker.is_running, tail_of(worker)
-    joined = scene.truth.number("SELECT count(*) FROM worker WHERE gone_at IS NULL")
-    return joined >= len(scene.workers)
+    for worker in cluster.workers:
+        assert worker.is_running, log_tail(worker)
+    joined = cluster.store.query_number("SELECT count(*) FROM worker WHERE gone_at IS NULL")
+    return joined >= len(cluster.workers)
 
 
-def cpu_of(*members: Member) -> float:
+def cpu_of(*members: ClusterProcess) -> float:
     """Seconds of CPU of processes and their children."""
-    return sum(figures.family_cpu_s(member.pid) for member in members)
+    return sum(process_stats.family_cpu_s(member.pid) for member in members)
 
 
-def look(scene: Scene) -> Look:
+def look(cluster: ChaosCluster) -> Look:
     """How far the crawl is by what the site has seen."""
-    redis = scene.yard.redis
+    redis = cluster.servers.redis
     spent = (
-        cpu_of(*scene.workers),
-        cpu_of(*scene.keepers),
-        scene.yard.postgres.cpu_s(),
-        figures.cpu_s(redis.pid),
+        cpu_of(*cluster.workers),
+        cpu_of(*cluster.keepers),
+        cluster.servers.postgres.cpu_s(),
+        process_stats.cpu_s(redis.pid),
     )
-    return Look(time.monotonic(), scene.site.count(), dict(zip(PARTS, spent, strict=True)))
+    return Look(time.monotonic(), cluster.site.count(), dict(zip(PARTS, spent, strict=True)))
 
 
-def look_at(scene: Scene, pages: int) -> Look:
+def look_at(cluster: ChaosCluster, pages: int) -> Look:
     """The look when the site has seen so many requests."""
-    until(lambda: scene.site.count() >= pages, f"{pages} requests reached the site", PATIENCE_S)
-    return look(scene)
+    wait_until(lambda: cluster.site.count() >= pages, f"{pages} requests reached the site", PATIENCE_S)
+    return look(cluster)
 
 
 def crawl(workers: int, pages: int) -> Stretch:
     """One crawl by so many workers."""
-    setup = Setup(
+    setup = ClusterSetup(
         workers=workers,
         slots=SLOTS,
         pages=pages,
@@ -105,13 +105,13 @@ def crawl(workers: int, pages: int) -> Stretch:
         latency_s=LATENCY_S,
         is_wide=True,
         task={"concurrency": 2 * SLOTS * workers, **site_politeness(0.0, per_host=2 * SLOTS)},
-        patience_s=PATIENCE_S,
+        timeout_s=PATIENCE_S,
     )
-    with scene_of(setup) as scene:
-        scene.begin()
-        first, last = look_at(scene, pages // 5), look_at(scene, pages * 4 // 5)
-        scene.until_over()
-        assert scene.run().state == "completed", scene.run()
+    with start_cluster(setup) as cluster:
+        cluster.start_run()
+        first, last = look_at(cluster, pages // 5), look_at(cluster, pages * 4 // 5)
+        cluster.wait_for_end()
+        assert cluster.get_run().state == "completed", cluster.get_run()
     count = last.pages - first.pages
     spent = {part: (last.cpu_s[part] - first.cpu_s[part]) * 1000.0 / count for part in PARTS}
     return Stretch(count / (last.at - first.at), spent)
@@ -140,13 +140,13 @@ def scale(workers: int, pages_each: int, rounds: int) -> None:
 
 def idle(seconds: float) -> None:
     """What a cluster costs that has nothing to do."""
-    with scene_of(Setup(workers=2, hosts=1, pages=1)) as scene:
-        api = scene.hire("api", "--port", "0", "--json")
-        until(lambda: '"url"' in api.log, "the API answers", PATIENCE_S)
+    with start_cluster(ClusterSetup(workers=2, hosts=1, pages=1)) as cluster:
+        api = cluster.start_process("api", "--port", "0", "--json")
+        wait_until(lambda: '"url"' in api.log, "the API answers", PATIENCE_S)
         time.sleep(CALM_S)
-        before = spent_by(scene, api)
+        before = spent_by(cluster, api)
         time.sleep(seconds)
-        after = spent_by(scene, api)
+        after = spent_by(cluster, api)
     shares = {name: (after[name] - cpu_s) / seconds * 100.0 for name, cpu_s in before.items()}
     print("| idle | % of a core |\n|---|---|")
     for name, share in [*shares.items(), ("all", sum(shares.values()))]:
@@ -154,12 +154,12 @@ def idle(seconds: float) -> None:
     print(f"\nAll together: {sum(shares.values()) / (os.cpu_count() or 1):.2f} % of this machine.")
 
 
-def spent_by(scene: Scene, api: Member) -> dict[str, float]:
+def spent_by(cluster: ChaosCluster, api: ClusterProcess) -> dict[str, float]:
     """CPU so far of everybody in an idle cluster."""
-    spent = {"api": cpu_of(api), "keeper": cpu_of(*scene.keepers)}
-    spent |= {f"worker {number}": cpu_of(one) for number, one in enumerate(scene.workers, 1)}
-    redis, postgres = scene.yard.redis, scene.yard.postgres
-    return {**spent, "Redis": figures.cpu_s(redis.pid), "PostgreSQL": postgres.cpu_s()}
+    spent = {"api": cpu_of(api), "keeper": cpu_of(*cluster.keepers)}
+    spent |= {f"worker {number}": cpu_of(one) for number, one in enumerate(cluster.workers, 1)}
+    redis, postgres = cluster.servers.redis, cluster.servers.postgres
+    return {**spent, "Redis": process_stats.cpu_s(redis.pid), "PostgreSQL": postgres.cpu_s()}
 
 
 def load() -> str:

@@ -19,16 +19,16 @@ from pathlib import Path
 from statistics import median
 
 from smartspider.backends.postgres.database import PostgresDatabase
-from smartspider.backends.postgres.migrations import prepare
-from smartspider.backends.postgres.rows import PostgresOpenRows
+from smartspider.backends.postgres.open_rows import PostgresOpenRows
+from smartspider.backends.postgres.schema import prepare
 from smartspider.backends.postgres.store import PostgresStore
-from smartspider.backends.sql.runs import SQL
-from smartspider.core.ids import first_id
-from smartspider.core.request import make_request
-from smartspider.engine.clock import SystemClock
-from smartspider_testing.contracts.acts import plan_of
+from smartspider.core.requests.request import make_request
+from smartspider.core.runs.run import first_id
+from smartspider.engine.runtime import SystemClock
+from smartspider.store.runs.lifecycle import SQL
+from smartspider_testing.contracts.actions import plan_of
 from smartspider_testing.servers import PostgresServer
-from smartspider_testing.servers.pgwire import PostgresConnection
+from smartspider_testing.servers.postgres.client import PostgresClient
 
 NAME = "completion"
 LATE = 0.02
@@ -84,10 +84,10 @@ async def walk(rows: PostgresOpenRows, run_id: int) -> int:
     return found
 
 
-def administrator(server: PostgresServer) -> PostgresConnection:
+def administrator(server: PostgresServer) -> PostgresClient:
     """A connection that may take its time."""
     file = server.folder / f".s.PGSQL.{server.port}"
-    connection = PostgresConnection(file, "postgres", NAME, timeout_s=PATIENCE_S)
+    connection = PostgresClient(file, "postgres", NAME, timeout_s=PATIENCE_S)
     connection("SET search_path = smartspider")
     return connection
 

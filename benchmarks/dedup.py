@@ -14,21 +14,21 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
 
-from smartspider.backends.redis.connecting import read_url
-from smartspider.backends.redis.seen.bloom import RedisBloom
-from smartspider.backends.redis.seen.exact import RedisSeen
-from smartspider.backends.redis.seen.functions import SeenFunctions
+from smartspider.backends.redis.address import read_url
+from smartspider.backends.redis.dedup.bloom import RedisBloomFilter
+from smartspider.backends.redis.dedup.exact import RedisUrlFilter
+from smartspider.backends.redis.dedup.functions import FilterFunctions
 from smartspider.backends.redis.servers import open_servers
-from smartspider.core.bloom import GrowingBloom
-from smartspider.interfaces.seen import Seen, SeenKey
+from smartspider.dedup.bloom import ScalableBloomFilter
+from smartspider.dedup.url_filter import FilterKey, UrlFilter
 from smartspider_testing.servers import RedisServer
-from smartspider_testing.servers.resp import RedisConnection
+from smartspider_testing.servers.redis.client import RedisClient
 
 SIZES = (1_000, 100_000, 1_000_000, 3_000_000)
 BATCH = 100
 BATCH_ADDED = 500
 ASKED = 50_000
-RUN = SeenKey("run", 1, "bench")
+RUN = FilterKey("run", 1, "bench")
 
 
 def fingerprints(first: int, count: int) -> list[bytes]:
@@ -45,9 +45,9 @@ def batches(first: int, last: int, size: int) -> Iterator[list[bytes]]:
         yield fingerprints(start, min(size, last - start))
 
 
-async def bytes_a_url(server: RedisServer, layer: Seen, name: str, most: int) -> None:
+async def bytes_a_url(server: RedisServer, layer: UrlFilter, name: str, most: int) -> None:
     server.empty()
-    await layer.known(RUN, fingerprints(0, 1))
+    await layer.find_known(RUN, fingerprints(0, 1))
     there = 0
     for size in (size for size in SIZES if size <= most):
         cpu, longest = server.cpu_s(), 0.0
@@ -65,7 +65,7 @@ async def bytes_a_url(server: RedisServer, layer: Seen, name: str, most: int) ->
     for what, first in (("known", 0), ("new", most + 1_000_000)):
         cpu, own, wall = server.cpu_s(), time.process_time(), time.perf_counter()
         for batch in batches(first, first + ASKED, BATCH):
-            await layer.known(RUN, batch)
+            await layer.find_known(RUN, batch)
         figures = [server.cpu_s() - cpu, time.process_time() - own, time.perf_counter() - wall]
         there_, here, all_in_all = (figure / ASKED * 1e6 for figure in figures)
         print(
@@ -76,21 +76,21 @@ async def bytes_a_url(server: RedisServer, layer: Seen, name: str, most: int) ->
 
 def of_keys(server: RedisServer) -> int:
     """What all keys take with their values and their places in the table of keys."""
-    with RedisConnection(server.port) as connection:
+    with RedisClient(server.port) as connection:
         names = connection("KEYS", "*")
         assert isinstance(names, list)
         return sum(int(str(connection("MEMORY", "USAGE", name, "SAMPLES", "0"))) + 16 for name in names)
 
 
 def errors(count: int) -> None:
-    bloom = GrowingBloom()
+    bloom = ScalableBloomFilter()
     began, own = time.process_time(), 0
     for batch in batches(0, count, 10_000):
         own += bloom.add(batch)[0]
     adding = time.process_time() - began
     began, wrong, asked = time.process_time(), 0, 0
     for batch in batches(2_000_000_000, 2_000_000_000 + count, 10_000):
-        wrong += len(bloom.known(batch))
+        wrong += len(bloom.find_known(batch))
         asked += len(batch)
     asking = time.process_time() - began
     print(
@@ -104,10 +104,10 @@ def errors(count: int) -> None:
 async def measure(urls: int) -> None:
     with tempfile.TemporaryDirectory() as folder, RedisServer(Path(folder)) as server:
         servers = open_servers(read_url(server.url))
-        functions = SeenFunctions(servers)
+        functions = FilterFunctions(servers)
         ample = 10_000_000_000
-        await bytes_a_url(server, RedisSeen(functions, max_bytes=ample), "exact", urls)
-        await bytes_a_url(server, RedisBloom(functions, max_bytes=ample), "bloom", urls)
+        await bytes_a_url(server, RedisUrlFilter(functions, max_bytes=ample), "exact", urls)
+        await bytes_a_url(server, RedisBloomFilter(functions, max_bytes=ample), "bloom", urls)
         await servers.close()
 
 

@@ -22,18 +22,18 @@ from pathlib import Path
 
 import msgspec
 
-from smartspider.core.columns import Column
-from smartspider.interfaces.store import StoredItem
-from smartspider.services.outputs import write_outputs
+from smartspider.core.items.columns import TableColumn
+from smartspider.services.results.outputs import write_outputs
+from smartspider.store.results.rows import StoredItem
 
 BATCH = 2_000
 COLUMNS = (
-    Column("url"),
-    Column("title"),
-    Column("price", "number"),
-    Column("stock", "integer"),
-    Column("seen", "datetime"),
-    Column("tags", "json"),
+    TableColumn("url"),
+    TableColumn("title"),
+    TableColumn("price", "number"),
+    TableColumn("stock", "integer"),
+    TableColumn("seen", "datetime"),
+    TableColumn("tags", "json"),
 )
 
 

@@ -21,13 +21,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from smartspider.backends.sqlite.database import FILE
-from smartspider.core.plan import Plan
-from smartspider.core.politeness import Politeness
-from smartspider.core.request import Request, make_request
-from smartspider.core.scope import Scope
-from smartspider.core.verdict import Close, Settlement
-from smartspider.core.workers import WorkerCard
-from smartspider.wiring.folder import DataFolder, open_folder
+from smartspider.core.frontier.verdict import Close, Settlement
+from smartspider.core.requests.politeness import PolitenessPolicy
+from smartspider.core.requests.request import Request, make_request
+from smartspider.core.requests.scope import UrlScope
+from smartspider.core.runs.plan import Plan
+from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.installation.data_folder import DataFolder
+from smartspider.wiring.folder import open_folder
 
 GROUP = 64
 HOSTS = 1000
@@ -51,13 +52,15 @@ class Growth:
         self.worker_id = 0
 
     async def start(self) -> None:
-        politeness = Politeness(delay_s=0.0, per_host=GROUP)
+        politeness = PolitenessPolicy(delay_s=0.0, per_host=GROUP)
         entry = make_request("https://www.host0000.example.com/", is_entry=True)
-        plan = Plan("growth", b"{}", "0", (entry,), {}, Scope(), politeness=politeness, concurrency=4 * GROUP)
+        plan = Plan(
+            "growth", b"{}", "0", (entry,), {}, UrlScope(), politeness=politeness, concurrency=4 * GROUP
+        )
         run = await self.folder.store.create_run(plan)
         await self.folder.store.set_state(run.id, "running")
         self.run_id = run.id
-        self.worker_id = await self.folder.frontier.join(WorkerCard("bench"))
+        self.worker_id = await self.folder.frontier.join(WorkerRegistration("bench"))
 
     def fresh(self, count: int) -> list[Request]:
         self.next_url += count

@@ -18,11 +18,11 @@ from contextlib import contextmanager
 from itertools import pairwise
 from statistics import median
 
-from cluster import PATIENCE_S, load, scene_of
+from cluster import PATIENCE_S, load, start_cluster
 
-from smartspider_testing.chaos.scene import Scene
-from smartspider_testing.chaos.setup import Setup
-from smartspider_testing.chaos.staff import until
+from smartspider_testing.chaos.cluster import ChaosCluster
+from smartspider_testing.chaos.processes import wait_until
+from smartspider_testing.chaos.setup import ClusterSetup
 from smartspider_testing.chaos.task import site_politeness
 
 DELAY_S = 0.2
@@ -54,28 +54,28 @@ def lateness() -> Iterator[list[float]]:
         probe.join()
 
 
-def gaps_of(scene: Scene) -> list[float]:
+def gaps_of(cluster: ChaosCluster) -> list[float]:
     """Between requests that follow each other at a host."""
     arrivals: dict[str, list[float]] = {}
-    for visit in scene.site.visits():
+    for visit in cluster.site.visits():
         arrivals.setdefault(visit.host, []).append(visit.at)
     return [later - at for each in arrivals.values() for at, later in pairwise(sorted(each))]
 
 
-def done_by(scene: Scene, runs: Sequence[int]) -> dict[tuple[str, int], int]:
+def done_by(cluster: ChaosCluster, runs: Sequence[int]) -> dict[tuple[str, int], int]:
     """Pages of each host and run that are stored."""
-    rows = scene.truth.ask(
+    rows = cluster.store.query(
         "SELECT host.name, run_id, count(*) FROM url JOIN host ON host.id = url.host_id"
         " WHERE state = 'done' GROUP BY host.name, run_id"
     )
     counted = {(host or "", int(run or 0)): int(count or 0) for host, run, count in rows}
-    return {(host, run): counted.get((host, run), 0) for host in scene.layout.names for run in runs}
+    return {(host, run): counted.get((host, run), 0) for host in cluster.layout.names for run in runs}
 
 
 def measure(workers: int, hosts: int, seconds: float) -> None:
     """Two runs for so long."""
     pages = int(hosts * PAGES_PER_S * (seconds + 60.0))
-    setup = Setup(
+    setup = ClusterSetup(
         workers=workers,
         slots=8,
         pages=pages,
@@ -85,19 +85,19 @@ def measure(workers: int, hosts: int, seconds: float) -> None:
         is_wide=True,
         task=site_politeness(DELAY_S, per_host=8),
     )
-    with scene_of(setup) as scene:
-        runs = [scene.begin("first"), scene.begin("second")]
-        until(lambda: min(done_by(scene, runs).values()) >= 1, "both runs are at work", PATIENCE_S)
+    with start_cluster(setup) as cluster:
+        runs = [cluster.start_run("first"), cluster.start_run("second")]
+        wait_until(lambda: min(done_by(cluster, runs).values()) >= 1, "both runs are at work", PATIENCE_S)
         time.sleep(HEAD_S)
-        before = done_by(scene, runs)
+        before = done_by(cluster, runs)
         with lateness() as late:
             time.sleep(seconds)
-        after = done_by(scene, runs)
-        gaps = gaps_of(scene)
+        after = done_by(cluster, runs)
+        gaps = gaps_of(cluster)
     show_gaps(gaps, workers, hosts)
     print(f"| longest that this machine kept a process waiting | {max(late) * 1000:.1f} ms |")
     show_shares(
-        [[after[host, run] - before[host, run] for run in runs] for host in scene.layout.names], hosts
+        [[after[host, run] - before[host, run] for run in runs] for host in cluster.layout.names], hosts
     )
 
 

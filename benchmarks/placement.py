@@ -14,12 +14,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cluster import PATIENCE_S, has_all_workers, load, scene_of
+from cluster import PATIENCE_S, has_all_workers, load, start_cluster
 
-from smartspider_testing.chaos.scene import READY_S
-from smartspider_testing.chaos.setup import Setup
-from smartspider_testing.chaos.site import Visit
-from smartspider_testing.chaos.staff import until
+from smartspider_testing.chaos.cluster import READY_S
+from smartspider_testing.chaos.processes import wait_until
+from smartspider_testing.chaos.setup import ClusterSetup
+from smartspider_testing.chaos.site import SiteVisit
 from smartspider_testing.chaos.task import site_politeness
 
 DELAY_S = 1.0
@@ -40,7 +40,7 @@ class Found:
 
 def crawl(workers: int, hosts: int, seconds: float, *, is_placed: bool) -> Found:
     """One crawl for so long."""
-    setup = Setup(
+    setup = ClusterSetup(
         workers=0,
         slots=max(8, 2 * hosts // workers),
         pages=int(hosts * (seconds + 60.0) / DELAY_S),
@@ -50,23 +50,23 @@ def crawl(workers: int, hosts: int, seconds: float, *, is_placed: bool) -> Found
         is_wide=True,
         environment={} if is_placed else {"SMARTSPIDER_TEST_PLACEMENT": "off"},
         task={"concurrency": 4 * hosts, **site_politeness(DELAY_S)},
-        patience_s=PATIENCE_S,
+        timeout_s=PATIENCE_S,
     )
-    with scene_of(setup) as scene:
-        scene.workers += [
-            scene.hire_worker(SMARTSPIDER_CONTACT=f"https://worker-{number}.example/")
+    with start_cluster(setup) as cluster:
+        cluster.workers += [
+            cluster.start_worker(SMARTSPIDER_CONTACT=f"https://worker-{number}.example/")
             for number in range(workers)
         ]
-        until(lambda: has_all_workers(scene), "all workers are there", READY_S)
-        scene.begin()
-        until(lambda: scene.site.count() >= 2 * hosts, "the crawl is at work", PATIENCE_S)
+        wait_until(lambda: has_all_workers(cluster), "all workers are there", READY_S)
+        cluster.start_run()
+        wait_until(lambda: cluster.site.count() >= 2 * hosts, "the crawl is at work", PATIENCE_S)
         time.sleep(HEAD_S)
         from_at = time.monotonic()
         time.sleep(seconds)
-        return found(scene.site.visits(), from_at)
+        return found(cluster.site.visits(), from_at)
 
 
-def found(visits: Sequence[Visit], from_at: float) -> Found:
+def found(visits: Sequence[SiteVisit], from_at: float) -> Found:
     """What of it came after a moment."""
     known = {visit.peer for visit in visits if visit.at < from_at}
     late = [visit for visit in visits if visit.at >= from_at]

@@ -18,14 +18,14 @@ from typing import Any
 
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.ledger import PostgresLedger
-from smartspider.backends.postgres.migrations import prepare
-from smartspider.backends.postgres.rows import PostgresOpenRows
+from smartspider.backends.postgres.open_rows import PostgresOpenRows
+from smartspider.backends.postgres.schema import prepare
 from smartspider.backends.postgres.store import PostgresStore
-from smartspider.core.lease import Lease, Token, Window
-from smartspider.core.request import Request, make_request
-from smartspider.core.verdict import Close, Settlement
-from smartspider.engine.clock import SystemClock
-from smartspider_testing.contracts.acts import plan_of
+from smartspider.core.frontier.lease import FencingToken, Lease, SendWindow
+from smartspider.core.frontier.verdict import Close, Settlement
+from smartspider.core.requests.request import Request, make_request
+from smartspider.engine.runtime import SystemClock
+from smartspider_testing.contracts.actions import plan_of
 from smartspider_testing.servers import PostgresServer
 
 GROUP = 64
@@ -67,9 +67,9 @@ class Crawl:
     async def leases(self, url_ids: list[int]) -> list[Lease]:
         """Requests as a worker gets them."""
         found = await self.rows.requests(url_ids)
-        window = Window(0.0, 0.0, 0.0)
+        window = SendWindow(0.0, 0.0, 0.0)
         return [
-            Lease(Token(1, next(self._tokens)), url_id, url_id >> 40, row.request, window, 0.0)
+            Lease(FencingToken(1, next(self._tokens)), url_id, url_id >> 40, row.request, window, 0.0)
             for url_id, row in found.items()
         ]
 

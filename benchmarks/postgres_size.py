@@ -22,11 +22,11 @@ import psycopg
 from postgres_settle import GROUP, Crawl
 
 from smartspider.backends.postgres.database import PostgresDatabase
-from smartspider.backends.postgres.migrations import prepare
+from smartspider.backends.postgres.schema import prepare
 from smartspider.backends.postgres.store import PostgresStore
-from smartspider.core.verdict import Close
-from smartspider.engine.clock import SystemClock
-from smartspider_testing.contracts.acts import plan_of
+from smartspider.core.frontier.verdict import Close
+from smartspider.engine.runtime import SystemClock
+from smartspider_testing.contracts.actions import plan_of
 from smartspider_testing.servers import PostgresServer
 
 VACUUMED = 80

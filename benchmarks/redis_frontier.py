@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from smartspider.backends.redis import library
+from smartspider.backends.redis.address import read_url
 from smartspider.backends.redis.calls import offer_calls
-from smartspider.backends.redis.connecting import read_url
 from smartspider.backends.redis.frontier import RedisFrontier
 from smartspider.backends.redis.index import RedisIndex
 from smartspider.backends.redis.shards import Shards
-from smartspider.core.ids import first_id
-from smartspider.core.placing import Moves, OpenRequest, Place, RunControl
-from smartspider.core.request import Request, make_request
+from smartspider.core.frontier.updates import FrontierUpdate, OpenRequest, QueuePosition, RunControl
+from smartspider.core.requests.request import Request, make_request
+from smartspider.core.runs.run import first_id
 from smartspider_testing.servers import RedisServer
 
 RUN = 1
@@ -71,7 +71,7 @@ class Bench:
         self.control = RunControl(RUN, "running", 1, 10_000, 0.0, per_host, None)
 
     async def arm(self) -> None:
-        if (await self.index.look_at(0)).epoch == 0:  # type: ignore[union-attr] # it answers
+        if (await self.index.shard_state(0)).epoch == 0:  # type: ignore[union-attr] # it answers
             await self.index.begin(0, 1)
             await self.index.set_controls(0, 1, [self.control])
         await self.index.arm(0, 1, time.time() + self._ahead_s)
@@ -82,10 +82,10 @@ class Bench:
         self.server.command("SET", f"{self.shards.tag(0)}:wall", repr(time.time() + self._ahead_s))
         await self.arm()
 
-    def places(self, first: int, count: int) -> list[Place]:
+    def places(self, first: int, count: int) -> list[QueuePosition]:
         numbers = range(first, first + count)
         return [
-            Place(first_id(RUN) + number, self.rows.request(first_id(RUN) + number).host, 0)
+            QueuePosition(first_id(RUN) + number, self.rows.request(first_id(RUN) + number).host, 0)
             for number in numbers
         ]
 
@@ -104,7 +104,7 @@ class Bench:
         while got < urls:
             leases = (await self.frontier.lease(1, batch, [RUN])).leases
             got += len(leases)
-            await self.frontier.carry_out(Moves(ended=leases))
+            await self.frontier.carry_out(FrontierUpdate(ended=leases))
             await self.arm()
         spent["lease_and_ack"] = self.server.cpu_s() - before
         spent["all"] = sum(spent.values())
@@ -122,9 +122,9 @@ class Bench:
 
     async def let_go(self) -> int:
         """Of hosts that nobody asks for."""
-        cursor, gone = await self.index.let_go(0, 1)
+        cursor, gone = await self.index.evict_idle_hosts(0, 1)
         while cursor:
-            cursor, went = await self.index.let_go(0, 1, cursor)
+            cursor, went = await self.index.evict_idle_hosts(0, 1, cursor)
             gone += went
         return gone
 

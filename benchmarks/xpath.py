@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 from extract import URL, measure, shop_page
 
-from smartspider.core.page import Page
-from smartspider.core.request import make_request
-from smartspider.core.rules import FieldRule, PagePlan, Rule
-from smartspider.core.traps import TrapGuards
+from smartspider.core.pages.page import Page
+from smartspider.core.pages.rules import FieldRule, PagePlan, ValueRule
+from smartspider.core.requests.request import make_request
+from smartspider.core.requests.scope import TrapGuards
 from smartspider.extract.compile import compile_pages
 from smartspider.interfaces.extractor import Extractor
 
@@ -43,8 +43,10 @@ FIELDS = {
 
 
 def extractor(*, is_raw: bool) -> Extractor:
-    fields: dict[str, FieldRule] = {name: Rule("xpath", expr, is_raw=is_raw) for name, expr in FIELDS.items()}
-    plan = PagePlan("default", items=(Rule("xpath", ITEMS),), fields=fields)
+    fields: dict[str, FieldRule] = {
+        name: ValueRule("xpath", expr, is_raw=is_raw) for name, expr in FIELDS.items()
+    }
+    plan = PagePlan("default", items=(ValueRule("xpath", ITEMS),), fields=fields)
     return compile_pages({"default": plan}, TrapGuards())
 
 

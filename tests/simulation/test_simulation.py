@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from smartspider_testing.faults import FAULTS
-from smartspider_testing.simulation import simulate
+from smartspider_testing.simulation.faults import FAULTS
+from smartspider_testing.simulation.runner import simulate
 
 FAULT_NAMES = {fault.__name__ for fault in FAULTS}
 
@@ -16,11 +16,11 @@ def test_no_page_is_lost_no_row_doubled_no_host_hammered() -> None:
     faults: Counter[str] = Counter()
     problems = {}
     for seed in range(100):
-        outcome = simulate(seed)
-        faults.update(outcome.faults)
-        if outcome.problems:
-            problems[seed] = outcome.problems
-    assert problems == {}, "replay with: python -m smartspider_testing.simulation --seeds N"
+        result = simulate(seed)
+        faults.update(result.faults)
+        if result.problems:
+            problems[seed] = result.problems
+    assert problems == {}, "replay with: python -m smartspider_testing.simulation.runner --seeds N"
     assert set(faults) == FAULT_NAMES
     assert min(faults.values()) > 30
 
@@ -36,4 +36,4 @@ def test_a_seed_is_the_same_life_every_time() -> None:
 def test_thousands_of_lives(block: int) -> None:
     start = 1_000_000 + block * 1000
     problems = {seed: found for seed in range(start, start + 1000) if (found := simulate(seed).problems)}
-    assert problems == {}, "replay with: python -m smartspider_testing.simulation --seeds N"
+    assert problems == {}, "replay with: python -m smartspider_testing.simulation.runner --seeds N"

@@ -7,7 +7,7 @@ import aiohttp
 from selectolax.lexbor import LexborHTMLParser
 
 from smartspider.demo.process import site_process
-from smartspider_testing.graph import ChangingGraph, graph_task
+from smartspider_testing.sites.graph import ChangingGraph, graph_task
 
 Row = dict[str, Any]
 
@@ -100,7 +100,7 @@ def test_without_leaves_the_number_of_pages_is_known_beforehand() -> None:
 
 async def test_the_process_numbers_fetches_and_tells_its_statistics() -> None:
     graph = ChangingGraph(40, seed=5)
-    with site_process("smartspider_testing.graph", "--pages", "40", "--seed", "5") as url:
+    with site_process("smartspider_testing.sites.graph", "--pages", "40", "--seed", "5") as url:
         async with aiohttp.ClientSession(url) as client:
             for fetch in (1, 2):
                 async with client.get("/p/0") as answer:

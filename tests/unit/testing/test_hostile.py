@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import aiohttp
 import pytest
 
-from smartspider_testing import hostile
-from smartspider_testing.site import ScriptableSite
+from smartspider_testing.sites import hostile
+from smartspider_testing.sites.scripted import ScriptableSite
 
 
 @pytest.fixture

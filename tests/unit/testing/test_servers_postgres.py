@@ -19,11 +19,11 @@ from smartspider_testing.servers import (
     PristineDatabase,
     ServerFailed,
     SmallDisk,
-    figures,
+    process_stats,
 )
-from smartspider_testing.servers.lent import LentFolder, clear_away
-from smartspider_testing.servers.pgwire import PostgresRefused
+from smartspider_testing.servers.postgres.client import PostgresRefused
 from smartspider_testing.servers.process import until_gone
+from smartspider_testing.servers.temporary_folder import TemporaryFolder, clear_away
 
 
 def run(url: str, *statements: str) -> list[tuple[object, ...]]:
@@ -79,9 +79,9 @@ def test_what_was_committed_survives_a_kill_and_a_stop(server: Callable[..., Pos
             )
             started.wait_until("compute", lambda: started.execute(busy) == [["1"]])
             began = time.monotonic()
-            family = [started.pid, *figures.children(started.pid)]
+            family = [started.pid, *process_stats.children(started.pid)]
             started.kill()
-            assert not any(map(figures.is_alive, family))
+            assert not any(map(process_stats.is_alive, family))
             assert time.monotonic() - began < 5
             connection.close()
         started.start()
@@ -95,7 +95,7 @@ def test_what_was_committed_survives_a_kill_and_a_stop(server: Callable[..., Pos
 def test_what_was_put_elsewhere_is_gone_with_the_server(tmp_path: Path, postgres_template: Path) -> None:
     folder = tmp_path / ("a path that is far too long for a socket " * 3)
     with PostgresServer(folder, template=postgres_template) as started:
-        home, family = started.folder, [started.pid, *figures.children(started.pid)]
+        home, family = started.folder, [started.pid, *process_stats.children(started.pid)]
         assert home != folder
     assert not home.exists()
     until_gone(family)
@@ -105,10 +105,10 @@ def test_what_a_killed_process_left_is_cleared_away_and_what_is_in_use_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    dies = "import os; from smartspider_testing.servers.lent import *; place = LentFolder(); os._exit(0)"
+    dies = "import os; from smartspider_testing.servers.temporary_folder import *; place = TemporaryFolder(); os._exit(0)"
     subprocess.run([sys.executable, "-c", dies], env={**os.environ, "TMPDIR": str(tmp_path)}, check=True)
     assert len(list(tmp_path.iterdir())) == 1
-    mine = LentFolder()
+    mine = TemporaryFolder()
     clear_away()
     assert list(tmp_path.iterdir()) == [mine.path]
     mine.close()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from smartspider_testing.servers import RedisServer, ServerFailed, TcpProxy
-from smartspider_testing.servers.resp import RedisConnection
+from smartspider_testing.servers.redis.client import RedisClient
 
 
 @pytest.fixture
@@ -18,12 +18,12 @@ def proxy(empty_redis: RedisServer) -> Iterator[TcpProxy]:
 
 
 @pytest.fixture
-def client(proxy: TcpProxy) -> Iterator[RedisConnection]:
-    with RedisConnection(proxy.url_port) as connection:
+def client(proxy: TcpProxy) -> Iterator[RedisClient]:
+    with RedisClient(proxy.url_port) as connection:
         yield connection
 
 
-def test_bytes_pass_both_ways(client: RedisConnection, proxy: TcpProxy) -> None:
+def test_bytes_pass_both_ways(client: RedisClient, proxy: TcpProxy) -> None:
     block = bytes(range(256)) * 20_000
     assert client("SET", "a", block) == b"OK"
     assert client("GET", "a") == block
@@ -31,7 +31,7 @@ def test_bytes_pass_both_ways(client: RedisConnection, proxy: TcpProxy) -> None:
 
 
 def test_a_cut_ends_connections_and_refuses_new_ones_until_restored(
-    client: RedisConnection, proxy: TcpProxy
+    client: RedisClient, proxy: TcpProxy
 ) -> None:
     client("PING")
     proxy.cut()
@@ -39,44 +39,44 @@ def test_a_cut_ends_connections_and_refuses_new_ones_until_restored(
     with pytest.raises(OSError, match=r"reset|closed|pipe"):
         client("PING")
     with pytest.raises(ConnectionRefusedError):
-        RedisConnection(proxy.url_port)
+        RedisClient(proxy.url_port)
     proxy.restore()
     proxy.restore()
-    with RedisConnection(proxy.url_port) as again:
+    with RedisClient(proxy.url_port) as again:
         assert again("PING") == b"PONG"
 
 
 def test_a_frozen_network_accepts_and_closes_nothing_and_delivers_late(
-    client: RedisConnection, proxy: TcpProxy, empty_redis: RedisServer
+    client: RedisClient, proxy: TcpProxy, empty_redis: RedisServer
 ) -> None:
     client("SET", "n", 0)
-    with RedisConnection(proxy.url_port, timeout_s=0.05) as open_before:
+    with RedisClient(proxy.url_port, timeout_s=0.05) as open_before:
         open_before("PING")
         proxy.freeze()
-        with RedisConnection(proxy.url_port, timeout_s=0.05) as opened_then:
+        with RedisClient(proxy.url_port, timeout_s=0.05) as opened_then:
             for late in (open_before, opened_then):
                 with pytest.raises(TimeoutError):
                     late("INCR", "n")
             assert empty_redis.command("GET", "n") == b"0"
             assert proxy.connections == 3
-            proxy.thaw()
+            proxy.resume()
             empty_redis.wait_until("get both commands", lambda: empty_redis.command("GET", "n") == b"2")
     assert client("PING") == b"PONG"
 
 
 def test_a_cut_ends_frozen_connections_undelivered(proxy: TcpProxy, empty_redis: RedisServer) -> None:
     proxy.freeze()
-    with RedisConnection(proxy.url_port, timeout_s=0.05) as late, pytest.raises(TimeoutError):
+    with RedisClient(proxy.url_port, timeout_s=0.05) as late, pytest.raises(TimeoutError):
         late("SET", "n", 1)
     proxy.cut()
-    proxy.thaw()
+    proxy.resume()
     proxy.restore()
-    with RedisConnection(proxy.url_port) as again:
+    with RedisClient(proxy.url_port) as again:
         assert again("PING") == b"PONG"
     assert empty_redis.command("EXISTS", "n") == 0
 
 
-def test_latency_is_that_of_each_direction(client: RedisConnection, proxy: TcpProxy) -> None:
+def test_latency_is_that_of_each_direction(client: RedisClient, proxy: TcpProxy) -> None:
     client("PING")
     proxy.latency_s = 0.05
     began = time.monotonic()
@@ -85,7 +85,7 @@ def test_latency_is_that_of_each_direction(client: RedisConnection, proxy: TcpPr
 
 
 def test_the_answer_to_one_request_is_lost_and_the_request_is_carried_out(
-    client: RedisConnection, proxy: TcpProxy, empty_redis: RedisServer
+    client: RedisClient, proxy: TcpProxy, empty_redis: RedisServer
 ) -> None:
     dropped = proxy.drop_answer_once(b"needle")
     assert client("SET", "a", 1) == b"OK"
@@ -94,11 +94,11 @@ def test_the_answer_to_one_request_is_lost_and_the_request_is_carried_out(
         client("SET", "needle", 1)
     assert dropped.is_set()
     assert empty_redis.command("GET", "needle") == b"1"
-    with RedisConnection(proxy.url_port) as again:
+    with RedisClient(proxy.url_port) as again:
         assert again("SET", "needle", 2) == b"OK"
 
 
-def test_a_pattern_is_found_across_packets(client: RedisConnection, proxy: TcpProxy) -> None:
+def test_a_pattern_is_found_across_packets(client: RedisClient, proxy: TcpProxy) -> None:
     dropped = proxy.drop_answer_once(b"x" * 100_000 + b"needle")
     with pytest.raises(OSError, match=r"reset|closed"):
         client("SET", "a", b"x" * 300_000 + b"needle")
@@ -109,7 +109,7 @@ def test_a_server_that_is_down_ends_the_connection() -> None:
     with (
         TcpProxy("127.0.0.1", 1) as nowhere,
         pytest.raises(OSError, match=r"reset|closed|pipe"),
-        RedisConnection(nowhere.url_port) as connection,
+        RedisClient(nowhere.url_port) as connection,
     ):
         connection("PING")
 

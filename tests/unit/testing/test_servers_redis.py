@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from smartspider_testing.servers import RedisCluster, RedisServer, SentinelGroup, ServerFailed, figures
+from smartspider_testing.servers import RedisCluster, RedisServer, SentinelGroup, ServerFailed, process_stats
 from smartspider_testing.servers.ports import free_port
 from smartspider_testing.servers.process import until_gone
-from smartspider_testing.servers.resp import RedisConnection, RedisRefused
+from smartspider_testing.servers.redis.client import RedisClient, RedisRefused
 
 
 def clock_of(server: RedisServer) -> float:
@@ -47,9 +47,9 @@ def test_what_was_written_survives_a_kill_and_a_stop(tmp_path: Path) -> None:
 def test_a_frozen_server_is_silent_until_it_thaws_and_can_be_stopped(tmp_path: Path) -> None:
     with RedisServer(tmp_path) as server:
         server.freeze()
-        with RedisConnection(server.port, timeout_s=0.05) as connection, pytest.raises(TimeoutError):
+        with RedisClient(server.port, timeout_s=0.05) as connection, pytest.raises(TimeoutError):
             connection("PING")
-        server.thaw()
+        server.resume()
         assert server.command("PING") == b"PONG"
         server.freeze()
         server.stop()
@@ -121,7 +121,7 @@ def test_emptying_removes_data_and_functions(empty_redis: RedisServer) -> None:
 
 
 def test_errors_of_the_server_and_a_lost_connection_are_told_apart(tmp_path: Path) -> None:
-    with RedisServer(tmp_path) as server, RedisConnection(server.port) as connection:
+    with RedisServer(tmp_path) as server, RedisClient(server.port) as connection:
         with pytest.raises(RedisRefused, match="unknown command"):
             connection("NONSENSE")
         assert connection("MGET", "none") == [None]
@@ -159,7 +159,7 @@ def test_a_server_dies_with_the_process_that_started_it(tmp_path: Path) -> None:
         assert process.stdout is not None
         word, pid = process.stdout.readline().split()
         assert word == "PONG"
-        assert figures.is_alive(int(pid))
+        assert process_stats.is_alive(int(pid))
         os.kill(process.pid, signal.SIGKILL)
         until_gone([int(pid)])
 

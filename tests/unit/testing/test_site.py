@@ -10,13 +10,21 @@ import pytest
 import uvloop
 
 from smartspider.demo.process import site_process
-from smartspider_testing.answers import gzipped, json_page, page, redirect, reply, too_many, too_many_until
-from smartspider_testing.site import ScriptableSite, gaps_of, peak_of
-from smartspider_testing.wire import Arrival
+from smartspider_testing.sites.answers import (
+    gzipped,
+    json_page,
+    page,
+    redirect,
+    reply,
+    too_many,
+    too_many_until,
+)
+from smartspider_testing.sites.http_server import ReceivedRequest
+from smartspider_testing.sites.scripted import ScriptableSite, gaps_of, peak_of
 
 
-def _arrival(arrived_at: float, answered_at: float | None = None) -> Arrival:
-    return Arrival(arrived_at, "GET", "/", {}, "", answered_at=answered_at)
+def _arrival(arrived_at: float, answered_at: float | None = None) -> ReceivedRequest:
+    return ReceivedRequest(arrived_at, "GET", "/", {}, "", answered_at=answered_at)
 
 
 async def test_answers_are_given_in_turn_and_the_last_repeats() -> None:
@@ -138,7 +146,7 @@ async def test_a_written_site_runs_as_a_process_and_tells_its_log(tmp_path: Path
     }
     written = tmp_path / "site.json"
     written.write_text(json.dumps(spec))
-    with site_process("smartspider_testing.site", str(written)) as url:
+    with site_process("smartspider_testing.sites.scripted", str(written)) as url:
         async with aiohttp.ClientSession(url) as client:
             for path, status, expected in (
                 ("/", 503, ""),

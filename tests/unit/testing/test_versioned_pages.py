@@ -5,8 +5,8 @@ from __future__ import annotations
 import aiohttp
 import pytest
 
-from smartspider_testing.answers import versioned
-from smartspider_testing.site import ScriptableSite, site_from_spec
+from smartspider_testing.sites.answers import versioned
+from smartspider_testing.sites.scripted import ScriptableSite, site_from_spec
 
 MOMENT = "Sat, 14 Nov 2026 08:00:00 GMT"
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from smartspider.core.dedup import ItemDedup
-from smartspider.core.extraction import Item
-from smartspider.core.request import Request
-from smartspider.core.runs import ACCEPTS_PAGES, LEASES_IN, RunState
-from smartspider.core.verdict import Close, Retry, UrlState, Verdict
+from smartspider.core.frontier.verdict import Close, RetryLater, UrlState, Verdict
+from smartspider.core.items.dedup import ItemDedup
+from smartspider.core.pages.extraction import Item
+from smartspider.core.requests.request import Request
+from smartspider.core.runs.run import ACCEPTS_PAGES, LEASES_IN, RunState
 from smartspider_testing.model_items import ModelItems
 
 STANDING: frozenset[RunState] = frozenset({"running", "stopping", "paused"})
@@ -109,7 +109,7 @@ class Model:
         if run.state not in ACCEPTS_PAGES:
             self.end_lease(run_id, url, token)
             return
-        if isinstance(verdict, Retry):
+        if isinstance(verdict, RetryLater):
             if self.end_lease(run_id, url, token):
                 row.due_at = now + verdict.delay_s
                 row.attempts += verdict.counts

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from smartspider.core.dedup import ItemDedup
-from smartspider.core.extraction import Item
+from smartspider.core.items.dedup import ItemDedup
+from smartspider.core.pages.extraction import Item
 
 
 @dataclass

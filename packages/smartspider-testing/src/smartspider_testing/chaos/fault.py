@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from smartspider_testing.chaos.scene import Scene
-from smartspider_testing.chaos.setup import Setup
+from smartspider_testing.chaos.cluster import ChaosCluster
+from smartspider_testing.chaos.setup import ClusterSetup
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,15 +17,15 @@ class Fault:
     row: str
     """What happens, in words."""
     expected: str
-    act: Callable[[Scene], None]
-    """Breaks something while the run works and lets it recover; begins the run itself unless `begins`."""
-    setup: Setup = field(default_factory=Setup)
-    begins: bool = True
+    inject: Callable[[ChaosCluster], None]
+    """Breaks something while the run works and lets it recover; begins the run itself unless `starts_run`."""
+    setup: ClusterSetup = field(default_factory=ClusterSetup)
+    starts_run: bool = True
     """Whether a run is started before the act."""
     is_short: bool = False
     """Whether it belongs to the short form."""
-    ends: tuple[str, ...] = ("completed",)
+    end_states: tuple[str, ...] = ("completed",)
     """States the run may end in."""
     max_outage_s: float | None = None
-    has_all: bool = True
+    expects_all_pages: bool = True
     """Whether all pages of the graph must be there at the end."""

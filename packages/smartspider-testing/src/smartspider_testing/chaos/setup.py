@@ -11,7 +11,7 @@ Standby = Literal["none", "synchronous", "asynchronous"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setup:
+class ClusterSetup:
     """The cluster and the crawl that a fault needs."""
 
     redis: RedisKind = "single"
@@ -40,5 +40,5 @@ class Setup:
     """Further settings of all processes."""
     task: Mapping[str, Any] = field(default_factory=dict)
     """Further parts of the task."""
-    patience_s: float = 90.0
+    timeout_s: float = 90.0
     """How long the crawl may take after the fault."""

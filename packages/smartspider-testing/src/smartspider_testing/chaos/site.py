@@ -1,7 +1,7 @@
 """The site that a faulty cluster crawls: a known graph on several hosts that changes at every fetch.
 
 As a process: `python -m smartspider_testing.chaos.site '{"pages": 300, "hosts": 4}'`. It stamps every request
-on arrival; `GET /_visits` gives all of them, `GET /_count` how many there are, `POST /_manner` changes how it
+on arrival; `GET /_visits` gives all of them, `GET /_count` how many there are, `POST /_behavior` changes how it
 answers from then on.
 """
 
@@ -20,10 +20,10 @@ from typing import Any
 import msgspec
 
 from smartspider.demo.serving import serve_until_told
-from smartspider_testing.graph import ChangingGraph
-from smartspider_testing.wire import Arrival, Exchange, listening
+from smartspider_testing.sites.graph import ChangingGraph
+from smartspider_testing.sites.http_server import ReceivedRequest, SiteExchange, listen_http
 
-VISITS, COUNT, MANNER = "/_visits", "/_count", "/_manner"
+VISITS, COUNT, BEHAVIOR = "/_visits", "/_count", "/_behavior"
 HTML = ("Content-Type", "text/html; charset=utf-8")
 _LINK = re.compile(r'<li><a class="child" href="/p/([^"]+)">')
 _MOVED = re.compile(r"/to/[12]/(.+)")
@@ -31,7 +31,7 @@ TWIN_EVERY = 7
 """Of so many pages one is also linked by two addresses that redirect to it, where the site has those."""
 
 
-class Layout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SiteLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the site consists of."""
 
     pages: int = 300
@@ -64,7 +64,7 @@ class Layout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.has_twins and page.isdecimal() and int(page) % TWIN_EVERY == TWIN_EVERY - 1
 
 
-class Manner(msgspec.Struct, forbid_unknown_fields=True):
+class SiteBehavior(msgspec.Struct, forbid_unknown_fields=True):
     """How the site answers now."""
 
     latency_s: float = 0.0
@@ -75,7 +75,7 @@ class Manner(msgspec.Struct, forbid_unknown_fields=True):
     retry_after: int = 0
 
 
-class Visit(msgspec.Struct, frozen=True, array_like=True):
+class SiteVisit(msgspec.Struct, frozen=True, array_like=True):
     """A request that arrived, at a moment of the machine's monotonic clock."""
 
     at: float
@@ -94,10 +94,10 @@ class Visit(msgspec.Struct, frozen=True, array_like=True):
 class ChaosSite:
     """The answers, and everything that was asked for."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: SiteLayout) -> None:
         self.layout = layout
-        self.manner = Manner()
-        self.visits: list[Visit] = []
+        self.behavior = SiteBehavior()
+        self.visits: list[SiteVisit] = []
         self._graph = layout.graph
         self._fetches: Counter[str] = Counter()
         self._port = 0
@@ -105,31 +105,31 @@ class ChaosSite:
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[str]:
         """Serve inside this event loop and give the address of the first host."""
-        async with listening(self._answer, self.layout.names) as self._port:
+        async with listen_http(self._answer, self.layout.names) as self._port:
             yield f"http://127.0.0.1:{self._port}/"
 
-    async def _answer(self, exchange: Exchange) -> None:
+    async def _answer(self, exchange: SiteExchange) -> None:
         if exchange.arrival.path.startswith("/_"):
             await self._tell(exchange)
             return
         status, headers, body = self._reply(exchange.arrival)
-        if self.manner.latency_s > 0:
-            await asyncio.sleep(self.manner.latency_s)
+        if self.behavior.latency_s > 0:
+            await asyncio.sleep(self.behavior.latency_s)
         await exchange.reply(status, headers, body)
 
-    def _reply(self, arrival: Arrival) -> tuple[int, list[tuple[str, str]], bytes]:
+    def _reply(self, arrival: ReceivedRequest) -> tuple[int, list[tuple[str, str]], bytes]:
         host, path = arrival.host, arrival.path
         moved, page = _MOVED.fullmatch(path), path.removeprefix("/p/")
         status, fetch = 200, 0
         headers, body = [HTML], b""
-        if self.manner.holding == host:
-            self.manner.holding, status = "", 429
-            headers = [("Retry-After", str(self.manner.retry_after))]
+        if self.behavior.holding == host:
+            self.behavior.holding, status = "", 429
+            headers = [("Retry-After", str(self.behavior.retry_after))]
         elif moved:
             status, headers = 302, [("Location", f"/p/{moved[1]}")]
         elif page == path or not self._graph.has(page) or self.layout.host_of(page) != host:
             status = 404
-        elif page in self.manner.failing:
+        elif page in self.behavior.failing:
             status = 500
         else:
             self._fetches[page] += 1
@@ -137,7 +137,7 @@ class ChaosSite:
             body = self._html(page, fetch)
         by = (arrival.peer, arrival.headers.get("user-agent", ""))
         seen = page if status == 200 else ""
-        self.visits.append(Visit(arrival.arrived_at, host, path, seen, fetch, status, *by))
+        self.visits.append(SiteVisit(arrival.arrived_at, host, path, seen, fetch, status, *by))
         return status, headers, body
 
     def _html(self, page: str, fetch: int) -> bytes:
@@ -154,17 +154,17 @@ class ChaosSite:
             paths += [f"/to/1/{page}", f"/to/2/{page}"]
         return "<li>" + "".join(f'<a class="child" href="{base}{path}">' for path in paths)
 
-    async def _tell(self, exchange: Exchange) -> None:
+    async def _tell(self, exchange: SiteExchange) -> None:
         answer: Any = None
         match exchange.arrival.path:
             case "/_visits":
                 answer = self.visits
             case "/_count":
                 answer = len(self.visits)
-            case "/_manner":
-                known = msgspec.to_builtins(self.manner)
-                self.manner = msgspec.convert(
-                    {**known, **msgspec.json.decode(exchange.arrival.body)}, Manner, strict=False
+            case "/_behavior":
+                known = msgspec.to_builtins(self.behavior)
+                self.behavior = msgspec.convert(
+                    {**known, **msgspec.json.decode(exchange.arrival.body)}, SiteBehavior, strict=False
                 )
         await exchange.reply(200, [("Content-Type", "application/json")], msgspec.json.encode(answer))
 
@@ -172,7 +172,7 @@ class ChaosSite:
 def main() -> None:
     """Serve until stdin closes or a signal comes."""
     parser = argparse.ArgumentParser(prog="python -m smartspider_testing.chaos.site", description=__doc__)
-    parser.add_argument("layout", type=lambda text: msgspec.json.decode(text, type=Layout))
+    parser.add_argument("layout", type=lambda text: msgspec.json.decode(text, type=SiteLayout))
     with contextlib.suppress(OSError):
         # Gaps are measured here: whatever else this machine does, a stamp should not be late.
         os.setpriority(os.PRIO_PROCESS, 0, -10)

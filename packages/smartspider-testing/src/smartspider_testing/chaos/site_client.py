@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from smartspider.demo.process import site_process
-from smartspider_testing.chaos.site import COUNT, MANNER, VISITS, Layout, Visit
+from smartspider_testing.chaos.site import BEHAVIOR, COUNT, VISITS, SiteLayout, SiteVisit
 
 
 class SiteClient:
@@ -20,17 +20,17 @@ class SiteClient:
     def __init__(self, url: str) -> None:
         self.port = urlsplit(url).port or 0
 
-    def visits(self) -> list[Visit]:
+    def visits(self) -> list[SiteVisit]:
         """Every request that arrived, in order."""
-        return msgspec.json.decode(self._ask("GET", VISITS), type=list[Visit])
+        return msgspec.json.decode(self._ask("GET", VISITS), type=list[SiteVisit])
 
     def count(self) -> int:
         """How many there were."""
         return msgspec.json.decode(self._ask("GET", COUNT), type=int)
 
-    def behave(self, **manner: Any) -> None:
+    def behave(self, **behavior: Any) -> None:
         """Change how it answers; what is not named stays."""
-        self._ask("POST", MANNER, msgspec.json.encode(manner))
+        self._ask("POST", BEHAVIOR, msgspec.json.encode(behavior))
 
     def _ask(self, method: str, path: str, body: bytes = b"") -> bytes:
         with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)) as connection:
@@ -39,7 +39,7 @@ class SiteClient:
 
 
 @contextmanager
-def site_running(layout: Layout) -> Iterator[SiteClient]:
+def run_site(layout: SiteLayout) -> Iterator[SiteClient]:
     """The site, until the block is left."""
     with site_process("smartspider_testing.chaos.site", msgspec.json.encode(layout).decode()) as url:
         yield SiteClient(url)

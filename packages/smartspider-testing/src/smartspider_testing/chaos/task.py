@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from smartspider_testing.chaos.site import Layout
+from smartspider_testing.chaos.site import SiteLayout
 
 RULES = {
     **{name: {"type": "css", "expr": f"::attr(data-{name})"} for name in ("page", "fetch", "row")},
@@ -18,7 +18,7 @@ def site_politeness(delay_s: float, *, per_host: int = 8) -> dict[str, Any]:
 
 
 def site_task(
-    layout: Layout, port: int, *, name: str = "chaos", delay_s: float = 0.0, **more: Any
+    layout: SiteLayout, port: int, *, name: str = "chaos", delay_s: float = 0.0, **more: Any
 ) -> dict[str, Any]:
     """Follow every link of the site; the first page of each host is an entry."""
     entries = [f"http://{layout.host_of(str(page))}:{port}/p/{page}" for page in range(layout.hosts)]

@@ -1,88 +1,66 @@
-"""Contract suites: a backend is right when one subclass of each, with one fixture `ground`, is green."""
+"""Contract suites: a backend is correct if one subclass of each suite, with one fixture `backend`, passes."""
 
 import pytest
 
-pytest.register_assert_rewrite(f"{__name__}.store", f"{__name__}.frontier", f"{__name__}.ledger")
+# Assertions are rewritten only in modules that are registered before their import; a name covers its submodules.
 pytest.register_assert_rewrite(
     *(
         f"{__name__}.{name}"
         for name in (
-            "telling",
-            "gates",
-            "sharing",
-            "shares",
-            "workers",
-            "suspects",
-            "late",
-            "landing",
-            "limits",
-            "trouble",
-            "dedup",
-            "notes",
-            "revisits",
-            "unchanged",
-            "tasks",
-            "audit",
-            "pinning",
-            "turning",
-            "retries",
-            "listing",
-            "feed",
-            "insight",
-            "results",
+            "access",
+            "frontier",
+            "ledger",
             "logs",
             "metrics",
-            "users",
-            "sessions",
-            "answers",
-            "leadership",
-            "notices",
-            "schedules",
-            "seen",
-            "scaling",
+            "nodes",
+            "notifications",
+            "results",
+            "runs",
+            "tasks",
+            "url_filter",
         )
     )
 )
 
-from smartspider_testing.contracts.answers import AnswerStoreContract  # noqa: E402 - as below
-from smartspider_testing.contracts.audit import AuditLogContract  # noqa: E402 - rewritten only when registered first
-from smartspider_testing.contracts.feed import EventFeedContract  # noqa: E402 - as above
-from smartspider_testing.contracts.frontier import FrontierContract  # noqa: E402 - as above
-from smartspider_testing.contracts.ground import Ground  # noqa: E402 - as above
-from smartspider_testing.contracts.insight import InsightContract  # noqa: E402 - as above
-from smartspider_testing.contracts.leadership import LeadershipContract  # noqa: E402 - as above
-from smartspider_testing.contracts.ledger import LedgerContract  # noqa: E402 - as above
-from smartspider_testing.contracts.logs import LogStoreContract  # noqa: E402 - as above
-from smartspider_testing.contracts.metrics import MetricStoreContract  # noqa: E402 - as above
-from smartspider_testing.contracts.notices import NoticeStoreContract  # noqa: E402 - as above
-from smartspider_testing.contracts.results import ResultStoreContract  # noqa: E402 - as above
-from smartspider_testing.contracts.scaling import ScalingContract  # noqa: E402 - as above
-from smartspider_testing.contracts.schedules import ScheduleStoreContract  # noqa: E402 - as above
-from smartspider_testing.contracts.seen import ExactSeenContract, SeenContract  # noqa: E402 - as above
-from smartspider_testing.contracts.store import StoreContract  # noqa: E402 - as above
-from smartspider_testing.contracts.tasks import TaskStoreContract  # noqa: E402 - as above
-from smartspider_testing.contracts.users import UserStoreContract  # noqa: E402 - as above
-from smartspider_testing.contracts.workers import WorkerRegistryContract  # noqa: E402 - as above
+from smartspider_testing.contracts.access.audit import AuditLogContract
+from smartspider_testing.contracts.access.idempotency import IdempotencyStoreContract
+from smartspider_testing.contracts.access.users import UserStoreContract
+from smartspider_testing.contracts.backend import Backend
+from smartspider_testing.contracts.frontier.frontier import FrontierContract
+from smartspider_testing.contracts.ledger.ledger import LedgerContract
+from smartspider_testing.contracts.logs import LogStoreContract
+from smartspider_testing.contracts.metrics import MetricStoreContract
+from smartspider_testing.contracts.nodes.leadership import LeadershipContract
+from smartspider_testing.contracts.nodes.scaling import ScalingContract
+from smartspider_testing.contracts.nodes.workers import WorkerRegistryContract
+from smartspider_testing.contracts.notifications import NotificationStoreContract
+from smartspider_testing.contracts.results import ResultStoreContract
+from smartspider_testing.contracts.runs.diagnostics import DiagnosticsContract
+from smartspider_testing.contracts.runs.events import EventFeedContract
+from smartspider_testing.contracts.runs.store import StoreContract
+from smartspider_testing.contracts.tasks.schedules import ScheduleStoreContract
+from smartspider_testing.contracts.tasks.tasks import TaskStoreContract
+from smartspider_testing.contracts.url_filter import ExactUrlFilterContract, UrlFilterContract
 
 __all__ = [
-    "AnswerStoreContract",
     "AuditLogContract",
+    "Backend",
+    "DiagnosticsContract",
     "EventFeedContract",
-    "ExactSeenContract",
+    "ExactUrlFilterContract",
     "FrontierContract",
-    "Ground",
-    "InsightContract",
+    "IdempotencyStoreContract",
     "LeadershipContract",
     "LedgerContract",
     "LogStoreContract",
     "MetricStoreContract",
-    "NoticeStoreContract",
+    "NotificationStoreContract",
     "ResultStoreContract",
     "ScalingContract",
     "ScheduleStoreContract",
-    "SeenContract",
     "StoreContract",
     "TaskStoreContract",
+    "UrlFilterContract",
     "UserStoreContract",
     "WorkerRegistryContract",
 ]

@@ -1,4 +1,4 @@
-"""The promises of `interfaces/log_store.py`, tested by their numbers."""
+"""The promises of `store/logs/store.py`, tested by their numbers."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import Any
 import pytest
 
 from smartspider.core.logs import LEVELS, LogLine
-from smartspider.interfaces.log_store import LogFilter
-from smartspider_testing.contracts.acts import begin
-from smartspider_testing.contracts.ground import Ground, OnGround
+from smartspider.store.logs.terms import LogFilter
+from smartspider_testing.contracts.actions import begin
+from smartspider_testing.contracts.backend import Backend, BackendContract
 
 ALL = LogFilter()
 DEBUG, INFO, WARNING, ERROR = LEVELS.values()
 
 
-def line(ground: Ground, text: str = "something happened", level: int = INFO, **more: Any) -> LogLine:
+def line(backend: Backend, text: str = "something happened", level: int = INFO, **more: Any) -> LogLine:
     """A line of now."""
-    return LogLine(more.pop("at", ground.clock.now()), level, more.pop("event", "thing.done"), text, **more)
+    return LogLine(more.pop("at", backend.clock.now()), level, more.pop("event", "thing.done"), text, **more)
 
 
-async def found(ground: Ground, only: LogFilter = ALL, limit: int = 3) -> list[str]:
+async def found(backend: Backend, only: LogFilter = ALL, limit: int = 3) -> list[str]:
     """The texts of all lines a filter finds, newest first, by as many pages as it takes."""
     texts: list[str] = []
     before: int | None = None
     while True:
-        page = await ground.logs.before(only, before=before, limit=limit)
+        page = await backend.logs.before(only, before=before, limit=limit)
         texts += [one.line.text for one in page.lines]
         assert len(page.lines) <= limit
         if page.next is None:
@@ -35,11 +35,11 @@ async def found(ground: Ground, only: LogFilter = ALL, limit: int = 3) -> list[s
         before = page.next
 
 
-async def found_on(ground: Ground, only: LogFilter = ALL, limit: int = 3, after: int = 0) -> list[str]:
+async def found_on(backend: Backend, only: LogFilter = ALL, limit: int = 3, after: int = 0) -> list[str]:
     """The texts of all lines after a number, oldest first."""
     texts: list[str] = []
     while True:
-        page = await ground.logs.after(only, after=after, limit=limit)
+        page = await backend.logs.after(only, after=after, limit=limit)
         texts += [one.line.text for one in page.lines]
         assert page.next is not None
         if page.next == after:
@@ -47,14 +47,14 @@ async def found_on(ground: Ground, only: LogFilter = ALL, limit: int = 3, after:
         after = page.next
 
 
-class LogStoreContract(OnGround):
+class LogStoreContract(BackendContract):
     """Log lines are kept and found."""
 
-    async def test_lines_come_back_as_they_were(self, ground: Ground) -> None:
+    async def test_lines_come_back_as_they_were(self, backend: Backend) -> None:
         """Log store 1, 7."""
-        run = await begin(ground, "one")
+        run = await begin(backend, "one")
         whole = LogLine(
-            *(ground.clock.now(), WARNING, "fetch.retried", "It failed: timeout", "worker 1"),
+            *(backend.clock.now(), WARNING, "fetch.retried", "It failed: timeout", "worker 1"),
             task_id=run.task_id,
             run_id=run.id,
             host="h.example",
@@ -62,66 +62,66 @@ class LogStoreContract(OnGround):
             error="timeout",
             fields={"attempts": 2, "none": None, "deep": {"a": [1.5, "x"]}},
         )
-        await ground.logs.add([whole, line(ground)])
-        await ground.reopen()
-        page = await ground.logs.after(ALL, after=0)
-        assert [one.line for one in page.lines] == [whole, line(ground)]
+        await backend.logs.add([whole, line(backend)])
+        await backend.reopen()
+        page = await backend.logs.after(ALL, after=0)
+        assert [one.line for one in page.lines] == [whole, line(backend)]
         assert [one.id for one in page.lines] == [1, 2]
-        assert await ground.logs.last_id() == 2
+        assert await backend.logs.last_id() == 2
 
-    async def test_numbers_only_grow(self, ground: Ground) -> None:
+    async def test_numbers_only_grow(self, backend: Backend) -> None:
         """Log store 1: also when all that was there is gone, and for several processes."""
-        await ground.logs.add([line(ground)] * 3)
-        await ground.logs.trim(0)
-        other = await ground.another()
-        await asyncio.gather(*(each.logs.add([line(ground)] * 2) for each in (ground, other)))
-        page = await ground.logs.after(ALL, after=0)
+        await backend.logs.add([line(backend)] * 3)
+        await backend.logs.trim(0)
+        other = await backend.another()
+        await asyncio.gather(*(each.logs.add([line(backend)] * 2) for each in (backend, other)))
+        page = await backend.logs.after(ALL, after=0)
         assert [one.id for one in page.lines] == [4, 5, 6, 7]
 
-    async def test_both_directions_see_each_line_once(self, ground: Ground) -> None:
+    async def test_both_directions_see_each_line_once(self, backend: Backend) -> None:
         """Log store 3: also while new ones come."""
         texts = [f"line {number}" for number in range(10)]
-        await ground.logs.add([line(ground, text) for text in texts])
-        assert await found(ground) == texts[::-1]
-        assert await found_on(ground) == texts
-        assert await found_on(ground, after=7) == texts[7:]
-        page = await ground.logs.before(ALL, limit=4)
-        await ground.logs.add([line(ground, "late")])
-        rest = await ground.logs.before(ALL, before=page.next, limit=4)
+        await backend.logs.add([line(backend, text) for text in texts])
+        assert await found(backend) == texts[::-1]
+        assert await found_on(backend) == texts
+        assert await found_on(backend, after=7) == texts[7:]
+        page = await backend.logs.before(ALL, limit=4)
+        await backend.logs.add([line(backend, "late")])
+        rest = await backend.logs.before(ALL, before=page.next, limit=4)
         assert [one.line.text for one in (*page.lines, *rest.lines)] == texts[::-1][:8]
 
-    async def test_a_page_that_is_just_full_is_the_last(self, ground: Ground) -> None:
+    async def test_a_page_that_is_just_full_is_the_last(self, backend: Backend) -> None:
         """Log store 3."""
-        await ground.logs.add([line(ground)] * 4)
-        assert (await ground.logs.before(ALL, limit=4)).next is None
-        assert (await ground.logs.before(ALL, limit=3)).next == 2
+        await backend.logs.add([line(backend)] * 4)
+        assert (await backend.logs.before(ALL, limit=4)).next is None
+        assert (await backend.logs.before(ALL, limit=3)).next == 2
 
-    async def test_nothing_is_found_where_nothing_is(self, ground: Ground) -> None:
+    async def test_nothing_is_found_where_nothing_is(self, backend: Backend) -> None:
         """Log store 3."""
-        page = await ground.logs.before(ALL)
+        page = await backend.logs.before(ALL)
         assert (page.lines, page.next) == ([], None)
-        page = await ground.logs.after(LogFilter(text="x"), after=0)
+        page = await backend.logs.after(LogFilter(text="x"), after=0)
         assert (page.lines, page.next) == ([], 0)
-        assert (await ground.logs.last_id(), await ground.logs.size()) == (0, 0)
+        assert (await backend.logs.last_id(), await backend.logs.size()) == (0, 0)
 
-    async def test_a_tail_goes_on_where_it_was(self, ground: Ground) -> None:
+    async def test_a_tail_goes_on_where_it_was(self, backend: Backend) -> None:
         """Log store 3: `next` of a search that found nothing passes what it has looked at."""
-        await ground.logs.add([line(ground, host="a")] * 5)
+        await backend.logs.add([line(backend, host="a")] * 5)
         only = LogFilter(host="b")
-        page = await ground.logs.after(only, after=0)
+        page = await backend.logs.after(only, after=0)
         assert (page.lines, page.next) == ([], 5)
-        await ground.logs.add([line(ground, "first", host="b"), line(ground, host="a")])
-        page = await ground.logs.after(only, after=5)
+        await backend.logs.add([line(backend, "first", host="b"), line(backend, host="a")])
+        page = await backend.logs.after(only, after=5)
         assert ([one.id for one in page.lines], page.next) == ([6], 7)
 
-    async def test_all_that_is_given_must_hold(self, ground: Ground) -> None:
+    async def test_all_that_is_given_must_hold(self, backend: Backend) -> None:
         """Log store 2, 3: every filter, alone and with others, in both directions."""
-        runs = [await begin(ground, "one"), await begin(ground, "two", name="other")]
+        runs = [await begin(backend, "one"), await begin(backend, "two", name="other")]
         lines: list[LogLine] = []
         for number in range(48):
             lines.append(
                 line(
-                    ground,
+                    backend,
                     f"number {number} {('even', 'odd')[number % 2]}",
                     level=(DEBUG, INFO, WARNING, ERROR)[number % 4],
                     run_id=(runs[0].id, runs[1].id, None)[number % 3],
@@ -131,8 +131,8 @@ class LogStoreContract(OnGround):
                     worker=f"worker {number % 2}",
                 )
             )
-            await ground.logs.add(lines[-1:])
-            await ground.clock.advance(1.0)
+            await backend.logs.add(lines[-1:])
+            await backend.clock.advance(1.0)
         start = lines[0].at
         for only in (
             LogFilter(run_id=runs[0].id),
@@ -156,8 +156,8 @@ class LogStoreContract(OnGround):
             LogFilter(since=start + 20.0, until=start + 10.0),
         ):
             wanted = [one.text for one in lines if _holds(one, only)]
-            assert await found(ground, only) == wanted[::-1], only
-            assert await found_on(ground, only) == wanted, only
+            assert await found(backend, only) == wanted[::-1], only
+            assert await found_on(backend, only) == wanted, only
 
     @pytest.mark.parametrize(
         ("asked", "finds"),
@@ -182,93 +182,95 @@ class LogStoreContract(OnGround):
             ("words:timeout", False),
         ],
     )
-    async def test_text_is_found_by_its_words(self, ground: Ground, asked: str, finds: bool) -> None:
+    async def test_text_is_found_by_its_words(self, backend: Backend, asked: str, finds: bool) -> None:
         """Log store 2: all words, in any order, in the text or the URL, however they are written."""
-        run = await begin(ground, "one")
+        run = await begin(backend, "one")
         url = "http://shop.example/catalogue/page-7.html?sort=price"
         text = "timeout: connecting to Straße 银行 took 30 s"
-        await ground.logs.add([line(ground, text, url=url, run_id=run.id), line(ground, "refused")])
-        assert await found(ground, LogFilter(text=asked)) == ([text] if finds else [])
+        await backend.logs.add([line(backend, text, url=url, run_id=run.id), line(backend, "refused")])
+        assert await found(backend, LogFilter(text=asked)) == ([text] if finds else [])
 
-    async def test_moments_stay_in_order_within_minutes(self, ground: Ground) -> None:
+    async def test_moments_stay_in_order_within_minutes(self, backend: Backend) -> None:
         """Log store 7: what waited or came from a wrong clock is found by when it was written."""
-        now = ground.clock.now()
-        await ground.logs.add([line(ground, "waited", at=now - 30.0), line(ground, "ahead", at=now + 1e6)])
-        await ground.logs.add([line(ground, "ancient", at=0.0)])
-        page = await ground.logs.after(ALL, after=0)
+        now = backend.clock.now()
+        await backend.logs.add([line(backend, "waited", at=now - 30.0), line(backend, "ahead", at=now + 1e6)])
+        await backend.logs.add([line(backend, "ancient", at=0.0)])
+        page = await backend.logs.after(ALL, after=0)
         waited, ahead, ancient = (one.line.at for one in page.lines)
         assert (waited, ahead) == (now - 30.0, now)
         assert now - 3600.0 < ancient < now
-        assert await found(ground, LogFilter(since=now - 31.0, until=now - 29.0)) == ["waited"]
+        assert await found(backend, LogFilter(since=now - 31.0, until=now - 29.0)) == ["waited"]
 
-    async def test_over_the_budget_the_oldest_go(self, ground: Ground) -> None:
+    async def test_over_the_budget_the_oldest_go(self, backend: Backend) -> None:
         """Log store 4: more than needed, so that it is rare; within it none does."""
-        await ground.logs.add([line(ground, f"{number:05}" * 20) for number in range(2000)])
-        whole = await ground.logs.size()
+        await backend.logs.add([line(backend, f"{number:05}" * 20) for number in range(2000)])
+        whole = await backend.logs.size()
         assert whole > 2000 * 100
-        assert await ground.logs.trim(whole) == 0
-        removed = await ground.logs.trim(whole // 2)
+        assert await backend.logs.trim(whole) == 0
+        removed = await backend.logs.trim(whole // 2)
         assert 1000 < removed < 2000
-        assert await ground.logs.size() < whole // 2
-        assert await ground.logs.trim(whole // 2) == 0
-        texts = await found_on(ground, limit=500)
+        assert await backend.logs.size() < whole // 2
+        assert await backend.logs.trim(whole // 2) == 0
+        texts = await found_on(backend, limit=500)
         assert len(texts) == 2000 - removed
         assert texts[-1] == "01999" * 20
-        assert await found(ground, LogFilter(text=texts[0])) == [texts[0]]
-        assert await found(ground, LogFilter(text="00000" * 20)) == []
-        await ground.logs.trim(0)
-        assert await ground.logs.size() == 0
+        assert await found(backend, LogFilter(text=texts[0])) == [texts[0]]
+        assert await found(backend, LogFilter(text="00000" * 20)) == []
+        await backend.logs.trim(0)
+        assert await backend.logs.size() == 0
 
-    async def test_lines_from_before_a_moment_go(self, ground: Ground) -> None:
+    async def test_lines_from_before_a_moment_go(self, backend: Backend) -> None:
         """Log store 4: in as many steps as it takes."""
-        await ground.logs.add([line(ground, "old")] * 1200)
-        await ground.clock.advance(10.0)
-        await ground.logs.add([line(ground, "new")])
-        assert await ground.logs.forget_before(ground.clock.now()) == 1200
-        assert await found_on(ground) == ["new"]
-        assert await ground.logs.forget_before(ground.clock.now()) == 0
-        await ground.logs.trim(0)
-        assert await ground.logs.size() == 0
+        await backend.logs.add([line(backend, "old")] * 1200)
+        await backend.clock.advance(10.0)
+        await backend.logs.add([line(backend, "new")])
+        assert await backend.logs.forget_before(backend.clock.now()) == 1200
+        assert await found_on(backend) == ["new"]
+        assert await backend.logs.forget_before(backend.clock.now()) == 0
+        await backend.logs.trim(0)
+        assert await backend.logs.size() == 0
 
-    async def test_a_line_that_is_strange_does_not_stop_the_others(self, ground: Ground) -> None:
+    async def test_a_line_that_is_strange_does_not_stop_the_others(self, backend: Backend) -> None:
         """Log store 5: too long, not text, not JSON."""
         strange = [
-            line(ground, "a\x00b\ud800c", url="http://h/\udfff", host="\ud800"),
-            line(ground, "long " * 100_000, url="http://h/" + "x" * 100_000, error="e" * 9999),
-            line(ground, "odd", fields={"\ud800": "\udfff", "what": object(), "n": float("nan")}),
-            line(ground, "big", fields={"all": "x" * 1_000_000}),
-            line(ground, "many", fields={str(number): number for number in range(100_000)}),
+            line(backend, "a\x00b\ud800c", url="http://h/\udfff", host="\ud800"),
+            line(backend, "long " * 100_000, url="http://h/" + "x" * 100_000, error="e" * 9999),
+            line(backend, "odd", fields={"\ud800": "\udfff", "what": object(), "n": float("nan")}),
+            line(backend, "big", fields={"all": "x" * 1_000_000}),
+            line(backend, "many", fields={str(number): number for number in range(100_000)}),
         ]
-        await ground.logs.add([*strange, line(ground, "fine")])
-        page = await ground.logs.after(ALL, after=0)
+        await backend.logs.add([*strange, line(backend, "fine")])
+        page = await backend.logs.after(ALL, after=0)
         assert len(page.lines) == 6
         assert page.lines[-1].line.text == "fine"
-        assert await ground.logs.size() < 200_000
+        assert await backend.logs.size() < 200_000
 
-    async def test_nothing_to_add_is_no_trouble(self, ground: Ground) -> None:
+    async def test_nothing_to_add_is_no_trouble(self, backend: Backend) -> None:
         """Log store 5."""
-        await ground.logs.add([])
-        assert await ground.logs.last_id() == 0
+        await backend.logs.add([])
+        assert await backend.logs.last_id() == 0
 
-    async def test_a_line_of_a_run_belongs_to_its_task(self, ground: Ground) -> None:
+    async def test_a_line_of_a_run_belongs_to_its_task(self, backend: Backend) -> None:
         """Log store 7: whatever it says itself."""
-        run = await begin(ground, "one")
-        await ground.logs.add(
-            [line(ground, "a", run_id=run.id), line(ground, "b", run_id=run.id, task_id=99)]
+        run = await begin(backend, "one")
+        await backend.logs.add(
+            [line(backend, "a", run_id=run.id), line(backend, "b", run_id=run.id, task_id=99)]
         )
-        assert await found(ground, LogFilter(task_id=run.task_id)) == ["b", "a"]
+        assert await found(backend, LogFilter(task_id=run.task_id)) == ["b", "a"]
 
-    async def test_lines_of_a_deleted_run_are_gone(self, ground: Ground) -> None:
+    async def test_lines_of_a_deleted_run_are_gone(self, backend: Backend) -> None:
         """Log store 6: all of them; others stay, and late ones do not come back."""
-        run, other = await begin(ground, "one"), await begin(ground, "two", name="other")
-        await ground.logs.add([line(ground, "gone", run_id=run.id) for _ in range(1203)])
-        await ground.logs.add([line(ground, f"run {run.id} stays", run_id=other.id), line(ground, "stays")])
-        await ground.store.set_state(run.id, "cancelled")
-        await ground.store.delete_run(run.id)
-        await ground.logs.add([line(ground, "late", run_id=run.id)])
-        assert await found(ground, limit=100) == ["stays", f"run {run.id} stays"]
-        assert await found(ground, LogFilter(text="gone")) == []
-        assert await ground.logs.size() < 1000
+        run, other = await begin(backend, "one"), await begin(backend, "two", name="other")
+        await backend.logs.add([line(backend, "gone", run_id=run.id) for _ in range(1203)])
+        await backend.logs.add(
+            [line(backend, f"run {run.id} stays", run_id=other.id), line(backend, "stays")]
+        )
+        await backend.store.set_state(run.id, "cancelled")
+        await backend.store.delete_run(run.id)
+        await backend.logs.add([line(backend, "late", run_id=run.id)])
+        assert await found(backend, limit=100) == ["stays", f"run {run.id} stays"]
+        assert await found(backend, LogFilter(text="gone")) == []
+        assert await backend.logs.size() < 1000
 
 
 def _holds(one: LogLine, only: LogFilter) -> bool:

@@ -1,4 +1,4 @@
-"""The promises of `interfaces/result_store.py`, tested by their numbers."""
+"""The promises of `store/results/store.py`, tested by their numbers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
-from smartspider.core.conditions import Condition
 from smartspider.core.errors import NotFound, RequestInvalid
-from smartspider.core.extraction import Item
-from smartspider.core.runs import Run
-from smartspider.core.workers import WorkerCard
-from smartspider.interfaces.result_store import Coverage, RowQuery
-from smartspider_testing.contracts.acts import HOST, begin, done, settle, take_one, url
-from smartspider_testing.contracts.ground import Ground, OnGround
+from smartspider.core.items.filters import Condition
+from smartspider.core.pages.extraction import Item
+from smartspider.core.runs.run import Run
+from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.store.results.rows import RowQuery
+from smartspider.store.results.store import FieldFill
+from smartspider_testing.contracts.actions import HOST, begin, done, settle, take_one, url
+from smartspider_testing.contracts.backend import Backend, BackendContract
 
 SHOP: list[Item] = [
     {"name": "Oolong", "price": 12.5, "tags": ["tea", "green"], "seller": {"name": "Ann", "stars": 5}},
@@ -33,15 +34,15 @@ for _ in range(600):
 class Growing:
     """A run that gets its rows from page after page."""
 
-    def __init__(self, ground: Ground, run: Run, worker_id: int, host: str) -> None:
-        self._ground, self.run, self._worker_id, self._host = ground, run, worker_id, host
+    def __init__(self, backend: Backend, run: Run, worker_id: int, host: str) -> None:
+        self._backend, self.run, self._worker_id, self._host = backend, run, worker_id, host
         self._pages = 0
 
     async def add(self, *rows: Item) -> None:
         """A further page with these rows."""
-        lease = await take_one(self._ground, self._worker_id, self.run)
+        lease = await take_one(self._backend, self._worker_id, self.run)
         self._pages += 1
-        await settle(self._ground, done(lease, url(f"page{self._pages}", host=self._host), items=rows))
+        await settle(self._backend, done(lease, url(f"page{self._pages}", host=self._host), items=rows))
 
     @property
     def id(self) -> int:
@@ -49,21 +50,21 @@ class Growing:
         return self.run.id
 
 
-async def growing(ground: Ground, *rows: Item, host: str = HOST) -> Growing:
+async def growing(backend: Backend, *rows: Item, host: str = HOST) -> Growing:
     """A run with these rows, each from a page of its own, that can get more."""
-    run = await begin(ground, url("page0", host=host))
-    made = Growing(ground, run, await ground.frontier.join(WorkerCard("w")), host)
+    run = await begin(backend, url("page0", host=host))
+    made = Growing(backend, run, await backend.frontier.join(WorkerRegistration("w")), host)
     for row in rows:
         await made.add(row)
     return made
 
 
-async def names(ground: Ground, query: RowQuery, *, limit: int = 100) -> list[Any]:
+async def names(backend: Backend, query: RowQuery, *, limit: int = 100) -> list[Any]:
     """The names of all rows, by pages."""
     found: list[Any] = []
     cursor: str | None = None
     while True:
-        page = await ground.results.rows(query, cursor=cursor, limit=limit)
+        page = await backend.results.rows(query, cursor=cursor, limit=limit)
         assert len(page.rows) <= limit
         found += [json.loads(row.data).get("name") for row in page.rows]
         if page.next is None:
@@ -76,34 +77,34 @@ def asked(run_id: int, *conditions: tuple[Any, ...], **more: Any) -> RowQuery:
     return RowQuery(run_id, tuple(Condition(*condition) for condition in conditions), **more)
 
 
-class ResultStoreContract(OnGround):
+class ResultStoreContract(BackendContract):
     """A result store tells the rows of a run."""
 
-    async def test_rows_come_in_the_order_they_were_committed(self, ground: Ground) -> None:
+    async def test_rows_come_in_the_order_they_were_committed(self, backend: Backend) -> None:
         """Result store 1: of one run, with where and when they were found."""
-        other = await growing(ground, *SHOP[2:], host="b.example")
-        run = await growing(ground, *SHOP)
-        page = await ground.results.rows(RowQuery(run.id))
+        other = await growing(backend, *SHOP[2:], host="b.example")
+        run = await growing(backend, *SHOP)
+        page = await backend.results.rows(RowQuery(run.id))
         assert [json.loads(row.data) for row in page.rows] == SHOP
         assert page.next is None
         assert {row.run_id for row in page.rows} == {run.id}
         assert [row.url for row in page.rows] == [f"http://{HOST}/page{number}" for number in range(5)]
-        assert {row.created_at for row in page.rows} == {ground.clock.now()}
-        assert [row async for batch in ground.store.items(run.id) for row in batch] == page.rows
-        assert len((await ground.results.rows(RowQuery(other.id))).rows) == 3
+        assert {row.created_at for row in page.rows} == {backend.clock.now()}
+        assert [row async for batch in backend.store.items(run.id) for row in batch] == page.rows
+        assert len((await backend.results.rows(RowQuery(other.id))).rows) == 3
 
     @pytest.mark.parametrize("limit", [1, 2, 3, 7, 100])
     @pytest.mark.parametrize(
         "query", [{}, {"is_descending": True}, {"sort": "n"}, {"sort": "n", "is_descending": True}]
     )
     async def test_pages_neither_skip_nor_repeat(
-        self, ground: Ground, limit: int, query: dict[str, Any]
+        self, backend: Backend, limit: int, query: dict[str, Any]
     ) -> None:
         """Result store 1: also when many rows have the same value."""
-        run = await growing(ground)
+        run = await growing(backend)
         await run.add(*({"name": number, "n": number * 7 % 5} for number in range(14)))
         wanted = RowQuery(run.id, **query)
-        found = await names(ground, wanted, limit=limit)
+        found = await names(backend, wanted, limit=limit)
         assert sorted(found) == list(range(14))
         if "sort" not in query:
             assert found == sorted(found, reverse=bool(query))
@@ -114,16 +115,16 @@ class ResultStoreContract(OnGround):
     @pytest.mark.parametrize(
         "query", [{}, {"is_descending": True}, {"sort": "name"}, {"sort": "name", "is_descending": True}]
     )
-    async def test_rows_that_are_added_disturb_no_page(self, ground: Ground, query: dict[str, Any]) -> None:
+    async def test_rows_that_are_added_disturb_no_page(self, backend: Backend, query: dict[str, Any]) -> None:
         """Result store 1: what was there when the first page was asked for comes once."""
-        run = await growing(ground)
+        run = await growing(backend)
         await run.add(*({"name": number} for number in range(0, 20, 2)))
         wanted = RowQuery(run.id, **query)
-        page = await ground.results.rows(wanted, limit=4)
+        page = await backend.results.rows(wanted, limit=4)
         found = [json.loads(row.data)["name"] for row in page.rows]
         while page.next is not None:
             await run.add({"name": len(found) * 2 + 1}, {"name": 101 + len(found)}, {"name": -1 - len(found)})
-            page = await ground.results.rows(wanted, cursor=page.next, limit=4)
+            page = await backend.results.rows(wanted, cursor=page.next, limit=4)
             found += [json.loads(row.data)["name"] for row in page.rows]
             if len(found) > 100:
                 break
@@ -171,152 +172,154 @@ class ResultStoreContract(OnGround):
         ],
     )
     async def test_a_condition_chooses_rows(
-        self, ground: Ground, condition: tuple[Any, ...], found: Sequence[int]
+        self, backend: Backend, condition: tuple[Any, ...], found: Sequence[int]
     ) -> None:
         """Result store 1 and 4: numbers as numbers, text as text, null as nothing."""
-        run = await growing(ground)
+        run = await growing(backend)
         await run.add(*SHOP)
         query = asked(run.id, condition)
         wanted = [SHOP[number]["name"] for number in found]
-        assert await names(ground, query) == wanted
-        assert await names(ground, query, limit=1) == wanted
-        assert await ground.results.count(query) == (len(wanted), True)
+        assert await names(backend, query) == wanted
+        assert await names(backend, query, limit=1) == wanted
+        assert await backend.results.count(query) == (len(wanted), True)
 
-    async def test_all_conditions_must_hold(self, ground: Ground) -> None:
+    async def test_all_conditions_must_hold(self, backend: Backend) -> None:
         """Result store 1: also when rows are sorted."""
-        run = await growing(ground, *SHOP)
+        run = await growing(backend, *SHOP)
         both = (("price", "ge", "3"), ("tags", "contains", "tea"))
-        assert await names(ground, asked(run.id, *both)) == ["Oolong"]
-        assert await names(ground, asked(run.id, both[1], sort="name")) == ["Oolong", "Über"]
+        assert await names(backend, asked(run.id, *both)) == ["Oolong"]
+        assert await names(backend, asked(run.id, both[1], sort="name")) == ["Oolong", "Über"]
 
     async def test_rows_are_sorted_by_kind_and_value_and_those_without_come_last(
-        self, ground: Ground
+        self, backend: Backend
     ) -> None:
         """Result store 1: numbers, texts, booleans, the rest; in both directions null is last."""
         values = [True, "b", None, 2, "a", [1], 10, False, -1.5, {"x": 1}]
-        run = await growing(ground)
+        run = await growing(backend)
         await run.add(*({"name": value, "deep": {"value": value}} for value in values), {})
         order = [-1.5, 2, 10, "a", "b", False, True, [1], {"x": 1}]
         for path in ("name", "deep.value"):
-            assert await names(ground, RowQuery(run.id, sort=path), limit=3) == [*order, None, None]
+            assert await names(backend, RowQuery(run.id, sort=path), limit=3) == [*order, None, None]
             turned = RowQuery(run.id, sort=path, is_descending=True)
-            assert await names(ground, turned, limit=3) == [*reversed(order), None, None]
+            assert await names(backend, turned, limit=3) == [*reversed(order), None, None]
 
-    async def test_a_page_with_a_rare_filter_ends_soon_and_says_where_to_go_on(self, ground: Ground) -> None:
+    async def test_a_page_with_a_rare_filter_ends_soon_and_says_where_to_go_on(
+        self, backend: Backend
+    ) -> None:
         """Result store 2: looked at in pages, nothing is left out."""
-        run = await growing(ground)
+        run = await growing(backend)
         await run.add(*({"name": number} for number in range(22_000)))
         query = asked(run.id, ("name", "ge", "21998"))
-        page = await ground.results.rows(query)
+        page = await backend.results.rows(query)
         assert (page.rows, page.next is None) == ([], False)
-        assert await names(ground, query) == [21_998, 21_999]
+        assert await names(backend, query) == [21_998, 21_999]
 
-    async def test_too_many_rows_are_not_sorted(self, ground: Ground) -> None:
+    async def test_too_many_rows_are_not_sorted(self, backend: Backend) -> None:
         """Result store 2: the refusal says how many can be."""
-        run = await growing(ground)
+        run = await growing(backend)
         await run.add(*[{"n": 1}] * 200_001)
         with pytest.raises(RequestInvalid, match=r"has 200,001 rows, and up to 200,000 are sorted"):
-            await ground.results.rows(RowQuery(run.id, sort="n"))
-        assert len((await ground.results.rows(RowQuery(run.id, is_descending=True))).rows) == 100
+            await backend.results.rows(RowQuery(run.id, sort="n"))
+        assert len((await backend.results.rows(RowQuery(run.id, is_descending=True))).rows) == 100
 
     @pytest.mark.parametrize(
         "text", ["x'", "' OR 1=1 --", '$."x', "x; DROP TABLE item", "%", "json(1)", "\0", "\ud7ff"]
     )
-    async def test_what_is_asked_for_is_never_code(self, ground: Ground, text: str) -> None:
+    async def test_what_is_asked_for_is_never_code(self, backend: Backend, text: str) -> None:
         """Result store 3: as a value and as a key."""
-        run = await growing(ground, {"name": text, text: 1}, {"name": "other"})
-        assert await names(ground, asked(run.id, ("name", "eq", text))) == [text]
+        run = await growing(backend, {"name": text, text: 1}, {"name": "other"})
+        assert await names(backend, asked(run.id, ("name", "eq", text))) == [text]
         key = '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-        assert await names(ground, asked(run.id, (key, "eq", 1))) == [text]
-        assert (await names(ground, RowQuery(run.id, sort=key)))[0] == text
+        assert await names(backend, asked(run.id, (key, "eq", 1))) == [text]
+        assert (await names(backend, RowQuery(run.id, sort=key)))[0] == text
 
     @pytest.mark.parametrize("path", ["", ".", "a.", ".a", "a[", "a[x]", "[0]", 'a"b', '"a', "a..b", "a[0]b"])
-    async def test_a_path_that_means_nothing_is_refused(self, ground: Ground, path: str) -> None:
+    async def test_a_path_that_means_nothing_is_refused(self, backend: Backend, path: str) -> None:
         """Result store 3: by every call."""
-        run = await growing(ground, *SHOP)
+        run = await growing(backend, *SHOP)
         query = asked(run.id, (path, "exists"))
         with pytest.raises(RequestInvalid, match="is not a path into a row"):
-            await ground.results.rows(query)
+            await backend.results.rows(query)
         with pytest.raises(RequestInvalid, match="is not a path into a row"):
-            await ground.results.count(query)
+            await backend.results.count(query)
         with pytest.raises(RequestInvalid, match="is not a path into a row"):
-            await ground.results.rows(RowQuery(run.id, sort=path))
+            await backend.results.rows(RowQuery(run.id, sort=path))
 
-    async def test_a_path_has_an_end(self, ground: Ground) -> None:
+    async def test_a_path_has_an_end(self, backend: Backend) -> None:
         """Result store 3."""
-        run = await growing(ground, *SHOP)
+        run = await growing(backend, *SHOP)
         with pytest.raises(RequestInvalid, match="more than 20 steps"):
-            await ground.results.rows(asked(run.id, ("a" + ".a" * 20, "exists")))
+            await backend.results.rows(asked(run.id, ("a" + ".a" * 20, "exists")))
 
     @pytest.mark.parametrize(
         "cursor",
         ["", "x", "-1", "1", "9" * 18, "9" * 30, "٣", "W10", "bnVsbA", "WzAsIngiLDFd", "WzksMSwxXQ", "é"],
     )
-    async def test_a_cursor_of_something_else_is_refused(self, ground: Ground, cursor: str) -> None:
+    async def test_a_cursor_of_something_else_is_refused(self, backend: Backend, cursor: str) -> None:
         """Result store 3: never an error of another kind, and never somebody else's rows."""
-        run = await growing(ground, *SHOP)
+        run = await growing(backend, *SHOP)
         for query in (RowQuery(run.id), RowQuery(run.id, sort="name")):
             with pytest.raises(RequestInvalid, match="is not a cursor of these rows"):
-                await ground.results.rows(query, cursor=cursor)
+                await backend.results.rows(query, cursor=cursor)
 
-    async def test_a_count_says_whether_it_is_of_all_rows(self, ground: Ground) -> None:
+    async def test_a_count_says_whether_it_is_of_all_rows(self, backend: Backend) -> None:
         """Result store 4."""
-        run = await growing(ground)
+        run = await growing(backend)
         await run.add(*({"n": number % 2} for number in range(10)))
-        assert await ground.results.count(RowQuery(run.id), at_most=3) == (10, True)
+        assert await backend.results.count(RowQuery(run.id), at_most=3) == (10, True)
         ones = asked(run.id, ("n", "eq", "1"))
-        assert await ground.results.count(ones, at_most=10) == (5, True)
-        assert await ground.results.count(ones, at_most=9) == (4, False)
-        assert await ground.results.count(asked(run.id, ("n", "eq", "2")), at_most=9) == (0, False)
+        assert await backend.results.count(ones, at_most=10) == (5, True)
+        assert await backend.results.count(ones, at_most=9) == (4, False)
+        assert await backend.results.count(asked(run.id, ("n", "eq", "2")), at_most=9) == (0, False)
 
-    async def test_a_run_that_is_not_there_is_not_counted(self, ground: Ground) -> None:
+    async def test_a_run_that_is_not_there_is_not_counted(self, backend: Backend) -> None:
         """Result store 4."""
         with pytest.raises(NotFound):
-            await ground.results.count(RowQuery(77))
-        assert (await ground.results.rows(RowQuery(77))).rows == []
+            await backend.results.count(RowQuery(77))
+        assert (await backend.results.rows(RowQuery(77))).rows == []
 
-    async def test_coverage_tells_how_full_fields_are(self, ground: Ground) -> None:
+    async def test_coverage_tells_how_full_fields_are(self, backend: Backend) -> None:
         """Result store 5: over the newest rows, with a few of the values."""
-        run = await growing(ground, *SHOP)
-        name, price, tags, gone = await ground.results.coverage(run.id, ["name", "price", "tags", "gone"])
-        assert name == Coverage("name", 4, 5, ["Über", "pot", "Assam", "Oolong"])
+        run = await growing(backend, *SHOP)
+        name, price, tags, gone = await backend.results.coverage(run.id, ["name", "price", "tags", "gone"])
+        assert name == FieldFill("name", 4, 5, ["Über", "pot", "Assam", "Oolong"])
         assert (price.filled, price.rows) == (4, 5)
-        assert tags == Coverage("tags", 4, 5, [["tea"], [1, None], ["Tea pot"], ["tea", "green"]])
-        assert gone == Coverage("gone", 0, 5, [])
-        assert await ground.results.coverage(run.id, ["price"], sample=2) == [
-            Coverage("price", 2, 2, [-4, "7.0"])
+        assert tags == FieldFill("tags", 4, 5, [["tea"], [1, None], ["Tea pot"], ["tea", "green"]])
+        assert gone == FieldFill("gone", 0, 5, [])
+        assert await backend.results.coverage(run.id, ["price"], sample=2) == [
+            FieldFill("price", 2, 2, [-4, "7.0"])
         ]
 
-    async def test_examples_are_few_and_short(self, ground: Ground) -> None:
+    async def test_examples_are_few_and_short(self, backend: Backend) -> None:
         """Result store 5."""
-        run = await growing(ground)
+        run = await growing(backend)
         await run.add(
             *({"n": number % 20, "long": "x" * 10_000, "list": ["y" * 1000]} for number in range(40))
         )
-        n, long, many = await ground.results.coverage(run.id, ["n", "long", "list"])
+        n, long, many = await backend.results.coverage(run.id, ["n", "long", "list"])
         assert (n.filled, n.examples) == (40, [19, 18, 17, 16, 15])
         assert long.examples == ["x" * 200 + "…"]
         assert [len(example) for example in many.examples] == [201]
 
-    async def test_large_rows_make_short_pages(self, ground: Ground) -> None:
+    async def test_large_rows_make_short_pages(self, backend: Backend) -> None:
         """Result store 5: and all of them come."""
-        run = await growing(ground)
+        run = await growing(backend)
         for number in range(6):
             await run.add({"name": number, "text": "x" * 6_000_000})
         for query in (RowQuery(run.id), RowQuery(run.id, sort="name"), asked(run.id, ("text", "exists"))):
-            page = await ground.results.rows(query)
+            page = await backend.results.rows(query)
             assert 1 <= len(page.rows) < 6
-            assert await names(ground, query) == list(range(6))
+            assert await names(backend, query) == list(range(6))
 
-    async def test_others_have_a_turn_while_rows_are_looked_through(self, ground: Ground) -> None:
+    async def test_others_have_a_turn_while_rows_are_looked_through(self, backend: Backend) -> None:
         """Result store 5."""
-        run = await growing(ground)
+        run = await growing(backend)
         await run.add(*({"n": number} for number in range(20_000)))
         for asking, pieces in (
-            (ground.results.rows(asked(run.id, ("n", "eq", "x"))), 2),
-            (ground.results.rows(RowQuery(run.id, sort="n")), 10),
-            (ground.results.count(asked(run.id, ("n", "eq", "x"))), 10),
-            (ground.results.coverage(run.id, ["n"], sample=20_000), 10),
+            (backend.results.rows(asked(run.id, ("n", "eq", "x"))), 2),
+            (backend.results.rows(RowQuery(run.id, sort="n")), 10),
+            (backend.results.count(asked(run.id, ("n", "eq", "x"))), 10),
+            (backend.results.coverage(run.id, ["n"], sample=20_000), 10),
         ):
             task: asyncio.Future[object] = asyncio.ensure_future(asking)
             turns = 0
@@ -325,10 +328,10 @@ class ResultStoreContract(OnGround):
                 await asyncio.sleep(0)
             assert turns >= pieces
 
-    async def test_rows_that_are_nested_deep_are_rows(self, ground: Ground) -> None:
+    async def test_rows_that_are_nested_deep_are_rows(self, backend: Backend) -> None:
         """Result store 5."""
-        run = await growing(ground, {"name": "a", "deep": DEEP}, {"name": "b"})
-        assert await names(ground, asked(run.id, ("name", "eq", "a"))) == ["a"]
-        assert await names(ground, RowQuery(run.id, sort="deep")) == ["a", "b"]
-        (deep,) = await ground.results.coverage(run.id, ["deep"])
+        run = await growing(backend, {"name": "a", "deep": DEEP}, {"name": "b"})
+        assert await names(backend, asked(run.id, ("name", "eq", "a"))) == ["a"]
+        assert await names(backend, RowQuery(run.id, sort="deep")) == ["a", "b"]
+        (deep,) = await backend.results.coverage(run.id, ["deep"])
         assert deep.filled == 1

@@ -6,14 +6,14 @@ them. Every server ends with the process that started it, also when that is kill
 
 from __future__ import annotations
 
-from smartspider_testing.servers.cluster import RedisCluster
 from smartspider_testing.servers.disk import SmallDisk
 from smartspider_testing.servers.errors import NotInstalled, NotPossibleHere, ServerFailed
-from smartspider_testing.servers.postgres import PostgresServer
-from smartspider_testing.servers.pristine import PristineDatabase
+from smartspider_testing.servers.postgres.pristine import PristineDatabase
+from smartspider_testing.servers.postgres.server import PostgresServer
 from smartspider_testing.servers.proxy import TcpProxy
-from smartspider_testing.servers.redis import RedisServer
-from smartspider_testing.servers.sentinel import SentinelGroup
+from smartspider_testing.servers.redis.cluster import RedisCluster
+from smartspider_testing.servers.redis.sentinel import SentinelGroup
+from smartspider_testing.servers.redis.server import RedisServer
 
 __all__ = [
     "NotInstalled",

@@ -22,7 +22,7 @@ class Certificate:
     key: Path
 
 
-class Authority:
+class CertificateAuthority:
     """Signs what it is asked to. All files are in `folder`; it takes some 20 ms for each certificate."""
 
     def __init__(self, folder: Path, name: str = "authority") -> None:

@@ -9,7 +9,7 @@ from smartspider_testing.servers import programs
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - the library puts its files there, nobody else chooses it
 
 
-class FakedClock:
+class FakeClock:
     """The wall clock of a process, so many seconds beside the true one; its monotonic clock stays true."""
 
     def __init__(self, folder: Path, offset_s: float) -> None:

@@ -12,10 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
-from smartspider_testing.servers import figures, programs
+from smartspider_testing.servers import process_stats, programs
 from smartspider_testing.servers.errors import ServerFailed
 
-PATIENCE_S = 20.0
+TIMEOUT_S = 20.0
 TAIL_LINES = 15
 
 
@@ -79,19 +79,19 @@ class ServerProcess:
     def freeze(self) -> None:
         """Stop the process in its tracks; it stays connected and answers nothing."""
         self.send(signal.SIGSTOP)
-        self.wait_until("be frozen", lambda: figures.is_stopped(self.pid))
+        self.wait_until("be frozen", lambda: process_stats.is_stopped(self.pid))
 
-    def thaw(self) -> None:
+    def resume(self) -> None:
         """Let a frozen process go on."""
         self.send(signal.SIGCONT)
 
-    def end(self, number: signal.Signals, within_s: float = PATIENCE_S) -> None:
+    def end(self, number: signal.Signals, within_s: float = TIMEOUT_S) -> None:
         """Send the signal and wait for the end; nothing when it has ended already."""
         if self._process is None:
             return
-        self._ended_cpu_s += figures.family_cpu_s(self.pid)
+        self._ended_cpu_s += process_stats.family_cpu_s(self.pid)
         self.send(number)
-        self.thaw()  # a frozen process hears no signal but KILL
+        self.resume()  # a frozen process hears no signal but KILL
         try:
             self._process.wait(within_s)
         except subprocess.TimeoutExpired:
@@ -108,14 +108,14 @@ class ServerProcess:
 
     def cpu_s(self) -> float:
         """Seconds of CPU of this process and its children, with those of earlier starts."""
-        return self._ended_cpu_s + (figures.family_cpu_s(self.pid) if self.is_running else 0.0)
+        return self._ended_cpu_s + (process_stats.family_cpu_s(self.pid) if self.is_running else 0.0)
 
     @property
     def ended_cpu_s(self) -> float:
         """Seconds of CPU of earlier starts."""
         return self._ended_cpu_s
 
-    def wait_until(self, what: str, is_so: Callable[[], bool], within_s: float = PATIENCE_S) -> None:
+    def wait_until(self, what: str, is_so: Callable[[], bool], within_s: float = TIMEOUT_S) -> None:
         """Return when it is so; an error that says what did not happen when it takes too long."""
         for _ in _looks(within_s):
             if is_so():
@@ -140,10 +140,10 @@ def as_user(user: str | None) -> list[str]:
 
 def until_gone(pids: Sequence[int]) -> None:
     """Return when none of the processes runs any more."""
-    for _ in _looks(PATIENCE_S):
-        if not any(map(figures.is_alive, pids)):
+    for _ in _looks(TIMEOUT_S):
+        if not any(map(process_stats.is_alive, pids)):
             return
-    raise ServerFailed(f"of the processes {list(pids)} some live on after {PATIENCE_S:g} s")
+    raise ServerFailed(f"of the processes {list(pids)} some live on after {TIMEOUT_S:g} s")
 
 
 def _looks(within_s: float) -> Iterator[None]:

@@ -15,7 +15,7 @@ from smartspider_testing.servers.ports import free_port
 
 CHUNK = 65_536
 HELD_CHUNKS = 64
-PATIENCE_S = 10.0
+TIMEOUT_S = 10.0
 RESET = struct.pack("ii", 1, 0)
 """The linger of a socket that ends with a reset: nothing more is sent."""
 
@@ -49,7 +49,7 @@ class TcpProxy:
             target=lambda: asyncio.run(self._live(is_ready)), name=f"proxy {self.url_port}", daemon=True
         )
         self._thread.start()
-        if not is_ready.wait(PATIENCE_S):
+        if not is_ready.wait(TIMEOUT_S):
             raise ServerFailed(f"the proxy could not listen on port {self.url_port}")
         return self
 
@@ -57,7 +57,7 @@ class TcpProxy:
         """End all connections and the thread."""
         if self._thread is not None:
             self._loop.call_soon_threadsafe(self._is_over.set)
-            self._thread.join(PATIENCE_S)
+            self._thread.join(TIMEOUT_S)
             self._thread = None
 
     def cut(self) -> None:
@@ -72,7 +72,7 @@ class TcpProxy:
         """Let nothing through and close nothing: connections are accepted, and no byte moves."""
         self._tell(lambda: _at_once(self._flows.clear))
 
-    def thaw(self) -> None:
+    def resume(self) -> None:
         """Let everything flow again; what was sent meanwhile arrives late, as after a partition."""
         self._tell(lambda: _at_once(self._flows.set))
 
@@ -88,7 +88,7 @@ class TcpProxy:
     def _tell(self, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
         if self._thread is None:
             raise ServerFailed("the proxy is not running")
-        asyncio.run_coroutine_threadsafe(act(), self._loop).result(PATIENCE_S)
+        asyncio.run_coroutine_threadsafe(act(), self._loop).result(TIMEOUT_S)
 
     async def _live(self, is_ready: threading.Event) -> None:
         self._loop = asyncio.get_running_loop()

@@ -6,11 +6,11 @@ import time
 from functools import partial
 
 from smartspider.core import failpoints
-from smartspider_testing.chaos.calling import call, until_serving
+from smartspider_testing.chaos.api import call_api, wait_until_serving
+from smartspider_testing.chaos.cluster import ChaosCluster
 from smartspider_testing.chaos.fault import Fault
-from smartspider_testing.chaos.scene import Scene
-from smartspider_testing.chaos.setup import Setup
-from smartspider_testing.chaos.staff import Overdue, until
+from smartspider_testing.chaos.processes import WaitTimeout, wait_until
+from smartspider_testing.chaos.setup import ClusterSetup
 from smartspider_testing.servers.ports import free_port
 
 KILLED = -9
@@ -18,112 +18,118 @@ LIMIT = 75
 IDLE_S = 3.0
 
 
-def start_is_killed(scene: Scene) -> None:
+def start_is_killed(cluster: ChaosCluster) -> None:
     """Whoever starts a run dies at every place of it, then tries again."""
-    scene.keep_task()
-    scene.breaks()
+    cluster.apply_task()
+    cluster.mark_fault()
     reached = []
-    for place in (name for name in failpoints.WRITES if name != "task.versioned"):
-        before = len(scene.truth.runs())
-        said = scene.command("run", "start", "chaos", "--json", env={"SMARTSPIDER_DIE_AT": f"{place}:1"})
-        if said.code == KILLED:
+    for place in (name for name in failpoints.TASKS if name != "task.versioned"):
+        before = len(cluster.store.runs())
+        answer = cluster.run_command(
+            "run", "start", "chaos", "--json", env={"SMARTSPIDER_DIE_AT": f"{place}:1"}
+        )
+        if answer.code == KILLED:
             reached.append(place)
-        runs = scene.truth.runs()
-        scene.check(len(runs) - before <= 1, f"{place}: {len(runs) - before} runs came of one start")
-        if said.code == KILLED and len(runs) > before:
-            scene.problems.append(f"{place}: a run is there that nobody was told of")
-    scene.check(len(reached) > 0, "no place was come to")
-    if not scene.truth.runs():
-        scene.must("run", "start", "chaos", "--json")
-    runs = scene.truth.runs()
-    scene.run_id = runs[-1].id
-    scene.check(len(runs) == 1, f"{len(runs)} runs instead of one")
-    scene.notes.append(f"killed at {', '.join(reached)}")
+        runs = cluster.store.runs()
+        cluster.check(len(runs) - before <= 1, f"{place}: {len(runs) - before} runs came of one start")
+        if answer.code == KILLED and len(runs) > before:
+            cluster.problems.append(f"{place}: a run is there that nobody was told of")
+    cluster.check(len(reached) > 0, "no place was come to")
+    if not cluster.store.runs():
+        cluster.checked_command("run", "start", "chaos", "--json")
+    runs = cluster.store.runs()
+    cluster.run_id = runs[-1].id
+    cluster.check(len(runs) == 1, f"{len(runs)} runs instead of one")
+    cluster.notes.append(f"killed at {', '.join(reached)}")
 
 
-def api_is_killed(scene: Scene) -> None:
+def api_is_killed(cluster: ChaosCluster) -> None:
     """The API dies at every place of starting a run; the client sends the same request with the same key."""
-    scene.keep_task()
-    scene.breaks()
+    cluster.apply_task()
+    cluster.mark_fault()
     port, reached = free_port(), []
     places = ("answer.claimed", "run.created", "audit.added", "audit.headed", "answer.made")
     for number, place in enumerate(places):
-        api = scene.hire("api", "--port", str(port), SMARTSPIDER_DIE_AT=f"{place}:1")
+        api = cluster.start_process("api", "--port", str(port), SMARTSPIDER_DIE_AT=f"{place}:1")
         key = f"start-{number}"
-        until_serving(port)
-        before = {run.id for run in scene.truth.runs()}
+        wait_until_serving(port)
+        before = {run.id for run in cluster.store.runs()}
         if _post(port, key) is None:
             reached.append(place)
         api.kill()
-        api = scene.hire("api", "--port", str(port))
-        until_serving(port)
+        api = cluster.start_process("api", "--port", str(port))
+        wait_until_serving(port)
         answer, again = _post(port, key), _post(port, key)
         api.kill()
-        made = [run.id for run in scene.truth.runs() if run.id not in before]
-        scene.check(len(made) == 1, f"{place}: {len(made)} runs of one start")
+        made = [run.id for run in cluster.store.runs() if run.id not in before]
+        cluster.check(len(made) == 1, f"{place}: {len(made)} runs of one start")
         if not made:
-            raise Overdue(scene.problems[-1])
+            raise WaitTimeout(cluster.problems[-1])
         told = f"{place}: run {made[-1]} was started, and the same request gave {answer}, then {again}"
-        scene.check(answer == again == str(made[-1]), told)
-        scene.run_id = made[-1]
-        if number < len(places) - 1 and not scene.is_over():
-            scene.command("run", "cancel", str(scene.run_id))  # unless it ends by itself just now
-    scene.check(len(reached) == len(places), f"only {', '.join(reached) or 'nothing'} was come to")
-    scene.notes.append(f"killed at {', '.join(reached)}")
+        cluster.check(answer == again == str(made[-1]), told)
+        cluster.run_id = made[-1]
+        if number < len(places) - 1 and not cluster.has_ended():
+            cluster.run_command("run", "cancel", str(cluster.run_id))  # unless it ends by itself just now
+    cluster.check(len(reached) == len(places), f"only {', '.join(reached) or 'nothing'} was come to")
+    cluster.notes.append(f"killed at {', '.join(reached)}")
 
 
 def _post(port: int, key: str) -> str | None:
     """Start a run over the API; its id, or None when no answer came."""
-    answer = call(port, "/api/tasks/1/start", "POST", {"Idempotency-Key": key})
+    answer = call_api(port, "/api/tasks/1/start", "POST", {"Idempotency-Key": key})
     if answer is None:
         return None
     status, body = answer
     return str(body["run_id"]) if status in (200, 202) else f"{status} {body}"
 
 
-def start_without_keeper(scene: Scene) -> None:
+def start_without_keeper(cluster: ChaosCluster) -> None:
     """The keeper dies before anything of a run was offered, and once more while it fills."""
-    scene.leader().kill()
-    scene.run_id = scene.begin()
-    scene.breaks()
+    cluster.leader().kill()
+    cluster.run_id = cluster.start_run()
+    cluster.mark_fault()
     idle_until = time.monotonic() + IDLE_S
-    until(lambda: time.monotonic() > idle_until, "the run waits", 2 * IDLE_S)
-    scene.check(not scene.is_over(), f"the run is {scene.run().state} without a page")
-    stall = ("run", "stall", str(scene.run_id))
-    until(lambda: "no keeper leads since" in scene.command(*stall).out.lower(), "`run stall` says why", 30.0)
-    dying = scene.hire("keeper", SMARTSPIDER_DIE_AT="keeper.replay:1")
-    until(lambda: not dying.is_running or scene.is_over(), "the keeper dies while it offers", 40.0)
+    wait_until(lambda: time.monotonic() > idle_until, "the run waits", 2 * IDLE_S)
+    cluster.check(not cluster.has_ended(), f"the run is {cluster.get_run().state} without a page")
+    stall = ("run", "stall", str(cluster.run_id))
+    wait_until(
+        lambda: "no keeper leads since" in cluster.run_command(*stall).out.lower(),
+        "`run stall` says why",
+        30.0,
+    )
+    dying = cluster.start_process("keeper", SMARTSPIDER_DIE_AT="keeper.replay:1")
+    wait_until(lambda: not dying.is_running or cluster.has_ended(), "the keeper dies while it offers", 40.0)
     dying.kill()
-    scene.keepers[:] = [scene.hire("keeper")]
+    cluster.keepers[:] = [cluster.start_process("keeper")]
 
 
-def cancel(scene: Scene, *, is_deleted: bool) -> None:
+def cancel(cluster: ChaosCluster, *, is_deleted: bool) -> None:
     """A run is cancelled with leases out; another run on the same hosts must not wait for it."""
-    scene.until_share(0.1)
-    first = scene.run_id
-    scene.breaks()
-    scene.must("run", "cancel", str(first))
+    cluster.wait_for_share(0.1)
+    first = cluster.run_id
+    cluster.mark_fault()
+    cluster.checked_command("run", "cancel", str(first))
     if is_deleted:
-        scene.must("run", "delete", str(first))
-    stored = scene.run(first).done if not is_deleted else 0
+        cluster.checked_command("run", "delete", str(first))
+    stored = cluster.get_run(first).done if not is_deleted else 0
     cancelled_at = time.monotonic()
-    scene.run_id = scene.begin("second")
-    scene.until_share(0.1, within_s=30.0)
-    scene.notes.append(f"the next run had pages {time.monotonic() - cancelled_at:.1f} s later")
+    cluster.run_id = cluster.start_run("second")
+    cluster.wait_for_share(0.1, within_s=30.0)
+    cluster.notes.append(f"the next run had pages {time.monotonic() - cancelled_at:.1f} s later")
     if not is_deleted:
-        line = scene.run(first)
-        scene.check(line.state == "cancelled", f"the first run is {line.state}")
-        scene.check(line.done == stored, f"{line.done - stored} pages came after the run was cancelled")
+        line = cluster.get_run(first)
+        cluster.check(line.state == "cancelled", f"the first run is {line.state}")
+        cluster.check(line.done == stored, f"{line.done - stored} pages came after the run was cancelled")
 
 
-def limited(scene: Scene) -> None:
+def limited(cluster: ChaosCluster) -> None:
     """Many workers and a limit."""
-    scene.breaks()
-    scene.until_over()
-    line = scene.run()
-    scene.check(line.done == LIMIT, f"{line.done} pages instead of {LIMIT}")
-    pages = {row.page for row in scene.truth.rows(scene.run_id)}
-    scene.check(len(pages) == LIMIT, f"rows of {len(pages)} pages instead of {LIMIT}")
+    cluster.mark_fault()
+    cluster.wait_for_end()
+    line = cluster.get_run()
+    cluster.check(line.done == LIMIT, f"{line.done} pages instead of {LIMIT}")
+    pages = {row.page for row in cluster.store.rows(cluster.run_id)}
+    cluster.check(len(pages) == LIMIT, f"rows of {len(pages)} pages instead of {LIMIT}")
 
 
 FAULTS = (
@@ -131,49 +137,49 @@ FAULTS = (
         name="start-killed",
         row="whoever starts a run is killed at every point of it",
         expected="exactly one run, all seeds in",
-        act=start_is_killed,
-        begins=False,
-        setup=Setup(pages=80),
+        inject=start_is_killed,
+        starts_run=False,
+        setup=ClusterSetup(pages=80),
     ),
     Fault(
         name="start-api-killed",
         row="the API is killed at every point of starting a run; the client repeats with the same key",
         expected="exactly one run and the same answer, all seeds in",
-        act=api_is_killed,
-        begins=False,
-        setup=Setup(pages=80),
+        inject=api_is_killed,
+        starts_run=False,
+        setup=ClusterSetup(pages=80),
     ),
     Fault(
         name="start-without-keeper",
         row="keeper killed while a run starts; run with 0 pushed seeds",
         expected="no false completion, all seeds in",
-        act=start_without_keeper,
-        begins=False,
-        setup=Setup(pages=80),
+        inject=start_without_keeper,
+        starts_run=False,
+        setup=ClusterSetup(pages=80),
     ),
     Fault(
         name="cancel",
         row="cancel a run with leases out, then another run on its hosts",
         expected="host not stuck, no zombie pages",
-        act=partial(cancel, is_deleted=False),
-        setup=Setup(pages=150, delay_s=0.4),
+        inject=partial(cancel, is_deleted=False),
+        setup=ClusterSetup(pages=150, delay_s=0.4),
     ),
     Fault(
         name="delete",
         row="delete a run with leases out, then another run on its hosts",
         expected="host not stuck, no zombie pages",
-        act=partial(cancel, is_deleted=True),
-        setup=Setup(pages=150, delay_s=0.4),
+        inject=partial(cancel, is_deleted=True),
+        setup=ClusterSetup(pages=150, delay_s=0.4),
     ),
     Fault(
         name="max-pages",
         row="max_pages with 8 workers",
         expected="exact",
-        act=limited,
-        setup=Setup(
+        inject=limited,
+        setup=ClusterSetup(
             workers=8, slots=4, pages=300, delay_s=0.0, latency_s=0.05, task={"limits": {"max_pages": LIMIT}}
         ),
         is_short=True,
-        has_all=False,
+        expects_all_pages=False,
     ),
 )

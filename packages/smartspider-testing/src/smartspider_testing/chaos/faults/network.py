@@ -6,72 +6,72 @@ import time
 from functools import partial
 from typing import Literal
 
+from smartspider_testing.chaos.cluster import ChaosCluster
 from smartspider_testing.chaos.fault import Fault
-from smartspider_testing.chaos.scene import Scene
-from smartspider_testing.chaos.setup import Setup
-from smartspider_testing.chaos.staff import until
+from smartspider_testing.chaos.processes import wait_until
+from smartspider_testing.chaos.setup import ClusterSetup
 from smartspider_testing.servers import TcpProxy
 
 AWAY_S = 3.0
 LATENCY_S = 0.25
 """Each way, so half a second for an answer."""
-PROXIED = Setup(is_proxied=True, pages=240)
+PROXIED = ClusterSetup(is_proxied=True, pages=240)
 
 Part = Literal["store", "frontier"]
 SERVERS: tuple[tuple[Part, str], ...] = (("store", "PostgreSQL"), ("frontier", "Redis"))
 
 
-def _proxy(scene: Scene, part: Part) -> TcpProxy:
-    return scene.yard.store_proxy if part == "store" else scene.yard.frontier_proxy
+def _proxy(cluster: ChaosCluster, part: Part) -> TcpProxy:
+    return cluster.servers.store_proxy if part == "store" else cluster.servers.frontier_proxy
 
 
 def _wait(seconds: float) -> None:
     end_at = time.monotonic() + seconds
-    until(lambda: time.monotonic() >= end_at, "the fault has lasted", seconds + 5.0)
+    wait_until(lambda: time.monotonic() >= end_at, "the fault has lasted", seconds + 5.0)
 
 
-def cut(scene: Scene, part: Part) -> None:
+def cut(cluster: ChaosCluster, part: Part) -> None:
     """All connections are reset and refused for a while, twice."""
-    proxy = _proxy(scene, part)
+    proxy = _proxy(cluster, part)
     for share in (0.2, 0.5):
-        scene.until_share(share)
-        scene.breaks()
+        cluster.wait_for_share(share)
+        cluster.mark_fault()
         proxy.cut()
         _wait(AWAY_S)
         proxy.restore()
-        scene.until_more(5)
+        cluster.wait_for_pages(5)
 
 
-def half_open(scene: Scene, part: Part) -> None:
+def half_open(cluster: ChaosCluster, part: Part) -> None:
     """Nothing answers and nothing closes, longer than anybody waits."""
-    proxy = _proxy(scene, part)
-    scene.until_share(0.3)
-    scene.breaks()
+    proxy = _proxy(cluster, part)
+    cluster.wait_for_share(0.3)
+    cluster.mark_fault()
     proxy.freeze()
     _wait(4 * AWAY_S)
-    proxy.thaw()
-    scene.until_more(5)
+    proxy.resume()
+    cluster.wait_for_pages(5)
 
 
-def latency(scene: Scene, part: Part) -> None:
+def latency(cluster: ChaosCluster, part: Part) -> None:
     """Half a second for every answer."""
-    proxy = _proxy(scene, part)
-    scene.until_share(0.2)
-    scene.breaks()
+    proxy = _proxy(cluster, part)
+    cluster.wait_for_share(0.2)
+    cluster.mark_fault()
     proxy.latency_s = LATENCY_S
-    scene.until_more(40, within_s=120.0)
+    cluster.wait_for_pages(40, within_s=120.0)
     proxy.latency_s = 0.0
 
 
-def unknown_commit(scene: Scene) -> None:
+def unknown_commit(cluster: ChaosCluster) -> None:
     """The store commits and nobody hears of it, five times."""
-    scene.until_share(0.15)
-    scene.breaks()
+    cluster.wait_for_share(0.15)
+    cluster.mark_fault()
     for _ in range(5):
-        sprung = scene.yard.store_proxy.drop_answer_once(b"COMMIT")
-        until(sprung.is_set, "a commit was sent", 30.0)
-        scene.until_more(3)
-    scene.notes.append("5 answers dropped")
+        sprung = cluster.servers.store_proxy.drop_answer_once(b"COMMIT")
+        wait_until(sprung.is_set, "a commit was sent", 30.0)
+        cluster.wait_for_pages(3)
+    cluster.notes.append("5 answers dropped")
 
 
 FAULTS = (
@@ -80,7 +80,7 @@ FAULTS = (
             name=f"{part}-{name}",
             row=f"{words} to {server}",
             expected="0 lost, 0 doubled",
-            act=partial(act, part=part),
+            inject=partial(act, part=part),
             setup=PROXIED,
         )
         for part, server in SERVERS
@@ -92,9 +92,9 @@ FAULTS = (
     ),
     Fault(
         name="unknown-commit",
-        row="commit with unknown outcome",
+        row="commit with unknown result",
         expected="0 lost, 0 doubled",
-        act=unknown_commit,
+        inject=unknown_commit,
         setup=PROXIED,
     ),
 )

@@ -6,11 +6,11 @@ import contextlib
 import time
 from functools import partial
 
-from smartspider_testing.chaos.calling import Ear, call, until_serving
+from smartspider_testing.chaos.api import WebhookReceiver, call_api, wait_until_serving
+from smartspider_testing.chaos.cluster import ChaosCluster
 from smartspider_testing.chaos.fault import Fault
-from smartspider_testing.chaos.scene import Scene
-from smartspider_testing.chaos.setup import Setup
-from smartspider_testing.chaos.staff import until
+from smartspider_testing.chaos.processes import wait_until
+from smartspider_testing.chaos.setup import ClusterSetup
 from smartspider_testing.servers.ports import free_port
 
 SLOW_S = 0.1
@@ -21,144 +21,146 @@ FLAT = 1.6
 """How much more memory a worker may have when the store is slow."""
 
 
-def restart(scene: Scene, *, is_killed: bool) -> None:
+def restart(cluster: ChaosCluster, *, is_killed: bool) -> None:
     """The store goes away in the middle of everything and comes back."""
-    postgres = scene.yard.postgres
+    postgres = cluster.servers.postgres
     for share in (0.2, 0.45):
-        scene.until_share(share)
-        scene.breaks()
+        cluster.wait_for_share(share)
+        cluster.mark_fault()
         if is_killed:
             postgres.kill()
             postgres.start()
         else:
             postgres.restart()
-        scene.until_more(5)
+        cluster.wait_for_pages(5)
 
 
-def fail_over(scene: Scene) -> None:
+def fail_over(cluster: ChaosCluster) -> None:
     """The store dies for good under load; the server that followed it takes its place."""
-    scene.until_share(0.3)
-    scene.breaks()
-    scene.fail_over_store()
-    scene.until_more(5)
+    cluster.wait_for_share(0.3)
+    cluster.mark_fault()
+    cluster.fail_over_store()
+    cluster.wait_for_pages(5)
 
 
-def forget(scene: Scene) -> None:
+def forget(cluster: ChaosCluster) -> None:
     """The store dies with commits that nobody else has: everything stops, and goes on from what is left."""
-    standby = scene.yard.standby
-    scene.until_share(0.3)
+    standby = cluster.servers.standby
+    cluster.wait_for_share(0.3)
     standby.fall_behind()
-    scene.until_share(0.5)
-    told = scene.run().done
-    scene.breaks()
-    staff = [*scene.workers, *scene.keepers]
+    cluster.wait_for_share(0.5)
+    told = cluster.get_run().done
+    cluster.mark_fault()
+    staff = [*cluster.workers, *cluster.keepers]
     for member in staff:
         member.kill()
     standby.kill()
-    scene.yard.postgres.kill()
+    cluster.servers.postgres.kill()
     standby.start()
-    scene.fail_over_store()
-    scene.yard.redis.command("FLUSHALL")
-    forgotten = told - scene.run().done
-    scene.check(forgotten > 0, "the standby was not behind")
-    scene.notes.append(f"{forgotten} pages forgotten")
-    scene.keepers[:] = [scene.hire("keeper") for _ in scene.keepers]
-    scene.workers[:] = [scene.hire_worker() for _ in scene.workers]
-    scene.until_more(5)
+    cluster.fail_over_store()
+    cluster.servers.redis.command("FLUSHALL")
+    forgotten = told - cluster.get_run().done
+    cluster.check(forgotten > 0, "the standby was not behind")
+    cluster.notes.append(f"{forgotten} pages forgotten")
+    cluster.keepers[:] = [cluster.start_process("keeper") for _ in cluster.keepers]
+    cluster.workers[:] = [cluster.start_worker() for _ in cluster.workers]
+    cluster.wait_for_pages(5)
 
 
-def lose(scene: Scene) -> None:
+def lose(cluster: ChaosCluster) -> None:
     """The same while everything runs: whoever notices that commits are gone fills Redis anew by itself."""
-    standby = scene.yard.standby
-    scene.until_share(0.3)
+    standby = cluster.servers.standby
+    cluster.wait_for_share(0.3)
     standby.fall_behind()
-    scene.until_share(0.5)
-    told = scene.run().done
-    scene.breaks()
+    cluster.wait_for_share(0.5)
+    told = cluster.get_run().done
+    cluster.mark_fault()
     standby.kill()
-    scene.yard.postgres.kill()
+    cluster.servers.postgres.kill()
     standby.start()
-    scene.fail_over_store()
-    forgotten = told - scene.run().done
-    scene.check(forgotten > 0, "the standby was not behind")
-    scene.notes.append(f"{forgotten} pages forgotten")
-    said = "the keeper finds another history"
-    until(lambda: any(keeper.said("another history") for keeper in scene.keepers), said, 30.0)
-    scene.until_more(5)
+    cluster.fail_over_store()
+    forgotten = told - cluster.get_run().done
+    cluster.check(forgotten > 0, "the standby was not behind")
+    cluster.notes.append(f"{forgotten} pages forgotten")
+    answer = "the keeper finds another history"
+    wait_until(lambda: any(keeper.has_logged("another history") for keeper in cluster.keepers), answer, 30.0)
+    cluster.wait_for_pages(5)
 
 
-def slow(scene: Scene) -> None:
+def slow(cluster: ChaosCluster) -> None:
     """Every statement takes ten times as long: in flight and memory stay bounded."""
-    scene.until_share(0.15)
-    before = max(worker.memory_bytes() for worker in scene.workers)
-    scene.breaks()
-    scene.yard.store_proxy.latency_s = SLOW_S
-    scene.until_share(0.5, within_s=120.0)
-    leased = scene.truth.number("SELECT coalesce(sum(leased), 0) FROM load")
-    after = max(worker.memory_bytes() for worker in scene.workers)
-    scene.yard.store_proxy.latency_s = 0.0
-    most = scene.setup.workers * scene.setup.slots
-    scene.check(leased <= most, f"{leased} requests were in flight, {most} are allowed")
-    scene.check(after < FLAT * before, f"a worker grew from {before // MB} to {after // MB} MB")
-    scene.notes.append(f"worker {before // MB} -> {after // MB} MB")
+    cluster.wait_for_share(0.15)
+    before = max(worker.memory_bytes() for worker in cluster.workers)
+    cluster.mark_fault()
+    cluster.servers.store_proxy.latency_s = SLOW_S
+    cluster.wait_for_share(0.5, within_s=120.0)
+    leased = cluster.store.query_number("SELECT coalesce(sum(leased), 0) FROM load")
+    after = max(worker.memory_bytes() for worker in cluster.workers)
+    cluster.servers.store_proxy.latency_s = 0.0
+    most = cluster.setup.workers * cluster.setup.slots
+    cluster.check(leased <= most, f"{leased} requests were in flight, {most} are allowed")
+    cluster.check(after < FLAT * before, f"a worker grew from {before // MB} to {after // MB} MB")
+    cluster.notes.append(f"worker {before // MB} -> {after // MB} MB")
 
 
-def fill_disk(scene: Scene) -> None:
+def fill_disk(cluster: ChaosCluster) -> None:
     """No room is left for the store: nothing more is fetched and the reason is told; with room it goes on."""
     port = free_port()
-    scene.hire("api", "--port", str(port))
-    until_serving(port)
-    with Ear() as ear:
+    cluster.start_process("api", "--port", str(port))
+    wait_until_serving(port)
+    with WebhookReceiver() as receiver:
         events = ("--on", "store.full", "--on", "store.returned")
-        scene.must("notice", "add", "webhook", ear.url, *events)
-        scene.begin()
-        _fill_disk(scene, port, ear)
+        cluster.checked_command("notice", "add", "webhook", receiver.url, *events)
+        cluster.start_run()
+        _fill_disk(cluster, port, receiver)
 
 
-def _fill_disk(scene: Scene, port: int, ear: Ear) -> None:
-    disk = scene.yard.disk
+def _fill_disk(cluster: ChaosCluster, port: int, receiver: WebhookReceiver) -> None:
+    disk = cluster.servers.disk
     assert disk is not None
-    scene.until_share(0.1)
-    scene.breaks()
+    cluster.wait_for_share(0.1)
+    cluster.mark_fault()
     ballast = disk.folder / "ballast"
     with ballast.open("wb") as file, contextlib.suppress(OSError):
         while True:
             file.write(bytes(MB))
             file.flush()
     told = "a worker says that there is no room"
-    until(lambda: any(worker.said("No space left") for worker in scene.workers), told, 30.0)
-    until(lambda: ear.has_heard("store.full"), "somebody is told by webhook", 30.0)
-    until(lambda: _silence_s(scene) > STILL_S, "nothing more is fetched", 30.0)
-    scene.check(not scene.is_over(), f"the run is {scene.run().state} with a full disk")
-    _check_told(scene, port)
+    wait_until(lambda: any(worker.has_logged("No space left") for worker in cluster.workers), told, 30.0)
+    wait_until(lambda: receiver.has_received("store.full"), "somebody is told by webhook", 30.0)
+    wait_until(lambda: _silence_s(cluster) > STILL_S, "nothing more is fetched", 30.0)
+    cluster.check(not cluster.has_ended(), f"the run is {cluster.get_run().state} with a full disk")
+    _check_told(cluster, port)
     ballast.unlink()
-    scene.until_more(3)
-    until(lambda: ear.has_heard("store.returned"), "somebody is told that it is over", 30.0)
-    until(lambda: (call(port, "/readyz") or (0, None))[0] == 200, "the cluster is ready again", 30.0)
-    scene.notes.append(f"{len(ear.heard)} notices")
+    cluster.wait_for_pages(3)
+    wait_until(lambda: receiver.has_received("store.returned"), "somebody is told that it is over", 30.0)
+    wait_until(lambda: (call_api(port, "/readyz") or (0, None))[0] == 200, "the cluster is ready again", 30.0)
+    cluster.notes.append(f"{len(receiver.received)} notices")
 
 
-def _check_told(scene: Scene, port: int) -> None:
+def _check_told(cluster: ChaosCluster, port: int) -> None:
     """Whoever asks is told why nothing moves."""
-    run = str(scene.run_id)
+    run = str(cluster.run_id)
     asked = {
-        "stall": scene.command("run", "stall", run).out,
-        "run show": scene.command("run", "show", run).out,
-        "doctor": scene.command("doctor").out,
-        "/readyz": str(call(port, "/readyz")),
-        "status": str(call(port, "/api/tasks/1/status")),
+        "stall": cluster.run_command("run", "stall", run).out,
+        "run show": cluster.run_command("run", "show", run).out,
+        "doctor": cluster.run_command("doctor").out,
+        "/readyz": str(call_api(port, "/readyz")),
+        "status": str(call_api(port, "/api/tasks/1/status")),
     }
-    for name, said in asked.items():
-        scene.check(FULL in said.lower(), f"{name} does not say that the disk is full: {said.strip()[-300:]}")
-    stall = call(port, f"/api/runs/{run}/explain-stall")
+    for name, answer in asked.items():
+        cluster.check(
+            FULL in answer.lower(), f"{name} does not say that the disk is full: {answer.strip()[-300:]}"
+        )
+    stall = call_api(port, f"/api/runs/{run}/explain-stall")
     codes = [cause["code"] for cause in stall[1]["causes"]] if stall else []
-    scene.check(codes[:1] == ["store_full"], f"what stops the run is called {codes}")
-    ready = call(port, "/readyz")
-    scene.check(ready is not None and ready[0] == 503, f"/readyz answers {ready}")
+    cluster.check(codes[:1] == ["store_full"], f"what stops the run is called {codes}")
+    ready = call_api(port, "/readyz")
+    cluster.check(ready is not None and ready[0] == 503, f"/readyz answers {ready}")
 
 
-def _silence_s(scene: Scene) -> float:
-    return time.monotonic() - max(visit.at for visit in scene.site.visits())
+def _silence_s(cluster: ChaosCluster) -> float:
+    return time.monotonic() - max(visit.at for visit in cluster.site.visits())
 
 
 FAULTS = (
@@ -166,49 +168,49 @@ FAULTS = (
         name="postgres-restart",
         row="PostgreSQL restart",
         expected="0 lost, 0 doubled",
-        act=partial(restart, is_killed=False),
-        setup=Setup(pages=150),
+        inject=partial(restart, is_killed=False),
+        setup=ClusterSetup(pages=150),
     ),
     Fault(
         name="postgres-killed",
         row="PostgreSQL kill -9 and recovery",
         expected="0 lost, 0 doubled",
-        act=partial(restart, is_killed=True),
+        inject=partial(restart, is_killed=True),
     ),
     Fault(
         name="postgres-failover",
         row="PostgreSQL kill -9, its synchronous standby is promoted",
         expected="0 lost, 0 doubled",
-        act=fail_over,
-        setup=Setup(standby="synchronous"),
+        inject=fail_over,
+        setup=ClusterSetup(standby="synchronous"),
     ),
     Fault(
         name="postgres-behind",
         row="PostgreSQL kill -9, a standby that is behind is promoted after a stop, Redis is emptied",
         expected="what was forgotten is fetched again, 0 lost, 0 doubled, gap held",
-        act=forget,
-        setup=Setup(standby="asynchronous", patience_s=120.0),
+        inject=forget,
+        setup=ClusterSetup(standby="asynchronous", timeout_s=120.0),
     ),
     Fault(
         name="postgres-lossy",
         row="PostgreSQL kill -9, a standby that is behind is promoted under load",
         expected="Redis is filled anew by itself, what was forgotten is fetched again, 0 lost, 0 doubled",
-        act=lose,
-        setup=Setup(standby="asynchronous", patience_s=120.0),
+        inject=lose,
+        setup=ClusterSetup(standby="asynchronous", timeout_s=120.0),
     ),
     Fault(
         name="store-slow",
         row="store 10x slower",
         expected="bounded in flight, flat memory, 0 lost, 0 doubled",
-        act=slow,
-        setup=Setup(is_proxied=True, pages=300, delay_s=0.0, patience_s=120.0),
+        inject=slow,
+        setup=ClusterSetup(is_proxied=True, pages=300, delay_s=0.0, timeout_s=120.0),
     ),
     Fault(
         name="disk-full",
         row="store disk full",
         expected="all runs pause by themselves and somebody is told, 0 lost, 0 doubled after",
-        act=fill_disk,
-        begins=False,
-        setup=Setup(small_disk_bytes=120 * MB, pages=300, patience_s=120.0),
+        inject=fill_disk,
+        starts_run=False,
+        setup=ClusterSetup(small_disk_bytes=120 * MB, pages=300, timeout_s=120.0),
     ),
 )

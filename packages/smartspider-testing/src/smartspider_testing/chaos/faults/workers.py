@@ -7,10 +7,10 @@ import time
 from functools import partial
 
 from smartspider.core import failpoints
+from smartspider_testing.chaos.cluster import ChaosCluster
 from smartspider_testing.chaos.fault import Fault
-from smartspider_testing.chaos.scene import Scene
-from smartspider_testing.chaos.setup import Setup
-from smartspider_testing.chaos.staff import Member, Overdue, until
+from smartspider_testing.chaos.processes import ClusterProcess, WaitTimeout, wait_until
+from smartspider_testing.chaos.setup import ClusterSetup
 
 SETTLE_GROUP = 64
 KILL_EVERY_S = 0.5
@@ -25,79 +25,81 @@ SETTLING = (
 """Every place of a worker's way from lease to ack that an untroubled page passes."""
 
 
-def kill_workers(scene: Scene, kills: int) -> None:
+def kill_workers(cluster: ChaosCluster, kills: int) -> None:
     """One after the other, each replaced at once."""
-    scene.until_share(0.1)
-    scene.breaks()
+    cluster.wait_for_share(0.1)
+    cluster.mark_fault()
     done = 0
-    while done < kills and not scene.is_over():
+    while done < kills and not cluster.has_ended():
         due_at = time.monotonic() + KILL_EVERY_S
-        victim = scene.workers[done % len(scene.workers)]
+        victim = cluster.workers[done % len(cluster.workers)]
         victim.kill()
-        scene.replace(victim)
+        cluster.replace_worker(victim)
         done += 1
-        until(lambda due_at=due_at: time.monotonic() >= due_at, "the next kill is due", 5.0)  # type: ignore[misc] # bound now
-    scene.check(done == kills, f"the run was over after {done} of {kills} kills")
-    scene.allowed_extra = done * (scene.setup.slots + SETTLE_GROUP)
-    scene.notes.append(f"{done} kills")
+        wait_until(lambda due_at=due_at: time.monotonic() >= due_at, "the next kill is due", 5.0)  # type: ignore[misc] # bound now
+    cluster.check(done == kills, f"the run was over after {done} of {kills} kills")
+    cluster.allowed_extra = done * (cluster.setup.slots + SETTLE_GROUP)
+    cluster.notes.append(f"{done} kills")
 
 
-def die_at(scene: Scene, places: tuple[str, ...]) -> None:
+def die_at(cluster: ChaosCluster, places: tuple[str, ...]) -> None:
     """At each place one worker dies, several of them at a time; one that is well goes on."""
-    scene.until_share(0.02)
-    scene.breaks()
-    victims = scene.workers[1:]
+    cluster.wait_for_share(0.02)
+    cluster.mark_fault()
+    victims = cluster.workers[1:]
     for victim in victims:
         victim.kill()
     for first in range(0, len(places), len(victims)):
         batch = places[first : first + len(victims)]
-        _die(scene, dict(zip(batch, victims, strict=False)))
-        victims = scene.workers[1:]
-    scene.site.behave(failing=[])
+        _die(cluster, dict(zip(batch, victims, strict=False)))
+        victims = cluster.workers[1:]
+    cluster.site.behave(failing=[])
     for victim in victims:
         victim.kill()
-        scene.replace(victim)
-    scene.notes.append(f"{len(places)} places")
+        cluster.replace_worker(victim)
+    cluster.notes.append(f"{len(places)} places")
 
 
-def _die(scene: Scene, victims: dict[str, Member]) -> None:
+def _die(cluster: ChaosCluster, victims: dict[str, ClusterProcess]) -> None:
     """A worker for each of the places, until all of them are dead."""
     dying = {}
     for place, victim in victims.items():
         victim.kill()
-        dying[place] = scene.replace(victim, SMARTSPIDER_DIE_AT=f"{place}:2")
-    with contextlib.suppress(Overdue):
-        until(lambda: not any(one.is_running for one in dying.values()) or scene.is_over(), "", REACH_S)
-    when = "before the run was over" if scene.is_over() else f"within {REACH_S:g} s"
-    scene.problems += [f"{place} was not come to {when}" for place, one in dying.items() if one.is_running]
+        dying[place] = cluster.replace_worker(victim, SMARTSPIDER_DIE_AT=f"{place}:2")
+    with contextlib.suppress(WaitTimeout):
+        wait_until(
+            lambda: not any(one.is_running for one in dying.values()) or cluster.has_ended(), "", REACH_S
+        )
+    when = "before the run was over" if cluster.has_ended() else f"within {REACH_S:g} s"
+    cluster.problems += [f"{place} was not come to {when}" for place, one in dying.items() if one.is_running]
 
 
-def retry_dies(scene: Scene) -> None:
+def retry_dies(cluster: ChaosCluster) -> None:
     """A worker dies while it puts a page off."""
-    scene.site.behave(failing=[str(page) for page in range(0, scene.setup.pages, 5)])
-    die_at(scene, ("settle.retried",))
+    cluster.site.behave(failing=[str(page) for page in range(0, cluster.setup.pages, 5)])
+    die_at(cluster, ("settle.retried",))
 
 
-def freeze_worker(scene: Scene) -> None:
+def freeze_worker(cluster: ChaosCluster) -> None:
     """A worker with a fetched page sleeps for two lease times; others do its work; then it brings it."""
-    scene.until_share(0.1)
-    old = scene.workers[0]
+    cluster.wait_for_share(0.1)
+    old = cluster.workers[0]
     old.kill()
-    victim = scene.replace(old, SMARTSPIDER_FREEZE_AT="fetch.received:3")
-    until(victim.is_frozen, "a worker holds a fetched page", 30.0)
-    scene.breaks()
+    victim = cluster.replace_worker(old, SMARTSPIDER_FREEZE_AT="fetch.received:3")
+    wait_until(victim.is_frozen, "a worker holds a fetched page", 30.0)
+    cluster.mark_fault()
     thaw_at = time.monotonic() + 2 * LEASE_S
-    until(lambda: time.monotonic() >= thaw_at, "two lease times", 3 * LEASE_S)
-    scene.check(not scene.is_over(), "the run was over before the worker woke")
-    before = scene.refused("stale")
-    victim.thaw()
-    until(lambda: scene.run().late > 0, "what it brings is late", 20.0)
-    until(lambda: scene.refused("stale") > before, "its ack is refused, and counted", 20.0)
-    until(lambda: victim.said("leases.refused"), "it is told so", 20.0)
-    scene.check(victim.is_running, "the worker ended when it woke")
-    line = scene.run()
-    refused = scene.refused("stale") - before
-    scene.notes.append(f"{line.returns} leases returned, {line.late} late, {refused} calls refused")
+    wait_until(lambda: time.monotonic() >= thaw_at, "two lease times", 3 * LEASE_S)
+    cluster.check(not cluster.has_ended(), "the run was over before the worker woke")
+    before = cluster.count_refused("stale")
+    victim.resume()
+    wait_until(lambda: cluster.get_run().late > 0, "what it brings is late", 20.0)
+    wait_until(lambda: cluster.count_refused("stale") > before, "its ack is refused, and counted", 20.0)
+    wait_until(lambda: victim.has_logged("leases.refused"), "it is told so", 20.0)
+    cluster.check(victim.is_running, "the worker ended when it woke")
+    line = cluster.get_run()
+    refused = cluster.count_refused("stale") - before
+    cluster.notes.append(f"{line.returns} leases returned, {line.late} late, {refused} calls refused")
 
 
 FAULTS = (
@@ -105,38 +107,38 @@ FAULTS = (
         name="kill-workers",
         row="kill -9 a worker every 0.5 s",
         expected="0 lost, 0 doubled; extra fetches <= kills x (in flight + a settle group)",
-        act=partial(kill_workers, kills=12),
-        setup=Setup(pages=300, workers=4),
+        inject=partial(kill_workers, kills=12),
+        setup=ClusterSetup(pages=300, workers=4),
     ),
     Fault(
         name="kill-workers-short",
         row="kill -9 a worker every 0.5 s (short)",
         expected="0 lost, 0 doubled",
-        act=partial(kill_workers, kills=4),
-        setup=Setup(pages=120),
+        inject=partial(kill_workers, kills=4),
+        setup=ClusterSetup(pages=120),
         is_short=True,
     ),
     Fault(
         name="fail-points",
         row="a worker dies between every two steps of settle, offer, ack",
         expected="0 lost, 0 doubled",
-        act=partial(die_at, places=SETTLING),
-        setup=Setup(pages=700, workers=4, delay_s=0.2, patience_s=120.0),
+        inject=partial(die_at, places=SETTLING),
+        setup=ClusterSetup(pages=700, workers=4, delay_s=0.2, timeout_s=120.0),
     ),
     Fault(
         name="fail-point-retry",
         row="a worker dies while a retry is settled",
         expected="0 lost, 0 doubled",
-        act=retry_dies,
-        setup=Setup(pages=120),
+        inject=retry_dies,
+        setup=ClusterSetup(pages=120),
     ),
     Fault(
         name="worker-frozen",
         row="worker SIGSTOP for two lease times, then CONT",
         expected="its ack is refused, 0 doubled, gap held",
-        act=freeze_worker,
-        setup=Setup(
-            pages=600, delay_s=0.2, environment={"SMARTSPIDER_TEST_LEASE_S": f"{LEASE_S:g}"}, patience_s=120.0
+        inject=freeze_worker,
+        setup=ClusterSetup(
+            pages=600, delay_s=0.2, environment={"SMARTSPIDER_TEST_LEASE_S": f"{LEASE_S:g}"}, timeout_s=120.0
         ),
     ),
 )

@@ -1,0 +1,62 @@
+"""The backend of the contract suites on PostgreSQL: all stores, without a frontier."""
+
+from __future__ import annotations
+
+import psycopg
+
+from smartspider.backends.postgres.database import PostgresDatabase
+from smartspider.backends.postgres.leadership import PostgresLeadership
+from smartspider.backends.postgres.store import PostgresStore
+from smartspider.backends.postgres.store_time import StoreTime
+from smartspider.store.database import Row
+from smartspider_testing.backends.sql import SqlBackend
+from smartspider_testing.clock import ManualClock
+
+
+class ManualTime(StoreTime):
+    """Store time by a clock that is turned by hand; processes that share it agree, as with a server's."""
+
+    def follow(self, connection: psycopg.Connection[Row]) -> None:
+        """The server's clock is not looked at."""
+
+
+class PostgresBackend(SqlBackend):
+    """A database as one process sees it. `url` is one that `prepare` has made ready."""
+
+    def __init__(self, url: str, clock: ManualClock, times: ManualTime | None = None) -> None:
+        self.url = url
+        self.clock = clock
+        self.times = times or ManualTime(clock)
+        self._others: list[PostgresBackend] = []
+        self._open()
+
+    def _open(self) -> None:
+        self.database = PostgresDatabase(self.url, self.clock, self.times)
+        self._open_stores(self.database)
+        self.leadership = PostgresLeadership(self.database)
+        self.store = self.robots = PostgresStore(self.database)
+
+    async def another(self) -> PostgresBackend:
+        """A second pool of connections."""
+        backend = type(self)(self.url, self.clock, self.times)
+        self._others.append(backend)
+        return backend
+
+    async def lose(self, worker_id: int) -> None:
+        """Without a frontier nobody joined."""
+        raise NotImplementedError(f"there is no worker {worker_id}")
+
+    async def reopen(self) -> None:
+        """All connections are let go of, and others are opened."""
+        self._shut()
+        self._open()
+
+    async def close(self) -> None:
+        """Let go of the database."""
+        for other in self._others:
+            await other.close()
+        self._others.clear()
+        self._shut()
+
+    def _shut(self) -> None:
+        self.database.close()

@@ -1,0 +1,74 @@
+"""The backend of the contract suites and the simulation on SQLite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from smartspider.backends.sqlite.database import SqliteDatabase
+from smartspider.backends.sqlite.demand import SqliteDemand
+from smartspider.backends.sqlite.frontier import SqliteFrontier
+from smartspider.backends.sqlite.ledger import SqliteLedger
+from smartspider.backends.sqlite.schema import prepare
+from smartspider.backends.sqlite.store import SqliteStore
+from smartspider.backends.sqlite.worker_locks import sqlite_workers
+from smartspider_testing.backends.sql import SqlBackend
+from smartspider_testing.clock import ManualClock
+
+
+class KillableFrontier(SqliteFrontier):
+    """A frontier whose workers can die while the process goes on: the kernel's part is played by hand."""
+
+    def lose(self, worker_id: int) -> None:
+        """Let go of a worker's lock and nothing else."""
+        self._locks.pop(worker_id).release()
+
+    def lose_all(self) -> None:
+        """Let go of every lock of the process."""
+        for worker_id in list(self._locks):
+            self.lose(worker_id)
+
+
+class SqliteBackend(SqlBackend):
+    """A data folder as one process sees it."""
+
+    def __init__(self, folder: Path, clock: ManualClock) -> None:
+        prepare(folder)
+        self.folder = folder
+        self.clock = clock
+        self._others: list[SqliteBackend] = []
+        self._open()
+
+    def _open(self) -> None:
+        self.database = SqliteDatabase(self.folder, self.clock)
+        self._open_stores(self.database)
+        self.store = self.robots = SqliteStore(self.database)
+        self.frontier: KillableFrontier = KillableFrontier(self.database)
+        self.ledger = SqliteLedger(self.database)
+        self.workers = sqlite_workers(self.database)
+        self.demand = SqliteDemand(self.database)
+
+    async def another(self) -> SqliteBackend:
+        """A second connection with presence locks of its own."""
+        backend = SqliteBackend(self.folder, self.clock)
+        self._others.append(backend)
+        return backend
+
+    async def lose(self, worker_id: int) -> None:
+        """The kernel lets go of the worker's lock."""
+        self.frontier.lose(worker_id)
+
+    async def reopen(self) -> None:
+        """The kernel lets go of all locks and the connection."""
+        self._shut()
+        self._open()
+
+    async def close(self) -> None:
+        """Let go of the folder."""
+        for other in self._others:
+            await other.close()
+        self._others.clear()
+        self._shut()
+
+    def _shut(self) -> None:
+        self.frontier.lose_all()
+        self.database.close()

@@ -1,0 +1,164 @@
+"""What `store/access/users.py` promises about sessions and tickets, tested by its numbers."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from smartspider.core.access import Principal
+from smartspider.store.access.records import NewToken, UserRecord
+from smartspider_testing.contracts.backend import Backend
+
+LONG_S = 1000.0
+
+
+async def signed_in(backend: Backend, family: str = "f", name: str = "bob") -> UserRecord:
+    """A user with a session that its first refresh, called as the family, prolongs."""
+    known = {one.name: one for one in await backend.users.find_users()}
+    user = known.get(name) or await backend.users.add_user(name, "x", "operator", actor="ann")
+    assert await backend.users.add_refresh(family.encode(), user, family, backend.clock.now() + LONG_S)
+    return user
+
+
+async def used(backend: Backend, hash_: bytes, next_hash: bytes) -> bool:
+    """Whether a refresh was good."""
+    return (await backend.users.use_refresh(hash_, next_hash, backend.clock.now() + LONG_S)) is not None
+
+
+class SessionContract:
+    """Sessions last as long as they should."""
+
+    @pytest.mark.parametrize("change", [{"password": "y"}, {"role": "viewer"}, {"is_enabled": False}, {}])
+    async def test_changes_end_all_sessions_of_the_user(
+        self, backend: Backend, change: dict[str, Any]
+    ) -> None:
+        """User store 4: and of nobody else; a sign-in that was on its way comes to nothing."""
+        await backend.users.add_user("root", "x", "admin", actor="ann")
+        user = await signed_in(backend)
+        other = await signed_in(backend, "g", "eve")
+        assert await backend.users.find_session(user.id, user.session, "f") == user
+        if change:
+            await backend.users.change_user(user.id, actor="ann", **change)
+        else:
+            await backend.users.delete_user(user.id, actor="ann")
+        assert await backend.users.find_session(user.id, user.session, "f") is None
+        assert not await used(backend, b"f", b"f2")
+        assert not await backend.users.add_refresh(b"late", user, "h", backend.clock.now() + LONG_S)
+        assert await backend.users.find_session(other.id, other.session, "g") == other
+        assert await used(backend, b"g", b"g2")
+
+    async def test_nothing_changed_ends_nothing(self, backend: Backend) -> None:
+        """User store 4."""
+        user = await signed_in(backend)
+        await backend.users.change_user(user.id, actor="ann", role=user.role, is_enabled=True)
+        assert await backend.users.find_session(user.id, user.session, "f") == user
+
+    async def test_a_refresh_is_good_once(self, backend: Backend) -> None:
+        """User store 5: the next one is good in its place."""
+        user = await signed_in(backend)
+        at = backend.clock.now() + LONG_S
+        assert await backend.users.use_refresh(b"f", b"2", at) == (user, "f")
+        await backend.reopen()
+        assert await backend.users.use_refresh(b"2", b"3", at) == (user, "f")
+        assert await backend.users.find_session(user.id, user.session, "f") == user
+        assert not await used(backend, b"unknown", b"4")
+
+    async def test_a_second_use_ends_the_family(self, backend: Backend) -> None:
+        """User store 5: and no other."""
+        user = await signed_in(backend)
+        await signed_in(backend, "g")
+        assert await used(backend, b"f", b"2")
+        assert not await used(backend, b"f", b"stolen")
+        assert not await used(backend, b"2", b"3")
+        assert await backend.users.find_session(user.id, user.session, "f") is None
+        assert await used(backend, b"g", b"4")
+
+    async def test_of_two_who_use_it_at_once_at_most_one_succeeds(self, backend: Backend) -> None:
+        """User store 5: also from two processes."""
+        await signed_in(backend)
+        other = await backend.another()
+        tried = await asyncio.gather(used(backend, b"f", b"2"), used(other, b"f", b"3"))
+        assert sorted(tried) == [False, True]
+        assert not await used(backend, b"2", b"4")
+        assert not await used(backend, b"3", b"5")
+
+    async def test_a_refresh_is_over_after_its_time(self, backend: Backend) -> None:
+        """User store 5."""
+        await signed_in(backend)
+        await backend.clock.advance(LONG_S)
+        assert not await used(backend, b"f", b"2")
+
+    async def test_signing_out_ends_the_family(self, backend: Backend) -> None:
+        """And no other of the same user; once more does nothing."""
+        user = await signed_in(backend)
+        await signed_in(backend, "g")
+        for _ in range(2):
+            await backend.users.end_family("f")
+        assert await backend.users.find_session(user.id, user.session, "f") is None
+        assert not await used(backend, b"f", b"2")
+        assert await backend.users.find_session(user.id, user.session, "g") == user
+
+    async def test_a_session_is_its_users(self, backend: Backend) -> None:
+        """Neither another's family nor another session number will do."""
+        user = await signed_in(backend)
+        other = await signed_in(backend, "g", "eve")
+        for session in (
+            (user.id, user.session, "g"),
+            (other.id, other.session, "f"),
+            (user.id, user.session + 1, "f"),
+            (user.id, user.session, "none"),
+        ):
+            assert await backend.users.find_session(*session) is None
+
+    async def test_a_ticket_is_good_once_and_for_its_time(self, backend: Backend) -> None:
+        """User store 6."""
+        user = await signed_in(backend)
+        principal = Principal("bob", "operator", ("runs:read",), user_id=user.id, family="f")
+        for name in (b"a", b"b"):
+            await backend.users.add_ticket(name, principal, backend.clock.now() + 30.0)
+        other = await backend.another()
+        found = await asyncio.gather(backend.users.use_ticket(b"a"), other.users.use_ticket(b"a"))
+        assert sorted(found, key=bool) == [None, principal]
+        await backend.clock.advance(30.0)
+        assert await backend.users.use_ticket(b"b") is None
+
+    async def test_a_ticket_is_no_better_than_what_it_was_got_with(self, backend: Backend) -> None:
+        """User store 6: of a token, of a sign-in, of a user."""
+        user = await signed_in(backend)
+        await signed_in(backend, "g")
+        new = NewToken("ci", b"h", "token:ci", "viewer", expires_at=backend.clock.now() + 5.0)
+        kept = [
+            await backend.users.add_token(token, actor="ann")
+            for token in (new, NewToken("no", b"i", "token:no", "viewer"))
+        ]
+        tickets = {
+            b"over": Principal("token:ci", "viewer", token_id=kept[0].id),
+            b"revoked": Principal("token:no", "viewer", token_id=kept[1].id),
+            b"out": Principal("bob", "operator", user_id=user.id, family="f"),
+            b"disabled": Principal("bob", "operator", user_id=user.id, family="g"),
+            b"setting": Principal("admin", "admin"),
+        }
+        for hash_, principal in tickets.items():
+            await backend.users.add_ticket(hash_, principal, backend.clock.now() + 30.0)
+        await backend.users.end_family("f")
+        assert await backend.users.use_ticket(b"out") is None
+        await backend.users.revoke_token(kept[1].id, actor="ann")
+        await backend.users.change_user(user.id, actor="ann", is_enabled=False)
+        await backend.clock.advance(5.0)
+        for hash_ in (b"over", b"revoked", b"disabled"):
+            assert await backend.users.use_ticket(hash_) is None, hash_
+        assert await backend.users.use_ticket(b"setting") == Principal("admin", "admin")
+
+    async def test_what_is_over_is_swept(self, backend: Backend) -> None:
+        """And nothing else is."""
+        user = await signed_in(backend)
+        assert await used(backend, b"f", b"2")
+        await backend.users.add_ticket(b"t", Principal("admin", "admin"), backend.clock.now() + 30.0)
+        assert await backend.users.sweep() == 0
+        await backend.clock.advance(30.0)
+        assert await backend.users.sweep() == 1
+        await backend.clock.advance(LONG_S)
+        assert [await backend.users.sweep(), await backend.users.sweep()] == [2, 0]
+        assert await backend.users.find_session(user.id, user.session, "f") is None

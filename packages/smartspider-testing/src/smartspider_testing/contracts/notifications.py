@@ -1,0 +1,155 @@
+"""The promises of `store/notifications.py`, tested by their numbers."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from smartspider.core.errors import LeadershipLost, NotAllowed, NotFound
+from smartspider.core.notifications import NotificationTarget
+from smartspider.store.notifications import MAX_TARGETS
+from smartspider_testing.contracts.access.audit import audit_rows
+from smartspider_testing.contracts.backend import Backend, BackendContract
+from smartspider_testing.contracts.tasks.schedules import kept_task, leading
+
+HOOK = "https://a.example/hook?key=secret"
+
+
+async def hook(backend: Backend, task_id: int | None = None) -> NotificationTarget:
+    """A webhook that is told of failed runs."""
+    return await backend.notices.add_target("webhook", HOOK, ["run.failed"], task_id=task_id, actor="ann")
+
+
+class NotificationStoreContract(BackendContract):
+    """Nothing is told twice, and nothing is forgotten."""
+
+    async def test_a_notice_is_put_in_once(self, backend: Backend) -> None:
+        """Notices 1: also by several processes that look at the same events."""
+        target, epoch = await hook(backend), await leading(backend)
+        other = await backend.another()
+        notices = [(target.id, event, "run.failed", 7, b'{"n":1}') for event in (3, 4)]
+        new = await asyncio.gather(
+            *(each.notices.put(notices, up_to=5, epoch=epoch) for each in (backend, other, backend))  # type: ignore[arg-type]  # names are literals
+        )
+        assert sorted(new) == [0, 0, 2]
+        assert await backend.notices.last_event_id() == 5
+        assert len(await backend.notices.due()) == 2
+
+    async def test_events_are_never_looked_at_again(self, backend: Backend) -> None:
+        """Notices 1."""
+        epoch = await leading(backend)
+        assert await backend.notices.last_event_id() == 0
+        for up_to in (5, 9, 7):
+            await backend.notices.put([], up_to=up_to, epoch=epoch)
+        await backend.reopen()
+        assert await backend.notices.last_event_id() == 9
+
+    async def test_who_does_not_lead_writes_nothing(self, backend: Backend) -> None:
+        """Notices 2."""
+        target, epoch = await hook(backend), await leading(backend)
+        await backend.notices.put([(target.id, 1, "run.failed", 7, b"{}")], up_to=1, epoch=epoch)
+        (notice,) = await backend.notices.due()
+        await backend.leadership.resign("keeper")
+        await backend.leadership.take("another", 10.0)
+        for act in (
+            backend.notices.put([(target.id, 2, "run.failed", 7, b"{}")], up_to=2, epoch=epoch),
+            backend.notices.mark_delivered(notice.id, epoch=epoch),
+            backend.notices.mark_failed(notice.id, "no", retry_at=None, epoch=epoch),
+        ):
+            with pytest.raises(LeadershipLost):
+                await act
+        assert await backend.notices.due() == [notice]
+        assert await backend.notices.last_event_id() == 1
+
+    async def test_changes_to_targets_are_told_without_their_address(self, backend: Backend) -> None:
+        """Notices 3: an address may hold a secret."""
+        task_id, _ = await kept_task(backend)
+        target = await hook(backend, task_id)
+        assert target == await backend.notices.get_target(target.id)
+        assert (target.address, target.events, target.task_id) == (HOOK, ("run.failed",), task_id)
+        await backend.notices.delete_target(target.id, actor="bob")
+        entries = [entry for entry in await audit_rows(backend) if entry[2] == f"notification:{target.id}"]
+        assert [entry[:2] for entry in entries] == [("ann", "notification.created"), ("bob", "notification.deleted")]
+        assert "secret" not in str(entries)
+
+    async def test_a_deleted_target_gets_nothing_more(self, backend: Backend) -> None:
+        """Notices 4."""
+        target, epoch = await hook(backend), await leading(backend)
+        await backend.notices.put([(target.id, 1, "run.failed", 7, b"{}")], up_to=1, epoch=epoch)
+        await backend.notices.delete_target(target.id, actor="ann")
+        await backend.notices.put([(target.id, 2, "run.failed", 7, b"{}")], up_to=2, epoch=epoch)
+        assert await backend.notices.due() == []
+        with pytest.raises(NotFound):
+            await backend.notices.get_target(target.id)
+        with pytest.raises(NotFound):
+            await backend.notices.delete_target(target.id, actor="ann")
+
+    async def test_a_deleted_task_takes_its_targets_with_it(self, backend: Backend) -> None:
+        """Notices 4."""
+        task_id, _ = await kept_task(backend)
+        await hook(backend, task_id)
+        everything = await hook(backend)
+        await backend.tasks.delete(task_id, actor="ann")
+        assert await backend.notices.find_targets() == [everything]
+        with pytest.raises(NotFound):
+            await hook(backend, task_id)
+
+    async def test_a_notice_waits_until_it_is_delivered_or_given_up(self, backend: Backend) -> None:
+        """Notices 1."""
+        target, epoch = await hook(backend), await leading(backend)
+        for event in (1, 2):
+            await backend.notices.put([(target.id, event, "run.failed", 7, b"{}")], up_to=event, epoch=epoch)
+        first, second = await backend.notices.due()
+        assert [one.id for one in await backend.notices.due(limit=1)] == [first.id]
+        await backend.notices.mark_failed(first.id, "x" * 5000, retry_at=backend.clock.now() + 60, epoch=epoch)
+        await backend.notices.mark_delivered(second.id, epoch=epoch)
+        assert await backend.notices.due() == []
+        await backend.clock.advance(60.0)
+        await backend.leadership.take("keeper", 1e6)
+        (again,) = await backend.notices.due()
+        assert (again.id, again.tries, again.ended_at) == (first.id, 1, None)
+        assert len(again.error) < 1000
+        await backend.notices.mark_failed(first.id, "gone", retry_at=None, epoch=epoch)
+        assert await backend.notices.due() == []
+        newest = await backend.notices.find(target_id=target.id)
+        assert [(one.id, one.tries, one.error, one.due_at) for one in newest] == [
+            (second.id, 1, "", None),
+            (first.id, 2, "gone", None),
+        ]
+        assert all(one.ended_at is not None for one in newest)
+
+    async def test_lists_are_found_by_cursors(self, backend: Backend) -> None:
+        """Notices 5."""
+        one, two = await hook(backend), await hook(backend)
+        epoch = await leading(backend)
+        for event in range(1, 5):
+            notices = [(target.id, event, "run.failed", 7, b"{}") for target in (one, two)]
+            await backend.notices.put(notices, up_to=event, epoch=epoch)  # type: ignore[arg-type]  # names are literals
+        newest = await backend.notices.find(limit=3)
+        rest = await backend.notices.find(before=newest[-1].id)
+        assert [notice.id for notice in (*newest, *rest)] == [8, 7, 6, 5, 4, 3, 2, 1]
+        own = await backend.notices.find(target_id=two.id, limit=2)
+        assert {notice.target_id for notice in own} == {two.id}
+        assert len(await backend.notices.find(target_id=two.id, before=own[-1].id)) == 2
+        assert await backend.notices.find_targets(after=one.id, limit=1) == [two]
+
+    async def test_there_are_not_too_many_targets(self, backend: Backend) -> None:
+        """Notices 5."""
+        for _ in range(MAX_TARGETS):
+            await hook(backend)
+        with pytest.raises(NotAllowed):
+            await hook(backend)
+
+    async def test_what_ended_long_ago_is_forgotten(self, backend: Backend) -> None:
+        """Notices 1: what still waits is not."""
+        target, epoch = await hook(backend), await leading(backend)
+        for event in (1, 2, 3):
+            await backend.notices.put([(target.id, event, "run.failed", 7, b"{}")], up_to=event, epoch=epoch)
+        await backend.notices.mark_delivered(1, epoch=epoch)
+        await backend.clock.advance(100.0)
+        await backend.leadership.take("keeper", 1e6)
+        await backend.notices.mark_delivered(3, epoch=epoch)
+        assert await backend.notices.sweep(backend.clock.now() - 50) == 1
+        assert await backend.notices.sweep(backend.clock.now() - 50) == 0
+        assert [one.id for one in await backend.notices.find()] == [3, 2]

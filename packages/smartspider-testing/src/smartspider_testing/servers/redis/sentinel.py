@@ -1,0 +1,164 @@
+"""A Redis master with a replica, watched by Sentinels."""
+
+from __future__ import annotations
+
+import secrets
+import signal
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Self
+
+from smartspider_testing.servers import programs
+from smartspider_testing.servers.errors import ServerFailed
+from smartspider_testing.servers.ports import free_port
+from smartspider_testing.servers.process import TIMEOUT_S, ServerProcess
+from smartspider_testing.servers.redis.client import RedisClient, RedisRefused
+from smartspider_testing.servers.redis.security import OPEN, RedisSecurity
+from smartspider_testing.servers.redis.server import RedisServer
+
+NAME = "smartspider"
+
+
+class SentinelServer:
+    """One watcher; the group tells it from the start who the others are, so nobody has to find anybody."""
+
+    def __init__(self, folder: Path, guard: RedisSecurity = OPEN) -> None:
+        folder.mkdir(parents=True)
+        self.port = free_port()
+        self.guard = guard
+        self.id = secrets.token_hex(20)
+        self.configuration = folder / "sentinel.conf"
+        self.process = ServerProcess([programs.redis_sentinel(), str(self.configuration)], folder)
+
+    def command(self, *words: str | int) -> object:
+        """Ask one thing."""
+        with RedisClient(self.port, timeout_s=2.0, guard=self.guard) as connection:
+            return connection(*words)
+
+
+class SentinelGroup:
+    """One master, its replicas, and Sentinels that replace the master when it falls silent.
+
+    `guards` are what servers and what Sentinels ask of clients: TLS both or none, for Sentinels speak to
+    servers and to each other in one way.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        replicas: int = 1,
+        sentinels: int = 3,
+        down_after_s: float = 1.0,
+        failover_timeout_s: float = 3.0,
+        guards: tuple[RedisSecurity, RedisSecurity] = (OPEN, OPEN),
+    ) -> None:
+        of_servers, of_sentinels = guards
+        first = RedisServer(folder / "redis-0", guard=of_servers)
+        self.servers = [first] + [
+            RedisServer(folder / f"redis-{number + 1}", replica_of=first, guard=of_servers)
+            for number in range(replicas)
+        ]
+        self.sentinels = [
+            SentinelServer(folder / f"sentinel-{number}", of_sentinels) for number in range(sentinels)
+        ]
+        self._down_after_s = down_after_s
+        self._failover_timeout_s = failover_timeout_s
+        self._open = ExitStack()
+
+    @property
+    def url(self) -> str:
+        """The address for a client: the Sentinels and the name of what they watch, without passwords."""
+        return f"redis+sentinel://{','.join(f'127.0.0.1:{one.port}' for one in self.sentinels)}/{NAME}"
+
+    def start(self) -> Self:
+        """Start all; returns when the replicas follow and the Sentinels could replace the master."""
+        try:
+            for server in self.servers:
+                self._open.enter_context(server)
+            for replica in self.servers[1:]:
+                replica.wait_for_replica()
+            for sentinel in self.sentinels:
+                self._write_configuration(sentinel)
+                sentinel.process.start()
+                self._open.callback(sentinel.process.end, signal.SIGKILL)
+            for sentinel in self.sentinels:
+                sentinel.process.wait_until("agree on the master", partial(self._is_ready, sentinel))
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def stop(self) -> None:
+        """End all of them."""
+        self._open.close()
+
+    def _write_configuration(self, sentinel: SentinelServer) -> None:
+        others = [one for one in self.sentinels if one is not sentinel]
+        settings = sentinel.guard.settings(sentinel.port)
+        if self.servers[0].guard.password:
+            settings[f"sentinel auth-pass {NAME}"] = self.servers[0].guard.password
+        if sentinel.guard.password:
+            settings["sentinel sentinel-pass"] = sentinel.guard.password
+        lines = [
+            "bind 127.0.0.1",
+            f"dir {sentinel.configuration.parent}",
+            f"sentinel myid {sentinel.id}",
+            f"sentinel monitor {NAME} 127.0.0.1 {self.servers[0].port} {len(self.sentinels) // 2 + 1}",
+            f"sentinel down-after-milliseconds {NAME} {self._down_after_s * 1000:.0f}",
+            f"sentinel failover-timeout {NAME} {self._failover_timeout_s * 1000:.0f}",
+            *(f"sentinel known-replica {NAME} 127.0.0.1 {one.port}" for one in self.servers[1:]),
+            *(f"sentinel known-sentinel {NAME} 127.0.0.1 {one.port} {one.id}" for one in others),
+            *(f"{name} {value}" for name, value in settings.items()),
+        ]
+        sentinel.configuration.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def _is_ready(self, sentinel: SentinelServer) -> bool:
+        """Whether it sees enough others to act, and a replica in good order for every one there is."""
+        try:
+            enough = sentinel.command("SENTINEL", "CKQUORUM", NAME)
+            replicas = sentinel.command("SENTINEL", "REPLICAS", NAME)
+        except (OSError, RedisRefused):
+            return False
+        assert isinstance(enough, bytes)
+        assert isinstance(replicas, list)
+        usable = [one for one in replicas if one[one.index(b"flags") + 1] == b"slave"]
+        linked = [one for one in usable if one[one.index(b"master-link-status") + 1] == b"ok"]
+        return f"OK {len(self.sentinels)} usable".encode() in enough and len(linked) == len(self.servers) - 1
+
+    def master(self) -> RedisServer:
+        """The server that most Sentinels name as master now."""
+        votes = [self._named_by(sentinel) for sentinel in self.sentinels]
+        ports = [port for port in votes if port is not None]
+        if not ports:
+            raise ServerFailed("no Sentinel answers")
+        port = max(set(ports), key=ports.count)
+        return next(server for server in self.servers if server.port == port)
+
+    def wait_for_new_master(self, old: RedisServer, within_s: float = TIMEOUT_S) -> RedisServer:
+        """The server that took over from this one, when all Sentinels agree and it takes writes."""
+        process = self.sentinels[0].process
+        process.wait_until("replace the master", partial(self._is_replaced, old), within_s)
+        return self.master()
+
+    def _is_replaced(self, old: RedisServer) -> bool:
+        named = {self._named_by(sentinel) for sentinel in self.sentinels if sentinel.process.is_running}
+        if len(named) != 1 or named <= {old.port, None}:
+            return False
+        new = next(server for server in self.servers if server.port in named)
+        return new.info("replication")["role"] == "master"
+
+    def _named_by(self, sentinel: SentinelServer) -> int | None:
+        try:
+            address = sentinel.command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME)
+        except (OSError, RedisRefused):
+            return None
+        assert isinstance(address, list)
+        return int(address[1])
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_error: object) -> None:
+        self.stop()
