@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from smartspider.core.errors import FrontierUnavailable
 from smartspider.core.failpoints import reach
-from smartspider.interfaces.frontier import Frontier, Replay
+from smartspider.interfaces.frontier import Frontier, FrontierReplay
 from smartspider.interfaces.leadership import Term
 from smartspider.store.runs.store import RunStore
 
@@ -80,7 +80,7 @@ class ReplayOpenRows:
     name, every_s = "replay", 600.0
     pause_s = 0.05
 
-    def __init__(self, store: RunStore, frontier: Frontier, replay: Replay) -> None:
+    def __init__(self, store: RunStore, frontier: Frontier, replay: FrontierReplay) -> None:
         self._store = store
         self._frontier = frontier
         self._replay = replay

@@ -34,10 +34,11 @@ from smartspider.engine.processor import Processor
 from smartspider.engine.run_source import AllRuns, GivenRuns
 from smartspider.engine.runtime import LocalBus
 from smartspider.engine.worker import Worker
+from smartspider.installation.data_folder import DataFolder
 from smartspider.interfaces.worker_registry import HeartbeatReply, HeartbeatReport
 from smartspider.services.runs.plans import retuned
 from smartspider.store.database import row
-from smartspider.wiring.folder import DataFolder, open_folder
+from smartspider.wiring.folder import open_folder
 
 WIDE = {"/": [f"/{number}" for number in range(20)]}
 

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from tests.unit.engine.test_worker import Crew
 
+from smartspider.core.capabilities import HTTP_ONLY
 from smartspider.core.errors import ConnectFailed
 from smartspider.core.events import Event, WorkerRestored, WorkerThrottled
 from smartspider.core.frontier.lease import FencingToken, Lease, SendWindow
@@ -20,9 +21,10 @@ from smartspider.core.workers.worker import WorkerHealth
 from smartspider.engine import heartbeat
 from smartspider.engine.health import DECAY, LAG_MAX_S, HealthMeter, Peers
 from smartspider.engine.runtime import LocalBus
+from smartspider.installation.data_folder import DataFolder
 from smartspider.interfaces.worker_registry import HeartbeatReply, HeartbeatReport
 from smartspider.telemetry.lines import sentence
-from smartspider.wiring.folder import DataFolder, open_folder
+from smartspider.wiring.folder import open_folder
 
 BAD = WorkerHealth(fault_share=0.8)
 
@@ -125,9 +127,11 @@ class Told:
         orders = await self._workers.beat(worker_id, beat)
         return HeartbeatReply(orders.slots, peers={worker_id: self.health, worker_id + 1: WorkerHealth()})
 
-    async def lease(self, worker_id: int, want: int, runs: Any, own: bytes = b"") -> Any:
+    async def lease(
+        self, worker_id: int, want: int, runs: Any, own: bytes = b"", capabilities: frozenset[str] = HTTP_ONLY
+    ) -> Any:
         self.asked.append((want, own))
-        return await self._frontier.lease(worker_id, want, runs, own)
+        return await self._frontier.lease(worker_id, want, runs, own, capabilities)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._frontier, name)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.unit.engine.dictionary_site import HOST, Lines, Site
 
+from smartspider.core.capabilities import HTTP_ONLY
 from smartspider.core.errors import FrontierUnavailable, StoreUnavailable
 from smartspider.core.frontier.lease import Lease, LeaseBatch
 from smartspider.core.frontier.verdict import Settlement
@@ -32,8 +33,9 @@ from smartspider.engine.processor import Processor
 from smartspider.engine.run_source import AllRuns
 from smartspider.engine.runtime import LocalBus
 from smartspider.engine.worker import Worker
+from smartspider.installation.data_folder import DataFolder
 from smartspider.interfaces.ledger import SettleReport
-from smartspider.wiring.folder import DataFolder, open_folder
+from smartspider.wiring.folder import open_folder
 
 SLOTS = 4
 PAGES = {"/": [f"/{number}" for number in range(24)]}
@@ -60,11 +62,18 @@ class Desk:
         self.asked = 0
         self.held = self.most = 0
 
-    async def lease(self, worker_id: int, want: int, runs: Sequence[int], own: bytes = b"") -> LeaseBatch:
+    async def lease(
+        self,
+        worker_id: int,
+        want: int,
+        runs: Sequence[int],
+        own: bytes = b"",
+        capabilities: frozenset[str] = HTTP_ONLY,
+    ) -> LeaseBatch:
         self.asked += 1
         if self.is_away:
             raise FrontierUnavailable("no Redis")
-        batch = await self._folder.frontier.lease(worker_id, want, runs, own)
+        batch = await self._folder.frontier.lease(worker_id, want, runs, own, capabilities)
         self.held += len(batch.leases)
         self.most = max(self.most, self.held)
         return batch

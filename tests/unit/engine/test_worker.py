@@ -35,9 +35,10 @@ from smartspider.engine.processor import Processor
 from smartspider.engine.run_source import GivenRuns
 from smartspider.engine.runtime import LocalBus
 from smartspider.engine.worker import Worker
+from smartspider.installation.data_folder import DataFolder
 from smartspider.interfaces.fetcher import Permit
 from smartspider.interfaces.ledger import SettleReport
-from smartspider.wiring.folder import DataFolder, open_folder
+from smartspider.wiring.folder import open_folder
 
 TREE = {"/": ["/1", "/2"], "/1": ["/3", "/4", "/"], "/2": ["/4", "/5"], "/4": ["/6", "/6#x"]}
 PAGES = {"/", "/1", "/2", "/3", "/4", "/5", "/6"}

@@ -25,7 +25,8 @@ from smartspider.telemetry.buffer import LogBuffer
 from smartspider.telemetry.lines import line_of
 from smartspider.telemetry.process_log import ProcessLogDestinations, process_log
 from smartspider.telemetry.subscribers import LogDestinations, worker_subscribers
-from smartspider.wiring.folder import DataFolder, open_folder
+from smartspider.installation.data_folder import DataFolder
+from smartspider.wiring.folder import open_folder
 from smartspider_testing.contracts.actions import plan_of
 
 CANARY = "c4nary-V4lue"

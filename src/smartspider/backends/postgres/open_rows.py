@@ -66,7 +66,8 @@ class PostgresOpenRows:
     async def controls(self) -> list[RunControl]:
         """All runs that are not over, oldest first."""
         return [
-            RunControl(*found, decode_capabilities(needs)) for *found, needs in await self._ask(SQL.controls)
+            RunControl(*found, needs=decode_capabilities(needs))
+            for *found, needs in await self._ask(SQL.controls)
         ]
 
     async def hosts(self, *, after: str = "", limit: int = 1000) -> list[HostRow]:

@@ -158,12 +158,12 @@ class RedisFrontier:
 
     async def permit(self, host: str, delay_s: float = 0.0) -> SendWindow | GateClosed:
         """Reserve one more slot of a host, at least so far from the one before, if that is near."""
-        pace = self._leasing.latency
+        latency = self._leasing.latency
         sent_at = self._clock.monotonic()
-        args = (host, registrable_domain(host), PERMIT_AHEAD_S, pace.slack_s, delay_s)
+        args = (host, registrable_domain(host), PERMIT_AHEAD_S, latency.slack_s, delay_s)
         answer = await self._shards.call(self._shards.of(host), "permit", *args)
         arrived_at = self._clock.monotonic()
-        pace.called(arrived_at - sent_at)
+        latency.record_call(arrived_at - sent_at)
         now, *told = (float(one) for one in answer)
         if len(told) == 1:
             return GateClosed(arrived_at + told[0] - now - PERMIT_AHEAD_S)

@@ -56,7 +56,7 @@ class FrontierState:
             self._reset(term.epoch)
 
     async def confirm_term(self, term: Term) -> float:
-        """A moment, not long ago, at which this was the newest term; raises `TermOver` when it is not."""
+        """A moment, not long ago, at which this was the newest term; raises `LeadershipLost` when it is not."""
         async with self._lock:
             now = self.now()
             if now - self._confirmed_at > CONFIRMED_S:

@@ -1,6 +1,6 @@
 -- get_run: a run with its counters; what is in flight, as the keeper saw it last
 SELECT id, task_name, spec, spec_hash, state, reason, created_at, started_at, finished_at,
-       task_id, task_version, started_by, active_s, resumed_at, max_duration_s, tuning, revision,
+       task_id, task_version, started_by, active_s, resumed_at, max_duration_s, tuning, revision, needs,
        coalesce((SELECT leased FROM load WHERE run_id = run.id), 0),
        total, done, redirect, missing, skipped, dead, broken, items, rejected, duplicates, updated, duplicate_urls,
        retries, returns, late, bytes_read
@@ -8,7 +8,7 @@ FROM run WHERE id = ?
 
 -- get_run__write: the same; nobody else changes it until this is over
 SELECT id, task_name, spec, spec_hash, state, reason, created_at, started_at, finished_at,
-       task_id, task_version, started_by, active_s, resumed_at, max_duration_s, tuning, revision,
+       task_id, task_version, started_by, active_s, resumed_at, max_duration_s, tuning, revision, needs,
        coalesce((SELECT leased FROM load WHERE run_id = run.id), 0),
        total, done, redirect, missing, skipped, dead, broken, items, rejected, duplicates, updated, duplicate_urls,
        retries, returns, late, bytes_read
