@@ -38,7 +38,7 @@ class HealthMeter:
         self._pages += stored
         for one in settlements:
             self._requests += 1
-            is_fault = one.news is not None and one.news.is_unreachable
+            is_fault = any(news.is_unreachable for news in one.news)
             self._faults += (is_fault - self._faults) / DECAY
             self._request_s += (one.elapsed_s - self._request_s) / min(self._requests, DECAY)
 

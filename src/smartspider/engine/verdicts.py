@@ -8,7 +8,7 @@ import msgspec
 
 from smartspider.core import errors
 from smartspider.core.frontier.lease import Lease
-from smartspider.core.frontier.verdict import Close, ClosedState, HostNews, RetryLater, Verdict
+from smartspider.core.frontier.verdict import Close, ClosedState, HostNews, News, RetryLater, Verdict
 from smartspider.core.pages.page import Page, retry_after_s
 from smartspider.core.pages.rules import ROBOTS_PAGE, SITEMAP_PAGE
 from smartspider.core.requests.retry import RetryPolicy
@@ -60,16 +60,16 @@ REACTIONS: dict[type[errors.FetchFailed], Reaction] = {
 
 
 class Judgement(NamedTuple):
-    """A verdict, and what it says about the host."""
+    """A verdict, and the observations it rests on."""
 
     verdict: Verdict
-    news: HostNews | None = None
+    news: tuple[News, ...] = ()
 
 
 def judge(
     lease: Lease, outcome: Reading | errors.FetchFailed, policy: RetryPolicy, chance: float
 ) -> Judgement:
-    """What happens to a leased request. `chance` in [0, 1) is the jitter of the back-off."""
+    """Decide what happens to a leased request. `chance` in [0, 1) is the jitter of the backoff."""
     if isinstance(outcome, errors.FetchFailed):
         return _judge_failure(lease, outcome, policy, chance)
     status = outcome.page.status
@@ -88,12 +88,11 @@ def _judge_status(lease: Lease, page: Page, policy: RetryPolicy, chance: float) 
     if is_refusing or is_retried:
         hold_s = retry_after_s(page.headers.get("retry-after"), page.fetched_at)
         news = HostNews(slow_down=is_refusing, hold_s=hold_s, reason=reason)
-    if not is_retried:
-        return Judgement(Close(ends, reason, status), news)
-    judgement = _again(lease, reason, policy, chance, news=news, status=status)
-    if ends == "missing" and isinstance(judgement.verdict, Close):
-        return Judgement(Close(ends, reason, status), news)
-    return judgement
+    verdict: Verdict = Close(ends, reason, status)
+    if is_retried:
+        retry = _retry(lease, reason, policy, chance, hold_s=news and news.hold_s, status=status)
+        verdict = verdict if ends == "missing" and isinstance(retry, Close) else retry
+    return _judgement(verdict, news)
 
 
 def _judge_failure(lease: Lease, error: errors.FetchFailed, policy: RetryPolicy, chance: float) -> Judgement:
@@ -103,25 +102,25 @@ def _judge_failure(lease: Lease, error: errors.FetchFailed, policy: RetryPolicy,
     if reaction.blames_host or reaction.slows_down or reaction.hold_s is not None:
         news = HostNews(reaction.blames_host, reaction.slows_down, reaction.hold_s, reason)
     if reaction.ends is not None:
-        return Judgement(Close(reaction.ends, reason), news)
-    return _again(lease, reason, policy, chance, news=news, status=None)
+        return _judgement(Close(reaction.ends, reason), news)
+    return _judgement(_retry(lease, reason, policy, chance, hold_s=reaction.hold_s, status=None), news)
 
 
-def _again(
+def _judgement(verdict: Verdict, host: HostNews | None) -> Judgement:
+    return Judgement(verdict, () if host is None else (host,))
+
+
+def _retry(
     lease: Lease,
     reason: str,
     policy: RetryPolicy,
     chance: float,
     *,
-    news: HostNews | None,
+    hold_s: float | None,
     status: int | None,
-) -> Judgement:
+) -> Verdict:
+    """Retry after the backoff, and not before the host's hold ends; bury after the last attempt."""
     failures = lease.attempts + 1
     if policy.is_exhausted(failures):
-        return Judgement(
-            Close("dead", f"{reason} ({failures} attempt{'s' if failures > 1 else ''})", status), news
-        )
-    delay_s = policy.delay_s(failures, chance)
-    if news is not None and news.hold_s is not None:
-        delay_s = max(delay_s, news.hold_s)
-    return Judgement(RetryLater(delay_s, reason, status), news)
+        return Close("dead", f"{reason} ({failures} attempt{'s' if failures > 1 else ''})", status)
+    return RetryLater(max(policy.delay_s(failures, chance), hold_s or 0.0), reason, status)

@@ -32,7 +32,7 @@ BAD = WorkerHealth(fault_share=0.8)
 def settlement(*, is_fault: bool = False, elapsed_s: float = 0.5) -> Settlement:
     request = make_request("http://a.example/")
     lease = Lease(FencingToken(1, 1), 1, 1, request, SendWindow(0.0, 0.0, 0.0), 60.0)
-    news = HostNews(is_unreachable=True) if is_fault else None
+    news = (HostNews(is_unreachable=True),) if is_fault else ()
     return Settlement(lease, Close("done"), news, elapsed_s=elapsed_s)
 
 

@@ -82,7 +82,7 @@ def test_every_failure_gets_a_verdict_with_its_reason(kind: type[errors.FetchFai
     else:
         assert isinstance(verdict, RetryLater)
         assert verdict.counts
-    assert news is None or news.reason == verdict.reason
+    assert all(one.reason == verdict.reason for one in news)
 
 
 @pytest.mark.parametrize("kind", RETRIED, ids=lambda kind: kind.__name__)
@@ -91,7 +91,7 @@ def test_a_failure_that_goes_on_is_buried_with_the_number_of_attempts(kind: type
         assert isinstance(judge(lease(attempts), kind("x"), POLICY, 0.5).verdict, RetryLater)
     verdict, news = judge(lease(3), kind("x"), POLICY, 0.5)
     assert verdict == Close("dead", f"{kind.code}: x (4 attempts)")
-    assert (news is None) is (kind is errors.ProxyFailed)
+    assert (news == ()) is (kind is errors.ProxyFailed)
 
 
 def test_a_failure_of_a_plug_in_is_buried_like_any_unknown_one() -> None:
@@ -103,16 +103,16 @@ def test_a_failure_of_a_plug_in_is_buried_like_any_unknown_one() -> None:
 
 def test_only_a_host_that_gave_no_answer_counts_towards_its_circuit() -> None:
     judged = {kind: judge(lease(), kind("x"), POLICY, 0.0).news for kind in REACTIONS}
-    assert {kind for kind, news in judged.items() if news and news.is_unreachable} == {
+    assert {kind for kind, news in judged.items() if news and news[0].is_unreachable} == {
         *(errors.NameNotResolved, errors.ConnectFailed, errors.ConnectionDropped, errors.TimedOut)
     }
-    assert judged[errors.TimedOut] == HostNews(is_unreachable=True, slow_down=True, reason="timeout: x")
+    assert judged[errors.TimedOut] == (HostNews(is_unreachable=True, slow_down=True, reason="timeout: x"),)
 
 
 def test_a_host_without_robots_is_held_and_its_request_waits_as_long() -> None:
     verdict, news = judge(lease(), errors.RobotsUnavailable("x"), POLICY, 0.0)
-    assert news is not None
-    assert news.hold_s == ROBOTS_HOLD_S
+    (host,) = news
+    assert host.hold_s == ROBOTS_HOLD_S
     assert isinstance(verdict, RetryLater)
     assert verdict.delay_s == ROBOTS_HOLD_S
 
@@ -151,7 +151,7 @@ def test_an_answer_that_says_no_is_buried_at_once_and_the_host_is_well(status: i
 def test_an_error_that_may_pass_is_tried_again_until_attempts_run_out(status: int) -> None:
     verdict, news = answered(status)
     assert verdict == RetryLater(0.5, f"http {status}", status)
-    assert news == HostNews(slow_down=status in {429, 503}, reason=f"http {status}")
+    assert news == (HostNews(slow_down=status in {429, 503}, reason=f"http {status}"),)
     assert answered(status, attempts=3) == Judgement(
         Close("dead", f"http {status} (4 attempts)", status), news
     )
@@ -163,8 +163,8 @@ def test_retry_after_holds_the_host_and_is_never_shortened(status: int, value: s
     verdict, news = answered(status, retry_after=value)
     assert isinstance(verdict, RetryLater)
     assert verdict.delay_s == 120.0
-    assert news is not None
-    assert news.hold_s == 120.0
+    (host,) = news
+    assert host.hold_s == 120.0
     last = answered(status, attempts=3, retry_after=value)
     assert isinstance(last.verdict, Close)
     assert last.news == news
@@ -182,8 +182,8 @@ def test_retry_after_is_kept_on_every_answer_that_is_tried_again(status: int) ->
     verdict, news = answered(status, retry_after="120")
     assert isinstance(verdict, RetryLater)
     assert verdict.delay_s == 120.0
-    assert news is not None
-    assert news.hold_s == 120.0
+    (host,) = news
+    assert host.hold_s == 120.0
 
 
 def test_a_missing_page_that_the_task_tries_again_ends_as_missing() -> None:
@@ -198,9 +198,9 @@ def test_a_host_that_asks_for_mercy_is_heard_also_where_the_task_does_not_retry(
 ) -> None:
     verdict, news = answered(429, policy=RetryPolicy(on_status=frozenset({500})), retry_after=retry_after)
     assert verdict == Close("dead", "http 429", 429)
-    assert news is not None
-    assert news.slow_down
-    assert not news.is_unreachable
+    (host,) = news
+    assert host.slow_down
+    assert not host.is_unreachable
 
 
 def test_the_task_decides_what_is_tried_again() -> None:

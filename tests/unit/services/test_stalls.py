@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from tests.unit.services.scenes import NOW, gate, scene, standing, worker
 
-from smartspider.core.runs import Counters, RunState
-from smartspider.interfaces.insight import Failing, HeldRequest, Mark
-from smartspider.services.gate_causes import ADVICE
-from smartspider.services.stall import Scene, judge
+from smartspider.core.runs.run import Counters, RunState
+from smartspider.services.runs.closed_gates import ADVICE
+from smartspider.services.runs.stall import RunSituation, find_causes
+from smartspider.store.diagnostics.progress import ProgressMark
+from smartspider.store.diagnostics.requests import HeldRequest
+from smartspider.store.diagnostics.store import FailingHost
 
-MOVING = Mark(NOW - 30.0, 10)
-STUCK = Mark(NOW - 30.0, 40)
+MOVING = ProgressMark(NOW - 30.0, 10)
+STUCK = ProgressMark(NOW - 30.0, 40)
 
 
-def codes(of: Scene) -> list[str]:
-    view = judge(of)
+def codes(of: RunSituation) -> list[str]:
+    view = find_causes(of)
     assert not view.moving, view
     assert view.summary
     assert all(cause.what and cause.advice for cause in view.causes)
@@ -39,7 +42,7 @@ def codes(of: Scene) -> list[str]:
 def test_the_state_of_a_run_can_be_all_there_is_to_say(state: RunState, reason: str, code: str) -> None:
     of = standing(run_state=state, run_reason=reason, earlier=MOVING)
     assert codes(scene(gate(), of=of, workers=())) == [code]
-    assert judge(scene(gate(), of=of)).state == state
+    assert find_causes(scene(gate(), of=of)).state == state
 
 
 @pytest.mark.parametrize("state", ["queued", "running"])
@@ -49,6 +52,16 @@ def test_without_workers_nothing_moves(state: RunState) -> None:
     assert codes(scene(gate(), of=of, workers=(worker(is_alive=False),))) == ["no_worker"]
     assert codes(scene(gate(), of=of, workers=(worker(is_draining=True),))) == ["all_draining"]
     assert codes(scene(gate(), of=of, workers=(worker(seen_at=NOW - 300.0),))) == ["workers_silent"]
+
+
+def test_a_run_waits_for_a_worker_that_has_its_transport() -> None:
+    of = standing(earlier=MOVING)
+    needy = msgspec.structs.replace(of, run=msgspec.structs.replace(of.run, needs=frozenset({"browser"})))
+    (cause,) = find_causes(scene(gate(), of=needy)).causes
+    assert cause.code == "no_capable_worker"
+    assert "browser" in cause.what
+    able = worker(capabilities=frozenset({"http", "browser"}))
+    assert find_causes(scene(gate(), of=needy, workers=(worker(), able))).moving
 
 
 def test_a_queued_run_waits_for_a_worker_with_a_free_slot() -> None:
@@ -61,30 +74,30 @@ def test_a_queued_run_waits_for_a_worker_with_a_free_slot() -> None:
 def test_workers_without_slots_are_named_at_once_however_well_it_went(state: RunState) -> None:
     of = standing(run_state=state, earlier=MOVING)
     idle = (worker(node="crawler-1", slots=0), worker(id=2, node="crawler-2", slots=0, held=1))
-    view = judge(scene(gate(), of=of, workers=idle))
+    view = find_causes(scene(gate(), of=of, workers=idle))
     assert not view.moving
     (cause,) = view.causes
     assert cause.code == "no_slots"
     assert "no slots (0 of 0, on crawler-1, crawler-2)" in view.summary
     assert "`smartspider node tune crawler-1 --slots " in cause.advice
-    assert judge(scene(gate(), of=of, workers=(*idle, worker(id=3)))).causes != [cause]
+    assert find_causes(scene(gate(), of=of, workers=(*idle, worker(id=3)))).causes != [cause]
 
 
 def test_machines_that_are_drained_are_named() -> None:
     many = tuple(worker(id=number, node=f"crawler-{number}", is_draining=True) for number in range(5))
-    assert "(crawler-0, crawler-1, crawler-2 and 2 more)" in judge(scene(gate(), workers=many)).summary
+    assert "(crawler-0, crawler-1, crawler-2 and 2 more)" in find_causes(scene(gate(), workers=many)).summary
 
 
 def test_other_runs_that_have_all_slots_are_told_before_the_run_stands_still() -> None:
     full = (worker(node="crawler-1", held=16), worker(id=2, node="crawler-2", slots=0))
-    view = judge(scene(gate(), of=standing(earlier=MOVING), workers=full))
+    view = find_causes(scene(gate(), of=standing(earlier=MOVING), workers=full))
     assert view.moving
     assert "What slows it most: all 16 slots of the workers are taken, also by other runs" in view.summary
     assert "; others have none (crawler-2)" in view.summary
     held = gate(host="b.example", held_until=NOW + 60.0, opens_at=NOW + 60.0)
     of = scene(gate(), held, of=standing(earlier=STUCK), workers=full)
     assert codes(of) == ["host_held", "workers_busy"]
-    assert judge(scene(gate(), of=standing(earlier=MOVING, run_in_flight=1), workers=full)).causes == []
+    assert find_causes(scene(gate(), of=standing(earlier=MOVING, run_in_flight=1), workers=full)).causes == []
 
 
 def test_a_run_with_nothing_left_is_about_to_end() -> None:
@@ -94,7 +107,7 @@ def test_a_run_with_nothing_left_is_about_to_end() -> None:
 
 def test_a_held_host_is_named_with_its_time_also_right_after_the_last_page() -> None:
     held = gate(held_until=NOW + 60.0, opens_at=NOW + 60.0, hold_reason="429 with Retry-After")
-    view = judge(scene(held, of=standing(earlier=MOVING)))
+    view = find_causes(scene(held, of=standing(earlier=MOVING)))
     assert not view.moving
     (cause,) = view.causes
     assert (cause.code, cause.hosts) == ("host_held", ["a.example"])
@@ -113,7 +126,7 @@ def test_a_held_host_is_named_with_its_time_also_right_after_the_last_page() -> 
 )
 def test_a_long_delay_is_told_with_who_set_it(set_by: str, code: str) -> None:
     slow = gate(delay_s=120.0, opens_at=NOW + 100.0, set_by=set_by)
-    view = judge(scene(slow, of=standing(earlier=STUCK)))
+    view = find_causes(scene(slow, of=standing(earlier=STUCK)))
     assert not view.moving
     assert [cause.code for cause in view.causes] == [code]
     assert f"set by {set_by}" in view.causes[0].what
@@ -121,7 +134,7 @@ def test_a_long_delay_is_told_with_who_set_it(set_by: str, code: str) -> None:
 
 def test_a_short_delay_is_no_stall() -> None:
     polite = gate(delay_s=1.0, opens_at=NOW + 0.8, set_by="task")
-    view = judge(scene(polite, of=standing(earlier=MOVING)))
+    view = find_causes(scene(polite, of=standing(earlier=MOVING)))
     assert view.moving
     assert "1 pages a second" in view.summary
     assert "set by task" in view.summary
@@ -129,7 +142,7 @@ def test_a_short_delay_is_no_stall() -> None:
 
 def test_one_open_gate_is_enough_to_move() -> None:
     held = gate(host="b.example", held_until=NOW + 60.0, opens_at=NOW + 60.0)
-    view = judge(scene(gate(), held, of=standing(earlier=MOVING)))
+    view = find_causes(scene(gate(), held, of=standing(earlier=MOVING)))
     assert view.moving
     assert [cause.hosts for cause in view.causes] == [["b.example"]]
 
@@ -149,20 +162,20 @@ def test_a_host_that_others_fill_stops_a_run_that_has_nothing_in_flight() -> Non
 def test_requests_in_flight_are_told_with_the_age_of_the_oldest() -> None:
     held = HeldRequest("http://a.example/", "a.example", "worker 1", NOW + 30.0, NOW - 25.0)
     of = standing(earlier=STUCK, run_in_flight=2)
-    view = judge(scene(gate(), of=of, concurrency=2, oldest=[held]))
+    view = find_causes(scene(gate(), of=of, concurrency=2, oldest=[held]))
     assert [cause.code for cause in view.causes] == ["slow_answers", "concurrency_full"]
     assert all("the oldest for 25 s" in cause.what for cause in view.causes)
 
 
 def test_a_run_at_its_concurrency_that_gets_answers_moves() -> None:
-    view = judge(scene(gate(), of=standing(earlier=MOVING, run_in_flight=2), concurrency=2))
+    view = find_causes(scene(gate(), of=standing(earlier=MOVING, run_in_flight=2), concurrency=2))
     assert view.moving
     assert view.causes[0].code == "concurrency_full"
 
 
 def test_what_waits_to_be_tried_again_says_when() -> None:
     of = standing(earlier=STUCK)
-    view = judge(scene(of=of, waiting=60, next_due_at=NOW + 42.0))
+    view = find_causes(scene(of=of, waiting=60, next_due_at=NOW + 42.0))
     assert [cause.code for cause in view.causes] == ["waiting_for_retry"]
     assert "in 42 s" in view.summary
     assert view.causes[0].until is not None
@@ -170,10 +183,10 @@ def test_what_waits_to_be_tried_again_says_when() -> None:
 
 def test_what_waits_to_be_tried_again_names_the_host_and_what_went_wrong() -> None:
     failing = [
-        Failing("a.example", "connect: refused by http://ann:secret@a.example/"),
-        Failing("b.example", ""),
+        FailingHost("a.example", "connect: refused by http://ann:secret@a.example/"),
+        FailingHost("b.example", ""),
     ]
-    view = judge(scene(of=standing(earlier=STUCK), waiting=2, next_due_at=NOW + 4.0, failing=failing))
+    view = find_causes(scene(of=standing(earlier=STUCK), waiting=2, next_due_at=NOW + 4.0, failing=failing))
     assert "a.example failed with connect: refused" in view.summary
     assert "secret" not in view.summary
     assert view.causes[0].hosts == ["a.example", "b.example"]
@@ -191,14 +204,14 @@ def test_a_run_that_could_move_and_does_not_is_told_so() -> None:
 
 
 def test_a_run_that_has_just_begun_is_given_its_chance() -> None:
-    of = standing(Counters(total=1), resumed_at=NOW - 1.0, earlier=Mark(NOW - 30.0, 0))
-    view = judge(scene(gate(queued=1), of=of))
+    of = standing(Counters(total=1), resumed_at=NOW - 1.0, earlier=ProgressMark(NOW - 30.0, 0))
+    view = find_causes(scene(gate(queued=1), of=of))
     assert view.moving
     assert "just begun" in view.summary
 
 
 def test_what_waits_for_a_held_host_names_the_hold_first() -> None:
     held = gate(queued=0, held_until=NOW + 60.0, opens_at=NOW + 60.0, hold_reason="http 429")
-    view = judge(scene(held, of=standing(earlier=MOVING), waiting=1, next_due_at=NOW + 60.0))
+    view = find_causes(scene(held, of=standing(earlier=MOVING), waiting=1, next_due_at=NOW + 60.0))
     assert not view.moving
     assert [cause.code for cause in view.causes] == ["host_held", "waiting_for_retry"]

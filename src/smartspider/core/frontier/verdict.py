@@ -30,6 +30,10 @@ class HostNews(msgspec.Struct, frozen=True, gc=False):
     reason: str = ""
 
 
+News = HostNews
+"""An observation about one subject of a request. Each kind of subject has its own struct in this union."""
+
+
 class Validators(msgspec.Struct, frozen=True, gc=False):
     """The version of a page: fingerprint of its content, and the server's ETag and Last-Modified."""
 
@@ -84,11 +88,12 @@ class SentRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class Settlement(msgspec.Struct, frozen=True):
-    """A verdict with its lease, observations about the host, and costs."""
+    """A verdict with its lease, observations, and costs."""
 
     lease: Lease
     verdict: Verdict
-    news: HostNews | None = None
+    news: tuple[News, ...] = ()
+    """At most one of each kind."""
     bytes_read: int = 0
     elapsed_s: float = 0.0
     waited_s: float = 0.0
@@ -97,3 +102,11 @@ class Settlement(msgspec.Struct, frozen=True):
     """Links of the page that the worker's filter knew already."""
     sends: tuple[SentRequest, ...] = ()
     """Requests sent to hosts with a delay, as a record of politeness."""
+
+    @property
+    def host_news(self) -> HostNews | None:
+        """The observation about the host, if there is one."""
+        for news in self.news:
+            if isinstance(news, HostNews):
+                return news
+        return None

@@ -53,9 +53,7 @@ async def settle_halving(
 def _buried(settlement: Settlement, error: Exception) -> Settlement:
     """The same lease, ended with the reason why its page cannot be stored."""
     verdict = Close("broken", reason=_clean(f"not storable: {error}"[:500]))
-    news = settlement.news
-    if news is not None:
-        news = msgspec.structs.replace(news, reason=_clean(news.reason))
+    news = tuple(msgspec.structs.replace(one, reason=_clean(one.reason)) for one in settlement.news)
     return msgspec.structs.replace(settlement, verdict=verdict, news=news)
 
 

@@ -54,7 +54,7 @@ class HostHealth:
         self._names: dict[int, str] = {}
         names = dict.fromkeys(settlement.lease.request.host for settlement in settlements)
         self._asked = connection.executemany(gates.SQL.health, [(name,) for name in names])
-        self._with_news = {one.lease.request.host for one in settlements if one.news is not None}
+        self._with_news = {one.lease.request.host for one in settlements if one.host_news is not None}
         self.is_adaptive = False
 
     def load(self) -> None:
@@ -76,7 +76,7 @@ class HostHealth:
         state = self._states[host_id]
         is_skipped = isinstance(settlement.verdict, Close) and settlement.verdict.state == "skipped"
         state.requests += not (is_late or is_skipped)
-        news = settlement.news
+        news = settlement.host_news
         if news is None:
             if isinstance(settlement.verdict, Close) and not is_skipped:
                 _recover(state)

@@ -123,13 +123,13 @@ def failed(lease: Lease, *, delay_s: float = 1.0, counts: bool = True, **more: A
 
 def refused(lease: Lease, *, hold_s: float | None = None) -> Settlement:
     """The host asked for mercy."""
-    news = HostNews(slow_down=True, hold_s=hold_s, reason="429")
+    news = (HostNews(slow_down=True, hold_s=hold_s, reason="429"),)
     return Settlement(lease, RetryLater(0.0, "429", status=429, counts=False), news)
 
 
 def down(lease: Lease, **more: Any) -> Settlement:
     """The host did not answer."""
-    news = HostNews(is_unreachable=True, reason="connect")
+    news = (HostNews(is_unreachable=True, reason="connect"),)
     return Settlement(lease, RetryLater(0.0, "connect", counts=False), news, **more)
 
 

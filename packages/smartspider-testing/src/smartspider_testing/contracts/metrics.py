@@ -57,7 +57,7 @@ class MetricStoreContract(BackendContract):
         run = await begin(backend, *urls(5))
         worker = await backend.frontier.join(WorkerRegistration("w", slots=7))
         first, second, *_ = await take(backend, worker, run, want=3)
-        news = HostNews(hold_s=120.0, reason="429")
+        news = (HostNews(hold_s=120.0, reason="429"),)
         await settle(backend, done(first), failed(second, news=news))
         gauges = await backend.metrics.gauges()
         assert gauges["smartspider_runs", (("state", "running"),)] == 1.0

@@ -70,7 +70,10 @@ class NotificationStoreContract(BackendContract):
         assert (target.address, target.events, target.task_id) == (HOOK, ("run.failed",), task_id)
         await backend.notices.delete_target(target.id, actor="bob")
         entries = [entry for entry in await audit_rows(backend) if entry[2] == f"notification:{target.id}"]
-        assert [entry[:2] for entry in entries] == [("ann", "notification.created"), ("bob", "notification.deleted")]
+        assert [entry[:2] for entry in entries] == [
+            ("ann", "notification.created"),
+            ("bob", "notification.deleted"),
+        ]
         assert "secret" not in str(entries)
 
     async def test_a_deleted_target_gets_nothing_more(self, backend: Backend) -> None:
@@ -102,7 +105,9 @@ class NotificationStoreContract(BackendContract):
             await backend.notices.put([(target.id, event, "run.failed", 7, b"{}")], up_to=event, epoch=epoch)
         first, second = await backend.notices.due()
         assert [one.id for one in await backend.notices.due(limit=1)] == [first.id]
-        await backend.notices.mark_failed(first.id, "x" * 5000, retry_at=backend.clock.now() + 60, epoch=epoch)
+        await backend.notices.mark_failed(
+            first.id, "x" * 5000, retry_at=backend.clock.now() + 60, epoch=epoch
+        )
         await backend.notices.mark_delivered(second.id, epoch=epoch)
         assert await backend.notices.due() == []
         await backend.clock.advance(60.0)

@@ -164,9 +164,9 @@ class SimulatedWorker:
         verdict = self._sites[lease.run_id].answer(lease, rng)
         self._stats.fetches += 1
         self._stats.retries += isinstance(verdict, RetryLater)
-        news = None
+        news: tuple[HostNews, ...] = ()
         if rng.random() < 0.03:
-            news = HostNews(slow_down=True, hold_s=rng.choice([None, 0.5, 3.0]), reason="simulated")
+            news = (HostNews(slow_down=True, hold_s=rng.choice([None, 0.5, 3.0]), reason="simulated"),)
         sends = () if window.is_free else (SentRequest(host, self.backend.clock.monotonic(), window.delay_s),)
         latency_s = rng.choice([0.0, 0.01, 0.2, 2.0])
         self.in_flight.append((now + latency_s, Settlement(lease, verdict, news, sends=sends)))

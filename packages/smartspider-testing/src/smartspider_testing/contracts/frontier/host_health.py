@@ -201,7 +201,7 @@ class HostHealthContract(BackendContract):
         worker = await backend.frontier.join(WorkerRegistration("w"))
         first, *_ = leases = await take(backend, worker, run)
         other = next(lease for lease in leases if lease.request.host == "b.example")
-        news = HostNews(slow_down=True, hold_s=MAX_HOLD_S + 1.0, reason="429")
+        news = (HostNews(slow_down=True, hold_s=MAX_HOLD_S + 1.0, reason="429"),)
         report = await settle(backend, Settlement(first, RetryLater(1.0, "429", 429), news))
         assert any(isinstance(event, HostAbandoned) for event in report.events)
         await backend.frontier.release(leases)

@@ -55,7 +55,7 @@ BAD: dict[str, dict[str, Any]] = {
     },
     "surrogate in a reason": {"verdict": Close("missing", reason="\ud800")},
     "surrogate in a retry": {"verdict": RetryLater(1.0, "\ud800")},
-    "surrogate in the news": {"verdict": Close("done"), "news": HostNews(hold_s=1.0, reason="\ud800")},
+    "surrogate in the news": {"verdict": Close("done"), "news": (HostNews(hold_s=1.0, reason="\ud800"),)},
     "a status no column holds": {"verdict": Close("done", status=2**70)},
     "an item no JSON holds": {"verdict": Close("done", items=[{"bad": object()}])},
     "an item too deep": {"verdict": Close("done", items=[DEEP])},
@@ -140,7 +140,7 @@ class LedgerContract(
             done(a, url("known"), url("new"), items=[{"n": 1}]),
             failed(b, delay_s=0.0),
             landed(c, url("x"), url("y"), items=[{"n": 2}]),
-            closed(d, "dead", "timeout", news=HostNews(slow_down=True, hold_s=0.5)),
+            closed(d, "dead", "timeout", news=(HostNews(slow_down=True, hold_s=0.5),)),
         ]
         before = await backend.store.get_run(run.id)
         crash_at(name)

@@ -102,7 +102,7 @@ class EventFeedContract(BackendContract):
         reason = "guard: 3 failures in a row"
         assert await events_of(backend, run, GuardTripped.name) == [{"reason": reason}]
         assert changes(await events_of(backend, run, "run.state"))[-1] == ("running", "paused", reason)
-        news = HostNews(slow_down=True, hold_s=MAX_HOLD_S + 1.0, reason="429")
+        news = (HostNews(slow_down=True, hold_s=MAX_HOLD_S + 1.0, reason="429"),)
         await settle(backend, Settlement(leases[4], RetryLater(1.0, "429", 429), news))
         (gone,) = await events_of(backend, run, "host.abandoned")
         assert gone["host"] == HOST

@@ -152,7 +152,7 @@ class RetryContract(BackendContract):
         run = await begin(backend, *urls(3), url("x", host="b.example"))
         worker = await backend.frontier.join(WorkerRegistration("w"))
         leases = await take(backend, worker, run)
-        news = HostNews(slow_down=True, hold_s=MAX_HOLD_S + 1.0, reason="429")
+        news = (HostNews(slow_down=True, hold_s=MAX_HOLD_S + 1.0, reason="429"),)
         first = next(lease for lease in leases if lease.request.host == HOST)
         await settle(backend, Settlement(first, RetryLater(1.0, "429", 429), news))
         await backend.frontier.release(leases)
@@ -208,7 +208,7 @@ class RetryContract(BackendContract):
         run = await begin(backend, *urls(2), per_host=2)
         worker = await backend.frontier.join(WorkerRegistration("w"))
         first, held = await take(backend, worker, run)
-        news = HostNews(slow_down=True, hold_s=MAX_HOLD_S + 1.0, reason="429")
+        news = (HostNews(slow_down=True, hold_s=MAX_HOLD_S + 1.0, reason="429"),)
         await settle(backend, Settlement(first, RetryLater(1.0, "429", 429), news))
         assert await backend.store.retry(run.id) == 2
         await backend.frontier.resume_host(HOST)
