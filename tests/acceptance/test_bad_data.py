@@ -56,8 +56,8 @@ def leftovers(folder: Path) -> list[str]:
 
 BAD_RULES: list[dict[str, tuple[Any, str]]] = [
     {
-        "not a number": ({"type": "const", "expr": float("nan")}, "nan is not a number JSON has"),
-        "half": ({"type": "const", "expr": "\ud800"}, "half a character"),
+        "not a number": ({"type": "const", "expr": float("nan")}, "nan is not a JSON number"),
+        "half": ({"type": "const", "expr": "\ud800"}, "a lone surrogate"),
     },
     {
         "regex": ({"type": "regex", "expr": "(a"}, "is not a regular expression"),
@@ -67,11 +67,11 @@ BAD_RULES: list[dict[str, tuple[Any, str]]] = [
         "css": (":not(" * 3000 + "a" + ")" * 3000, "more than 20 deep"),
         "beside": ([":has(" * 200 + "a" + ")" * 200, {"type": "xpath", "expr": "//a"}], "more than 20 deep"),
         "xpath": ({"type": "xpath", "expr": "document('/etc/passwd')"}, "there is no function document()"),
-        "reference": (jmespath("[&a]"), "'&' makes no value"),
+        "reference": (jmespath("[&a]"), "'&' is not a value"),
         "step": ({"expr": "a", "steps": [{"use": "replace", "pattern": "("}]}, "steps[0].pattern"),
         "schema": (
             {"expr": "a", "steps": [{"use": "schema", "json_schema": {"$ref": "#/nope"}}]},
-            "it refers to '#/nope', which it has not",
+            "it refers to '#/nope', which does not exist",
         ),
     },
 ]

@@ -1,8 +1,6 @@
-"""Reading pages: rules compiled once per task, one parse per page.
+"""Extraction: rules are compiled once per task, each page is parsed once.
 
-Compiling, from the outside in: `compile` (a task), `page_rules` (a page type), `rule_compiler` (a field),
-`one_rule` (an expression), for an `engine`: `lexbor` or `libxml`. Reading: `page_reader` (a page), `document`
-(its forms), `scopes` (where fields are looked up), `columns` and its kinds (`json_column`, `regex_column`,
-`objects`, `treated`), then `links` with `follows` and `pagination`. `sources` is what pages say about
-themselves; a `sitemap` is read without rules.
+Start at `compile` (a task) and `page_reader` (a page). `rules` compiles page types and fields for an
+engine, `lexbor` or `libxml`; `parsing` turns bytes into documents; `fields` finds values; `links` finds
+requests, also in sitemaps; `sources` reads data that pages carry, such as JSON-LD.
 """

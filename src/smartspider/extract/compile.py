@@ -1,4 +1,4 @@
-"""A task's rules compiled: `compile_pages` refuses what cannot work, and gives the extractor of a run."""
+"""Compile the rules of a task into an extractor."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from smartspider.interfaces.step import StepChainCompiler
 
 
 class RulesExtractor:
-    """Reads pages by the rules of their types."""
+    """Extracts by the rules of the page type."""
 
     def __init__(self, plans: dict[str, PagePlan], readers: dict[str, PageReader], max_links: int) -> None:
         self._plans = plans
@@ -26,7 +26,7 @@ class RulesExtractor:
         self._max_links = max_links
 
     def extract(self, page: Page, request: Request) -> Extraction:
-        """Items and links of a page, by the rules of the request's page type."""
+        """Return the items and links of a page, by the rules of the request's page type."""
         reader = self._readers.get(request.page)
         if reader is not None:
             return reader.read(page, request)
@@ -38,13 +38,15 @@ class RulesExtractor:
         return read_sitemap_page(plan, page, request, self._max_links)
 
     def engine_of(self, page: str) -> str:
-        """What reads HTML of a page type: `lexbor` or `lxml`; `json` or `text` where no rule reads HTML."""
+        """Return the engine for HTML of a page type, `lexbor` or `lxml`; `json` or `text` if no rule reads
+        HTML.
+        """
         plan = self._plans.get(page)
         return "none" if plan is None else engine_name(plan)
 
 
 def engine_name(plan: PagePlan) -> str:
-    """The engine of a page type: lxml for all of it when one rule is XPath."""
+    """Return the engine of a page type: lxml if any rule is XPath."""
     if plan.kind != "rules":
         return "lxml" if plan.kind == "sitemap" else "text"
     types = {"css" if rule.within is not None else rule.type for rule in all_rules(plan)}
@@ -60,7 +62,7 @@ def engine_name(plan: PagePlan) -> str:
 def compile_pages(
     pages: dict[str, PagePlan], traps: TrapGuards, compile_steps: StepChainCompiler | None = None
 ) -> Extractor:
-    """The extractor of these page types; raises `TaskInvalid` naming every rule that cannot work."""
+    """Compile page types into an extractor; raise `TaskInvalid` naming every invalid rule."""
     chains = StepChains(compile_steps)
     problems: list[Problem] = []
     readers = {

@@ -1,4 +1,4 @@
-"""CSS expressions of a task, taken apart: groups, compounds, pseudo-elements, and where each stands."""
+"""Parse CSS expressions: selector lists, compounds and pseudo-elements, with positions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from smartspider.extract.errors import InvalidExpression
 
 Take = Literal["element", "text", "deep_text", "attr"]
-"""What of a matched element is meant: itself, its own text nodes, all text nodes in it, an attribute."""
+"""The part of a matched element to take: itself, its own text nodes, all text nodes in it, an attribute."""
 
 SCOPE = ":scope"
 
@@ -18,11 +18,11 @@ _PLAIN = re.compile(r"[^\s>+~,\\\"'\[\](){}:]+")
 _SCOPE_HEAD = re.compile(r":scope(?![\w-])", re.IGNORECASE)
 _CLOSING = {"[": "]", "(": ")"}
 _DEEPEST = 20
-"""Brackets in brackets: nobody writes more, and those who read them here recurse."""
+"""The most nested brackets; bounds the recursion of the parser."""
 
 
 class InvalidSelector(InvalidExpression):
-    """A CSS expression that cannot be read; where is always known."""
+    """An invalid CSS expression; the position is always known."""
 
     at: int
 
@@ -36,7 +36,7 @@ class CompoundSelector(NamedTuple):
 
 
 class ComplexSelector(NamedTuple):
-    """One selector of a comma-separated group. `is_scoped`: its first compound is the item itself."""
+    """One selector of a comma-separated list. `is_scoped`: its first compound is the item itself."""
 
     compounds: tuple[CompoundSelector, ...]
     take: Take
@@ -45,7 +45,7 @@ class ComplexSelector(NamedTuple):
 
 
 def read_selector(expr: str) -> tuple[ComplexSelector, ...]:
-    """The selectors of a CSS expression in their order; raises `InvalidSelector`."""
+    """Parse a CSS expression; raise `InvalidSelector`."""
     selectors = read_selector_list(expr)
     for selector in selectors:
         first, *others = selector.compounds
@@ -53,13 +53,13 @@ def read_selector(expr: str) -> tuple[ComplexSelector, ...]:
         outward = others[0].combinator if is_item else first.combinator
         if outward in {"+", "~"}:
             raise InvalidSelector(
-                first.at, f"'{outward}' leads out of the item", "rules look inside the item"
+                first.at, f"'{outward}' leads out of the item", "rules search inside the item"
             )
     return selectors
 
 
 def read_selector_list(expr: str) -> tuple[ComplexSelector, ...]:
-    """As `read_selector`, for expressions that may begin at a sibling, as those in `:has()` do."""
+    """Like `read_selector`, but a selector may start with a sibling combinator, as in `:has()`."""
     selectors = []
     position = 0
     while True:
@@ -87,7 +87,7 @@ def _read_complex(expr: str, position: int) -> tuple[ComplexSelector, int]:
             take, attr, position = _read_pseudo_element(expr, end)
             return _complex(compounds, take, attr), position
         if end == position:
-            raise InvalidSelector(position, f"{expr[position]!r} cannot stand here")
+            raise InvalidSelector(position, f"{expr[position]!r} is not allowed here")
         position = end
     if not compounds:
         raise InvalidSelector(position, "a selector is missing here")
@@ -121,9 +121,9 @@ def _end_of_compound(expr: str, position: int) -> int:
 
 
 def _end_of_block(expr: str, start: int, depth: int = 1) -> int:
-    """The position after the bracket or parenthesis that closes the one at `start`."""
+    """Return the position after the bracket that closes the one at `start`."""
     if depth > _DEEPEST:
-        raise InvalidSelector(start, f"brackets stand in each other more than {_DEEPEST} deep")
+        raise InvalidSelector(start, f"brackets are nested more than {_DEEPEST} deep")
     closing = _CLOSING[expr[start]]
     position = start + 1
     while position < len(expr):
@@ -162,13 +162,14 @@ def _read_pseudo_element(expr: str, position: int) -> tuple[Take, str | None, in
         raise InvalidSelector(position, f"'{found[0]}' does not name an attribute", "write ::attr(name)")
     _, after = _read_combinator(expr, found.end())
     if after < len(expr) and expr[after] != ",":
-        raise InvalidSelector(found.end(), f"'{found[0]}' must stand at the end")
+        raise InvalidSelector(found.end(), f"'{found[0]}' must be at the end")
     return ("attr", argument, after) if name == "attr" else ("text", None, after)
 
 
 def _complex(compounds: list[CompoundSelector], take: Take, attr: str | None) -> ComplexSelector:
     if take == "text" and compounds[-1].css == "*" and compounds[-1].combinator in {"", " "}:
-        # `div ::text` and `div *::text` are all text in the div, its own included; `::text` all of the item.
+        # `div ::text` and `div *::text` select all text in the div, including its own; `::text` all of the
+        # item.
         take = "deep_text"
         compounds = compounds[:-1] or [CompoundSelector("", SCOPE, compounds[-1].at)]
     first = compounds[0]
@@ -177,7 +178,7 @@ def _complex(compounds: list[CompoundSelector], take: Take, attr: str | None) ->
 
 
 def split_simple(compound: str) -> list[tuple[int, str]]:
-    """`h2`, `.title` and `:not(.x)` of `h2.title:not(.x)`, with their positions in it."""
+    """Split `h2.title:not(.x)` into `h2`, `.title` and `:not(.x)`, with their positions."""
     starts = [0]
     position = 0
     while position < len(compound):

@@ -1,10 +1,10 @@
-"""What is wrong with an expression of a task."""
+"""Errors in expressions of a task."""
 
 from __future__ import annotations
 
 
 class InvalidExpression(Exception):
-    """Where it is wrong (counted from 0, None when nobody knows), what is wrong, what to try."""
+    """An invalid expression: the position (from 0, None if unknown), the reason and a hint."""
 
     def __init__(self, at: int | None, what: str, hint: str = "") -> None:
         super().__init__(what)

@@ -1,4 +1,4 @@
-"""JMESPath expressions compiled, mistakes found before a page is read."""
+"""Compile JMESPath expressions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from smartspider.extract.errors import InvalidExpression
 
 
 class JmesExpression:
-    """A compiled JMESPath expression; raises `InvalidExpression` when it is none."""
+    """A compiled JMESPath expression; raises `InvalidExpression`."""
 
     def __init__(self, expr: str) -> None:
         import jmespath
@@ -19,20 +19,26 @@ class JmesExpression:
         self._errors = (JMESPathError, RecursionError, TypeError, ValueError, KeyError, AttributeError)
         try:
             self._parsed = jmespath.compile(expr)
-        except ParseError as wrong:  # a LexerError is one too
+        except ParseError as wrong:  # includes LexerError
             raise InvalidExpression(wrong.lex_position, _first_line(wrong)) from None
-        except (JMESPathError, RecursionError, ValueError) as wrong:  # a number of thousands of digits, say
+        except (
+            JMESPathError,
+            RecursionError,
+            ValueError,
+        ) as wrong:  # for example a number of thousands of digits
             raise InvalidExpression(None, _first_line(wrong)) from None
         _check_functions(self._parsed.parsed, expr)
 
     def search(self, value: Any) -> Any:
-        """What the expression gives; None also where the value is not of the kind it is made for."""
+        """Evaluate the expression; None also if the value has the wrong type for it."""
         try:
             return self._parsed.search(value)
         except RecursionError:
-            raise NotReadable(f"the JMESPath expression {self._expr!r} goes too deep on the page") from None
+            raise NotReadable(
+                f"the JMESPath expression {self._expr!r} is nested too deep for the page"
+            ) from None
         except self._errors:
-            # `length(x)` where x is null, say: the page does not have what the expression needs.
+            # For example `length(x)` where x is null.
             return None
 
 
@@ -69,9 +75,9 @@ def _check_functions(node: Any, expr: str) -> None:
                 if "expref" in taken["types"]
             )
         elif node["type"] == "expref" and id(node) not in called:
-            # As a value it is nothing that could be stored.
+            # An expression reference is not a value that could be stored.
             raise InvalidExpression(
-                None, "'&' makes no value", "it belongs in functions such as sort_by(x, &y)"
+                None, "'&' is not a value", "it belongs in functions such as sort_by(x, &y)"
             )
         stack.extend(child for child in children if isinstance(child, dict))
 

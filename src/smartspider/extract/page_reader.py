@@ -1,4 +1,4 @@
-"""One page type at work: items from its fields, links from its rules."""
+"""Read a page by the compiled rules of its type."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from smartspider.extract.rules.page_compiler import PageRules
 
 
 class PageReader:
-    """Reads pages of one type: HTML by the engine of the type, XML always by lxml."""
+    """Reads pages of one type: HTML with the engine of the type, XML always with lxml."""
 
     def __init__(
         self, rules: PageRules, xml_rules: Callable[[], PageRules], *, is_on_lxml: bool, emits: bool
@@ -33,7 +33,7 @@ class PageReader:
         self._emits = emits
 
     def read(self, page: Page, request: Request) -> Extraction:
-        """Items and links of the page; raises `NotReadable`."""
+        """Extract the items and links of a page; raise `NotReadable`."""
         document = Document(page, request, is_on_lxml=self._is_on_lxml)
         rules = self._for_xml() if document.is_xml else self._rules
         whole = PageScope(document)
@@ -68,7 +68,7 @@ class PageReader:
 
 
 def _find_scope(rules: PageRules, whole: PageScope) -> tuple[ScopeKind, SearchScope | None]:
-    """Where the fields are looked up, and of which kind that is; nowhere when nobody would look."""
+    """Find the items; return their kind and scope, or None if no rule needs them."""
     if not rules.items:
         return "page", whole
     kind = rules.items[0].kind
@@ -91,10 +91,10 @@ def _find_scope(rules: PageRules, whole: PageScope) -> tuple[ScopeKind, SearchSc
 
 
 def _read_items(fields: dict[str, FieldColumn], scope: SearchScope) -> tuple[list[Item], dict[int, str]]:
-    """All items, and for those that lack a required field its name."""
+    """Return all items, and the first missing required field of incomplete ones."""
     missing: dict[int, str] = {}
     columns = [_complete_values(name, field, scope, missing) for name, field in fields.items()]
-    # As many names as columns: a zip without a check of it costs half as much.
+    # There are as many names as columns: an unchecked zip costs half as much.
     items: list[Item] = [dict(row) for row in map(zip, repeat(tuple(fields)), zip(*columns, strict=True))]
     if scope.document.has_invalid:
         items = [_clean_item(item, scope.document) for item in items]
@@ -102,7 +102,7 @@ def _read_items(fields: dict[str, FieldColumn], scope: SearchScope) -> tuple[lis
 
 
 def _complete_values(name: str, field: FieldColumn, scope: SearchScope, missing: dict[int, str]) -> list[Any]:
-    """A field's values with defaults in; notes the first required field that each item lacks."""
+    """Return the final values of a field, and record items in which a required field is missing."""
     values = field.values(scope)
     if not field.needs_finish and None not in values:
         return values
@@ -118,7 +118,7 @@ def _complete_values(name: str, field: FieldColumn, scope: SearchScope, missing:
 def _split_rejected(
     items: list[Item], missing: dict[int, str], document: Document
 ) -> tuple[list[Item], list[RejectedItem]]:
-    """The items that are kept, and those that are not."""
+    """Split items into kept and rejected ones."""
     refused = document.rejected
     if not missing and not refused:
         return items, []

@@ -65,21 +65,21 @@ def test_every_wrong_expression_is_named_by_its_path() -> None:
         ("  ", 2, "a selector is missing"),
         ("a,", 2, "a selector is missing"),
         ("a,,b", 2, "a selector is missing"),
-        ("div > > a", 6, "'>' cannot stand here"),
+        ("div > > a", 6, "'>' is not allowed here"),
         ("div >", 5, "nothing follows '>'"),
         ("a[href", 1, "'[' is never closed"),
         ("a:not(.b", 5, "'(' is never closed"),
         ("a[x='y]", 4, "the quote is never closed"),
-        ("a)", 1, "')' cannot stand here"),
-        ("..x", 0, "'.' is not a selector"),
-        ("div p:foo", 5, "':foo' is not a selector"),
-        ("div, p:contains(x)", 6, "':contains(x)' is not a selector"),
-        ("p:is(.a, :foo)", 9, "':foo' is not a selector"),
-        ("p[x=1]", 1, "'[x=1]' is not a selector"),
-        ("p :scope", 2, "':scope' is not a selector"),
-        (":scope:foo a", 6, "':foo' is not a selector"),
+        ("a)", 1, "')' is not allowed here"),
+        ("..x", 0, "'.' is not a supported selector"),
+        ("div p:foo", 5, "':foo' is not a supported selector"),
+        ("div, p:contains(x)", 6, "':contains(x)' is not a supported selector"),
+        ("p:is(.a, :foo)", 9, "':foo' is not a supported selector"),
+        ("p[x=1]", 1, "'[x=1]' is not a supported selector"),
+        ("p :scope", 2, "':scope' is not a supported selector"),
+        (":scope:foo a", 6, "':foo' is not a supported selector"),
         ("p::before", 1, "unknown pseudo-element '::before'"),
-        ("p::text b", 7, "'::text' must stand at the end"),
+        ("p::text b", 7, "'::text' must be at the end"),
         ("p::attr", 1, "'::attr' is not complete"),
         ("p::attr()", 1, "'::attr()' does not name an attribute"),
         ("p::text(x)", 1, "'::text(x)' is not complete"),
@@ -89,7 +89,7 @@ def test_every_wrong_expression_is_named_by_its_path() -> None:
 )
 def test_the_message_says_where_and_what(expr: str, at: int, what: str) -> None:
     problem = problem_of(ValueRule("css", expr))
-    assert f"the CSS expression {expr!r} is wrong at position {at}: {what}" in problem.message
+    assert f"the CSS expression {expr!r} is invalid at position {at}: {what}" in problem.message
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_the_message_says_where_and_what(expr: str, at: int, what: str) -> None:
         ("p:contains(x)", "lexbor-contains"),
         ("p[x=1]", "quotes"),
         ("p[x!='1']", ":not("),
-        ("p :scope", "can only stand first"),
+        ("p :scope", "must come first"),
         ("p::first-line", "::text or ::attr(name)"),
     ],
 )

@@ -132,7 +132,7 @@ def test_a_page_can_forbid_following_to_lxml_too(read: Read) -> None:
     ("expr", "at"), [("div p:foo", 4), ("p:is(.a, :foo)", 9), ("p:nth-child(x)", 0), ("p:not(a::text)", 6)]
 )
 def test_what_cannot_be_translated_is_refused_with_its_place(read: Read, expr: str, at: int) -> None:
-    with pytest.raises(TaskInvalid, match=f"is wrong at position {at}: "):
+    with pytest.raises(TaskInvalid, match=f"is invalid at position {at}: "):
         read(PAGE, fields={"x": ValueRule("css", expr), "y": XPATH})
 
 

@@ -145,7 +145,7 @@ def test_text_gives_no_links_without_a_template(read: Read) -> None:
 
 
 def test_a_link_rule_that_cannot_look_into_the_items_is_refused(read: Read) -> None:
-    with pytest.raises(TaskInvalid, match="cannot look into items that are JSON values") as refused:
+    with pytest.raises(TaskInvalid, match="cannot search items that are JSON values") as refused:
         read(API, items=ValueRule("jmespath", "items"), follow=(follow("css", "a", carry=("x",)),))
     assert refused.value.problems[0].path == "follow[0].selector"
     with pytest.raises(TaskInvalid, match="finds no links"):

@@ -135,22 +135,22 @@ def problem_of(rule: ValueRule) -> Any:
 @pytest.mark.parametrize(
     ("expr", "message"),
     [
-        ("//a[", "is wrong at position 4: invalid expression"),
-        ("//a[@x='", "is wrong at position 8: unfinished literal"),
-        ("//a]", "is wrong at position 3: invalid expression"),
-        ("//a[foo()]", "is wrong at position 4: there is no function foo()"),
-        ("//a[$x]", "is wrong at position 4: variables cannot be used"),
+        ("//a[", "is invalid at position 4: invalid expression"),
+        ("//a[@x='", "is invalid at position 8: unfinished literal"),
+        ("//a]", "is invalid at position 3: invalid expression"),
+        ("//a[foo()]", "is invalid at position 4: there is no function foo()"),
+        ("//a[$x]", "is invalid at position 4: variables cannot be used"),
         ("//a[contain(., 'x')]", "there is no function contain()"),
-        ("count('x')", "is wrong: invalid type"),
-        ("//p[has-class()]", "is wrong: "),
-        ("re:test('x', '[')", "is wrong: unterminated character set"),
-        ("\x00", "is wrong"),
+        ("count('x')", "is invalid: invalid type"),
+        ("//p[has-class()]", "is invalid: "),
+        ("re:test('x', '[')", "is invalid: unterminated character set"),
+        ("\x00", "is invalid"),
     ],
 )
 def test_a_wrong_expression_is_refused_with_its_place(expr: str, message: str) -> None:
     problem = problem_of(ValueRule("xpath", expr))
     assert problem.path == "selectors.fields.x.expr"
-    assert f"the XPath expression {expr!r} is wrong" in problem.message
+    assert f"the XPath expression {expr!r} is invalid" in problem.message
     assert message in problem.message
 
 

@@ -1,1 +1,1 @@
-"""Fields."""
+"""Fields: find the values of rules in a page or its items."""

@@ -1,4 +1,4 @@
-"""Fields as columns: a rule gives its values for all places of a scope at once, None where it is missing."""
+"""Fields as columns: a rule returns its values for all entries of a scope at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from smartspider.extract.parsing.document import Document
 
 
 class ItemState:
-    """The item that values are settled for, and the required fields found missing in it."""
+    """The item whose values are completed, and its missing required fields."""
 
     __slots__ = ("document", "missing", "number")
 
@@ -25,25 +25,25 @@ class ItemState:
 
 
 class FieldColumn(Protocol):
-    """A field. `column` finds, `finish` makes the final value of what was found, `settle` also stands in for
-    what is missing.
+    """A compiled field. `values` finds, `finish` converts a found value, `complete` also fills
+    in defaults.
     """
 
     needs_finish: bool
-    """What was found is not final before it is settled."""
+    """Found values are not final before `complete`."""
 
     def values(self, scope: Any) -> list[Any]:
-        """A value for each place of the scope it was compiled for; None where there is none."""
+        """Return one value per entry of the scope; None if there is none."""
 
     def finish(self, value: Any, path: str, state: ItemState, /) -> Any:
-        """The value that becomes of a found one; None when nothing does."""
+        """Convert a found value; None if nothing remains of it."""
 
     def complete(self, value: Any, path: str, state: ItemState, /) -> Any:
-        """The final value, or what stands for a missing one; names required fields that are missing."""
+        """Return the final value or the default; record a missing required field."""
 
 
 class RuleColumn:
-    """What all single rules do with a missing value. `required` is met by a default."""
+    """Handles missing values of single rules. A default satisfies `required`."""
 
     needs_finish = False
 
@@ -54,11 +54,11 @@ class RuleColumn:
         self._is_required = rule.required and rule.default is None
 
     def finish(self, value: Any, _path: str, _state: ItemState, /) -> Any:
-        """The value as it was found."""
+        """Return the value unchanged."""
         return value
 
     def complete(self, value: Any, path: str, state: ItemState) -> Any:
-        """The value, or the default."""
+        """Return the value or the default."""
         if value is not None:
             value = self.finish(value, path, state)
             if value is not None:
@@ -69,14 +69,14 @@ class RuleColumn:
 
 
 class ConstColumn(RuleColumn):
-    """The same value everywhere."""
+    """A constant."""
 
     def __init__(self, rule: ValueRule) -> None:
         super().__init__(rule)
         self._value = clean(rule.expr)[0]
 
     def values(self, scope: SearchScope) -> list[Any]:
-        """The value, once for each item."""
+        """Return the constant for each entry."""
         return [self._value] * len(scope)
 
 
@@ -92,7 +92,7 @@ _META: dict[str, Callable[[Document], Any]] = {
 
 
 class MetaColumn(RuleColumn):
-    """Something known about the page or its request."""
+    """A property of the page or its request."""
 
     def __init__(self, rule: ValueRule) -> None:
         super().__init__(rule)
@@ -100,7 +100,7 @@ class MetaColumn(RuleColumn):
         self._read = _META.get(self._key, self._from_request)
 
     def values(self, scope: SearchScope) -> list[Any]:
-        """The value, once for each item."""
+        """Return the property for each entry."""
         value, count = clean(self._read(scope.document))
         scope.document.cleaned += count
         return [value] * len(scope)
@@ -110,7 +110,7 @@ class MetaColumn(RuleColumn):
 
 
 class FirstOfColumn:
-    """Alternatives: the first that has a value."""
+    """Alternatives: takes the first value found."""
 
     needs_finish = False
 
@@ -119,9 +119,9 @@ class FirstOfColumn:
         self._path = path
 
     def values(self, scope: SearchScope) -> list[Any]:
-        """The final values; a later alternative is only looked up while some are missing.
+        """Return final values; a later alternative is searched only while some are missing.
 
-        An alternative that cannot read the page has no value, unless none of them can.
+        An alternative that cannot read the page has no value. Raise `NotReadable` if none can.
         """
         values: list[Any] = [None] * len(scope)
         unreadable: NotReadable | None = None
@@ -145,11 +145,11 @@ class FirstOfColumn:
         return values
 
     def finish(self, value: Any, _path: str, _state: ItemState, /) -> Any:
-        """The value; it is final already."""
+        """Return the value, which is final already."""
         return value
 
     def complete(self, value: Any, path: str, state: ItemState) -> Any:
-        """The value, or the first default; one required alternative makes the field required."""
+        """Return the value or the first default; one required alternative makes the field required."""
         if value is not None:
             return value
         inner = ItemState(state.document, state.number)
@@ -165,7 +165,7 @@ class FirstOfColumn:
 
 
 class NestedColumn:
-    """An object of fields; missing where all of them are."""
+    """An object of fields; missing if all of them are."""
 
     needs_finish = True
 
@@ -173,7 +173,7 @@ class NestedColumn:
         self._fields = fields
 
     def values(self, scope: SearchScope) -> list[Any]:
-        """Objects of found values."""
+        """Return objects of found values."""
         if not self._fields:
             return [None] * len(scope)
         columns = [field.values(scope) for field in self._fields.values()]
@@ -183,12 +183,12 @@ class NestedColumn:
         ]
 
     def finish(self, value: Any, path: str, state: ItemState) -> Any:
-        """The object with all its keys."""
+        """Return the object with all its keys."""
         return {
             name: field.complete(value.get(name), f"{path}.{name}" if path else name, state)
             for name, field in self._fields.items()
         }
 
     def complete(self, value: Any, path: str, state: ItemState) -> Any:
-        """The object with all its keys, also where nothing was found."""
+        """Return the object with all its keys, even if nothing was found."""
         return self.finish(value or {}, path, state)

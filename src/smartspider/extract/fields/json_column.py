@@ -1,4 +1,4 @@
-"""JMESPath rules, and rules over what a page says of itself, on JSON values."""
+"""JMESPath rules and sources, on JSON values."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ from smartspider.extract.parsing.json_parser import InvalidJson, find_json, has_
 from smartspider.extract.parsing.text import as_text
 
 JsonReader = Callable[[Any], list[list[Any]]]
-"""Gives the JSON values to look into, for each place of a scope."""
+"""Returns the JSON values to search, per entry of a scope."""
 
 
 class TextReader(Protocol):
-    """Texts of elements or attributes."""
+    """Reads texts of elements or attributes."""
 
     def read(self, scope: Any) -> list[list[str]]:
-        """All of them in each place."""
+        """Return all texts per entry."""
 
 
 def read_page(scope: PageScope) -> list[list[Any]]:
-    """The page as JSON; raises `NotReadable`."""
+    """Return the page as JSON; raise `NotReadable`."""
     return [[scope.document.json]]
 
 
 def read_values(scope: ValueScope) -> list[list[Any]]:
-    """Items that are JSON values."""
+    """Return items that are JSON values."""
     return [[value] for value in scope.values]
 
 
 def read_texts(scope: TextScope) -> list[list[Any]]:
-    """Items that are texts with JSON in them."""
+    """Return the JSON in items that are texts."""
     return [_found_json([text], scope.document) for text in scope.texts]
 
 
 class EmbeddedJsonReader:
-    """JSON inside elements or attributes of HTML; several rules that name them share the reading."""
+    """Reads JSON inside HTML elements or attributes; rules with the same selector share the result."""
 
     def __init__(self, css: str, texts: TextReader) -> None:
         self._css = css
         self._texts = texts
 
     def __call__(self, scope: SearchScope) -> list[list[Any]]:
-        """The JSON values of each place; what holds none is passed over."""
+        """Return the JSON values per entry; texts without JSON are skipped."""
         found: list[list[Any]] | None = scope.cache.get(self._css)
         if found is None:
             found = [_found_json(texts, scope.document) for texts in self._texts.read(scope)]
@@ -56,14 +56,14 @@ class EmbeddedJsonReader:
 
 
 class SourceReader:
-    """What a page, or an item, says of itself in a form such as JSON-LD."""
+    """Reads data that a page or an item carries, such as JSON-LD."""
 
     def __init__(self, kind: str, html_of: Callable[[Any], list[str]]) -> None:
         self._kind = kind
         self._html_of = html_of
 
     def __call__(self, scope: SearchScope) -> list[list[Any]]:
-        """What is said in each place; nothing when it is empty."""
+        """Return the data per entry; none if it is empty."""
         from smartspider.extract.sources import read_source, read_source_in
 
         document = scope.document
@@ -86,7 +86,7 @@ def _found_json(texts: list[str], document: Document) -> list[Any]:
 
 
 class JsonColumn(RuleColumn):
-    """Values looked up in JSON."""
+    """Values found in JSON."""
 
     def __init__(self, rule: ValueRule, reader: JsonReader, expression: JmesExpression | None) -> None:
         super().__init__(rule)
@@ -97,7 +97,7 @@ class JsonColumn(RuleColumn):
         self._is_many = rule.many or rule.join is not None
 
     def values(self, scope: SearchScope) -> list[Any]:
-        """The values as JSON has them; texts trimmed unless they are raw."""
+        """Return JSON values; texts are trimmed unless raw."""
         return [self._value(datas) for datas in self._reader(scope)]
 
     def _value(self, datas: list[Any]) -> Any:
@@ -118,18 +118,18 @@ class JsonColumn(RuleColumn):
 
 
 class JsonFinder:
-    """JSON values that are places to look into."""
+    """Finds JSON values to search in."""
 
     def __init__(self, reader: JsonReader, expression: JmesExpression | None) -> None:
         self._reader = reader
         self._search = None if expression is None else expression.search
 
     def find(self, scope: SearchScope) -> list[list[Any]]:
-        """The values in each place: those of a list one by one, without nulls."""
+        """Return the values per entry, lists flattened, without nulls."""
         return [self._values(datas) for datas in self._reader(scope)]
 
     def scope(self, document: Document, found: list[Any], numbers: Sequence[int]) -> ValueScope:
-        """The values as items."""
+        """Return the values as a scope."""
         return ValueScope(document, found, numbers)
 
     def _values(self, datas: list[Any]) -> list[Any]:

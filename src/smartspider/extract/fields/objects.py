@@ -1,4 +1,4 @@
-"""Lists of objects: each match of a rule is a place of its own, and its fields are looked up there."""
+"""Lists of objects: the fields are searched in each match of a rule."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from smartspider.extract.parsing.document import Document
 
 
 class ScopeFinder(Protocol):
-    """A rule whose matches are places to look into: items, or objects in a field."""
+    """A rule whose matches are searched in turn: items, or objects of a field."""
 
     def find(self, scope: Any) -> list[list[Any]]:
-        """The matches in each place of the scope, in order."""
+        """Return the matches per entry of the scope, in order."""
 
     def scope(self, document: Document, found: list[Any], numbers: Sequence[int]) -> SearchScope:
-        """The matches as a scope."""
+        """Return the matches as a scope."""
 
 
 class ObjectsColumn(RuleColumn):
@@ -33,7 +33,7 @@ class ObjectsColumn(RuleColumn):
         self._is_many = rule.many
 
     def values(self, scope: SearchScope) -> list[Any]:
-        """Found values of each match, without matches in which nothing was found."""
+        """Return the found objects per entry, without empty ones."""
         matches = self._finder.find(scope)
         if not self._is_many:
             matches = [found[:1] for found in matches]
@@ -56,6 +56,6 @@ class ObjectsColumn(RuleColumn):
         return [found or None for found in objects]
 
     def finish(self, value: Any, path: str, state: ItemState, /) -> Any:
-        """The objects with all their keys."""
+        """Return the objects with all their keys."""
         objects = [self._fields.finish(found, path, state) for found in value]
         return objects if self._is_many else objects[0]

@@ -1,4 +1,4 @@
-"""Regular expressions, searched in the source of a page or in the text of an item."""
+"""Regular expressions, searched in the source of a page or the text of an item."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from smartspider.extract.parsing.document import Document
 from smartspider.extract.parsing.text import as_text
 
 ReadTexts = Callable[[Any], list[str]]
-"""Gives the text to search, for each place of a scope."""
+"""Returns the text to search, per entry of a scope."""
 
 _REFERENCE = re.compile(r"&(?:([a-z0-9]+)|#([0-9]+)|#x([a-f0-9]+))(;?)", re.IGNORECASE)
 _KEPT = frozenset({"amp", "lt"})
@@ -22,22 +22,22 @@ _FOREIGN = re.compile("[\x00\ud800-\udfff]")
 
 
 def page_texts(scope: PageScope) -> list[str]:
-    """The source of the page; raises `NotReadable`."""
+    """Return the source of the page; raise `NotReadable`."""
     return [scope.document.text]
 
 
 def value_texts(scope: ValueScope) -> list[str]:
-    """JSON items as text."""
+    """Return JSON items as text."""
     return [as_text(value) for value in scope.values]
 
 
 def own_texts(scope: TextScope) -> list[str]:
-    """Items that are text."""
+    """Return items that are texts."""
     return scope.texts
 
 
 class RegexPattern:
-    """A compiled expression. Its value is the group `value`, else the first group, else all that matched."""
+    """A compiled expression. Its value is the group `value`, else the first group, else the whole match."""
 
     def __init__(self, expr: str) -> None:
         self._pattern = re.compile(expr)
@@ -45,7 +45,7 @@ class RegexPattern:
         self._group: str | int = "value" if named else min(self._pattern.groups, 1)
 
     def values(self, text: str, *, is_markup: bool) -> Iterator[str | None]:
-        """The values in a text, in order; None for a match without the group."""
+        """Yield the values in a text; None for a match without the group."""
         for found in self._pattern.finditer(text):
             value = found[self._group]
             yield unescape_references(value) if is_markup and value else value
@@ -66,7 +66,7 @@ class RegexColumn(RuleColumn):
         self._is_many = rule.many or rule.join is not None
 
     def values(self, scope: SearchScope) -> list[Any]:
-        """The values; in markup with their character references read, except `&amp;` and `&lt;`."""
+        """Return the values; in markup, character references are resolved, except `&amp;` and `&lt;`."""
         is_markup = self._is_markup and not (scope.is_page and scope.document.is_json)
         return [self._value(text, scope.document, is_markup) for text in self._texts_of(scope)]
 
@@ -93,26 +93,26 @@ class RegexColumn(RuleColumn):
 
 
 class RegexFinder:
-    """Texts that are places to look into."""
+    """Finds texts to search in."""
 
     def __init__(self, pattern: RegexPattern, texts_of: ReadTexts) -> None:
         self._pattern = pattern
         self._texts_of = texts_of
 
     def find(self, scope: SearchScope) -> list[list[str]]:
-        """The values in each place, as they stand in the source."""
+        """Return the values per entry, as in the source."""
         return [
             [value for value in self._pattern.values(text, is_markup=False) if value]
             for text in self._texts_of(scope)
         ]
 
     def scope(self, document: Document, found: list[str], numbers: Sequence[int]) -> TextScope:
-        """The texts as items."""
+        """Return the texts as a scope."""
         return TextScope(document, found, numbers)
 
 
 def unescape_references(text: str) -> str:
-    """The text with its character references read, except those that keep HTML apart: `&amp;` and `&lt;`."""
+    """Resolve character references, except `&amp;` and `&lt;`, which delimit HTML."""
     return _REFERENCE.sub(_character, text) if "&" in text else text
 
 
@@ -124,7 +124,7 @@ def _character(found: re.Match[str]) -> str:
             return found[0]
         code = name2codepoint.get(name) or name2codepoint.get(name.lower())
     else:
-        digits = (decimal or hexadecimal).lstrip("0")[:12]  # longer ones are beyond all characters
+        digits = (decimal or hexadecimal).lstrip("0")[:12]  # longer ones exceed all characters
         code = int(digits or "0", 10 if decimal else 16)
     if code is None or code > 0x10FFFF:
         return "" if semicolon else found[0]

@@ -1,4 +1,4 @@
-"""Where fields are looked up: the whole page, or its items as elements, JSON values or texts."""
+"""Scopes: the page, or its items as elements, JSON values or texts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PAGE: ScopeKind = "page"
 
 
 class SearchScope:
-    """Places that fields are looked up in side by side. A column has a value for each of them."""
+    """The entries in which fields are searched. A column has one value per entry."""
 
     __slots__ = ("cache", "document", "numbers")
 
@@ -21,22 +21,22 @@ class SearchScope:
     def __init__(self, document: Document, numbers: Sequence[int]) -> None:
         self.document = document
         self.numbers = numbers
-        """The number of the page's item that each place belongs to."""
+        """The number of the page's item to which each entry belongs."""
         self.cache: dict[str, Any] = {}
-        """What several columns look for."""
+        """Results that several columns share."""
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def pause(self) -> None:
-        """Leave the document as it was; another scope is searched."""
+        """Restore the document, so that another scope can be searched."""
 
     def resume(self) -> None:
         """Undo `pause`."""
 
 
 class PageScope(SearchScope):
-    """The page as the only place."""
+    """The page as the only entry."""
 
     __slots__ = ()
 
@@ -57,7 +57,7 @@ class ValueScope(SearchScope):
 
 
 class TextScope(SearchScope):
-    """Texts that a regular expression found."""
+    """Texts found by a regular expression."""
 
     __slots__ = ("texts",)
 

@@ -1,4 +1,4 @@
-"""Rules with steps: what was found is treated before it counts as a value."""
+"""Rules with steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from smartspider.interfaces.step import PageContext, StepChain, ValueRejected
 
 
 class StepsColumn(RuleColumn):
-    """A rule and its steps. They see what was found as a whole, or that nothing was; joining comes last."""
+    """A rule and its steps. Steps receive all found values, or None; joining comes last."""
 
     needs_finish = True
 
@@ -27,13 +27,13 @@ class StepsColumn(RuleColumn):
         self._join = rule.join
 
     def values(self, scope: SearchScope) -> list[Any]:
-        """The values before any step."""
+        """Return the values before any step."""
         return self._found.values(scope)
 
     def finish(self, value: Any, path: str, state: ItemState, /) -> Any:
-        """The value after all steps; None when one of them made nothing of it.
+        """Apply the steps; None if one failed.
 
-        One that is refused stays as it was found, and the refusal is noted for its item.
+        A rejected value stays as found, and the rejection is recorded for its item.
         """
         document = state.document
         if document.has_invalid:
@@ -53,13 +53,13 @@ class StepsColumn(RuleColumn):
         return kept if self._join is None else self._join.join(map(as_text, kept))
 
     def complete(self, value: Any, path: str, state: ItemState) -> Any:
-        """The value, or the default; steps may put something where nothing was, or refuse that."""
+        """Return the value or the default; steps may also replace or reject a missing value."""
         value = self.finish(value, path, state)
         return super().complete(value, path, state) if value is None else value
 
 
 def page_context(document: Document) -> PageContext:
-    """What steps may know about the page."""
+    """Return the context that steps receive."""
     context: PageContext | None = document.context
     if context is None:
         page = document.page

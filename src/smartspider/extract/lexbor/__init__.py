@@ -1,1 +1,1 @@
-"""CSS on Lexbor's tree: how HTML is read unless a page type has XPath rules."""
+"""CSS on Lexbor's tree: the default engine for HTML."""

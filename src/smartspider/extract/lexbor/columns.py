@@ -29,14 +29,14 @@ class CssColumn(RuleColumn):
         self._attr = queries[0].attr if queries else ""
         take = queries[0].take if queries else "element"
         self._first_of: Callable[[LexborNode, Document], str | None] = self._first_text
-        """The first value of a first match, or None if the match alone does not tell it."""
+        """Returns the first value of a first match, or None if the match alone does not determine it."""
         if take == "attr":
             self._first_of = self._first_attribute
         elif take == "element":
             self._first_of = self._first_element
 
     def values(self, scope: LexborItems | PageScope) -> list[Any]:
-        """The values; all items are searched at once where that is exact."""
+        """Return the values; all items are searched at once where that is exact."""
         if isinstance(scope, PageScope):
             return [self._in_page(scope.document)]
         if len(self._queries) > 1 or not scope.is_flat:
@@ -57,7 +57,7 @@ class CssColumn(RuleColumn):
         return values
 
     def value_in(self, item: LexborNode, scope: LexborItems) -> Any:
-        """The value in one item, searched by itself: the way that is always exact."""
+        """Return the value in one item, searched separately, which is always exact."""
         found = [(query, scope.find(query, item)) for query in self._queries]
         return self._shape(list_values(found, item, scope.document, is_raw=self._is_raw))
 
@@ -77,7 +77,7 @@ class CssColumn(RuleColumn):
         return node.attrs.sget(self._attr, None)
 
     def _first_text(self, node: LexborNode, _: Document) -> str | None:
-        # A text node that comes first in the first match comes first of all.
+        # A text node that comes first in the first match is the first of all.
         child = node.first_child
         text = None if child is None else child.text_content
         return text if text is None or self._is_raw else text.strip()
@@ -96,13 +96,13 @@ class CssColumn(RuleColumn):
 
 
 class CssFinder:
-    """Elements that are places to look into."""
+    """Finds elements to search in."""
 
     def __init__(self, query: Query) -> None:
         self._query = query
 
     def find(self, scope: LexborItems | PageScope) -> list[list[LexborNode]]:
-        """The elements in each place; an item is not found in itself."""
+        """Return the elements per entry; an item does not match itself."""
         if isinstance(scope, PageScope):
             return [self._query.find_in_page(scope.document.root)]
         if scope.is_flat:
@@ -110,18 +110,18 @@ class CssFinder:
         return [scope.find(self._query, item) for item in scope.nodes]
 
     def scope(self, document: Document, found: list[LexborNode], numbers: Sequence[int]) -> LexborItems:
-        """The elements as items."""
+        """Return the elements as a scope."""
         return LexborItems(document, found, numbers)
 
 
 class CssTexts:
-    """The texts of elements, or attributes, that hold something other than HTML."""
+    """Reads texts of elements or attributes that contain data rather than HTML."""
 
     def __init__(self, queries: tuple[Query, ...]) -> None:
         self._queries = queries
 
     def read(self, scope: LexborItems | PageScope) -> list[list[str]]:
-        """All of them in each place, as they stand there."""
+        """Return all texts per entry, unchanged."""
         document = scope.document
         if isinstance(scope, PageScope):
             root = document.root

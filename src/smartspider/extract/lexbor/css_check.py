@@ -1,4 +1,4 @@
-"""Whether Lexbor can read a selector, and if not, which part of it is to blame."""
+"""Check that Lexbor supports a selector, and locate the part that it does not."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _FORGIVING = re.compile(r"(:(?:is|where)\()(.*)\)", re.IGNORECASE | re.DOTALL)
 _SCOPE_PREFIX = re.compile(r":scope", re.IGNORECASE)
 _HINTS = (
     (re.compile(r":contains\(", re.IGNORECASE), ':lexbor-contains("...") looks into an element\'s own text'),
-    (re.compile(r":scope", re.IGNORECASE), "':scope' can only stand first"),
+    (re.compile(r":scope", re.IGNORECASE), "':scope' must come first"),
     (re.compile(r"\[[^\]]*!="), "write :not([name=value])"),
     (re.compile(r"\[[^\]]*=\s*\d"), "put the value in quotes"),
 )
 
 
 def check_css(expr: str) -> tuple[ComplexSelector, ...]:
-    """The selectors of an expression that Lexbor can read whole; raises `InvalidSelector` with the place."""
+    """Parse an expression that Lexbor fully supports; raise `InvalidSelector` with the position."""
     selectors = read_selector(expr)
     _check_selectors(selectors, 0)
     return selectors
@@ -43,10 +43,10 @@ def _check_compound(css: str, at: int) -> None:
             hint = next((hint for pattern, hint in _HINTS if pattern.search(simple)), "")
             if simple.startswith("/"):
                 hint = 'a text is CSS; XPath is written {"type": "xpath", "expr": "//..."}'
-            raise InvalidSelector(at + start, f"{simple!r} is not a selector that works here", hint)
+            raise InvalidSelector(at + start, f"{simple!r} is not a supported selector", hint)
         inner = _FORGIVING.fullmatch(simple)
         if inner is not None:
-            # Lexbor skips what it cannot read inside :is(), so a misspelling there would match nothing.
+            # Lexbor skips what it does not know inside :is(), so a misspelling there would match nothing.
             _check_inner(inner[2], at + start + len(inner[1]))
     if not _is_readable(css):
         raise InvalidSelector(at, f"{css!r} cannot be read as a whole")
@@ -58,7 +58,7 @@ def _check_inner(expr: str, at: int) -> None:
     except InvalidSelector as wrong:
         raise InvalidSelector(at + wrong.at, wrong.what, wrong.hint) from None
     if any(selector.take != "element" for selector in selectors):
-        raise InvalidSelector(at, "a pseudo-element cannot stand inside parentheses")
+        raise InvalidSelector(at, "a pseudo-element is not allowed inside parentheses")
     _check_selectors(selectors, at)
 
 

@@ -1,4 +1,4 @@
-"""Lexbor as an engine for the compiler."""
+"""The Lexbor engine."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from smartspider.extract.rules.engine import LinkKind, XPathEngine
 
 
 class LexborEngine:
-    """CSS; Lexbor has no XPath."""
+    """CSS on HTML; Lexbor has no XPath."""
 
     @property
     def xpath(self) -> XPathEngine:
-        """Never asked for: a page type with XPath rules is read by lxml."""
+        """Not used: lxml reads page types with XPath rules."""
         raise NotImplementedError
 
     def check(self, expr: str) -> tuple[ComplexSelector, ...]:
-        """The selectors of an expression that Lexbor can read; raises `SelectorWrong`."""
+        """Parse an expression that Lexbor supports; raise `InvalidSelector`."""
         return check_css(expr)
 
     def css_column(
         self, rule: ValueRule, selectors: tuple[ComplexSelector, ...], _is_page: bool, /
     ) -> CssColumn:
-        """The values of a CSS rule."""
+        """Compile a CSS rule for values."""
         return CssColumn(rule, make_queries(selectors, is_raw=rule.is_raw))
 
     def css_finder(self, selectors: tuple[ComplexSelector, ...], _is_page: bool, /) -> CssFinder:
-        """The elements of a CSS rule."""
+        """Compile a CSS rule for elements."""
         return CssFinder(make_queries(selectors, is_raw=False)[0])
 
     def css_texts(self, selectors: tuple[ComplexSelector, ...], _is_page: bool, /) -> CssTexts:
-        """The texts of what a CSS rule finds."""
+        """Compile a CSS rule for the texts of its matches."""
         return CssTexts(make_queries(selectors, is_raw=False))
 
     def css_links(
         self, selectors: tuple[ComplexSelector, ...], link: LinkKind, _is_page: bool, /
     ) -> CssLinks:
-        """The links of a CSS rule."""
+        """Compile a CSS rule for links."""
         queries = make_queries(selectors, is_raw=True)
         return CssLinks(queries, is_href=link.is_href, obeys_nofollow=link.obeys_nofollow)
 
     def markup(self, scope: LexborItems) -> list[str]:
-        """Each item as HTML."""
+        """Return each item as HTML."""
         return [html_of(node) for node in scope.nodes]

@@ -1,8 +1,8 @@
-"""The items of a page as elements, and searching all of them at once.
+"""The items of a page as elements, searched all at once.
 
-A query over the whole page costs about as much as five queries in single items, so a field is looked up once
-and its matches are dealt out to the items. That is exact as long as no item lies in another: every match then
-belongs to the item before it in document order.
+A query over the whole page costs about as much as five queries in single items, so a field is searched
+once and its matches are assigned to items. That is exact as long as no item contains another: every match
+then belongs to the item before it in document order.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from smartspider.extract.parsing.document import Document
 
 
 class LexborItems(SearchScope):
-    """The elements of Lexbor's tree that are a page's items."""
+    """The elements of Lexbor's tree that are the items of a page."""
 
     __slots__ = ("_firsts", "_ids", "_top", "is_flat", "nodes")
 
@@ -33,7 +33,7 @@ class LexborItems(SearchScope):
         self.resume()
 
     def pause(self) -> None:
-        """Take the marks off, so that another scope can be searched."""
+        """Remove the marks, so that another scope can be searched."""
         if self.is_flat:
             for node in self.nodes:
                 unmark(node)
@@ -57,7 +57,9 @@ class LexborItems(SearchScope):
         return False
 
     def firsts(self, query: Query) -> list[LexborNode | None]:
-        """Each item's first match; for flat items only. Fields that share a selector share the search."""
+        """Return the first match in each item, for flat items only. Fields with the same
+        selector share it.
+        """
         known = self._firsts.get(query.in_items)
         if known is not None:
             return known
@@ -69,13 +71,13 @@ class LexborItems(SearchScope):
             if index is not None and index != current:
                 current = index
             elif found[current] is None:
-                # The item a second time is the item as a match of its own.
+                # The second time, the item itself is a match.
                 found[current] = node
         self._firsts[query.in_items] = found
         return found
 
     def lists(self, query: Query) -> list[list[LexborNode]]:
-        """Each item's matches, in document order; for flat items only."""
+        """Return the matches in each item, in document order, for flat items only."""
         ids = self._ids
         found: list[list[LexborNode]] = [[] for _ in self.nodes]
         current = -1
@@ -88,7 +90,7 @@ class LexborItems(SearchScope):
         return [distinct(nodes) if len(nodes) > 1 else nodes for nodes in found] if query.repeats else found
 
     def find(self, query: Query, item: LexborNode) -> list[LexborNode]:
-        """All matches in one item, in document order."""
+        """Return all matches in one item, in document order."""
         if self.is_flat:
             return query.find_in_item(item)
         mark(item)
@@ -98,7 +100,7 @@ class LexborItems(SearchScope):
 
 
 def _shared_parent(nodes: list[LexborNode]) -> LexborNode | None:
-    """The parent of all the nodes if they have but one, and so none lies in another."""
+    """Return the common parent of all nodes, in which case none contains another."""
     if not nodes:
         return None
     first = nodes[0].parent

@@ -1,4 +1,4 @@
-"""Links that CSS finds on Lexbor's tree."""
+"""Links found by CSS on Lexbor's tree."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from smartspider.extract.parsing.text import text_of
 
 
 class CssLinks:
-    """The links of one rule. `is_href`: what it finds leads to a page, else it is a value for a template."""
+    """The links of one rule. `is_href`: matches are links to pages; otherwise values for a template."""
 
     def __init__(self, queries: tuple[Query, ...], *, is_href: bool, obeys_nofollow: bool) -> None:
         self._queries = queries
@@ -23,13 +23,13 @@ class CssLinks:
         self._obeys_nofollow = obeys_nofollow
 
     def find(self, scope: LexborItems | PageScope) -> Sequence[Iterator[str]]:
-        """What is found in each place, in the order of the rule's selectors."""
+        """Return the matches per entry, in the order of the rule's selectors."""
         if isinstance(scope, PageScope):
             return [self._in_page(scope)]
         return [self._in_item(item, scope) for item in scope.nodes]
 
     def first(self, page: PageScope) -> str | None:
-        """Where the first match leads."""
+        """Return the first match."""
         root = page.document.root
         for query in self._queries:
             if query.take == "element":

@@ -1,6 +1,6 @@
-"""An element of Lexbor's tree as HTML, spelled as libxml2 spells it: so raw values equal parsel's.
+"""Serialize an element of Lexbor's tree as libxml2 would, so that raw values equal parsel's.
 
-Lexbor's own serialiser follows the HTML standard, which writes entities, quotes and links another way.
+Lexbor's own serializer follows the HTML standard, which writes entities, quotes and links differently.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _BOOLEAN = frozenset(
 _LINKS = frozenset({"href", "src", "action"})
 _BLANKS = " \t\n\r"
 _UNSAFE = re.compile(r"""[^A-Za-z0-9\-_.!~*'()"#$%&+,/:;<=>?@\[\\\]^`{|}]""")
-"""What libxml2 percent-encodes in a link."""
+"""Characters that libxml2 percent-encodes in a link."""
 _TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 def outer_html(node: LexborNode, hidden: str) -> str:
-    """The element with all that is in it, without the attribute `hidden`."""
+    """Serialize the element without the attribute `hidden`."""
     parts: list[str] = []
     stack: list[tuple[LexborNode | None, str]] = [(node, "")]
     while stack:
@@ -83,6 +83,6 @@ def _percent(found: re.Match[str]) -> str:
 
 
 def _instruction(node: Any) -> str:
-    """`<?pi x?>`, which an HTML parser of libxml2 takes for a comment."""
+    """Serialize `<?pi x?>`, which the HTML parser of libxml2 reads as a comment."""
     html = node.html or ""
     return f"<!--{html[1:-1]}-->" if html.startswith("<?") else html

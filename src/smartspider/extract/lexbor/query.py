@@ -1,7 +1,7 @@
-"""Selectors as Lexbor is asked them: over a page, in one item, or over all items of a page at once.
+"""Queries for Lexbor: over a page, in one item, or over all items of a page at once.
 
-Lexbor knows no `:scope` and lets a relative `.wrap h2` match a `.wrap` outside the item. So items carry a
-mark while they are searched, and every relative selector starts from the mark.
+Lexbor does not support `:scope`, and a relative `.wrap h2` also matches a `.wrap` outside the item. So
+items are marked while they are searched, and every relative selector starts at the mark.
 """
 
 from __future__ import annotations
@@ -15,31 +15,32 @@ from selectolax.lexbor import LexborNode
 from smartspider.extract.css import SCOPE, ComplexSelector, Take
 
 MARK = "smartspider-item"
-"""The attribute that items carry while they are searched."""
+"""The attribute of marked items."""
 
 _AT_MARK = f"[{MARK}]"
 _BARE_FUNCTION = re.compile(r"""("[^"]*"|'[^']*')|(^|[\s(,>+~]):(?=(?:is|not|has|where)\()""", re.IGNORECASE)
-"""Lexbor tests only the nearest ancestor against a compound that begins with such a function; with `*` before
-it, it tests them all. Strings are matched to be left alone."""
+"""Lexbor tests only the nearest ancestor against a compound that starts with such a function; with `*` before
+it, it tests all. Strings are matched to leave them unchanged.
+"""
 _PLAIN_NAME = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 
 
 class Query(msgspec.Struct, frozen=True):
-    """Members of one expression that take the same thing, each way they are asked."""
+    """Selectors of one expression that take the same part of their matches, for each way to search."""
 
     take: Take
     attr: str
     in_page: str
     in_item: str
     in_items: str
-    """`in_item` for all items at once; each item's matches come after the item itself."""
+    """`in_item` for all items at once; the matches of an item follow the item itself."""
     is_page_marked: bool
     repeats: bool
-    """The same element may be found more than once in an item."""
+    """The same element may match more than once in an item."""
     repeats_in_page: bool
 
     def find_in_page(self, root: LexborNode) -> list[LexborNode]:
-        """All matches in the document, in its order."""
+        """Return all matches in the document, in order."""
         if self.is_page_marked:
             mark(root)
         nodes = root.css(self.in_page)
@@ -48,7 +49,7 @@ class Query(msgspec.Struct, frozen=True):
         return distinct(nodes) if self.repeats_in_page else nodes
 
     def first_in_page(self, root: LexborNode) -> LexborNode | None:
-        """The first match in the document."""
+        """Return the first match in the document."""
         if self.is_page_marked:
             mark(root)
         node = root.css_first(self.in_page)
@@ -57,18 +58,18 @@ class Query(msgspec.Struct, frozen=True):
         return node
 
     def find_in_item(self, item: LexborNode) -> list[LexborNode]:
-        """All matches in an item that carries the mark, in document order."""
+        """Return all matches in a marked item, in document order."""
         nodes = item.css(self.in_item)
         return distinct(nodes) if self.repeats else nodes
 
 
 def distinct(nodes: Iterable[LexborNode]) -> list[LexborNode]:
-    """The nodes without repetitions, in their order."""
+    """Return the nodes without repetitions, in order."""
     return list({node.mem_id: node for node in nodes}.values())
 
 
 def mark(item: LexborNode) -> None:
-    """Make an element the one that relative selectors start from."""
+    """Mark an element as the start of relative selectors."""
     item.attrs[MARK] = ""
 
 
@@ -78,14 +79,14 @@ def unmark(item: LexborNode) -> None:
 
 
 def make_queries(selectors: tuple[ComplexSelector, ...], *, is_raw: bool) -> tuple[Query, ...]:
-    """The queries of an expression: one, or one for each kind of thing its selectors take."""
+    """Compile an expression to queries, one per part that its selectors take."""
     kinds: dict[tuple[Take, str], list[ComplexSelector]] = {}
     for selector in selectors:
         group = kinds.setdefault((selector.take, selector.attr or ""), [])
         group.append(selector)
         last = selector.compounds[-1]
         if selector.take == "attr" and last.css == "*" and last.combinator == " ":
-            # As in parsel, `div ::attr(x)` is the attribute of the div too.
+            # As in parsel, `div ::attr(x)` includes the attribute of the div.
             group.append(selector._replace(compounds=selector.compounds[:-1]))
     return tuple(_make_query(take, attr, group, is_raw) for (take, attr), group in kinds.items())
 
@@ -108,12 +109,12 @@ def _make_query(take: Take, attr: str, selectors: list[ComplexSelector], is_raw:
 
 
 def _relative(selector: ComplexSelector, *, includes_self: bool) -> list[str]:
-    """The selector below the mark, and with its first compound on the mark where that can be meant."""
+    """Return the selector below the mark, and with its first compound on the mark where that is possible."""
     if selector.is_scoped:
         return [_at_mark(selector)]
     forms = [f"{_AT_MARK} {_plain(selector)}"]
     is_single = len(selector.compounds) == 1
-    # `h2 + p` with the item as the h2 would lead out of the item.
+    # `h2 + p` with the item as the h2 would leave the item.
     if includes_self if is_single else selector.compounds[1].combinator in {" ", ">"}:
         forms.append(_join([selector.compounds[0].css + _AT_MARK], selector))
     return forms
@@ -135,8 +136,8 @@ def _join(head: list[str], selector: ComplexSelector) -> str:
     for compound in selector.compounds[1:]:
         words += [compound.combinator.strip(), compound.css]
     css = " ".join(filter(None, words))
-    # Elements without the attribute give no value. Where every element would match they are left out here;
-    # elsewhere the selector stays as it is, so that `a::text` and `a::attr(href)` are one search.
+    # Elements without the attribute have no value. Exclude them here if every element matches; otherwise keep
+    # the selector, so that `a::text` and `a::attr(href)` share one search.
     if (
         selector.take == "attr"
         and selector.compounds[-1].css == "*"

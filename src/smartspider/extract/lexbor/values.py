@@ -1,6 +1,6 @@
-"""What matched nodes say: every value, in document order, as parsel's `getall()` would list it.
+"""Values of matched nodes in document order, as parsel's `getall()` returns them.
 
-Where values are not raw, text nodes are trimmed and elements are their collapsed text instead of HTML.
+Unless values are raw, text nodes are trimmed and elements are their collapsed text instead of HTML.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from smartspider.extract.parsing.document import Document
 from smartspider.extract.parsing.text import text_of
 
 Found = list[tuple[Query, list[LexborNode]]]
-"""The queries of one expression, and the nodes each found."""
+"""The queries of one expression, with their matches."""
 
 
 def html_of(node: LexborNode) -> str:
-    """An element as HTML."""
+    """Serialize an element."""
     return outer_html(node, MARK)
 
 
 def list_values(found: Found, top: LexborNode, document: Document, *, is_raw: bool) -> list[str]:
-    """The values of nodes that were found in `top`, in document order."""
+    """Return the values of nodes that were found in `top`, in document order."""
     if len(found) > 1:
         return list(_merged(found, top, document, is_raw))
     query, nodes = found[0]
@@ -48,7 +48,7 @@ def _own_texts(nodes: list[LexborNode], top: LexborNode) -> list[str]:
     for node in nodes:
         child = node.first_child
         if child is not None and child.next is not None and len(nodes) > 1:
-            # Matches may lie in one another, and then their text nodes interleave.
+            # Matches may contain each other, and then their text nodes interleave.
             by_id = _texts_by_id(nodes)
             return [by_id[inner.mem_id] for inner in top.traverse(include_text=True) if inner.mem_id in by_id]
         texts += [text for inner in node.iter(include_text=True) if (text := inner.text_content) is not None]
@@ -74,7 +74,7 @@ def _deep_texts(nodes: Iterable[LexborNode]) -> dict[int, str]:
 
 
 def _merged(found: Found, top: LexborNode, document: Document, is_raw: bool) -> Iterator[str]:
-    """An element comes before its attributes, and these before its text."""
+    """Merge values: an element comes before its attributes, and these before its text."""
     elements = {node.mem_id for query, nodes in found if query.take == "element" for node in nodes}
     attributes: dict[int, set[str]] = {}
     texts: dict[int, str] = {}

@@ -1,1 +1,1 @@
-"""XPath, and CSS beside it or on XML, on lxml's trees."""
+"""XPath on lxml's trees, and CSS on XML or beside XPath."""

@@ -20,7 +20,7 @@ _READABLE_TEXTS: Any = etree.XPath(".//text()[not(parent::script or parent::styl
 
 
 class LxmlItems(SearchScope):
-    """The elements of lxml's tree that are a page's items."""
+    """The elements of lxml's tree that are the items of a page."""
 
     __slots__ = ("nodes",)
 
@@ -30,12 +30,12 @@ class LxmlItems(SearchScope):
 
 
 def scope_elements(scope: LxmlItems | PageScope) -> list[etree._Element]:
-    """The elements that expressions are evaluated at."""
+    """Return the elements at which expressions are evaluated."""
     return [scope.document.tree] if isinstance(scope, PageScope) else scope.nodes
 
 
 def text_of(node: etree._Element, document: Document) -> str:
-    """A node's text with whitespace collapsed, without the scripts and styles inside it."""
+    """Return the collapsed text of a node, without its scripts and styles."""
     if not len(node):
         return collapse(node.text or "")
     if node in document.tree_script_holders:
@@ -44,14 +44,14 @@ def text_of(node: etree._Element, document: Document) -> str:
 
 
 def markup_of(node: etree._Element, document: Document) -> str:
-    """A node as HTML or XML."""
+    """Serialize a node as HTML or XML."""
     method = "xml" if document.is_xml else "html"
     markup: str = etree.tostring(node, method=method, encoding="unicode", with_tail=False)
     return markup
 
 
 class XPathColumn(RuleColumn):
-    """Values found by an expression."""
+    """Values found by an XPath expression."""
 
     def __init__(self, rule: ValueRule, expression: XPathExpression) -> None:
         super().__init__(rule)
@@ -62,7 +62,7 @@ class XPathColumn(RuleColumn):
         self._string = _STRINGS["attributes" if rule.is_raw else expression.strings]
 
     def values(self, scope: LxmlItems | PageScope) -> list[Any]:
-        """The values, found item by item."""
+        """Return the values, found item by item."""
         document = scope.document
         results = self._expression.results(document, scope_elements(scope))
         if self._is_many:
@@ -95,7 +95,7 @@ class XPathColumn(RuleColumn):
         return markup_of(node, document) if self._is_raw else text_of(node, document)
 
     def _scalar(self, result: Any) -> Any:
-        """What a function gave. Numbers and truths stay what they are; empty text is nothing found."""
+        """Convert the result of a function. Numbers and booleans stay; empty text is None."""
         if self._is_raw:
             return str(int(result)) if isinstance(result, bool) else str(result)
         if isinstance(result, str):
@@ -108,7 +108,7 @@ class XPathColumn(RuleColumn):
 
 
 def _trimmed_text(found: Any) -> str:
-    """Attributes stay as they are; the string says whether it is one."""
+    """Trim text, but not attribute values; the string knows its origin."""
     return str(found) if found.is_attribute else str(found).strip()
 
 
@@ -120,13 +120,13 @@ _STRINGS: dict[Strings, Callable[[Any], str]] = {
 
 
 class XPathFinder:
-    """Elements that are places to look into."""
+    """Finds elements to search in."""
 
     def __init__(self, expression: XPathExpression) -> None:
         self._expression = expression
 
     def find(self, scope: LxmlItems | PageScope) -> list[list[etree._Element]]:
-        """The elements in each place; what is no element is left out."""
+        """Return the elements per entry; other results are left out."""
         return [
             [each for each in result if etree.iselement(each) and isinstance(each.tag, str)]
             if isinstance(result, list)
@@ -135,18 +135,18 @@ class XPathFinder:
         ]
 
     def scope(self, document: Document, found: list[etree._Element], numbers: Sequence[int]) -> LxmlItems:
-        """The elements as items."""
+        """Return the elements as a scope."""
         return LxmlItems(document, found, numbers)
 
 
 class XPathTexts:
-    """The texts of elements, or attributes, that hold something other than markup."""
+    """Reads texts of elements or attributes that contain data rather than markup."""
 
     def __init__(self, expression: XPathExpression) -> None:
         self._expression = expression
 
     def read(self, scope: LxmlItems | PageScope) -> list[list[str]]:
-        """All of them in each place, as they stand there."""
+        """Return all texts per entry, unchanged."""
         return [
             [each if isinstance(each, str) else _TEXT_OF(each) for each in result]
             for result in self._expression.results(scope.document, scope_elements(scope))

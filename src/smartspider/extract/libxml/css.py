@@ -1,5 +1,5 @@
-"""CSS as XPath. Combinators and `:is()`, `:not()`, `:has()` are put together here, so that they mean what
-they mean on Lexbor; single selectors are cssselect's.
+"""Translate CSS to XPath. Combinators and `:is()`, `:not()`, `:has()` are translated here, to match Lexbor;
+simple selectors by cssselect.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class CssTranslator:
-    """Translates selectors of CSS expressions for HTML, or for XML, where names keep their case."""
+    """Translates CSS selectors for HTML, or for XML, where names are case-sensitive."""
 
     def __init__(self, *, is_xml: bool) -> None:
         self._is_xml = is_xml
         self._simple: Any = GenericTranslator() if is_xml else HTMLTranslator()
 
     def translate(self, selectors: tuple[ComplexSelector, ...], *, is_page: bool, is_raw: bool) -> str:
-        """One XPath for a whole expression, relative to the page's root or to an item."""
+        """Return one XPath for a whole expression, relative to the page's root or to an item."""
         paths = [self._complex(selector, is_page=is_page, is_raw=is_raw) for selector in selectors]
         return " | ".join(dict.fromkeys(paths))
 
@@ -51,7 +51,7 @@ class CssTranslator:
         last = compounds[-1]
         includes_last = take == "attr" and last.css == "*" and last.combinator == " "
         if includes_last:
-            # As in parsel, `div ::attr(x)` is the attribute of the div too.
+            # As in parsel, `div ::attr(x)` includes the attribute of the div.
             compounds = compounds[:-1]
         steps = [self._first(compounds, selector, is_page=is_page, is_raw=is_raw)]
         steps += [self._step(compound) for compound in compounds[1:]]
@@ -92,7 +92,7 @@ class CssTranslator:
         return _FORWARD[compound.combinator] + self._test(compound.css, compound.at)
 
     def _test(self, css: str, at: int) -> str:
-        """A node test with its conditions: `h2[...]`."""
+        """Return a node test with its conditions: `h2[...]`."""
         element, conditions = self._compound(css, at)
         return element + "".join(f"[{condition}]" for condition in conditions)
 
@@ -130,7 +130,9 @@ class CssTranslator:
         return f"not({any_of})" if name == "not" else any_of
 
     def _matches(self, compounds: tuple[CompoundSelector, ...]) -> str:
-        """That the context node matches the last compound, and what is before it matches the rest."""
+        """Return the condition that the context node matches the last compound and its ancestors match the
+        rest.
+        """
         last = compounds[-1]
         element, conditions = self._compound(last.css, last.at)
         tests = [f"self::{element}" if element != "*" else "true()", *(f"({each})" for each in conditions)]
@@ -141,7 +143,7 @@ class CssTranslator:
     def _has(self, selector: ComplexSelector) -> str:
         first = selector.compounds[0]
         if first.css.lower().startswith(SCOPE):
-            raise InvalidSelector(first.at, "':scope' can only stand first")
+            raise InvalidSelector(first.at, "':scope' must come first")
         return "/".join(self._step(compound) for compound in selector.compounds)
 
     def _own_text(self, text: str, *, is_blind: bool) -> str:
@@ -150,7 +152,7 @@ class CssTranslator:
         return f"text()[contains({own}, {literal})]"
 
     def attribute(self, name: str) -> str:
-        """The last step of a path to an attribute."""
+        """Return the last step of a path to an attribute."""
         if not self._is_xml:
             name = name.lower()
         if _SAFE_NAME.fullmatch(name):
@@ -161,5 +163,5 @@ class CssTranslator:
 def _elements_of(expr: str, *, is_relative: bool) -> tuple[ComplexSelector, ...]:
     selectors = read_selector_list(expr) if is_relative else read_selector(expr)
     if any(selector.take != "element" for selector in selectors):
-        raise InvalidSelector(0, "a pseudo-element cannot stand inside parentheses")
+        raise InvalidSelector(0, "a pseudo-element is not allowed inside parentheses")
     return selectors

@@ -1,4 +1,4 @@
-"""lxml as an engine for the compiler."""
+"""The lxml engine."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from smartspider.extract.rules.engine import LinkKind
 
 
 class LibxmlEngine:
-    """XPath, and CSS as XPath, on HTML or XML."""
+    """XPath, and CSS translated to XPath, on HTML or XML."""
 
     def __init__(self, *, is_xml: bool) -> None:
         self._css = CssTranslator(is_xml=is_xml)
 
     @property
     def xpath(self) -> LibxmlEngine:
-        """Itself."""
+        """The engine itself."""
         return self
 
     def check(self, expr: str) -> tuple[ComplexSelector, ...]:
-        """The selectors of an expression that can be translated; raises `SelectorWrong`."""
+        """Parse an expression that can be translated; raise `InvalidSelector`."""
         selectors = read_selector(expr)
         self._css.translate(selectors, is_page=True, is_raw=False)
         return selectors
@@ -32,46 +32,46 @@ class LibxmlEngine:
     def css_column(
         self, rule: ValueRule, selectors: tuple[ComplexSelector, ...], is_page: bool, /
     ) -> XPathColumn:
-        """The values of a CSS rule."""
+        """Compile a CSS rule for values."""
         return XPathColumn(rule, self._expression(selectors, is_page=is_page, is_raw=rule.is_raw))
 
     def css_finder(self, selectors: tuple[ComplexSelector, ...], is_page: bool, /) -> XPathFinder:
-        """The elements of a CSS rule."""
+        """Compile a CSS rule for elements."""
         return XPathFinder(self._expression(selectors, is_page=is_page, is_raw=False))
 
     def css_texts(self, selectors: tuple[ComplexSelector, ...], is_page: bool, /) -> XPathTexts:
-        """The texts of what a CSS rule finds."""
+        """Compile a CSS rule for the texts of its matches."""
         return XPathTexts(self._expression(selectors, is_page=is_page, is_raw=True))
 
     def css_links(
         self, selectors: tuple[ComplexSelector, ...], link: LinkKind, is_page: bool, /
     ) -> XPathLinks:
-        """The links of a CSS rule."""
+        """Compile a CSS rule for links."""
         xpath = self._css.translate(selectors, is_page=is_page, is_raw=True)
         return self.xpath_links(xpath, link)
 
     def xpath_column(self, rule: ValueRule, expr: str) -> XPathColumn:
-        """The values of an XPath rule; raises `InvalidExpression`."""
+        """Compile an XPath rule for values; raise `InvalidExpression`."""
         expression = XPathExpression(expr)
         if rule.attr is not None:
             expression = XPathExpression(f"({expr})/{self._css.attribute(rule.attr)}", "attributes")
         return XPathColumn(rule, expression)
 
     def xpath_finder(self, expr: str) -> XPathFinder:
-        """The elements of an XPath rule; raises `InvalidExpression`."""
+        """Compile an XPath rule for elements; raise `InvalidExpression`."""
         expression = XPathExpression(expr)
         if not expression.finds_nodes:
-            raise InvalidExpression(None, "it calculates a value instead of finding elements")
+            raise InvalidExpression(None, "it returns a value, not elements")
         return XPathFinder(expression)
 
     def xpath_links(self, expr: str, link: LinkKind) -> XPathLinks:
-        """The links of an XPath rule; raises `InvalidExpression`."""
-        # Only strings that know where they come from tell whether their element says nofollow.
+        """Compile an XPath rule for links; raise `InvalidExpression`."""
+        # Only strings with a known origin tell whether their element has nofollow.
         expression = XPathExpression(expr, "mixed")
         return XPathLinks(expression, is_href=link.is_href, obeys_nofollow=link.obeys_nofollow)
 
     def markup(self, scope: LxmlItems) -> list[str]:
-        """Each item as HTML or XML."""
+        """Return each item as HTML or XML."""
         return [markup_of(node, scope.document) for node in scope.nodes]
 
     def _expression(

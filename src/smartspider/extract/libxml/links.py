@@ -1,4 +1,4 @@
-"""Links that XPath, or CSS beside it, finds on lxml's tree."""
+"""Links found by XPath, or by CSS beside it, on lxml's tree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from smartspider.extract.parsing.hrefs import implied_href, is_nofollow, page_hr
 
 
 class XPathLinks:
-    """The links of one rule. `is_href`: what it finds leads to a page, else it is a value for a template."""
+    """The links of one rule. `is_href`: matches are links to pages; otherwise values for a template."""
 
     def __init__(self, expression: XPathExpression, *, is_href: bool, obeys_nofollow: bool) -> None:
         self._expression = expression
@@ -21,14 +21,14 @@ class XPathLinks:
         self._obeys_nofollow = obeys_nofollow
 
     def find(self, scope: LxmlItems | PageScope) -> Sequence[Iterator[str]]:
-        """What is found in each place, in document order."""
+        """Return the matches per entry, in document order."""
         return [
             self._values(result, scope.document)
             for result in self._expression.results(scope.document, scope_elements(scope))
         ]
 
     def first(self, page: PageScope) -> str | None:
-        """Where the first match leads."""
+        """Return the first match."""
         (result,) = self._expression.results(page.document, scope_elements(page))
         found = result if isinstance(result, list) else [result]
         return self._value(found[0], page.document) if found else None

@@ -1,4 +1,4 @@
-"""XPath expressions compiled: functions and prefixes known, mistakes found before a page is read."""
+"""Compile XPath expressions with known functions and prefixes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PREFIXES = {
     "xlink": "http://www.w3.org/1999/xlink",
     "yt": "http://www.youtube.com/xml/schemas/2015",
 }
-"""Prefixes that mean the same in every document, unless the document says otherwise."""
+"""Prefixes with the same meaning in every document, unless the document redefines them."""
 _NOWHERE = "urn:smartspider:no-such-prefix:"
 
 _FUNCTIONS = frozenset(
@@ -67,7 +67,7 @@ _ENDS_IN_ATTRIBUTE = re.compile(r"(?:@|attribute::)(?:[\w:.-]+|\*)\s*$")
 _ENDS_IN_TEXT = re.compile(r"text\(\)\s*$")
 _SAMPLE = "<html><head><title>t</title></head><body><p class='c' id='i'>x<a href='/'>y</a></p></body></html>"
 _RENEWED_AFTER = 200
-"""Evaluations; each leaves an entry in the log of an evaluator that uses EXSLT functions of libxslt."""
+"""Evaluations after which an evaluator with EXSLT functions is replaced: each leaves an entry in its log."""
 
 Strings = Literal["texts", "attributes", "mixed"]
 
@@ -78,12 +78,12 @@ class _Parts(NamedTuple):
 
 
 class XPathExpression:
-    """A compiled XPath 1.0 expression; raises `InvalidExpression` when it is none."""
+    """A compiled XPath 1.0 expression; raises `InvalidExpression`."""
 
     def __init__(self, expr: str, strings: Strings | None = None) -> None:
         self.expr = expr
         self.strings = strings or _strings_of(expr)
-        """What the strings it gives are; `mixed`: each string says it itself."""
+        """The kind of strings it returns; `mixed`: each string knows its own."""
         parts = _parts_of(expr)
         self._prefixes = parts.prefixes
         self._has_class = parts.has_class
@@ -95,10 +95,10 @@ class XPathExpression:
             self._plain or self._compile({prefix: _uri(prefix, {}) for prefix in parts.prefixes})
         )
         self.finds_nodes = isinstance(sample, list)
-        """False when it calculates something, as `count(//a)` does."""
+        """False if it computes a value, as `count(//a)` does."""
 
     def _bound(self, document: Document) -> etree.XPath:
-        """The evaluator for a document: its prefixes mean what they mean there."""
+        """Return the evaluator with the prefixes of a document."""
         if self._plain is not None:
             return self._plain
         uris = {prefix: _uri(prefix, document.prefixes) for prefix in sorted(self._prefixes)}
@@ -112,7 +112,7 @@ class XPathExpression:
         return self._compiled[key]
 
     def results(self, document: Document, nodes: list[etree._Element]) -> list[Any]:
-        """What it gives at each of the nodes; raises `NotReadable`."""
+        """Evaluate the expression at each node; raise `NotReadable`."""
         evaluate = self._bound(document)
         try:
             return [evaluate(node) for node in nodes]
@@ -136,11 +136,11 @@ class XPathExpression:
 
 
 FAILURES = (etree.LxmlError, ValueError, TypeError, re.error, OverflowError, RecursionError)
-"""What an evaluation may raise."""
+"""Errors that an evaluation may raise."""
 
 
 def has_class(context: Any, *classes: str) -> bool:
-    """XPath's `has-class('a', 'b')`: whether the context node has all these classes."""
+    """XPath function `has-class('a', 'b')`: true if the context node has all these classes."""
     if not classes or not all(isinstance(name, str) for name in classes):
         raise ValueError("has-class() takes one or more class names in quotes")
     node = context.context_node
@@ -187,7 +187,7 @@ def _position(wrong: etree.XPathSyntaxError, expr: str) -> int | None:
 
 
 def _try_out(evaluate: etree.XPath) -> Any:
-    """Functions say what is wrong with their arguments only when they are called."""
+    """Evaluate once: functions check their arguments only when called."""
     try:
         return evaluate(etree.fromstring(_SAMPLE))
     except FAILURES as wrong:

@@ -1,1 +1,1 @@
-"""Links."""
+"""Links: next requests from follow rules, pagination and sitemaps."""

@@ -1,4 +1,4 @@
-"""From what a follow rule found to links: templates filled, fields of the item carried along."""
+"""Turn matches of a follow rule into links: fill templates, carry fields of the item."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from smartspider.core.requests.request import NO_EXTRAS, Extras
 from smartspider.core.requests.templates import fill_form, fill_header, fill_json, fill_text, fill_url
 
 CARRIED_BYTES = 64_000
-"""Of one link, as JSON."""
+"""The most bytes that one link carries, as JSON."""
 CARRIED_BYTES_OF_A_PAGE = 16_000_000
-"""Of all links of a page together."""
+"""The most bytes that all links of a page carry."""
 
 
 class FoundLink(NamedTuple):
-    """A value that leads somewhere, and the number of the item it was found in (None: in the page).
+    """A matched value, and the number of its item (None: the page).
 
-    `item` counts all items of the page, rejected ones included.
+    `item` counts all items of the page, including rejected ones.
     """
 
     value: Any
-    """A text, or a number that JSON has."""
+    """A text, or a number from JSON."""
     item: int | None = None
 
 
 class ExtractedLinks(NamedTuple):
-    """The links of a page, and how many were dropped, or lost the fields they carry because of their size."""
+    """The links of a page; how many were dropped; how many lost their carried fields because of the size."""
 
     links: list[Link]
     dropped: int = 0
@@ -41,7 +41,7 @@ class ExtractedLinks(NamedTuple):
 def make_links(
     follow: FollowRule, found: Sequence[FoundLink], items: Sequence[Item | None]
 ) -> ExtractedLinks:
-    """A link for each value found, in their order."""
+    """Return a link for each match, in order."""
     rest = (follow.to, follow.priority, False, follow.max_depth, follow.allow, follow.deny)
     carried = _CarriedFields(follow.carry, items)
     links = []
@@ -55,7 +55,7 @@ def make_links(
 
 
 class _CarriedFields:
-    """What the links of a page carry; the links of one item share it."""
+    """The fields that links of a page carry; links of one item share them."""
 
     def __init__(self, fields: tuple[str, ...], items: Sequence[Item | None]) -> None:
         self._fields = fields

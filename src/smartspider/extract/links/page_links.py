@@ -1,4 +1,4 @@
-"""Links of a page: what `follow` and `pagination` find, as it stands there."""
+"""Find the links of a page by its `follow` and `pagination` rules."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class LinkFinder(Protocol):
     """A rule that finds links."""
 
     def find(self, scope: Any) -> Sequence[Iterable[Any]]:
-        """What is found in each place of a scope: hrefs, or values for a template."""
+        """Return the matches per entry of a scope: hrefs, or values for a template."""
 
     def first(self, page: PageScope) -> str | None:
-        """Where the first match of the page leads, None when nowhere."""
+        """Return the href of the first match in the page."""
 
 
 class FollowLinks:
-    """The links of one follow rule. `finders` are by the kind of items when it looks inside items."""
+    """The links of one follow rule. `finders` has one finder per kind of item if the rule searches items."""
 
     def __init__(
         self, follow: FollowRule, finders: Mapping[ScopeKind, LinkFinder], *, is_in_items: bool
@@ -37,10 +37,10 @@ class FollowLinks:
         self.is_in_items = is_in_items
         self.is_plain = not is_in_items and not follow.carry and follow.request is None
         self.dedup_key = (follow.to, follow.max_depth, follow.allow, follow.deny)
-        """Of rules with the same dedup_key, one link to a URL is as good as another."""
+        """Rules with the same key need only one link per URL."""
 
     def find_plain(self, page: PageScope, known: set[str], room: int) -> tuple[list[Link], int]:
-        """Links to what is not known yet, and how many more than there is room for."""
+        """Return links to unknown URLs, and the number that exceeded `room`."""
         rule = self.follow
         to, priority, max_depth, allow, deny = rule.to, rule.priority, rule.max_depth, rule.allow, rule.deny
         links: list[Link] = []
@@ -56,7 +56,7 @@ class FollowLinks:
         return links, dropped
 
     def find(self, page: PageScope, items: PageItems) -> list[FoundLink]:
-        """What is found, with the items it was found in."""
+        """Return the matches with their items."""
         if not self.is_in_items:
             return [FoundLink(value) for value in self._finders[PAGE].find(page)[0]]
         if items.scope is None:
@@ -66,15 +66,15 @@ class FollowLinks:
 
 
 class PageItems(NamedTuple):
-    """The items of a page: where they are, and their fields."""
+    """The items of a page: their scope and their fields."""
 
     kind: ScopeKind
     scope: SearchScope | None
     items: Sequence[Item]
     found: int
-    """How many there are, rejected ones included."""
+    """The number of items, including rejected ones."""
     has_fields: bool
-    """Otherwise links count as what the page has."""
+    """If False, links count as items of the page."""
 
 
 class PageLinks:
@@ -90,7 +90,7 @@ class PageLinks:
         self.searches_items = any(follow.is_in_items for follow in follows)
 
     def find(self, page: PageScope, items: PageItems) -> ExtractedLinks:
-        """The links, pagination first, as many as are kept; raises `NotReadable`."""
+        """Return the links, pagination first, up to the limit; raise `NotReadable`."""
         plan, document = self._plan, page.document
         if plan.obeys_nofollow and directives_of(document).is_nofollow:
             return ExtractedLinks([])

@@ -1,6 +1,6 @@
-"""Further pages of a list: numbers and offsets in the query, cursors, the Link header.
+"""Pagination by page number, offset, cursor and Link header.
 
-Which page of a list this one is stands in its URL, so nothing has to be remembered from page to page.
+The URL determines the current page, so no state is kept between pages.
 """
 
 from __future__ import annotations
@@ -39,29 +39,29 @@ if TYPE_CHECKING:
     from smartspider.extract.parsing.document import Document
 
 AT_ONCE = 10_000
-"""Pages that the first one of a list with an end leads to; the last of them lead on."""
+"""Pages that the first page of a list with a known end links to; the last of them link on."""
 _AHEAD = 8
-"""Pages that each further one leads to, so that a dead one does not end the list."""
+"""Pages that each further page links to, so that one dead page does not end the list."""
 
 
 class PageNumbers(msgspec.Struct, frozen=True):
-    """The numbers that the pages after the first one have in a parameter."""
+    """The numbers of the pages after the first in a query parameter."""
 
     param: str
     start: int
     step: int
     stop: int | None
     fixed: tuple[tuple[str, str], ...] = ()
-    """Parameters that all of them have besides."""
+    """Parameters that all pages have in addition."""
 
     def url(self, url: str, number: int) -> str:
-        """The URL of the page with this number."""
+        """Return the URL of the page with this number."""
         for param, value in ((self.param, str(number)), *self.fixed):
             url = with_url_param(url, param, value)
         return url
 
     def place_of(self, url: str) -> int | None:
-        """Which of these numbers a URL has, or None for the first page."""
+        """Return the number of a URL; None for the first page."""
         text = param_of(url, self.param)
         if text is None or not text.isascii() or not text.isdigit() or len(text) > 18:
             return None
@@ -70,13 +70,13 @@ class PageNumbers(msgspec.Struct, frozen=True):
         return number if is_one and (self.stop is None or number <= self.stop) else None
 
     def from_(self, number: int, count: int) -> range:
-        """At most `count` of them, beginning with this one."""
+        """Return at most `count` numbers, starting with this one."""
         end = number + self.step * count
         return range(number, end if self.stop is None else min(end, self.stop + 1), self.step)
 
 
 def has_more_pages(plan: PagePlan, found: int) -> bool:
-    """Whether a page with so many items may have a next one."""
+    """Return True if a page with this many items may have a next one."""
     is_open = (
         isinstance(plan.pagination, PageParamPagination | OffsetPagination) and plan.pagination.stop is None
     )
@@ -86,13 +86,13 @@ def has_more_pages(plan: PagePlan, found: int) -> bool:
 def next_links(
     plan: PagePlan, page: Page, request: Request, document: Document, found: int, *, max_links: int = 50_000
 ) -> list[Link]:
-    """Links to further pages, unless a rule finds them. `found` counts the items of the page, rejected ones
-    too, or its links when it has no fields. Raises `NotReadable`.
+    """Return links to further pages, except those that a rule finds. `found` is the number of items of the
+    page, including rejected ones, or of links if it has no fields. Raise `NotReadable`.
     """
     pagination = plan.pagination
     if pagination is None or not has_more_pages(plan, found):
         return []
-    # After a redirect the landing page goes on, but a body is only known to fit where it was sent.
+    # After a redirect the landing page continues, but the body belongs to the URL it was sent to.
     url = page.url if request.extras.method == "GET" else request.url
     match pagination:
         case PageParamPagination(param=param, start=start, step=step, stop=stop):
@@ -125,7 +125,7 @@ def _numbered(
 
 
 def _is_one_by_one(plan: PagePlan, numbers: PageNumbers) -> bool:
-    """A list whose end only shows while it is read: then no page is asked for ahead of the one before."""
+    """Return True if the end of the list is only known page by page, so no page is requested ahead."""
     return numbers.stop is None or plan.stop_when != StopConditions()
 
 
@@ -134,7 +134,7 @@ def _ahead(plan: PagePlan, numbers: PageNumbers) -> int:
 
 
 def _at_once(plan: PagePlan, numbers: PageNumbers, max_links: int) -> int:
-    # Half of what a page may lead to is left for the links of the first page.
+    # Leave half of the limit to the links of the first page.
     return 1 if _is_one_by_one(plan, numbers) else max(min(max_links // 2, AT_ONCE), 1)
 
 
@@ -151,7 +151,7 @@ def _after_cursor(cursor: CursorPagination, request: Request, url: str, document
         return []
     body = with_value(extras.body, extras.headers, cursor.param, value)
     if body is None:
-        raise NotReadable(f"the cursor cannot be put at {cursor.param!r} of the body of the request")
+        raise NotReadable(f"the cursor cannot be set at {cursor.param!r} of the body of the request")
     kept = msgspec.structs.replace(
         extras,
         method="POST" if extras.method == "GET" else extras.method,
@@ -163,7 +163,7 @@ def _after_cursor(cursor: CursorPagination, request: Request, url: str, document
 
 
 def _further(request: Request, href: str, extras: Extras = NO_EXTRAS) -> Link:
-    """A link to a further page; what it does not say is as in the request of this one."""
+    """Return a link to a further page, with the request settings of this one."""
     return Link(href, request.page, request.priority, is_pagination=True, extras=extras)
 
 
@@ -181,8 +181,8 @@ _TO_COMMA = re.compile(r"""(?:"(?:[^"\\]|\\.)*"|[^,"])*(?:,|$|")""")
 
 
 def next_target(header: str) -> str | None:
-    """The target of the first `rel=next` link of the page itself, or None. Several headers may be joined by
-    commas; what is not in the form of a link is passed over.
+    """Return the target of the first `rel=next` link of a Link header (RFC 8288), or None. Several headers
+    may be joined by commas; malformed links are skipped.
     """
     at, end = 0, min(len(header), _LONGEST_HEADER)
     while at < end:

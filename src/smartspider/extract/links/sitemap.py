@@ -1,4 +1,4 @@
-"""Sitemaps and robots.txt as pages whose links are what they list."""
+"""Read sitemaps and robots.txt as pages of links."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 MAX_NESTING = 5
-"""Indexes in indexes that are followed."""
+"""The most nested sitemap indexes."""
 _GZIP = b"\x1f\x8b"
 _PACKED_TWICE = 2
 _MAX_MEMBERS = 1000
@@ -34,7 +34,7 @@ _ENTRIES = ("{*}url", "{*}sitemap", "{*}item", "{*}entry")
 
 
 class SitemapEntry(NamedTuple):
-    """A line of a sitemap."""
+    """An entry of a sitemap."""
 
     url: str
     lastmod: str = ""
@@ -42,7 +42,7 @@ class SitemapEntry(NamedTuple):
 
 
 def read_sitemap_page(plan: PagePlan, page: Page, request: Request, max_links: int = 50_000) -> Extraction:
-    """What a sitemap or robots.txt lists, as links; the first `max_links` of them. Raises `NotReadable`."""
+    """Return the first `max_links` entries of a sitemap or robots.txt as links. Raise `NotReadable`."""
     if plan.kind == "robots":
         found = _SITEMAP_LINE.findall(page.body.decode("utf-8-sig", errors="replace"))
         links = [Link(url, SITEMAP_PAGE, depth=0) for url in dict.fromkeys(found) if len(url) <= _LONGEST_URL]
@@ -77,9 +77,7 @@ def _links(
 
 
 def _listed(body: bytes, page: Page, *, is_guess: bool) -> Iterator[SitemapEntry]:
-    """The lines of a sitemap, a feed or a text file. An HTML page where a sitemap was only guessed to be
-    lists nothing.
-    """
+    """Yield the entries of a sitemap, a feed or a text file. An HTML page at a guessed URL has none."""
     if _HTML.match(body, 0, _HEAD):
         if is_guess:
             return
@@ -117,7 +115,7 @@ def _in_xml(body: bytes, page: Page) -> Iterator[SitemapEntry]:
             while element.getprevious() is not None and (parent := element.getparent()) is not None:
                 del parent[0]
     except etree.XMLSyntaxError:
-        pass  # what came before the break is listed
+        pass  # keep the entries before the error
     if context.root is None:
         raise NotReadable("the sitemap cannot be read: there is no element in it")
 
@@ -143,12 +141,12 @@ def _line(element: _Element) -> Iterator[SitemapEntry]:
 
 
 def _local(element: _Element) -> str:
-    """The name of an element without its namespace or a prefix that nobody declared."""
+    """Return the name of an element without namespace or undeclared prefix."""
     return re.split("[}:]", str(element.tag))[-1]
 
 
 def _unpacked(body: bytes, max_bytes: int) -> bytes:
-    """The body without its gzip, whatever the server calls it."""
+    """Decompress gzip, whatever the server declares."""
     for _ in range(_PACKED_TWICE):
         if not body.startswith(_GZIP):
             return body
@@ -184,11 +182,13 @@ def _decoded(body: bytes, page: Page) -> str:
 _PARTIAL = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
 _LONGEST_DATE = 64
 _LENGTHS = (timedelta(days=366), timedelta(days=31), timedelta(days=1))
-"""Of a year, a month and a day, at most."""
+"""The most days of a year, a month and a day."""
 
 
 def latest_time(text: str) -> float | None:
-    """The last moment a date can mean (a day lasts until its end), or None. Without a zone it is UTC."""
+    """Return the latest time that a date can mean (a day lasts until its end), or None. UTC
+    without a zone.
+    """
     if len(text) > _LONGEST_DATE:
         return None
     try:

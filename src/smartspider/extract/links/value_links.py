@@ -1,4 +1,4 @@
-"""Links that JMESPath finds in JSON, or a regular expression in text."""
+"""Links found by JMESPath in JSON, or by a regular expression in text."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class JsonLinks:
         self._is_href = is_href
 
     def find(self, scope: SearchScope) -> Sequence[Iterator[Any]]:
-        """What is found in each place."""
+        """Return the matches per entry."""
         return [self._values(datas) for datas in self._reader(scope)]
 
     def first(self, page: PageScope) -> str | None:
-        """Where the first match leads."""
+        """Return the first match."""
         return next(self.find(page)[0], None)
 
     def _values(self, datas: list[Any]) -> Iterator[Any]:
@@ -51,12 +51,12 @@ class RegexLinks:
         self._is_markup = is_markup
 
     def find(self, scope: SearchScope) -> Sequence[Iterator[str]]:
-        """What is found in each place; in markup with all character references read."""
+        """Return the matches per entry; in markup, character references are resolved."""
         is_markup = self._is_markup and not (scope.is_page and scope.document.is_json)
         return [self._values(text, is_markup) for text in self._texts_of(scope)]
 
     def first(self, page: PageScope) -> str | None:
-        """Where the first match leads."""
+        """Return the first match."""
         return next(self.find(page)[0], None)
 
     def _values(self, text: str, is_markup: bool) -> Iterator[str]:

@@ -1,1 +1,1 @@
-"""Parsing."""
+"""Parsing: from the bytes of a page to trees, JSON values and text."""

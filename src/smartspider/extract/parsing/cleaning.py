@@ -1,4 +1,4 @@
-"""Taking out what no store accepts: NUL and lone surrogates."""
+"""Remove characters that no store accepts: NUL and lone surrogates."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import re
 from typing import Any
 
 INVALID_MARK = "\ufdd0"
-"""Stands in a page where a foreign character was. Lexbor would drop a NUL in text and keep it, changed, in
-an attribute; a noncharacter passes both, so that values can be cleaned and counted alike."""
+"""Replaces an invalid character in a page. Lexbor would drop a NUL in text and change it in an attribute; it
+keeps a noncharacter in both, so values can be cleaned and counted.
+"""
 
 _FOREIGN = re.compile(f"[\x00\ud800-\udfff{INVALID_MARK}]")
 
 
 def clean(value: Any) -> tuple[Any, int]:
-    """The value without foreign characters, and how many strings in it had some."""
+    """Return the value without invalid characters, and the number of strings that had some."""
     if isinstance(value, str):
         if value.isascii() and "\x00" not in value:
             return value, 0

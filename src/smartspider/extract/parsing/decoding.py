@@ -1,4 +1,4 @@
-"""From the bytes of a page to what parsers read: media type, charset, foreign characters."""
+"""Decode page bodies: media type, charset, invalid characters."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FOREIGN = re.compile("[\x00\ud800-\udfff]")
 
 
 def is_xml_page(page: Page) -> bool:
-    """Whether a page is XML that is not XHTML, by its media type or its first tag."""
+    """Return True for XML other than XHTML, by media type or first tag."""
     if page.body.startswith(_HTML_BEGIN):
         return False
     media_type, head = page.media_type, page.body[:_SAMPLE]
@@ -44,11 +44,11 @@ def is_xml_page(page: Page) -> bool:
 
 
 def readable_json(page: Page) -> tuple[bytes, bool]:
-    """The body as UTF-8, and whether its texts may have foreign characters."""
+    """Return the body as UTF-8, and whether its texts may have invalid characters."""
     body = page.body
     charset = _codec_name(page.charset)
     if charset == "utf-8" or body[:1] in b"{[":
-        # JSON is UTF-8, whatever a server says, as long as it can be.
+        # JSON is UTF-8, whatever the server says, as long as it decodes.
         body = body.removeprefix(codecs.BOM_UTF8)
     if charset != "utf-8" and not _is_utf8(body):
         body = _decoded(body, charset)
@@ -56,7 +56,7 @@ def readable_json(page: Page) -> tuple[bytes, bool]:
 
 
 def readable_text(page: Page) -> tuple[str, bool]:
-    """The source of the page, and whether foreign characters are in it; raises `NotReadable`."""
+    """Return the source of the page, and whether it has invalid characters; raise `NotReadable`."""
     if page.body.startswith(_MAGIC):
         raise NotReadable("the page looks like binary data, not text")
     html = page.body if (charset := _codec_name(page.charset)) == "utf-8" else _decoded(page.body, charset)
@@ -67,13 +67,13 @@ def readable_text(page: Page) -> tuple[str, bool]:
 
 
 def readable_html(page: Page) -> tuple[bytes, bool]:
-    """The page as UTF-8 HTML, and whether foreign characters in it were stained; raises `NotReadable`."""
+    """Return the page as UTF-8 HTML, and whether invalid characters were marked; raise `NotReadable`."""
     _check_media_type(page.media_type)
     body = page.body
     if body.startswith(_MAGIC):
         raise NotReadable("the page looks like binary data, not HTML")
     charset = _codec_name(page.charset)
-    # Lexbor keeps bytes that are not UTF-8 as they are, and they become U+FFFD when a value is read.
+    # Lexbor keeps bytes that are not UTF-8; they become U+FFFD when a value is read.
     html = body.removeprefix(codecs.BOM_UTF8) if charset == "utf-8" else _decoded(body, charset)
     if _looks_binary(html):
         raise NotReadable("the page looks like binary data, not HTML")

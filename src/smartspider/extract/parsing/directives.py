@@ -1,4 +1,4 @@
-"""What `<base href>` and `<meta name=robots>` say about the links of a page."""
+"""Read `<base href>` and `<meta name=robots>`."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _WORDS = re.compile(r"[\s,]+")
 
 
 class Directives(NamedTuple):
-    """What links are joined to, and whether the page asks not to follow them."""
+    """The base of relative links, and whether the page asks not to follow links."""
 
     base: str
     is_nofollow: bool
 
 
 def base_of(document: Document) -> str:
-    """What relative links of the page are joined to."""
+    """Return the base of relative links of the page."""
     return directives_of(document).base
 
 
 def directives_of(document: Document) -> Directives:
-    """Read once a page. Only HTML has such words; every other page has its URL."""
+    """Return the directives, read once per page. Only HTML has them; the base of other pages is their URL."""
     known: Directives | None = document.directives
     if known is None:
         known = document.directives = _read(document)

@@ -1,4 +1,4 @@
-"""A page in the forms that rules look into: each made when a rule first asks for it, and at most once."""
+"""A page in its parsed forms, each created on first use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MISSING: Any = object()
 
 
 class Document:
-    """A page and the request it answers. What a page cannot be read as raises `NotReadable`."""
+    """A page and its request. Forms that the page does not have raise `NotReadable`."""
 
     __slots__ = (
         "_is_xml",
@@ -53,20 +53,20 @@ class Document:
         self.is_item = is_item
         """The document is the HTML of one item of a page."""
         self.is_on_lxml = is_on_lxml
-        """The page type is read by lxml, HTML too."""
+        """lxml reads the page type, including HTML."""
         self.cleaned = 0
-        """Values that had foreign characters taken out so far."""
+        """The number of values cleaned so far."""
         self.has_invalid = False
-        """The page has foreign characters, so its values have to be cleaned."""
+        """The page has invalid characters, so its values must be cleaned."""
         self.sources: dict[str, Any] = {}
-        """What the page says of itself, by the kind of source, as far as it was asked."""
+        """Data read from the page so far, by source."""
         self.rejected: dict[int, tuple[str, ValueRejected]] = {}
-        """Items that a step of a rule refused: the field, and why."""
+        """Items rejected by a rule step: the field and the error."""
         self.prefixes: dict[str, str] = {}
-        """Namespace prefixes of an XML page, known when `tree` is."""
+        """Namespace prefixes of an XML page; set with `tree`."""
         self.context: Any = None
         self.directives: Any = None
-        """Kept for the modules that make them."""
+        """Caches of other modules."""
         self._unreadable: dict[str, NotReadable] = {}
         self._root: LexborNode | None = None
         self._tree: etree._Element | None = None
@@ -78,7 +78,7 @@ class Document:
 
     @property
     def is_xml(self) -> bool:
-        """Whether the page is XML other than XHTML: a feed, a sitemap, an answer of a service."""
+        """True for XML other than XHTML: a feed, a sitemap, a response of a service."""
         is_xml = self._is_xml
         if is_xml is None:
             is_xml = self._is_xml = is_xml_page(self.page)
@@ -86,26 +86,26 @@ class Document:
 
     @property
     def is_json(self) -> bool:
-        """Whether the page was read as JSON, or says it is."""
+        """True if the page was read as JSON or declares JSON."""
         return self._json is not _MISSING or self.page.media_type.endswith(("/json", "+json"))
 
     @property
     def root(self) -> LexborNode:
-        """The `html` element, by Lexbor."""
+        """The `html` element of Lexbor."""
         root = self._root
         if root is None:
             html = self._html()
             root = self._root = LexborHTMLParser(html).root
             if root is None:
-                raise NotReadable("the parser made nothing of the page")
+                raise NotReadable("the parser returned no document")
             while (before := root.prev) is not None:
-                # Lexbor counts a doctype and comments before it when it looks for `:first-child`.
+                # Lexbor counts a doctype and comments before it for `:first-child`.
                 before.remove()
         return root
 
     @property
     def tree(self) -> etree._Element:
-        """The root element by lxml, of HTML or XML. Elements of a default namespace have lost it."""
+        """The root element of lxml, for HTML or XML. Elements of a default namespace have none."""
         tree = self._tree
         if tree is None:
             from smartspider.extract.parsing.lxml_tree import html_tree, xml_tree
@@ -120,7 +120,7 @@ class Document:
 
     @property
     def json(self) -> Any:
-        """The body as JSON values."""
+        """The body as a JSON value."""
         value = self._json
         if value is _MISSING:
             self._raise_again("json")
@@ -148,7 +148,7 @@ class Document:
 
     @property
     def script_holders(self) -> set[int]:
-        """Ids of Lexbor's elements that have a script or a style inside."""
+        """Ids of Lexbor elements that contain a script or style."""
         holders = self._script_holders
         if holders is None:
             holders = self._script_holders = set()
@@ -161,7 +161,7 @@ class Document:
 
     @property
     def tree_script_holders(self) -> set[etree._Element]:
-        """Elements of lxml's tree that have a script or a style inside; none in XML."""
+        """Elements of lxml that contain a script or style; none in XML."""
         holders = self._tree_script_holders
         if holders is None:
             holders = self._tree_script_holders = set()
@@ -186,7 +186,7 @@ class Document:
         return wrong
 
     def _raise_again(self, form: str) -> None:
-        """A page that was found unreadable is not looked through again for the next rule."""
+        """Raise the earlier error, so that an unreadable page is parsed only once."""
         known = self._unreadable.get(form)
         if known is not None:
             raise NotReadable(known.message, hint=known.hint)

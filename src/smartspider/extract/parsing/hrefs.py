@@ -1,4 +1,4 @@
-"""Where elements lead, as browsers read them."""
+"""Interpret link attributes as browsers do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST_SCHEME = max(map(len, _NO_PAGE))
 
 
 def implied_href(tag: str | None, attributes: Mapping[str, str | None]) -> str | None:
-    """What `href` or `src` says, whichever the element leads by."""
+    """Return `href` or `src`, whichever the element links by."""
     if "src" not in attributes:
         return attributes.get("href")
     href, src = attributes.get("href"), attributes["src"]
@@ -26,12 +26,12 @@ def implied_href(tag: str | None, attributes: Mapping[str, str | None]) -> str |
 
 
 def is_nofollow(rel: str | None) -> bool:
-    """Whether a link asks robots not to follow it."""
+    """Return True if `rel` contains nofollow."""
     return rel is not None and "nofollow" in rel.lower().split()
 
 
 def page_href(href: str) -> str | None:
-    """The href as a browser would read it, or None if it cannot lead to a page."""
+    """Normalize an href as browsers do; None if it cannot lead to a page."""
     href = href.strip(_SPACE)
     if not href.isprintable():
         href = _LINE_BREAKS.sub("", href)

@@ -1,4 +1,4 @@
-"""JSON as pages have it: whole bodies, wrapped in a call, or somewhere in a script."""
+"""Parse JSON in pages: whole bodies, JSONP calls, and values inside scripts."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 DEEPEST = 200
-"""Levels of nesting that are read; what nests deeper is refused, for all that walks values after us."""
+"""The most nested levels; bounds recursion over values later on."""
 
 _GUARD = re.compile(r"\)\]\}'?,?|while\s*\(1\);|for\s*\(;;\);")
-"""What some servers write before JSON so that a script tag cannot run it."""
+"""Prefixes that prevent JSON hijacking."""
 _CALL = re.compile(r"(?:/\*.*?\*/\s*)?[\w$.]+\s*\(", re.DOTALL)
 _PARSED_TEXT = re.compile(r"JSON\.parse\(\s*(?=[\"'])")
 _ASSIGNED = re.compile(r"=\s*(?=[{\[])")
@@ -25,15 +25,15 @@ _ESCAPED = re.compile(rb"\\.", re.DOTALL)
 _QUOTED = re.compile(rb'"[^"]*"')
 _STRIDE = 128
 _TRIES = 20
-"""Places in a text that are tried as the begin of a JSON value."""
+"""The most positions in a text that are tried as the start of a JSON value."""
 
 
 class InvalidJson(ValueError):
-    """Text that is not JSON, or JSON that cannot be kept; the message says why."""
+    """Not JSON, or JSON that cannot be stored; the message gives the reason."""
 
 
 def read_json(body: bytes) -> Any:
-    """The value of a body that is UTF-8 JSON, also as `callback({...})`; raises `InvalidJson`."""
+    """Parse a UTF-8 JSON body, also as `callback({...})`; raise `InvalidJson`."""
     try:
         value = msgspec.json.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -44,9 +44,10 @@ def read_json(body: bytes) -> Any:
 
 
 def find_json(text: str) -> Any:
-    """The first JSON value in a text: all of it, what is assigned, or what is handed to `JSON.parse`.
+    """Return the first JSON value in a text: the whole text, an assigned value, or the argument of
+    `JSON.parse`.
 
-    Nothing is evaluated. Raises `InvalidJson` when there is none.
+    Nothing is evaluated. Raise `InvalidJson` if there is none.
     """
     text = text.strip()
     if text[:1] in "{[":
@@ -76,12 +77,12 @@ def find_json(text: str) -> Any:
 
 
 def has_foreign_escape(text: str) -> bool:
-    """Whether JSON text spells out a NUL, or half of a pair of surrogates for all one can see."""
+    """Return True if JSON text has an escaped NUL or surrogate."""
     return "\\u" in text and _FOREIGN_ESCAPE.search(text) is not None
 
 
 def _read_patiently(text: str) -> Any:
-    """What the fast reader refuses and people still mean: lone surrogates, guards, calls."""
+    """Parse what the fast parser rejects: lone surrogates, prefixes, calls."""
     text = text.removeprefix("\ufeff").strip()
     guard = _GUARD.match(text)
     if guard is not None:
@@ -132,12 +133,12 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite
 
 
 def _is_shallow(body: bytes) -> bool:
-    """Whether valid JSON keeps to the depth that is read, by its brackets alone."""
+    """Check the nesting of valid JSON by its brackets alone."""
     if body.count(b"[") + body.count(b"{") <= DEEPEST:
         return True
     if b"\\" in body:
         body = _ESCAPED.sub(b"", body)
-    # Texts without brackets are two quotes now; taking such a pair out moves no other bracket into a text.
+    # Strings without brackets are two quotes now; removing such a pair moves no other bracket into a string.
     brackets = body.translate(None, _NOT_BRACKETS).replace(b'""', b"")
     if b'"' in brackets:
         brackets = _QUOTED.sub(b"", brackets)
@@ -183,20 +184,20 @@ _LETTERS = {
 
 
 class JsString(NamedTuple):
-    """The text that a literal means, and where the script goes on."""
+    """The text of a literal, and the position after it."""
 
     text: str
     end: int
 
 
 def js_string(script: str, start: int) -> JsString | None:
-    """The string literal at a position; None when there is none, or one that has to be evaluated."""
+    """Parse the string literal at a position; None if there is none, or it needs evaluation."""
     found = _LITERAL.match(script, start)
     if found is None:
         return None
     text = found[found.lastgroup or 0]
     if "\\" in text:
-        # Escapes of a pair of surrogates come one by one; together they are one character.
+        # Surrogates are escaped one by one; a pair is one character.
         text = _ESCAPE.sub(_unescaped, text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return JsString(text, found.end())
 

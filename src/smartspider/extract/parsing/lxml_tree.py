@@ -1,4 +1,4 @@
-"""Trees by lxml: HTML as libxml2 reads it, and XML without anything that reaches outside the page."""
+"""Parse with lxml: HTML as libxml2 does, and XML without external access."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lxml import etree
 from smartspider.core.errors import NotReadable
 
 _DEEPEST_HTML = 2000
-"""libxml2 stops at 2,048 levels, so that a page with fewer tags is whole."""
+"""libxml2 stops at 2,048 levels, so a page with fewer tags is complete."""
 _REFERENCE = re.compile(
     rb"<!\[CDATA\[(?:.*?\]\]>|.*)|&(#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);", re.DOTALL
 )
@@ -20,12 +20,12 @@ _UNKNOWN = "\ufffd".encode()
 
 
 def html_tree(html: bytes) -> etree._Element:
-    """The `html` element of UTF-8 HTML; raises `NotReadable`."""
+    """Return the `html` element of UTF-8 HTML; raise `NotReadable`."""
     if _is_broken_utf8(html):
         html = html.decode(errors="replace").encode()
     html = html.strip()
     if max(html[:1], html[-1:]) > b"\x7f":
-        html = html.decode().strip().encode()  # blanks beyond ASCII, which parsel takes off as well
+        html = html.decode().strip().encode()  # strip blanks beyond ASCII, as parsel does
     if not html:
         return etree.Element("html")
     parser = etree.HTMLParser(recover=True, encoding="utf-8", huge_tree=True)
@@ -36,9 +36,9 @@ def html_tree(html: bytes) -> etree._Element:
 
 
 def xml_tree(xml: bytes) -> tuple[etree._Element, dict[str, str]]:
-    """The root element of UTF-8 XML, and the prefixes of the document; raises `NotReadable`.
+    """Return the root element of UTF-8 XML and the namespace prefixes; raise `NotReadable`.
 
-    An element without a prefix has no namespace in it, so that `//url/loc` finds what it says.
+    Elements without a prefix lose their namespace, so that `//url/loc` matches.
     """
     if _is_broken_utf8(xml):
         xml = xml.decode(errors="replace").encode()
@@ -58,7 +58,7 @@ def xml_tree(xml: bytes) -> tuple[etree._Element, dict[str, str]]:
     if root is None:
         raise NotReadable("the page says it is XML, but there is no element in it")
     if b"<!ENTITY" in xml:
-        # What a page defines for itself is not text of the page, and may be made to grow without end.
+        # Entities defined by the page are not text of the page, and could expand without end.
         etree.strip_tags(root, etree.Entity)
     return root, _without_default_namespace(root)
 
@@ -77,7 +77,7 @@ def _refuse_depth(parser: etree.HTMLParser | etree.XMLParser) -> None:
 
 
 def _spelled_out(found: re.Match[bytes]) -> bytes:
-    """A reference that XML does not know, or that names no character, as what it stands for."""
+    """Replace a reference that XML does not know, or that names no character."""
     name = found[1]
     if name is None or name in _OWN:
         return found[0]

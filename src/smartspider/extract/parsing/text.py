@@ -1,4 +1,4 @@
-"""Texts as values have them."""
+"""Text of elements and values."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from smartspider.extract.parsing.document import Document
 
 
 def collapse(text: str) -> str:
-    """The text trimmed, with every run of whitespace one space."""
+    """Trim the text and collapse each run of whitespace to one space."""
     if text.isprintable() and "  " not in text:
-        # Whitespace other than the space is not printable: nothing to collapse, at a fraction of the cost.
+        # Whitespace other than the space is not printable: a cheap check that there is nothing to collapse.
         return text.strip(" ")
     return " ".join(text.split())
 
 
 def text_of(node: LexborNode, document: Document) -> str:
-    """An element's text with whitespace collapsed, without the scripts and styles inside it."""
+    """Return the collapsed text of an element, without its scripts and styles."""
     child = node.first_child
     if child is None:
         return ""
@@ -42,11 +42,11 @@ def _readable_texts(node: LexborNode) -> Iterator[str]:
 
 
 def as_text(value: Any) -> str:
-    """A JSON value as text: strings as they are, everything else as JSON."""
+    """Return a string unchanged, and any other JSON value as JSON."""
     if isinstance(value, str):
         return value
     try:
         return msgspec.json.encode(value).decode()
     except UnicodeEncodeError:
-        # A lone surrogate, which is taken out later.
+        # A lone surrogate, which is removed later.
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

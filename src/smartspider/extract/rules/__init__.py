@@ -1,1 +1,1 @@
-"""Rules."""
+"""Rules: compile page types, fields and expressions for an engine."""

@@ -1,4 +1,4 @@
-"""What the engines that read markup have in common, for the compiler."""
+"""The interface of engines that read markup."""
 
 from __future__ import annotations
 
@@ -13,50 +13,50 @@ from smartspider.extract.links.page_links import LinkFinder
 
 
 class LinkKind(NamedTuple):
-    """How found values are read. `is_href`: as links to pages, else as values for a template."""
+    """The use of matches. `is_href`: links to pages; otherwise values for a template."""
 
     is_href: bool
     obeys_nofollow: bool
 
 
 class XPathEngine(Protocol):
-    """Compiles XPath; everything raises `ExpressionWrong`."""
+    """Compiles XPath. All methods raise `InvalidExpression`."""
 
     def xpath_column(self, rule: ValueRule, expr: str) -> FieldColumn:
-        """The values of an expression."""
+        """Compile an expression for values."""
 
     def xpath_finder(self, expr: str) -> ScopeFinder:
-        """The elements of an expression."""
+        """Compile an expression for elements."""
 
     def xpath_links(self, expr: str, link: LinkKind) -> LinkFinder:
-        """The links of an expression."""
+        """Compile an expression for links."""
 
 
 class Engine(Protocol):
-    """Compiles CSS. `is_page`: the rule looks into the page, not into an item."""
+    """Compiles CSS. `is_page`: the rule searches the page, not an item."""
 
     @property
     def xpath(self) -> XPathEngine:
-        """What compiles XPath; only asked for where a page type has such rules."""
+        """The XPath compiler; used only for page types with XPath rules."""
 
     def check(self, expr: str) -> tuple[ComplexSelector, ...]:
-        """The selectors of a CSS expression that works here; raises `SelectorWrong`."""
+        """Parse a CSS expression that the engine supports; raise `InvalidSelector`."""
 
     def css_column(
         self, rule: ValueRule, selectors: tuple[ComplexSelector, ...], is_page: bool, /
     ) -> FieldColumn:
-        """The values of a CSS rule."""
+        """Compile a CSS rule for values."""
 
     def css_finder(self, selectors: tuple[ComplexSelector, ...], is_page: bool, /) -> ScopeFinder:
-        """The elements of a CSS rule."""
+        """Compile a CSS rule for elements."""
 
     def css_texts(self, selectors: tuple[ComplexSelector, ...], is_page: bool, /) -> TextReader:
-        """The texts of what a CSS rule finds."""
+        """Compile a CSS rule for the texts of its matches."""
 
     def css_links(
         self, selectors: tuple[ComplexSelector, ...], link: LinkKind, is_page: bool, /
     ) -> LinkFinder:
-        """The links of a CSS rule."""
+        """Compile a CSS rule for links."""
 
     def markup(self, scope: Any) -> list[str]:
-        """Each item as markup."""
+        """Return each item as markup."""

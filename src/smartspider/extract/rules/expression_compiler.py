@@ -1,4 +1,4 @@
-"""One rule compiled for one engine and one kind of place: its values, its matches, its links."""
+"""Compile one rule for one engine and one kind of scope."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _VALUES_AT_END = re.compile(r"(?:text\(\)|@[\w:.-]+|@\*)\s*$")
 
 
 class InvalidWithin(InvalidExpression):
-    """The CSS of `in` is wrong."""
+    """The CSS expression of `in` is invalid."""
 
 
 class ExpressionCompiler:
-    """A rule that fits into places of a kind. Everything raises `InvalidExpression`."""
+    """Compiles a rule for values, matches or links. All methods raise `InvalidExpression`."""
 
     def __init__(self, rule: ValueRule, kind: ScopeKind, engine: Engine) -> None:
         self._rule = rule
@@ -52,7 +52,7 @@ class ExpressionCompiler:
         self._is_page = kind == "page"
 
     def column(self) -> FieldColumn:
-        """Its values."""
+        """Compile the rule for values."""
         rule, engine = self._rule, self._engine
         match rule.type:
             case "const":
@@ -70,11 +70,11 @@ class ExpressionCompiler:
                 return JsonColumn(rule, self._reader(), self._jmespath())
 
     def finder(self) -> ScopeFinder:
-        """Its matches as places to look into."""
+        """Compile the rule for matches that are searched in turn."""
         rule, engine = self._rule, self._engine
         match rule.type:
             case "const" | "meta":
-                raise InvalidExpression(None, f"a {rule.type} rule finds nothing to look into")
+                raise InvalidExpression(None, f"a {rule.type} rule has no matches to search in")
             case "css":
                 selectors = self._selectors()
                 if any(selector.take != "element" for selector in selectors):
@@ -92,7 +92,7 @@ class ExpressionCompiler:
                 return JsonFinder(self._reader(), self._jmespath())
 
     def links(self, link: LinkKind) -> LinkFinder:
-        """The links it finds."""
+        """Compile the rule for links."""
         rule, engine = self._rule, self._engine
         match rule.type:
             case "css":
@@ -153,7 +153,7 @@ class ExpressionCompiler:
             raise InvalidExpression(wrong.pos, wrong.msg) from None
 
     def _texts(self) -> tuple[ReadTexts, bool]:
-        """What regular expressions are searched in, and whether it is markup."""
+        """Return the reader of the text to search, and whether it is markup."""
         match self._kind:
             case "page":
                 return page_texts, True

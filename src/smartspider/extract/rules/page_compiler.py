@@ -1,4 +1,4 @@
-"""A page type compiled for one engine."""
+"""Compile a page type for one engine."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from smartspider.extract.rules.rule_compiler import RuleCompiler, StepChains
 
 
 class ItemsRule(NamedTuple):
-    """One way to find the items of a page, and what they are."""
+    """A rule that finds items, and the kind of its matches."""
 
     finder: ScopeFinder
     kind: ScopeKind
 
 
 class PageRules(NamedTuple):
-    """The rules of a page type. Without `items` the page is one item; without fields there is none."""
+    """The compiled rules of a page type. Without `items` the page is one item; without fields it has none."""
 
     items: tuple[ItemsRule, ...]
     fields: dict[ScopeKind, dict[str, FieldColumn]]
-    """The fields, for each kind of item."""
+    """The fields for each kind of item."""
     links: PageLinks | None
 
 
 class PageCompiler:
-    """Compiles one page type and notes what is wrong with it."""
+    """Compiles one page type and collects its problems."""
 
     def __init__(self, plan: PagePlan, engine: Engine, chains: StepChains, max_links: int) -> None:
         self._plan = plan
@@ -50,11 +50,11 @@ class PageCompiler:
 
     @property
     def problems(self) -> list[Problem]:
-        """What is wrong, in the order of the task."""
+        """The problems, in task order."""
         return list(self._rules.problems.values())
 
     def compile(self) -> PageRules:
-        """The rules; not to be used when there are problems."""
+        """Compile the rules; do not use the result if there are problems."""
         items = self._items()
         kinds = list(dict.fromkeys(match_kind(rule) for rule in self._plan.items)) or [PAGE]
         fields = {kind: self._fields(kind) for kind in kinds}
@@ -101,8 +101,8 @@ class PageCompiler:
         return FollowLinks(follow, finders, is_in_items=is_in_items)
 
     def _is_in_items(self, follow: FollowRule) -> bool:
-        """Whether links are looked for in the items: what goes along with them is there, or they themselves
-        are, as in a feed, where the page is no JSON of its own.
+        """Return True if the links are searched in items: because they carry fields, or because the items are
+        data and the page is not JSON, as with a feed.
         """
         items = self._plan.items
         is_data = all(rule.type not in EXPRESSIONS or rule.within is not None for rule in items)
@@ -112,7 +112,7 @@ class PageCompiler:
     def _next_link(self) -> LinkFinder | None:
         pagination = self._plan.pagination
         if isinstance(pagination, CursorPagination):
-            # Looked up by `pagination.py`; here it is only checked.
+            # Evaluated by `pagination.py`; only checked here.
             rule, link = ValueRule("jmespath", pagination.expr), LinkKind(is_href=False, obeys_nofollow=False)
             self._rules.links(rule, f"{self._prefix}pagination.expr", PAGE, link)
         if not isinstance(pagination, NextLinkPagination):

@@ -1,4 +1,4 @@
-"""Which rules can be used where, and which of their keys mean something together."""
+"""Check rules: where a type is allowed, and which keys have an effect."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from smartspider.extract.fields.scopes import ScopeKind
 _PLACES = {"values": "items that are JSON values", "texts": "items that are texts"}
 _EVERYWHERE = frozenset({"regex", "const", "meta"})
 _IN_ELEMENTS = frozenset({"css", "xpath", "tables", "links", "markdown"})
-"""Those that also make sense of a part of a page."""
+"""Types that also work on a part of a page."""
 
 
 def match_kind(rule: ValueRule) -> ScopeKind:
-    """What the matches of a rule are to the rules that look into them."""
+    """Return the kind of scope that the matches of a rule form."""
     if rule.type in {"css", "xpath"}:
         return "elements"
     return "texts" if rule.type == "regex" else "values"
 
 
 def scope_mismatch(rule: ValueRule, kind: ScopeKind) -> tuple[str, str] | None:
-    """Why a rule cannot look into such places, and what to use; None when it can."""
+    """Return why a rule cannot search such a scope, and a hint; None if it can."""
     if kind == "page" or rule.type in _EVERYWHERE:
         return None
     return _misfit_in_elements(rule) if kind == "elements" else _misfit_in_data(rule, kind)
@@ -39,9 +39,9 @@ def _misfit_in_elements(rule: ValueRule) -> tuple[str, str] | None:
     if rule.type in _IN_ELEMENTS or rule.within is not None:
         return None
     if rule.type == "jmespath":
-        what = "JMESPath looks into JSON, and the items are elements"
-        return what, "say with `in` which element or ::attr() of the item holds the JSON"
-    return f"a rule of type {rule.type!r} is about the whole page, not about an item", "leave `items` out"
+        what = "JMESPath searches JSON, and the items are elements"
+        return what, "name the element or ::attr() with the JSON in `in`"
+    return f"a rule of type {rule.type!r} applies to the whole page, not to an item", "leave `items` out"
 
 
 def _misfit_in_data(rule: ValueRule, kind: ScopeKind) -> tuple[str, str] | None:
@@ -50,11 +50,11 @@ def _misfit_in_data(rule: ValueRule, kind: ScopeKind) -> tuple[str, str] | None:
             return None
         return f"`in` looks for elements, and {_PLACES[kind]} have none", "leave `in` out"
     instead = "use jmespath or regex" if kind == "values" else "use regex, or jmespath if the text is JSON"
-    return f"a rule of type {rule.type!r} cannot look into {_PLACES[kind]}", instead
+    return f"a rule of type {rule.type!r} cannot search {_PLACES[kind]}", instead
 
 
 def unused_keys(rule: ValueRule, path: str) -> Iterator[Problem]:
-    """Keys of a field's rule that would do nothing."""
+    """Yield a problem for each key of a field rule without effect."""
     if rule.within is not None and rule.type != "jmespath":
         yield Problem(f"{path}.in", "`in` belongs to rules of type jmespath", "leave it out")
     if rule.attr is not None and rule.type not in {"css", "xpath"}:
@@ -62,7 +62,7 @@ def unused_keys(rule: ValueRule, path: str) -> Iterator[Problem]:
     if rule.type in {"const", "meta"}:
         for key in ("join", "fields"):
             if getattr(rule, key):
-                yield Problem(f"{path}.{key}", f"`{key}` does nothing in a rule of type {rule.type!r}")
+                yield Problem(f"{path}.{key}", f"`{key}` has no effect in a rule of type {rule.type!r}")
     elif rule.fields:
         yield from _idle_beside_fields(rule, path)
 
@@ -71,20 +71,20 @@ def _idle_beside_fields(rule: ValueRule, path: str) -> Iterator[Problem]:
     hints = {"attr": "", "join": "objects cannot be joined", "steps": "put the steps into the fields"}
     for key, hint in hints.items():
         if getattr(rule, key):
-            yield Problem(f"{path}.{key}", f"`{key}` does nothing beside `fields`", hint)
+            yield Problem(f"{path}.{key}", f"`{key}` has no effect beside `fields`", hint)
 
 
 def unused_item_keys(rule: ValueRule, path: str) -> Iterator[Problem]:
-    """Keys of an items rule that would do nothing."""
+    """Yield a problem for each key of an items rule without effect."""
     if rule.within is not None and rule.type != "jmespath":
         yield Problem(f"{path}.in", "`in` belongs to rules of type jmespath", "leave it out")
     for key in ("attr", "join", "steps", "fields", "required", "default"):
         if getattr(rule, key):
-            yield Problem(f"{path}.{key}", f"`{key}` does nothing in `items`", "it belongs to fields")
+            yield Problem(f"{path}.{key}", f"`{key}` has no effect in `items`", "it belongs to fields")
 
 
 def all_rules(plan: PagePlan) -> Iterator[ValueRule]:
-    """Every rule of a page type."""
+    """Yield every rule of a page type."""
     yield from plan.items
     for field in plan.fields.values():
         yield from _rules_in(field)

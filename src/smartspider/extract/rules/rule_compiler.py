@@ -1,4 +1,4 @@
-"""Rules compiled for one engine, and everything noted that is wrong with them."""
+"""Compile fields for one engine."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _LONGEST = 300
 
 
 class StepChains:
-    """The steps of rules, made once each, however often a rule is compiled."""
+    """The compiled steps of rules; each is compiled once, even if its rule is compiled several times."""
 
     def __init__(self, compile_steps: StepChainCompiler | None) -> None:
         self._compile_steps = compile_steps
         self._compiled: dict[str, StepChain] = {}
 
     def get(self, rule: ValueRule, path: str) -> StepChain:
-        """The steps of the rule at a path; raises `TaskInvalid`."""
+        """Return the steps of the rule at a path; raise `TaskInvalid`."""
         if path not in self._compiled:
             if self._compile_steps is None:
                 what = "steps of rules cannot be run here"
@@ -39,22 +39,22 @@ class StepChains:
 
 
 class RuleCompiler:
-    """Compiles rules and notes what is wrong with them. What cannot be compiled is None."""
+    """Compiles rules and collects their problems. An invalid rule compiles to None."""
 
     def __init__(self, engine: Engine, chains: StepChains) -> None:
         self._engine = engine
         self._chains = chains
         self.problems: dict[tuple[str, str], Problem] = {}
         self.mismatches: dict[str, list[Problem]] = {}
-        """Alternatives that cannot look into some kind of item, once for each kind."""
+        """Alternatives that cannot search some kind of item, one problem per kind."""
 
     def add_problems(self, *problems: Problem) -> None:
-        """Note problems, each of them once."""
+        """Add problems, each once."""
         for problem in problems:
             self.problems.setdefault((problem.path, problem.message), problem)
 
     def field(self, rule: FieldRule, path: str, name: str, kind: ScopeKind) -> FieldColumn | None:
-        """A field of places of some kind; `name` is the field's own, with dots."""
+        """Compile a field for a kind of scope; `name` is its dotted path in the item."""
         match rule:
             case FirstOf(rules=rules):
                 return self._first_of(rules, path, name, kind)
@@ -70,7 +70,7 @@ class RuleCompiler:
                 return None if unused else self._rule(rule, path, name, kind)
 
     def finder(self, rule: ValueRule, path: str, kind: ScopeKind) -> ScopeFinder | None:
-        """The matches of a rule as places to look into."""
+        """Compile a rule whose matches are searched in turn."""
         try:
             return ExpressionCompiler(rule, kind, self._engine).finder()
         except InvalidExpression as wrong:
@@ -78,7 +78,7 @@ class RuleCompiler:
             return None
 
     def links(self, rule: ValueRule, path: str, kind: ScopeKind, link: LinkKind) -> LinkFinder | None:
-        """The links that a rule finds in places of some kind; `path` is that of its expression."""
+        """Compile a rule that finds links; `path` is the path of its expression."""
         mismatched = scope_mismatch(rule, kind)
         if mismatched is not None:
             self.add_problems(Problem(path, *mismatched))
@@ -151,5 +151,5 @@ class RuleCompiler:
             kind, expr, path = "CSS", rule.within, path.removesuffix(".expr") + ".in"
         place = "" if wrong.at is None else f" at position {wrong.at}"
         quoted = repr(expr) if len(str(expr)) <= _LONGEST else repr(str(expr)[:_LONGEST]) + "..."
-        what = f"the {kind} expression {quoted} is wrong{place}: {wrong.what}"
+        what = f"the {kind} expression {quoted} is invalid{place}: {wrong.what}"
         self.add_problems(Problem(path, what, wrong.hint))

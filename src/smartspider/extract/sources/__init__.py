@@ -1,6 +1,6 @@
-"""What a page says of itself, as plain JSON values: the rule types that need no selector.
+"""Sources: rule types that need no selector. They read data that a page carries, as JSON values.
 
-One module a kind, imported when a rule first asks for it, and asked at most once a page.
+Each is listed in `plugins/kinds.py`, imported on first use, and read at most once per page.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def require_source(kind: str) -> None:
 
 
 def read_source(kind: str, document: Document) -> Any:
-    """What the page says in this form: plain JSON values, bounded, without foreign characters.
+    """Return the data of a source: JSON values, bounded, without invalid characters.
 
-    Read once a page. A page that says nothing gives an empty list or object, or None where there would be one
-    object. Raises `NotReadable` when the page is not HTML and the form needs it.
+    Read once per page. A page without such data gives an empty list or object, or None for a single
+    object. Raise `NotReadable` if the source needs HTML and the page is not.
     """
     sources = document.sources
     if kind not in sources:
@@ -37,7 +37,7 @@ def read_source(kind: str, document: Document) -> Any:
 
 
 def read_source_in(kind: str, html: str, document: Document) -> Any:
-    """The tables, links or Markdown of one item of the page, given as HTML."""
+    """Return the tables, links or Markdown of one item of the page, given as HTML."""
     item = Document(_page_of(html, document.page), document.request, is_item=True)
     item.directives = directives_of(document)
     value, cleaned = clean(_reader(kind)(item))

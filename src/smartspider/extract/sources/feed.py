@@ -1,4 +1,4 @@
-"""Feeds: RSS of every age, Atom and JSON Feed, in one form."""
+"""Feeds: RSS of all versions, Atom and JSON Feed, in one form."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ _HTTP = ("http://", "https://")
 
 
 def read_feed(document: Document) -> dict[str, Any] | None:
-    """`title`, `link`, `description` and `entries`, with absolute links and moments in UTC; None: no feed."""
+    """Return `title`, `link`, `description` and `entries`, with absolute URLs and times in UTC; None if the
+    page is no feed.
+    """
     page = document.page
     source = document.text.lstrip("\ufeff \t\r\n\x00")
     if source.startswith("{"):
@@ -37,13 +39,13 @@ def read_feed(document: Document) -> dict[str, Any] | None:
 
 
 def _is_feed(source: str) -> bool:
-    """Whether the first element is that of a feed; what is not is never parsed."""
+    """Check the first element; other pages are not parsed."""
     found = _FIRST_ELEMENT.search(_COMMENT.sub("", source[:_HEAD]))
     return found is not None and found[1] in _ROOTS
 
 
 def _parsed(source: str) -> etree._Element | None:
-    # The declaration names the encoding the page came in; by now it is UTF-8.
+    # The declaration names the original encoding; the text is UTF-8 by now.
     parser = etree.XMLParser(
         encoding="utf-8",
         resolve_entities=False,
@@ -97,7 +99,7 @@ def _rss_entry(item: FeedNode) -> dict[str, Any]:
 
 
 def _mail_name(author: str | None) -> str | None:
-    """`Ann Lee` of `ann@example.com (Ann Lee)`, as RSS has authors."""
+    """Return `Ann Lee` from `ann@example.com (Ann Lee)`, the author format of RSS."""
     found = re.fullmatch(r"\S+@\S+ \((.+)\)", author[:500]) if author else None
     return found[1].strip() if found is not None else author
 
@@ -154,7 +156,7 @@ def _enclosures(nodes: list[FeedNode], key: str) -> list[dict[str, Any]]:
 
 
 def read_json_feed(source: str, base: str) -> dict[str, Any] | None:
-    """The feed, or None if the text is another JSON."""
+    """Return the feed, or None for other JSON."""
     try:
         feed = loose_json(source)
     except InvalidEmbeddedJson:

@@ -1,4 +1,4 @@
-"""An element of a feed: its children by name, whatever prefix the feed gives them."""
+"""An element of a feed, with children by name regardless of prefixes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MARKUP = ("<", "&")
 
 
 class FeedNode:
-    """An element with its children by name, asked for once. A plain name is one of the feed's own words."""
+    """An element with its children by name, read once. A name without prefix is one of the feed's own."""
 
     __slots__ = ("_children", "base", "element", "name")
 
@@ -43,16 +43,16 @@ class FeedNode:
                     self._children.setdefault(f"{space}:{name}", []).append(child)
 
     def children(self, name: str) -> list[FeedNode]:
-        """The children of this name."""
+        """Return the children of this name."""
         return [FeedNode(child, self.base) for child in self._children.get(name, ())]
 
     def child(self, name: str) -> FeedNode | None:
-        """The first child of this name."""
+        """Return the first child of this name."""
         found = self._children.get(name)
         return FeedNode(found[0], self.base) if found else None
 
     def attribute(self, name: str) -> str | None:
-        """An attribute, by its plain name or with a prefix of the table; None when it is missing or empty."""
+        """Return an attribute by name, optionally with a prefix of the table; None if missing or empty."""
         for key, value in self.element.attrib.items():
             space, local = _split(str(key))
             if name in {local if not space else "", f"{space}:{local}"}:
@@ -60,7 +60,7 @@ class FeedNode:
         return None
 
     def text(self, name: str) -> str | None:
-        """The text of the first child of this name that has some; `link@href` is its attribute."""
+        """Return the text of the first child of this name that has one; `link@href` is an attribute."""
         name, _, attribute = name.partition("@")
         for child in self._children.get(name, ()):
             found = child.get(attribute) or "" if attribute else _text_of(child)
@@ -69,23 +69,23 @@ class FeedNode:
         return None
 
     def first_text(self, *names: str) -> str | None:
-        """The first of these children that has a text."""
+        """Return the first text of these children."""
         return next((found for name in names if (found := self.text(name))), None)
 
     def texts(self, name: str) -> list[str]:
-        """The collapsed texts of all children of this name."""
+        """Return the collapsed texts of all children of this name."""
         found = (collapse(_text_of(child)) for child in self._children.get(name, ()))
         return [text for text in found if text]
 
     def plain(self, name: str) -> str | None:
-        """The text of a child without markup, collapsed."""
+        """Return the collapsed text of a child without markup."""
         found = self.text(name)
         if found and any(sign in found for sign in _MARKUP):
             return plain_text(found) or collapse(found)
         return collapse(found) if found else None
 
     def markup(self, name: str) -> str | None:
-        """What an Atom text holds: text and HTML as they are, XHTML as HTML."""
+        """Return the content of an Atom text: text and HTML unchanged, XHTML as HTML."""
         found = self._children.get(name)
         if not found:
             return None
@@ -100,7 +100,7 @@ def _text_of(element: etree._Element) -> str:
 
 
 def _split(tag: str) -> tuple[str, str]:
-    """The prefix we know a namespace by (empty for a feed's own and for none), and the local name."""
+    """Return the known prefix of a namespace (empty for the feed's own and for none), and the local name."""
     space, mark, name = tag.rpartition("}")
     if not mark:
         return "", tag.rpartition(":")[2] if tag.startswith(("atom:", "rss:")) else tag

@@ -1,4 +1,4 @@
-"""JSON-LD: the objects of all its scripts."""
+"""JSON-LD: the objects of all scripts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST = 10_000
 
 
 def read_json_ld(document: Document) -> list[dict[str, Any]]:
-    """All objects in their order, lists and `@graph` flattened; blocks that cannot be read are left out."""
+    """Return all objects in order, lists and `@graph` flattened, without invalid blocks."""
     objects: list[dict[str, Any]] = []
     for text in _blocks(document):
         try:
@@ -28,12 +28,12 @@ def read_json_ld(document: Document) -> list[dict[str, Any]]:
 
 
 def script_text(node: LexborNode) -> str:
-    """What stands in a script element, as it stands there."""
+    """Return the content of a script element, unchanged."""
     return "".join(child.text_content or "" for child in node.iter(include_text=True))
 
 
 def media_type_of(node: LexborNode) -> str:
-    """The `type` of a script element, without parameters and in lower case."""
+    """Return the `type` of a script element, without parameters, in lower case."""
     return (node.attributes.get("type") or "").partition(";")[0].strip().lower()
 
 

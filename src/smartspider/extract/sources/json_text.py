@@ -1,4 +1,4 @@
-"""JSON as pages have it: between comments, with commas too many, in the middle of a script."""
+"""Lenient JSON: inside comments, with surplus commas, in the middle of a script."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 DEEPEST = 100
-"""Levels of nesting; what is deeper is not read."""
+"""The most nested levels."""
 
 _WRAPPING = re.compile(
     r"\s*(?:\ufeff|<!--|-->|//\s*(?:<!\[CDATA\[|\]\]>|<!--|-->)|/\*\s*(?:<!\[CDATA\[|\]\]>)\s*\*/|<!\[CDATA\[|\]\]>|;)"
@@ -29,14 +29,14 @@ _lenient = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
 
 
 class EmbeddedJson(NamedTuple):
-    """A JSON value in a longer text, and where the text goes on."""
+    """A JSON value in a longer text, and the position after it."""
 
     value: Any
     end: int
 
 
 class InvalidEmbeddedJson(ValueError):
-    """The text is no JSON that could be read; `at` is how far it went."""
+    """The text has no readable JSON; `at` is the position reached."""
 
     def __init__(self, at: int) -> None:
         super().__init__(f"not JSON at {at}")
@@ -44,7 +44,7 @@ class InvalidEmbeddedJson(ValueError):
 
 
 def loose_json(text: str) -> Any:
-    """The JSON value a script element holds, whatever stands around it; raises `InvalidEmbeddedJson`."""
+    """Return the JSON value of a script element, ignoring its wrapping; raise `InvalidEmbeddedJson`."""
     start = 0
     while (found := _WRAPPING.match(text, start)) is not None:
         start = found.end()
@@ -60,7 +60,7 @@ def loose_json(text: str) -> Any:
 
 
 def first_json(text: str, start: int) -> EmbeddedJson:
-    """The first JSON value from a position on; `undefined`, NaN and commas before a bracket are forgiven."""
+    """Return the first JSON value from a position on; accepts `undefined`, NaN and trailing commas."""
     try:
         value, end = _lenient.raw_decode(text, _skip_space(text, start))
     except json.JSONDecodeError as error:
@@ -81,7 +81,7 @@ def _repaired(text: str, start: int, broken_at: int) -> EmbeddedJson:
         raise InvalidEmbeddedJson(start + error.pos) from None
     except (ValueError, RecursionError):
         raise InvalidEmbeddedJson(start) from None
-    # Mending changes lengths, so that the end is where at least this much was read.
+    # Repairs change lengths, so the end is a lower bound.
     return EmbeddedJson(_bounded(value), min(start + end, len(text)))
 
 
@@ -98,7 +98,7 @@ def _skip_space(text: str, start: int) -> int:
 
 
 def _bounded(value: Any) -> Any:
-    """The value, with numbers that JSON does not have as null; raises `InvalidEmbeddedJson` when it is too deep."""
+    """Replace infinite numbers with null; raise `InvalidEmbeddedJson` if it is nested too deep."""
     level = [value]
     for _ in range(DEEPEST):
         inner: list[Any] = []

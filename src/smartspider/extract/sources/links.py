@@ -15,9 +15,10 @@ _MOST = 50_000
 
 
 def read_links(document: Document) -> list[dict[str, Any]]:
-    """Each URL once, where it first stands: `url`, `text`, `rel`, `nofollow`, and `internal` on its host.
+    """Return each URL once, at its first position: `url`, `text`, `rel`, `nofollow`, and `internal` for the
+    same host.
 
-    A link without text is called by the picture in it, or by a later link to the same URL.
+    A link without text takes the text of its image, or of a later link to the same URL.
     """
     base = base_of(document)
     host = host_of(document.page.url)

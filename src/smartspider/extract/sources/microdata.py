@@ -1,7 +1,7 @@
-"""Microdata: items and their properties, as the HTML standard reads them.
+"""Microdata: items and their properties, as defined by the HTML standard.
 
-Two liberties that search engines take too: `content` counts on every element, and types of schema.org lose
-their address, so that an item looks like its JSON-LD.
+With two extensions of search engines: `content` counts on every element, and schema.org types lose their
+URL, so that an item looks like its JSON-LD.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _VOCABULARIES = (
 
 
 def read_microdata(document: Document) -> list[dict[str, Any]]:
-    """The page's top-level items, others nested in them."""
+    """Return the top-level items of the page, with others nested in them."""
     return _Microdata(document).items()
 
 
@@ -58,11 +58,11 @@ class _Microdata:
             self._add_referenced()
 
     def items(self) -> list[dict[str, Any]]:
-        """Items that are no property of another."""
+        """Return the items that are not a property of another."""
         return [self._item(node, ()) for node in self._scopes if "itemprop" not in node.attributes]
 
     def _owner(self, node: LexborNode) -> int | None:
-        """The id of the nearest item around an element; each element on the way is looked at once."""
+        """Return the id of the nearest item around an element; each element on the way is visited once."""
         way: list[int] = []
         owner: int | None = None
         parent = node.parent
@@ -81,7 +81,7 @@ class _Microdata:
         return owner
 
     def _add_referenced(self) -> None:
-        """`itemref`: properties that stand elsewhere."""
+        """Resolve `itemref`: properties at other positions."""
         wanted = [(node, node.attributes.get("itemref")) for node in self._scopes]
         if not any(names for _, names in wanted):
             return
@@ -102,7 +102,7 @@ class _Microdata:
         if "itemscope" in target.attributes:
             return [target] if "itemprop" in target.attributes else []
         around = self._owner(target)
-        # An element is among its own matches.
+        # An element matches itself.
         return [node for node in target.css("[itemprop]") if self._owner(node) == around]
 
     def _item(self, node: LexborNode, within: tuple[int, ...]) -> dict[str, Any]:

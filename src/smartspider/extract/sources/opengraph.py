@@ -1,4 +1,4 @@
-"""OpenGraph and its relatives: what `<meta property>` says about the page."""
+"""OpenGraph and related `<meta property>` elements."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ _ADDRESSES = frozenset({
 
 
 def read_opengraph(document: Document) -> dict[str, Any]:
-    """`og:title` as `title`, `og:image:width` as `image_width`, `article:author` as `author` in `article`.
+    """Return `og:title` as `title`, `og:image:width` as `image_width`, `article:author` as `author` in
+    `article`.
 
-    What is repeated becomes a list. Addresses are absolute.
+    Repeated properties become a list. URLs are absolute.
     """
     found: dict[str, Any] = {}
     base = base_of(document)
@@ -52,7 +53,7 @@ def _add(found: dict[str, Any], key: str, content: str) -> None:
 
 
 def first_text(value: Any) -> str | None:
-    """The text, or the first of several."""
+    """Return the text, or the first of several."""
     if isinstance(value, list):
         value = value[0] if value else None
     return value if isinstance(value, str) else None

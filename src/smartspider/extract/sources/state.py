@@ -1,4 +1,4 @@
-"""The state a page hands to its own scripts, by name. Scripts are searched, never run."""
+"""The state that a page passes to its own scripts, by name. Scripts are searched, never run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ASSIGNMENT = re.compile(
 
 
 def read_state(document: Document) -> dict[str, Any]:
-    """JSON scripts by their id, and what scripts assign to a name, when it is plain JSON."""
+    """Return JSON scripts by id, and the JSON values that scripts assign to names."""
     state: dict[str, Any] = {}
     budget = _Budget(len(document.page.body))
     for node in document.root.css("script"):
@@ -53,7 +53,7 @@ def read_state(document: Document) -> dict[str, Any]:
 
 
 class _Budget:
-    """How much of a page may still be read. What reads a text twice pays twice."""
+    """The characters of a page that may still be read; reading a text twice counts twice."""
 
     def __init__(self, size: int) -> None:
         self.attempts = _MOST

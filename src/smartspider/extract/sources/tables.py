@@ -20,10 +20,10 @@ _NO_TEXT = frozenset({"script", "style", "table"})
 
 
 def read_tables(document: Document) -> list[dict[str, Any]]:
-    """Each table as `caption`, `headers` and `rows`; a table in another stands for itself.
+    """Return each table as `caption`, `headers` and `rows`; nested tables are separate.
 
-    A cell that spans several places is in all of them; a place without a cell is null. Columns whose header
-    is missing or taken are called `column_2` by their place.
+    A cell that spans several positions is in all of them; a position without a cell is null. Columns
+    without a header of their own are named `column_2` by position.
     """
     tables = document.root.css("table")[:_MOST]
     reader = _CellReader(document, tables)
@@ -39,7 +39,7 @@ def read_tables(document: Document) -> list[dict[str, Any]]:
 
 
 class _CellReader:
-    """Texts of cells, without the tables in them."""
+    """Reads the text of cells, without nested tables."""
 
     def __init__(self, document: Document, tables: list[LexborNode]) -> None:
         self._texts = TextBudget(document)
@@ -51,7 +51,7 @@ class _CellReader:
                 parent = parent.parent
 
     def text(self, node: LexborNode) -> str:
-        """The collapsed text of a cell."""
+        """Return the collapsed text of a cell."""
         if node.mem_id not in self._holders:
             return self._texts.of(node)
         return collapse("".join(self._outside_tables(node)))
@@ -81,7 +81,7 @@ def _as_rows(grid: list[GridRow], caption: str | None) -> dict[str, Any]:
     body = [row for row in grid if not row.is_head] if grid[0].is_head else grid[len(head) :]
     width = max(len(row.cells) for row in grid)
     if len(head) > 1 and head[0].own == 1 and head[0].cells[0] is not None and len(head[0].cells) == width:
-        # A single header over the whole width is the title of the table.
+        # A single header over the full width is the title of the table.
         caption = caption or head[0].cells[0].text or None
         head = head[1:]
     headers = _names(head, width)
@@ -100,7 +100,7 @@ def _values(cells: list[TableCell | None], width: int) -> list[str | None]:
 
 
 def _names(head: list[GridRow], width: int) -> list[str]:
-    """A name for each column: its header, or those above one another as one."""
+    """Return a name for each column: its header, or several header rows joined."""
     names: list[str] = []
     taken: set[str] = set()
     for place in range(width):
@@ -117,30 +117,30 @@ def _names(head: list[GridRow], width: int) -> list[str]:
 
 
 WIDEST = 1_000
-"""Columns of a table, as browsers have it for `colspan`."""
+"""The most columns of a table, as browsers limit `colspan`."""
 _TALLEST = 65_534
 _SECTIONS = frozenset({"thead", "tbody", "tfoot"})
 
 
 class TableCell(NamedTuple):
-    """What stands in one place of the grid."""
+    """The content of one grid position."""
 
     text: str
     is_header: bool
 
 
 class GridRow(NamedTuple):
-    """One row of the grid. Places that no cell covers are None."""
+    """One row of the grid. Positions without a cell are None."""
 
     cells: list[TableCell | None]
     is_head: bool
-    """It stands in the table's `thead`."""
+    """It is in the `thead`."""
     own: int
-    """Cells that begin in this row."""
+    """The number of cells that start in this row."""
 
 
 class TableBudget:
-    """What all tables of a page may still fill, in places and in characters."""
+    """The positions and characters that all tables of a page may still fill."""
 
     def __init__(self, places: int, characters: int) -> None:
         self.places = places
@@ -148,27 +148,27 @@ class TableBudget:
 
     @property
     def is_full(self) -> bool:
-        """Nothing more goes in."""
+        """True if nothing is left."""
         return self.places <= 0 or self.characters <= 0
 
     def fitting(self, text: str, times: int) -> int:
-        """How many of so many places a text may still have; one at least."""
+        """Return how many positions a text may still fill, at least one."""
         return max(1, min(times, self.places, self.characters // (len(text) or 1)))
 
     def take(self, text: str, times: int) -> None:
-        """Count a text that is put in so many places."""
+        """Count a text in this many positions."""
         self.places -= times
         self.characters -= len(text) * times
 
 
 def make_grid(table: LexborNode, read: Callable[[LexborNode], str], room: TableBudget) -> list[GridRow]:
-    """The rows of a table without those of tables in it, as far as there is room."""
+    """Return the rows of a table without those of nested tables, within the budget."""
     grid: list[GridRow] = []
     filler = _Filler(read, room)
     section: int | None = None
     for row, holder in _rows(table):
         if holder.mem_id != section:
-            # A cell spans no further than its section.
+            # A cell does not span beyond its section.
             filler.hanging.clear()
             section = holder.mem_id
         places, own = filler.fill(row)
@@ -188,7 +188,7 @@ def _rows(table: LexborNode) -> Iterator[tuple[LexborNode, LexborNode]]:
 
 
 class _Filler:
-    """Fills rows from the top. `hanging` are the cells that reach into the next row, by their place."""
+    """Fills rows from the top. `hanging` are the cells that span into the next row, by position."""
 
     def __init__(self, read: Callable[[LexborNode], str], room: TableBudget) -> None:
         self._read = read
@@ -196,7 +196,7 @@ class _Filler:
         self.hanging: dict[int, tuple[int, TableCell]] = {}
 
     def fill(self, row: LexborNode) -> tuple[list[TableCell | None], int]:
-        """The places of a row, and how many cells begin in it."""
+        """Return the positions of a row, and the number of cells that start in it."""
         places: list[TableCell | None] = []
         own = 0
         for node in row.iter():
@@ -225,7 +225,7 @@ class _Filler:
         places += [cell] * wide
 
     def _hang(self, places: list[TableCell | None]) -> None:
-        """Put in what hangs down to the next place."""
+        """Fill the positions covered by cells from above."""
         left, cell = self.hanging.pop(len(places), (0, None))
         if cell is not None:
             self._room.take(cell.text, 1)

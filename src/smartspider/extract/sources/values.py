@@ -1,4 +1,4 @@
-"""The absolute form of the addresses a page names."""
+"""Convert values of sources: URLs, dates, plain text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST_URL = 8_192
 
 
 def absolute_url(url: Any, base: str) -> str | None:
-    """The absolute http(s) URL a text names, or None if it names none."""
+    """Return an absolute http(s) URL, or None."""
     if not isinstance(url, str):
         return None
     url = url.strip()
@@ -39,7 +39,9 @@ _FRACTION = re.compile(r"(\.\d{6})\d+")
 
 
 def iso_date(value: Any) -> str | None:
-    """ISO 8601, with a time zone where the text has one; a date alone stays a date. None: it is no date."""
+    """Convert to ISO 8601, with a time zone if the text has one; a date stays a date. None if it
+    is no date.
+    """
     if not isinstance(value, str):
         return None
     text = collapse(value[: _LONGEST_DATE * 2])
@@ -53,7 +55,7 @@ def iso_date(value: Any) -> str | None:
 
 
 def utc_date(value: Any) -> str | None:
-    """ISO 8601 in UTC; what has no time zone is taken as UTC."""
+    """Convert to ISO 8601 in UTC; without a time zone it is UTC."""
     text = iso_date(value)
     if text is None:
         return None
@@ -91,7 +93,9 @@ _LONGEST_UNPARSED = 65_536
 
 
 def plain_text(html: str) -> str:
-    """The text of a piece of HTML, collapsed, blocks apart; what is long is not parsed beyond its start."""
+    """Return the collapsed text of an HTML fragment, blocks separated; only the start of a long one is
+    parsed.
+    """
     root = LexborHTMLParser(html[:_LONGEST_UNPARSED]).root
     if root is None:
         return ""
@@ -105,8 +109,7 @@ _MIN_BUDGET = 1_000_000
 class TextBudget:
     """Reads texts of elements until they add up to a few times the page.
 
-    Elements that lie in one another share their text; a page that nests them without end gets no more of it
-    than this.
+    Nested elements share their text; the budget bounds pages with endless nesting.
     """
 
     def __init__(self, document: Document) -> None:
@@ -115,11 +118,11 @@ class TextBudget:
 
     @property
     def is_spent(self) -> bool:
-        """No further text is read."""
+        """True if no further text is read."""
         return self._left <= 0
 
     def of(self, node: LexborNode) -> str:
-        """The collapsed text of an element; empty when the page has had its share."""
+        """Return the collapsed text of an element; empty once the budget is spent."""
         if self._left <= 0:
             return ""
         text = text_of(node, self._document)

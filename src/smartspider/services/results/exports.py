@@ -30,6 +30,7 @@ from smartspider.services.results.outputs import (
 from smartspider.services.results.results import chosen
 from smartspider.store.results.rows import StoredItem
 from smartspider.store.runs.store import RunStore
+from smartspider.views.arguments import ExportArguments
 
 AT_ONCE = 8
 CHUNK_BYTES = 1 << 18
@@ -49,6 +50,25 @@ class ExportChoice(msgspec.Struct, frozen=True):
     fields: str | None = None
     only_changes: bool = False
     options: OutputOptions = PLAIN
+
+
+def export_choice(format_: str, options: ExportArguments) -> ExportChoice:
+    """Return the choice that the arguments of an export make."""
+    where = options.get("where", ())
+    delimiter = options.get("delimiter", ",")
+    output = OutputOptions(
+        options.get("envelope", False),
+        options.get("excel", False),
+        "\t" if delimiter.lower() == "tab" else delimiter,
+    )
+    return ExportChoice(
+        format_,
+        options.get("compression"),
+        [where] if isinstance(where, str) else list(where),
+        options.get("fields"),
+        options.get("only_changes", False),
+        output,
+    )
 
 
 class Export(msgspec.Struct, frozen=True):

@@ -1,1 +1,1 @@
-"""Content."""
+"""The main content of a page: article and Markdown."""

@@ -1,4 +1,4 @@
-"""The article a page is: what it says of itself, completed by what was found in it."""
+"""The article of a page: its metadata, completed from its content."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONGEST_LINE = 500
 
 
 def read_article(document: Document) -> Thing | None:
-    """One object with the same keys on every site, null where nothing is known; None: no article."""
+    """Return one object with the same keys on every site, null if unknown; None if there is no article."""
     base = base_of(document)
     found = find_text(document)
     said = _said(document, base)
@@ -43,7 +43,7 @@ def read_article(document: Document) -> Thing | None:
 
 
 def _said(document: Document, base: str) -> dict[str, str | None]:
-    """What JSON-LD, and after it OpenGraph, say."""
+    """Read JSON-LD, and then OpenGraph."""
     things = ThingGraph(read_source("json_ld", document))
     graph = read_source("opengraph", document)
     inner = graph.get("article")
@@ -65,12 +65,12 @@ def _said(document: Document, base: str) -> dict[str, str | None]:
 
 
 def _is_address(value: str | None) -> bool:
-    """Whether a text is an address, which some sites give for an author."""
+    """Return True for a URL, which some sites give as author."""
     return value is not None and value.startswith(("http://", "https://"))
 
 
 def _article_of(things: ThingGraph) -> Thing:
-    """The article among the objects; a page object only if there is no article."""
+    """Return the article among the objects; a page object only if there is no article."""
     best: Thing = {}
     rank = len(_ARTICLES)
     for thing in things.things:
@@ -82,7 +82,7 @@ def _article_of(things: ThingGraph) -> Thing:
 
 
 def _shown(document: Document) -> dict[str, str | None]:
-    """What the page itself shows: its heading or title, the first time in it, its language, its address."""
+    """Read the visible page: its heading or title, its first time, its language, its URL."""
     root = document.root
     heading = root.css_first("h1") or root.css_first("title")
     title = text_of(heading, document)[:_LONGEST_LINE] if heading is not None else ""
@@ -104,13 +104,13 @@ def _shown(document: Document) -> dict[str, str | None]:
 
 
 def _dated(url: str) -> str | None:
-    """The date in an address such as `/2026/01/03/rivers-rise`."""
+    """Return the date in a URL such as `/2026/01/03/rivers-rise`."""
     found = _DATE_IN_PATH.search(url[:2_000])
     return iso_date("-".join(found.groups())) if found is not None else None
 
 
 def _language(tag: str | None) -> str | None:
-    """`en` or `zh-CN` of a language tag; None when it is none."""
+    """Return `en` or `zh-CN` from a language tag; None if it is invalid."""
     found = (tag or "").strip().replace("_", "-")
     is_tag = bool(found) and len(found) <= 20 and found.replace("-", "").isalnum() and found.isascii()
     return found if is_tag else None

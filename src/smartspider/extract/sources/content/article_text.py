@@ -1,4 +1,4 @@
-"""The text of an article, found by trafilatura and written in our own forms."""
+"""The text of an article, found by trafilatura and formatted here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from smartspider.extract.sources.content.markdown import markdown_of
 
 _LARGEST = 5_000_000
 _MOST_TAGS = 50_000
-"""Beyond, finding the text would take seconds, and all that is not navigation is taken for it."""
+"""Above this, extraction would take seconds, and everything but navigation is used."""
 _BLOCKS_AROUND = frozenset({"body", "pre", "div", "section", "blockquote"})
 _APART = frozenset({"p", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "ul", "ol", "table", "div"})
 _AS_IT_IS = "\x00"
@@ -26,7 +26,7 @@ _LINES = frozenset({"li", "tr", "br"})
 
 
 def find_text(document: Document) -> dict[str, str]:
-    """What trafilatura makes of the page: some of its data, and its text as `text` and `markdown`."""
+    """Return the metadata that trafilatura finds, and the text as `text` and `markdown`."""
     html = readable_html(document.page)[0]
     if len(html) > _LARGEST or html.count(b"<") > _MOST_TAGS:
         return {"text": text_of(main_of(document), document), "markdown": read_source("markdown", document)}
@@ -48,10 +48,10 @@ def find_text(document: Document) -> dict[str, str]:
 def _extracted(html: str) -> str | None:
     import trafilatura
 
-    # It reports every page it can make nothing of, which is no news here.
+    # It logs every page it cannot extract.
     logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
     try:
-        # Without the URL it leaves links as they are, for us to join them to the page's own base.
+        # Without the URL it leaves links unchanged, so they are joined to the page's own base here.
         return trafilatura.extract(
             html,
             output_format="html",
@@ -67,7 +67,7 @@ def _extracted(html: str) -> str | None:
 
 
 def _with_inline_code(html: str) -> str:
-    """Code in the middle of a text as `code`; trafilatura writes all code as `pre`."""
+    """Convert code inside text to `code`; trafilatura writes all code as `pre`."""
     if "<pre" not in html:
         return html
     from lxml import etree
@@ -81,7 +81,7 @@ def _with_inline_code(html: str) -> str:
         if parent is None:
             continue
         if parent.tag == "pre" and not (parent.text or "").strip():
-            # The spaces of its pretty printing would be code.
+            # Indentation by its pretty printing would become code.
             parent.text = None
             node.tail = node.tail if (node.tail or "").strip() else None
         elif parent.tag not in _BLOCKS_AROUND and "\n" not in (node.text or ""):
@@ -90,7 +90,7 @@ def _with_inline_code(html: str) -> str:
 
 
 def _plain(body: LexborNode) -> str:
-    """The text in paragraphs, an entry of a list or a row on a line."""
+    """Return the text in paragraphs, with one line per list entry or row."""
     parts: list[str] = []
     for node in body.traverse(include_text=True):
         content = node.text_content

@@ -1,4 +1,4 @@
-"""Which part of a page is its content, and what in it is not."""
+"""Find the main content of a page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NEVER = frozenset(
     "head script style template noscript iframe object embed svg canvas audio video map math "
     "button input select textarea option datalist dialog".split()
 )
-"""Elements that hold nothing to read."""
+"""Elements without readable content."""
 
 _AROUND = frozenset({"nav", "footer", "aside"})
 _AROUND_ROLES = frozenset(
@@ -27,7 +27,7 @@ _SHARE = 0.2
 
 
 def main_of(document: Document) -> LexborNode:
-    """The element that holds the page's content: `main`, the only `article`, or the body."""
+    """Return the element with the page's content: `main`, the only `article`, or the body."""
     root = document.root
     body: LexborNode = root.css_first("body") or root
     whole = len(text_of(body, document))
@@ -42,7 +42,7 @@ def main_of(document: Document) -> LexborNode:
 
 
 def is_hidden(node: LexborNode) -> bool:
-    """Whether an element says that it is not shown."""
+    """Return True if an element declares itself hidden."""
     attributes = node.attributes
     if "hidden" in attributes or attributes.get("aria-hidden") == "true":
         return True
@@ -51,7 +51,7 @@ def is_hidden(node: LexborNode) -> bool:
 
 
 def is_around(node: LexborNode, tag: str) -> bool:
-    """Whether an element is navigation, a footer or the like: around the content, not content."""
+    """Return True for navigation, footers and the like."""
     if tag in _AROUND or (tag == "header" and _is_site_header(node)):
         return True
     attributes = node.attributes

@@ -1,4 +1,4 @@
-"""A page or an item as Markdown, for people and language models."""
+"""A page or an item as Markdown."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def read_markdown(document: Document) -> str:
     content = MarkdownWriter(base, leaves_out_around=True).write(main_of(document))
     whole = _body(root)
     if len(content) < _SHARE * len(text_of(whole, document)):
-        # The page calls its content navigation, or hides it until a script has run.
+        # The page marks its content as navigation, or hides it until a script has run.
         content = MarkdownWriter(base, leaves_out_around=False).write(whole)
     return content
 
 
 def markdown_of(html: str, base: str) -> str:
-    """A piece of HTML as Markdown."""
+    """Convert a fragment of HTML to Markdown."""
     root = LexborHTMLParser(html).root
     return MarkdownWriter(base, leaves_out_around=False).write(_body(root)) if root is not None else ""
 

@@ -1,4 +1,4 @@
-"""The small print of Markdown: escaping, emphasis, links, fences."""
+"""Markdown syntax: escaping, emphasis, links, fences."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _TICKS = re.compile(r"`+")
 
 
 def escaped(text: str) -> str:
-    """Text whose signs mean nothing in Markdown, with whitespace collapsed but not trimmed."""
+    """Escape text, with whitespace collapsed but not trimmed."""
     return _SPECIAL.sub(lambda found: "\\" + found[0], _SPACES.sub(" ", text))
 
 
 def paragraph(inline: str) -> str:
-    """Inline Markdown as a block: trimmed, breaks kept, no line beginning as another kind of block."""
+    """Format inline Markdown as a block: trimmed, breaks kept, no line that starts another kind of block."""
     lines = _BREAKS.split(re.sub(r" {2,}", " ", inline).strip(" \n"))
     return "  \n".join(_plain_start(line) for line in lines)
 
 
 def one_line(inline: str) -> str:
-    """Inline Markdown on one line, for headings and cells."""
+    """Format inline Markdown on one line, for headings and cells."""
     return re.sub(r"\s+", " ", inline).strip()
 
 
@@ -36,7 +36,7 @@ def _plain_start(line: str) -> str:
 
 
 def around(mark: str, inline: str) -> str:
-    """`**bold**`, with the spaces outside of the marks."""
+    """Wrap text in a mark: `**bold**`, with spaces outside the marks."""
     core = inline.strip()
     if not core or "\n" in core:
         return inline
@@ -45,7 +45,7 @@ def around(mark: str, inline: str) -> str:
 
 
 def code_span(text: str) -> str:
-    """Code in a line, between as many backticks as it needs."""
+    """Format inline code, with as many backticks as needed."""
     text = one_line(text)
     if not text:
         return ""
@@ -56,7 +56,7 @@ def code_span(text: str) -> str:
 
 
 def fenced(text: str, language: str) -> str:
-    """A block of code."""
+    """Format a block of code."""
     text = text.strip("\n").rstrip()
     longest = max((len(run) for run in _TICKS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -64,7 +64,7 @@ def fenced(text: str, language: str) -> str:
 
 
 def link(inline: str, url: str) -> str:
-    """A link; the spaces around its text stay outside."""
+    """Format a link, with spaces around its text outside."""
     core = one_line(inline)
     if not core:
         return inline
@@ -74,15 +74,15 @@ def link(inline: str, url: str) -> str:
 
 
 def target(url: str) -> str:
-    """An address as it may stand in a link."""
+    """Escape a URL for a link."""
     return f"<{url}>" if "(" in url or ")" in url else url
 
 
 def indented(block: str, by: int) -> str:
-    """A block as the continuation of a list entry."""
+    """Indent a block as the continuation of a list entry."""
     return block.replace("\n", "\n" + " " * by).replace("\n" + " " * by + "\n", "\n\n")
 
 
 def quoted(block: str) -> str:
-    """A block as a quotation."""
+    """Format a block as a quotation."""
     return "> " + block.replace("\n", "\n> ").replace("> \n", ">\n")

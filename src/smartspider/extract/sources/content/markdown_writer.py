@@ -1,4 +1,4 @@
-"""Elements as Markdown, written in one walk over the tree."""
+"""Convert elements to Markdown in one walk over the tree."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
 
 
 class MarkdownWriter:
-    """Writes one page. Beyond a depth only the text is kept; beyond a number of nodes nothing is."""
+    """Converts one page. Beyond a depth only text is kept; beyond a number of nodes nothing is."""
 
     def __init__(self, base: str, *, leaves_out_around: bool) -> None:
         self._base = base
@@ -54,7 +54,7 @@ class MarkdownWriter:
         }
 
     def write(self, node: LexborNode) -> str:
-        """The element as Markdown, blocks apart by an empty line."""
+        """Return the element as Markdown, blocks separated by empty lines."""
         self._holders = _block_holders(node)
         return "\n\n".join(self._blocks(node, 0))
 
@@ -92,7 +92,7 @@ class MarkdownWriter:
         return self._leaves_out_around and tag not in _INLINE and is_around(node, tag)
 
     def _inline(self, node: LexborNode, depth: int) -> str:
-        """Everything in an element on one line, blocks included."""
+        """Return everything in an element on one line, including blocks."""
         if depth > _DEEPEST:
             return md.escaped(node.text())
         parts: list[str] = []
@@ -191,11 +191,11 @@ class MarkdownWriter:
         return [("\n\n" if is_loose else "\n").join(entries)] if entries else []
 
     def _stray(self, node: LexborNode, tag: str, depth: int) -> list[str]:
-        """What stands in a list without being an entry, such as a list in a list."""
+        """Convert content of a list that is not an entry, such as a nested list."""
         return self._blocks_of.get(tag, self._blocks)(node, depth)
 
     def _card(self, node: LexborNode, depth: int) -> list[str]:
-        """A link around blocks: its first text becomes the link."""
+        """Convert a link around blocks: its first text becomes the link."""
         blocks = self._blocks(node, depth)
         url = self._address(node.attributes.get("href"))
         if url is None:
@@ -228,7 +228,7 @@ def _end_line(line: list[str], blocks: list[str]) -> None:
 
 
 def _block_holders(top: LexborNode) -> set[int]:
-    """Ids of the inline elements that have a block inside."""
+    """Return the ids of inline elements that contain a block."""
     holders: set[int] = set()
     for node in top.traverse():
         if node.tag in _INLINE or node.tag in NEVER:

@@ -1,1 +1,1 @@
-"""Schema org."""
+"""Products and lists from schema.org data."""

@@ -1,4 +1,4 @@
-"""The list a page shows, from what it says of it to search engines."""
+"""The list of a page, from its data for search engines."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _FROM_PRODUCT = ("price", "currency", "availability", "rating", "reviews")
 
 
 def read_list(document: Document) -> list[Thing]:
-    """The entries of the longest list, else several products, else the breadcrumbs.
+    """Return the entries of the longest list, else several products, else the breadcrumbs.
 
-    JSON-LD comes before microdata. Every entry has the same keys, null where nothing is said.
+    JSON-LD comes before microdata. Every entry has the same keys, null if unknown.
     """
     base = base_of(document)
     described = [ThingGraph(read_source(kind, document)) for kind in ("json_ld", "microdata")]
@@ -70,7 +70,7 @@ def _entries(found: Thing, things: ThingGraph, base: str) -> list[Thing]:
         if isinstance(element, dict):
             item = things.first(element.get("item"))
             about = item if isinstance(item, dict) else {"url": item} if isinstance(item, str) else {}
-            # Many references to one object are one entry: a page could make any number of them.
+            # Count many references to one object as one entry: a page could have any number of them.
             if id(about or element) not in seen:
                 seen.add(id(about or element))
                 entries.append(_entry(place, element, about, things, base))
@@ -81,7 +81,7 @@ def _entries(found: Thing, things: ThingGraph, base: str) -> list[Thing]:
 
 
 def _entry(place: int, element: Thing, about: Thing, things: ThingGraph, base: str) -> Thing:
-    """One entry: what the list says of it, and what the thing in it says of itself."""
+    """Return one entry: the list's data about it, and its own."""
     thing = about or element
     position = number(element.get("position"))
     entry: Thing = {

@@ -1,4 +1,4 @@
-"""The product a page is about, from what it says of it to search engines."""
+"""The product of a page, from its data for search engines."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _NOT_THE_PRICE = frozenset({"ListPrice", "StrikethroughPrice", "SRP", "MSRP", "R
 
 
 def read_product(document: Document) -> Thing | None:
-    """One object with the same keys on every site, null where the page says nothing; None: it has no product.
+    """Return one object with the same keys on every site, null if unknown; None if there is no product.
 
-    JSON-LD comes first, then microdata, then OpenGraph, which fills what the first one leaves open.
+    JSON-LD comes first, then microdata; OpenGraph fills in what is missing.
     """
     base = base_of(document)
     found = [
@@ -55,7 +55,7 @@ def _described(things: ThingGraph, base: str) -> Thing | None:
 
 
 def products_in(things: ThingGraph) -> list[Thing]:
-    """The products among the objects, those that a page or an item is said to be about included."""
+    """Return the products among the objects, including those that a page or an item is about."""
     found: dict[int, Thing] = {}
     for thing in things.things:
         for candidate in (
@@ -69,7 +69,7 @@ def products_in(things: ThingGraph) -> list[Thing]:
 
 
 def normal_product(thing: Thing, things: ThingGraph, base: str) -> Thing:
-    """A product of schema.org by our keys."""
+    """Convert a schema.org product to our keys."""
     variant: Thing = next(things.objects(thing.get("hasVariant")), {})
     offer, price = _offer(thing.get("offers") or variant.get("offers"), things)
     rating: Thing = next(things.objects(thing.get("aggregateRating")), {})
@@ -93,7 +93,7 @@ def normal_product(thing: Thing, things: ThingGraph, base: str) -> Thing:
 
 
 def _offer(value: Any, things: ThingGraph) -> tuple[Thing, Thing]:
-    """The first offer with a price, and the object its price stands in."""
+    """Return the first offer with a price, and the object that has the price."""
     offers = [
         inner
         for offer in islice(things.objects(value), _MOST_OFFERS)

@@ -1,4 +1,4 @@
-"""Reading schema.org objects, from JSON-LD and microdata alike."""
+"""Read schema.org objects from JSON-LD and microdata."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SPACING = re.compile(r"['\u00a0\u202f ]")
 
 
 class ThingGraph:
-    """The objects a page describes, which may refer to each other by `@id`."""
+    """The objects of a page, which may refer to each other by `@id`."""
 
     def __init__(self, things: list[Thing]) -> None:
         self.things = things
@@ -30,27 +30,27 @@ class ThingGraph:
                 self._by_id.setdefault(key, thing)
 
     def seen_through(self, value: Any) -> Any:
-        """What a value that is only a reference refers to; every other value itself."""
+        """Resolve a value that is only a reference; return other values unchanged."""
         if isinstance(value, dict) and isinstance(value.get("@id"), str) and value.keys() <= {"@id", "@type"}:
             return self._by_id.get(value["@id"], value)
         return value
 
     def each(self, value: Any) -> Iterator[Any]:
-        """The value, or each of several; references seen through."""
+        """Yield the value, or each of several, with references resolved."""
         for inner in value if isinstance(value, list) else [value]:
             if inner is not None:
                 yield self.seen_through(inner)
 
     def objects(self, value: Any) -> Iterator[Thing]:
-        """Those of them that are objects."""
+        """Yield the objects among the values."""
         return (inner for inner in self.each(value) if isinstance(inner, dict))
 
     def first(self, value: Any) -> Any:
-        """The first of several, or the value."""
+        """Return the first of several values, or the value."""
         return next(self.each(value), None)
 
     def name(self, value: Any) -> str | None:
-        """The text, or the name of the object, that comes first."""
+        """Return the first text, or the name of the first object."""
         for inner in self.each(value):
             found = text(inner.get("name") if isinstance(inner, dict) else inner)
             if found:
@@ -58,7 +58,7 @@ class ThingGraph:
         return None
 
     def image(self, value: Any, base: str) -> str | None:
-        """The address of the first image."""
+        """Return the URL of the first image."""
         for inner in self.each(value):
             is_object = isinstance(inner, dict)
             named = inner.get("contentUrl") or inner.get("url") or inner.get("@id") if is_object else inner
@@ -69,7 +69,7 @@ class ThingGraph:
 
 
 def types_of(thing: Thing) -> set[str]:
-    """The names of an object's types, without their vocabulary."""
+    """Return the type names of an object, without their vocabulary."""
     kinds = thing.get("@type")
     return {
         kind.strip().rstrip("/").rpartition("/")[2].rpartition("#")[2].rpartition(":")[2]
@@ -79,7 +79,7 @@ def types_of(thing: Thing) -> set[str]:
 
 
 def text(value: Any) -> str | None:
-    """A value as collapsed plain text; None when there is none."""
+    """Return a value as collapsed plain text; None if there is none."""
     if isinstance(value, dict):
         value = value.get("@value")
     if isinstance(value, list):
@@ -95,7 +95,7 @@ def text(value: Any) -> str | None:
 
 
 def number(value: Any) -> int | float | None:
-    """The number a value is or has first; of two kinds of separators the last is the decimal one."""
+    """Return the number of a value, or the first in it; of two separators the last is the decimal one."""
     if isinstance(value, list):
         value = value[0] if value else None
     if isinstance(value, bool):
@@ -128,6 +128,6 @@ def _figure(figure: str) -> int | float | None:
 
 
 def last_word(value: Any) -> str | None:
-    """`InStock` of `https://schema.org/InStock`."""
+    """Return `InStock` from `https://schema.org/InStock`."""
     found = text(value)
     return found.rstrip("/").rpartition("/")[2] or None if found is not None else None
