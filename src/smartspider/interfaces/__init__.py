@@ -1,1 +1,3 @@
-"""One Protocol per file. The promises are numbered; the contract suites test each number."""
+"""Protocols between technologies. Their docstrings number the promises; the contract
+suites test each number.
+"""

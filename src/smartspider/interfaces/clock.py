@@ -1,4 +1,4 @@
-"""Time, injected."""
+"""An injected clock."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """1. `now` is wall time in seconds. 2. `monotonic` never goes back. 3. `sleep` waits that long."""
+    """1. `now` is wall time in seconds. 2. `monotonic` never goes back. 3. `sleep` waits as long as asked."""
 
     def now(self) -> float:
-        """Seconds since 1970."""
+        """Return the seconds since 1970."""
 
     def monotonic(self) -> float:
-        """Seconds since some moment, never going back."""
+        """Return seconds since an arbitrary moment; they never go back."""
 
     async def sleep(self, seconds: float) -> None:
-        """Come back after so many seconds."""
+        """Wait for some seconds."""

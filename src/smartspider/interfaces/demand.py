@@ -1,4 +1,4 @@
-"""How many workers are wanted: what that is decided from, and where the figure is kept."""
+"""The work that runs have queued, from which the number of wanted workers is computed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from smartspider.core.workers.scaling import LaneDemand
 
 
 class Demand(Protocol):
-    """1. Of each run it is told how many hosts it has work queued for, and of some of these how they stand.
-    2. Looking at a run costs no more than `limit` hosts, however many it has.
-    3. A host that several runs have work for is told as the strictest of them wants it.
+    """1. For each run it returns the number of hosts with queued work, and the state of some of these hosts.
+    2. The cost for a run is bounded by `limit` hosts.
+    3. A host that several runs have work for is returned with the limits of the strictest run.
     """
 
     async def lanes(self, runs: Sequence[int], limit: int) -> dict[int, tuple[int, list[LaneDemand]]]:
-        """The number of hosts of each run, and some of them."""
+        """Return the number of hosts of each run, and up to `limit` of them."""

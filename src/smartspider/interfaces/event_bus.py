@@ -1,4 +1,4 @@
-"""Telling others what happened."""
+"""Publishing events within a process."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Subscriber = Callable[[Event], None]
 
 
 class EventBus(Protocol):
-    """1. Subscribers hear every event published after they subscribed, in order.
-    2. A subscriber that raises is dropped with a logged reason and never disturbs the publisher.
+    """1. Subscribers get every event published after they subscribed, in order.
+    2. A subscriber that raises is removed and the reason is logged; the publisher is not affected.
     """
 
     def publish(self, event: Event) -> None:
-        """Tell all subscribers."""
+        """Pass an event to all subscribers."""
 
     def subscribe(self, subscriber: Subscriber) -> None:
-        """Hear all events from now on."""
+        """Call `subscriber` with every event from now on."""

@@ -1,4 +1,4 @@
-"""The leader's side of a frontier apart from the store: an index that may be wiped at any time."""
+"""The leader's view of a frontier outside the store: an index that may be lost at any time."""
 
 from __future__ import annotations
 
@@ -10,106 +10,111 @@ import msgspec
 from smartspider.core.frontier.updates import HostRow, QueuePosition, RunControl
 
 LAPSE_S = 3.0
-"""How long a shard serves after the moment its last arming tells. Whoever arms another process in its place
-waits so long, because the old one may be alive and out of sight."""
+"""Seconds that a shard serves after the moment given with its last arming. The leader waits this long before
+it arms another process in its place: the old one may be alive but unreachable.
+"""
 
 
 class ShardState(msgspec.Struct, frozen=True):
-    """A part of the index as its server tells."""
+    """The state of a shard, as reported by its server."""
 
     shard: int
     process: str
-    """Of the server; another one after a restart or a failover."""
+    """Id of the server process; it changes with a restart or a failover."""
     epoch: int
-    """That it was last armed with; 0: this process never was, or what it held is gone."""
+    """Epoch of the last arming; 0 if this process was never armed or lost its data."""
     is_armed: bool
     is_taken: bool = False
-    """Another installation has it."""
+    """Another installation uses the shard."""
 
 
 class SlotLead(msgspec.Struct, frozen=True):
-    """How far ahead slots are given. A slot outlives the memory of the shard that gave it: whoever arms
-    another in its place, or the same one anew, has to know when the last of them is over.
+    """The time that slots are granted ahead. A slot outlives the memory of the shard that granted it, so
+    arming another process, or the same one again, needs to know when the last slot ends.
     """
 
     lead_s: float = 0.3
-    """How far ahead of the moment a slot may end that is given from now on."""
+    """Upper bound for the end of slots granted from now on, in seconds from the grant."""
     reach_s: float = 0.0
-    """How far after the arming those may end that were given before it."""
+    """Upper bound for the end of slots granted before the arming, in seconds from the arming."""
 
 
 class IndexCounts(msgspec.Struct, frozen=True):
-    """What the index holds of a run."""
+    """Number of requests of a run in the index, by state."""
 
     queued: int = 0
     waiting: int = 0
     leased: int = 0
     cut: int = 0
-    """Lanes whose tail was left in the store."""
+    """Lanes whose tail is only in the store."""
 
 
 class RefusalCounts(msgspec.Struct, frozen=True):
-    """What a shard refused since it holds what it holds."""
+    """Number of calls a shard refused since it was filled."""
 
     stale: int = 0
-    """Ends and renewals of leases by workers that did not hold them any more."""
+    """Acks and renewals of leases that their worker no longer held."""
     old_epoch: int = 0
-    """Calls of keepers that did not lead any more."""
+    """Calls of keepers that no longer lead."""
 
 
 class Index(Protocol):
-    """1. Every call that carries an epoch is refused (`TermOver`) when a shard has heard a newer one.
-    2. A shard hands out nothing, takes no offer and ends no lease (`NotArmed`) until it is armed, in this
-       process of its server and with all it held; arming lapses unless it is renewed.
-    3. Its time is store time as it was told when it was armed; it never goes back.
-    4. No host is handed out before one delay has passed since its shard was armed anew, and since all slots
-       are over that may have been given before.
-    5. A run without a control is gone: what is queued of it is dropped, what is leased stays at its hosts'
-       gates until it ends.
-    6. Only the head of a lane is kept. What is cut off is named when the head is nearly used up.
-    7. What is refused to late workers and old leaders is counted.
-    8. It is of one installation: calls of another are refused (`FrontierTaken`) as long as the keeper of the
-       first was heard of in the last minute; then who begins it has it, without anything of the first.
-    9. Hosts that nobody asks for can be let go. Asked for again, such a host is as it would have been: no gap
-       is shorter, and whoever had a say there has it.
-    10. A server that must not be used as it is set up is refused, with the reason and what to do; one that
-       was set up otherwise later is found out by whoever checks it.
+    """1. Every call with an epoch is refused (`LeadershipLost`) once the shard has seen a newer one.
+    2. A shard grants no lease, accepts no offer and ends no lease (`NotArmed`) until it is armed, in this
+       process of its server and with the data it held; arming lapses unless it is renewed.
+    3. Its time is the store time given when it was armed; it never goes back.
+    4. No host is leased before one delay has passed since its shard was armed again, and since all slots
+       that may have been granted before have ended.
+    5. A run without a control is deleted: its queued requests are dropped, its leases count at the gates
+       of their hosts until they end.
+    6. Only the head of a lane is kept. A lane that was cut is reported when its head is nearly used up.
+    7. Calls refused to late workers and old leaders are counted.
+    8. It belongs to one installation: calls of another are refused (`FrontierTaken`) while the keeper of
+       the first was active in the last minute; after that the next one to begin owns it, without the data
+       of the first.
+    9. Idle hosts can be evicted. When an evicted host is used again, its state is as if it had stayed: no
+       gap is shorter and every delay still applies.
+    10. A server with unsuitable settings is refused, with the reason and the remedy; later changes of its
+       settings are found by `check`.
     """
 
     @property
     def shards(self) -> int:
-        """How many parts there are."""
+        """The number of shards."""
 
     async def shard_states(self) -> list[ShardState | None]:
-        """How the shards stand; None for one that does not answer."""
+        """Return the state of every shard; None for one that does not answer."""
 
     async def shard_state(self, shard: int) -> ShardState | None:
-        """How one shard stands, whatever the others do."""
+        """Return the state of one shard; None if it does not answer."""
 
     async def begin(self, shard: int, epoch: int, store_now: float | None = None) -> None:
-        """Announce that a shard will be armed with an epoch: what follows is accepted, nothing else yet.
+        """Announce the epoch with which a shard will be armed: it accepts calls that fill it, and nothing
+        else.
 
-        With the moment, the arming that follows lapses by as much earlier as its call was long on its way.
+        With `store_now`, the following arming lapses earlier by the time this call took.
         """
 
     async def arm(self, shard: int, epoch: int, store_now: float, lead: SlotLead = SlotLead()) -> float:
-        """Arm a shard, or renew that; `store_now` is the moment the leader was sure of its term.
+        """Arm a shard or renew its arming; `store_now` is the moment the leader confirmed its term.
 
-        Tells the longest lead that was wanted since the last time.
+        Return the longest lead that was requested since the last call.
         """
 
     async def disarm(self, shard: int, epoch: int, *, forgets: bool = False) -> None:
-        """Have a shard serve nobody until it is begun and armed anew, and forget all it holds before that."""
+        """Stop a shard until it is begun and armed again. With `forgets` it drops all
+        its data before that.
+        """
 
     async def set_controls(self, shard: int, epoch: int, controls: Sequence[RunControl]) -> None:
-        """These are all runs there are."""
+        """Replace the controls of all runs."""
 
     async def set_hosts(self, shard: int, epoch: int, hosts: Sequence[HostRow]) -> None:
-        """Gates as the store has them."""
+        """Set gates to their state in the store."""
 
     async def evict_idle_hosts(self, shard: int, epoch: int, cursor: str = "") -> tuple[str, int]:
-        """Let go of hosts that nobody asks for, looking at some of all. The next cursor, empty when these
-        were the last, and how many went.
+        """Evict idle hosts among some of all. Return the next cursor, empty after the last host, and the
+        number evicted.
         """
 
     async def replay(
@@ -121,26 +126,26 @@ class Index(Protocol):
         *,
         tails: Mapping[str, bool] = {},
     ) -> int:
-        """Offer open rows, also before the shard is armed; how many were not live.
+        """Offer open rows, also before the shard is armed. Return how many were not live.
 
-        `tails` says of hosts whether the store has more than is offered with this.
+        `tails` maps a host to whether the store has more rows of it than this call offers.
         """
 
     async def short_lanes(self, shard: int, run_id: int) -> list[str]:
-        """Hosts whose lane of a run has its tail in the store and its head nearly used up."""
+        """Return the hosts whose lane of a run has its tail in the store and its head nearly used up."""
 
     async def counts(
         self, shard: int, runs: Sequence[int], *, with_queues: bool = True
     ) -> dict[int, IndexCounts]:
-        """What is held of runs. Without queues it costs the same however many hosts a run has."""
+        """Return the counts of runs. Without queues the cost does not depend on the number of hosts."""
 
     async def refusals(self, shard: int) -> RefusalCounts:
-        """What a shard refused, counted."""
+        """Return the number of refused calls of a shard."""
 
     async def check(self, shard: int) -> None:
-        """Raise `FrontierUnavailable` with the reason unless the server of a shard answers; `FrontierUnfit`
-        when it does and must not be used as it is set up.
+        """Raise `FrontierUnavailable` unless the server of a shard answers, and `FrontierUnfit` if its
+        settings are unsuitable.
         """
 
     def shard_of(self, host: str) -> int:
-        """Where a host is kept: all hosts of a registrable domain together."""
+        """Return the shard of a host. All hosts of a registrable domain share one."""

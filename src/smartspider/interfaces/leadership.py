@@ -1,4 +1,4 @@
-"""Who keeps house: one row, taken by compare-and-set."""
+"""Leader election: one row, taken by compare-and-set."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class Term(msgspec.Struct, frozen=True):
-    """A time of leading. Every write of a leader carries its epoch and is refused when that is old."""
+    """A leader's term. Every write of the leader carries the epoch and is refused if there is a newer one."""
 
     owner: str
     epoch: int
@@ -16,24 +16,25 @@ class Term(msgspec.Struct, frozen=True):
 
 
 class Leadership(Protocol):
-    """1. At most one owner has a term that is not over, in store time.
-    2. Taking over raises the epoch; prolonging does not.
-    3. A term that is over, or was given up, can be taken at once by anybody.
-    4. `check` refuses (`TermOver`) an epoch that is not that of the newest term, also when nobody leads.
-    5. `newest` tells when the last term ended, also one that was given up.
+    """1. At most one owner has an unexpired term, in store time.
+    2. Taking over raises the epoch; renewing does not.
+    3. A term that has expired or was resigned can be taken at once by any process.
+    4. `check` refuses (`LeadershipLost`) every epoch but that of the newest term, also when there is no
+       leader.
+    5. `newest` returns when the last term ended, also one that was resigned.
     """
 
     async def take(self, owner: str, term_s: float) -> Term | None:
-        """Lead, or go on leading, for so long; None while another does."""
+        """Take or renew a term of `term_s` seconds. Return None while another process leads."""
 
     async def resign(self, owner: str) -> None:
-        """Give up a term that is one's own."""
+        """End the owner's own term."""
 
     async def current(self) -> Term | None:
-        """The term that is not over, if there is one."""
+        """Return the unexpired term, if there is one."""
 
     async def newest(self) -> Term:
-        """The newest term, over or not; the one before the first has epoch 0."""
+        """Return the newest term, expired or not. Before the first term the epoch is 0."""
 
     async def check(self, epoch: int) -> None:
-        """Raise `TermOver` unless this is the newest epoch."""
+        """Raise `LeadershipLost` unless this is the newest epoch."""

@@ -1,4 +1,4 @@
-"""Store and frontier settled together: the only thing a worker writes to."""
+"""The ledger settles store and frontier together. Workers write to nothing else."""
 
 from __future__ import annotations
 
@@ -14,71 +14,74 @@ from smartspider.core.frontier.verdict import Settlement
 
 
 class SettleReport(msgspec.Struct, frozen=True):
-    """What a settle did."""
+    """The effects of a settle."""
 
     closed: int = 0
     late: int = 0
-    """Pages that were closed before, or whose run takes no more: nothing was added for them."""
+    """Pages that were closed before, or whose run accepts no pages: nothing was added for them."""
     new_urls: int = 0
     items: int = 0
     events: list[Event] = []
-    """What became of the pages, and the holds and guards that followed."""
+    """The outcome of each page, and the holds and guards that followed."""
     stored: list[int] = []
-    """Rows (of the leases) whose children are in the store now; the links of others may not be there."""
+    """Rows of the leases whose children are in the store now. The links of other rows may be missing."""
     continued: list[int] = []
-    """Those of them whose next pages are in the store as well."""
+    """Those of `stored` whose next pages are in the store as well."""
 
 
 class Ledger(Protocol):
-    """1. Settle is atomic: a page's state, items and children are all there or none is.
+    """1. Settle is atomic: the state, items and children of a page are all stored, or none is.
     2. The first commit of a page wins; a later one adds nothing.
-    3. Children that are new are queued, known ones are not; what settle returned is never lost.
+    3. New children are queued, known ones are not; what a settle has stored is never lost.
     4. `done` replaces open, dead and skipped; dead never replaces done.
-    5. A retry comes back after its delay and not before; only counted failures use up attempts.
-    6. Limits are exact on stored pages and items; what is left closes as skipped.
-    7. A redirect that landed closes both rows at once; items belong to the landing page, and are added once.
+    5. A retry returns after its delay and not before; only counted failures use up attempts.
+    6. Limits are exact on stored pages and items; the rest closes as skipped.
+    7. A redirect that landed closes both rows at once; items belong to the landing page and are added
+       once.
     8. A run is complete when it has rows and none is open.
-    9. One bad row never poisons a batch: it is buried with its reason, the rest is stored.
-    10. A run that takes no pages is never added to.
-    11. Where items are compared, stored ones have no key in common. `first`: a later one is dropped, its
-        `update` fields go to the one that stays, whichever run that is of. `last`: a later one takes the
-        place of those of its run; other runs keep theirs. This holds within a page and a settle as well.
-    12. `duplicates` counts the items that are not there because of that, `updated` how often a later one
-        changed what is stored; limits count what is stored.
-    13. Next pages are added only when an item of their page was new, or its items are not compared.
-    14. Every rejected item is counted and the first ten thousand of a run are kept, changes of values up to a
-        million; what steps did is summed. None of it is ever a reason not to store a page.
-    15. A run that looks back remembers pages it closes as done, redirect or missing, with their settle. Found
-        by a link again before its time, a page closes as skipped with the reason; entries, next pages and
-        what a redirect leads to are always fetched, and nothing that a cancelled run saw is held back.
-    16. Where changes are asked for, a request has the version that is remembered of its page, if task and
-        request would read it alike. Unchanged, it gives the items and children it gave then, compared and
-        limited like any; when that is not known any more it comes back without version, as if never sent.
-    17. What was remembered by a run that is deleted is forgotten.
+    9. One bad row never fails a batch: it closes with its reason, the rest is stored.
+    10. Nothing is added to a run that accepts no pages.
+    11. Where items are compared, no two stored items share a key. `first`: a later item is dropped and its
+       `update` fields go to the stored one, in whichever run that is. `last`: a later item replaces those
+       of its run; other runs keep theirs. This also holds within a page and within a settle.
+    12. `duplicates` counts the items dropped or replaced by that, `updated` the times a later item changed
+       a stored one; limits count stored items.
+    13. Next pages are added only if an item of their page was new, or if items are not compared.
+    14. Every rejected item is counted and the first ten thousand of a run are kept, changed values up to a
+       million; the counts of steps are summed. None of this ever prevents a page from being stored.
+    15. A run with a recrawl policy remembers pages that it closes as done, redirect or missing, in their
+       settle. A link to such a page before its recrawl time closes as skipped with the reason. Entries,
+       next pages and redirect targets are always fetched, and pages seen by a cancelled run hold nothing
+       back.
+    16. Where the policy asks for changes only, a request carries the remembered version of its page, if
+       task and request would read it alike. An unchanged page yields the items and children it yielded
+       then, compared and limited like any other; if those are no longer stored, it is requested again
+       without a version, as if never sent.
+    17. Pages remembered by a deleted run are forgotten.
     """
 
     async def settle(self, settlements: Sequence[Settlement]) -> SettleReport:
-        """Carry out verdicts."""
+        """Apply verdicts."""
 
 
 class StoreLedger(Protocol):
-    """1. What `Ledger` promises, as far as rows go. 2. What the moves say is committed."""
+    """1. The promises of `Ledger`, as far as rows are concerned. 2. The returned update is committed."""
 
     async def settle(
         self, settlements: Sequence[Settlement], held: set[FencingToken] | None
     ) -> tuple[SettleReport, FrontierUpdate]:
-        """Carry out verdicts; failures count of leases in `held`, and of all when it is None."""
+        """Apply verdicts. Failures count for the leases in `held`, or for all if it is None."""
 
 
 class FrontierUpdater(Protocol):
-    """1. Moves are carried out in order: gates, offers, leases. An ack never overtakes an offer
-       to a frontier that answers; links for a part of it that is away are left to the keeper.
-    2. Carried out twice they do no harm. What cannot be carried out in a lease time is given up: the keeper
-       offers open rows, and leases run out.
+    """1. Updates are applied in order: gates, offers, leases. For a frontier that answers, no ack overtakes
+       an offer; offers to an unreachable shard are left to the keeper.
+    2. Applying an update twice does no harm. What cannot be applied within a lease time is dropped: the
+       keeper offers open rows, and leases expire.
     """
 
     async def apply(self, update: FrontierUpdate) -> None:
-        """Tell the frontier what was committed."""
+        """Apply a committed update to the frontier."""
 
     async def held(self, leases: Sequence[Lease]) -> set[FencingToken]:
-        """Those of the leases that are still held."""
+        """Return the tokens of those leases that are still held."""

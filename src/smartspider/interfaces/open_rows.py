@@ -1,4 +1,4 @@
-"""What a frontier apart from the store asks the store: open rows, runs and hosts."""
+"""What a frontier outside the store reads from it and writes to it: open rows, runs, hosts and workers."""
 
 from __future__ import annotations
 
@@ -18,86 +18,92 @@ from smartspider.core.workers.worker import WorkerRegistration
 
 
 class OpenRows(Protocol):
-    """1. Only open rows of runs that are not over are told, each as it is committed.
-    2. Rows are listed by a cursor that never skips or repeats one that was open all the while.
-    3. The head of a lane is its best rows, in the order they are handed out.
-    4. A returned lease is counted on its row; one that keeps losing workers is set apart, then buried.
-    5. What was counted of a run is kept only while the run is in the state it was counted in.
+    """1. Only committed open rows of unfinished runs are returned.
+    2. Rows are listed by a cursor that neither skips nor repeats one that was open all the time.
+    3. The head of a lane is its best rows, in the order they are leased.
+    4. A returned lease is counted on its row; a row that keeps losing workers is leased alone, then closed
+       as dead.
+    5. The load of a run is kept only while the run stays in the state in which it was counted.
     """
 
     async def requests(self, url_ids: Sequence[int]) -> dict[int, OpenRequest]:
-        """Those of the rows that are open, ready to be handed out."""
+        """Return the requests of those rows that are open."""
 
     async def places(self, url_ids: Sequence[int]) -> list[QueuePosition]:
-        """Where those of the rows that are open belong."""
+        """Return the queue positions of those rows that are open."""
 
     async def open_children(self, url_ids: Sequence[int]) -> list[QueuePosition]:
-        """Places of the open rows that those of the rows led to that are closed, also by a redirect.
+        """Return positions of the open rows found on those of `url_ids` that are closed, also by a redirect.
 
-        Who finds a row closed offers them: whoever closed it may have died before he did (rule 2).
+        A process that finds a row closed offers them, since the one that closed it may have died first
+        (rule 2).
         """
 
     async def places_after(self, run_id: int, *, after: int = 0, limit: int = 500) -> list[QueuePosition]:
-        """Places of open rows of a run, those with a greater id than `after`, by id."""
+        """Return positions of open rows of a run with ids greater than `after`, by id."""
 
     async def heads(self, run_id: int, hosts: Sequence[str], limit: int) -> list[QueuePosition]:
-        """The best open rows of a run for each of some hosts, and as many of those that come back later."""
+        """Return the best open rows of a run for each host, and as many of those that are due later."""
 
     async def lanes(self, run_id: int, *, after: str = "", limit: int = 1000) -> list[str]:
-        """Hosts that a run has open rows for, those that follow one of them; always in the same order."""
+        """Return the hosts for which a run has open rows, from a cursor on and always in the same order."""
 
     async def controls(self) -> list[RunControl]:
-        """All runs that are not over, oldest first."""
+        """Return the controls of all unfinished runs, oldest first."""
 
     async def hosts(self, *, after: str = "", limit: int = 1000) -> list[HostRow]:
-        """Gates of hosts with anything to say, names greater than `after`, by name."""
+        """Return gates that differ from the default, with names greater than `after`, by name."""
 
     async def hosts_changed(self, *, after: float = 0.0, limit: int = 1000) -> list[HostRow]:
-        """Gates that changed within the last minute, later than `after` by `HostRow.changed_at`, in order."""
+        """Return gates changed within the last minute and later than `after` by `HostRow.changed_at`, in
+        order.
+        """
 
     async def count_returns(
         self, returned: Sequence[ReturnedLease]
     ) -> tuple[list[QueuePosition], list[LeasesReturned]]:
-        """Count leases that were taken back; what of them is to be queued again, and what is told of it."""
+        """Count leases that were taken back. Return the rows to queue again and the events."""
 
     async def lost_workers(self) -> list[int]:
-        """Workers that fell silent or are gone; what they hold is taken back at once."""
+        """Return the workers that are silent or have left; their leases are taken back at once."""
 
     async def armed_process(self, shard: int) -> str:
-        """The process that a leader armed last for a shard of the frontier; empty: none is known."""
+        """Return the process last armed for a shard of the frontier; empty if none is known."""
 
     async def arming(self, shard: int, process: str, *, epoch: int) -> None:
-        """Note that a leader is about to arm a process: from now on it is the last. Raises `TermOver` where
-        another leads.
+        """Record the process that the leader is about to arm as the last one. Raise `LeadershipLost` if
+        another process leads.
         """
 
     async def keep_loads(self, loads: Sequence[RunLoad], *, epoch: int) -> None:
-        """Keep what the frontier holds of runs, for those who look and for runs that are about to end.
+        """Store what the frontier holds of runs, for views and for runs that are about to end.
 
-        Raises `TermOver` where another leads.
+        Raise `LeadershipLost` if another process leads.
         """
 
 
 class HostHolds(Protocol):
-    """1. A hold is committed before anybody hears of it, and never shortened but by resuming.
-    2. What an `actor` does is in the audit, in the same transaction.
+    """1. A hold is committed before it takes effect, and only resuming shortens it.
+    2. An operation with an `actor` is written to the audit log in the same transaction.
     """
 
     async def hold_host(self, host: str, seconds: float, reason: str, *, actor: str | None = None) -> HostRow:
-        """Send nothing to a host for so long; the host as it stands now."""
+        """Send nothing to a host for some seconds. Return its new state."""
 
     async def resume_host(self, host: str, *, actor: str | None = None) -> HostRow:
-        """Lift a hold, and forget what made the host slow; the host as it stands now."""
+        """End a hold and reset the adaptive delay of a host. Return its new state."""
 
     async def slow_host(self, host: str, delay_s: float, *, actor: str | None = None) -> HostRow:
-        """Keep at least this delay at a host, whatever runs and robots.txt ask; the host as it stands now."""
+        """Set the operator's delay of a host, which runs and robots.txt cannot
+        shorten. Return its new state.
+        """
 
 
 class WorkerMembership(Protocol):
-    """1. An id is never given twice. 2. Who has left is not among the lost."""
+    """1. An id is never given twice. 2. A worker that has left is not among the lost."""
 
     async def join(self, card: WorkerRegistration) -> int:
-        """Register a worker; its id."""
+        """Register a worker and return its id."""
 
     async def leave(self, worker_id: int) -> None:
-        """The worker is gone in good order."""
+        """Deregister a worker."""

@@ -1,4 +1,4 @@
-"""Where robots.txt answers are kept, so that a host is asked once and not once per worker."""
+"""The cache of robots.txt answers: a host is asked once, not once per worker."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class RobotsAnswer(msgspec.Struct, frozen=True):
-    """What a host said about robots. `body` is None when everything is allowed (4xx)."""
+    """The robots.txt of an origin. `body` is None if everything is allowed (4xx)."""
 
     origin: str
     status: int
@@ -18,10 +18,12 @@ class RobotsAnswer(msgspec.Struct, frozen=True):
 
 
 class RobotsCache(Protocol):
-    """1. What was put is got until it is replaced. 2. A Crawl-delay put for a host is kept by its gate."""
+    """1. A stored answer is returned until it is replaced. 2. The Crawl-delay of a
+    host is stored with its gate.
+    """
 
     async def get_robots(self, origin: str) -> RobotsAnswer | None:
-        """The newest answer of an origin."""
+        """Return the newest answer of an origin."""
 
     async def put_robots(self, answer: RobotsAnswer, *, host: str, crawl_delay_s: float | None) -> None:
-        """Keep an answer, and tell the host's gate its Crawl-delay."""
+        """Store an answer, and its Crawl-delay with the gate of the host."""

@@ -1,4 +1,4 @@
-"""Workers: who is there, how they do, and asking them to leave."""
+"""The registry of workers: their heartbeats, their slots, and draining them."""
 
 from __future__ import annotations
 
@@ -11,48 +11,48 @@ from smartspider.core.workers.worker import WorkerHealth, WorkerRecord
 
 
 class HeartbeatReport(msgspec.Struct, frozen=True):
-    """What a worker says of itself now and then."""
+    """The state of a worker, sent with every heartbeat."""
 
     slots: int | None
-    """How many it has; None: as many as it was told."""
+    """Number of slots; None for the number it was assigned."""
     cpu_s: float
     memory: int
     held: list[Lease] = []
-    """What is in its hands, for those who look at a frontier apart from the store."""
+    """Its leases, shown by views where the frontier is outside the store."""
     health: WorkerHealth = WorkerHealth()
 
 
 class HeartbeatReply(msgspec.Struct, frozen=True):
-    """What a beat is answered with."""
+    """The reply to a heartbeat."""
 
     slots: int = 0
-    """How many requests it should have in flight at most."""
+    """Maximum number of requests in flight."""
     is_draining: bool = False
-    """It should finish what it holds and leave."""
+    """The worker should finish its leases and leave."""
     is_unknown: bool = False
-    """It was taken for dead and is not listed any more: it leaves, or joins once more."""
+    """The worker was considered dead and removed: it leaves, or joins again."""
     peers: dict[int, WorkerHealth] = {}
-    """All workers that are alive and stay, this one among them, by id; none where it does not matter who
-    takes what, because all are processes of one machine.
+    """All workers that are alive and not draining, this one included, by id. Empty where all workers are
+    processes of one machine and it does not matter which one takes a request.
     """
 
 
 class WorkerRegistry(Protocol):
     """1. A worker is listed from joining the frontier until it leaves or its leases are reclaimed.
-    2. A beat is answered with the slots the worker should have, and whether it is asked to drain.
-    3. A worker is told how it and all others do.
-    4. Draining, or another number of slots, is asked of a worker or of all of a node, with an audit entry in
-       the same transaction.
+    2. The reply to a heartbeat has the slots of the worker, and whether it should drain.
+    3. A worker learns the health of all workers.
+    4. Draining and setting slots apply to one worker or to all of a node, with an audit entry in the same
+       transaction.
     """
 
     async def beat(self, worker_id: int, beat: HeartbeatReport) -> HeartbeatReply:
-        """Keep it; what the worker should do."""
+        """Store a heartbeat and return the reply."""
 
     async def find(self) -> list[WorkerRecord]:
-        """All workers, in the order they joined."""
+        """Return all workers in the order they joined."""
 
     async def drain(self, node: str, *, worker_id: int | None = None, actor: str) -> int:
-        """Ask workers of a node to leave, or one of them; how many were asked."""
+        """Ask the workers of a node, or one of them, to leave. Return how many were asked."""
 
     async def tune(self, node: str, slots: int, *, worker_id: int | None = None, actor: str) -> int:
-        """Have workers of a node, or one of them, hold so many requests at most; how many have it now."""
+        """Set the slots of the workers of a node, or of one of them. Return how many were set."""

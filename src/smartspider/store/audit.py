@@ -1,4 +1,4 @@
-"""The audit in SQL. `write` runs inside a transaction: an entry stands or falls with what it tells of."""
+"""The audit log. `write` runs inside the transaction of the write that it records."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from smartspider.store.database import Connection, Database, row, rows
 SQL = statements.load("audit.sql", __package__)
 
 PIECE = 500
-"""Entries that are checked before others have a turn."""
+"""Entries verified in one transaction."""
 PAST_ALL = (1 << 63) - 1
 
 _encode = msgspec.json.Encoder(order="sorted", enc_hook=str).encode
 
 
 class AuditFilter(msgspec.Struct, frozen=True):
-    """Which entries are wanted: those for which all that is given holds."""
+    """Conditions that all must hold."""
 
     action: str | None = None
     subject: str | None = None
@@ -33,7 +33,7 @@ class AuditFilter(msgspec.Struct, frozen=True):
 
 
 class AuditCheck(msgspec.Struct, frozen=True):
-    """What came of checking the chain: how far it is sound, and the first break if there is one."""
+    """The result of verifying the chain: its last sound entry, and the first break if there is one."""
 
     head: AuditHead
     broken: ChainBreak | None
@@ -42,7 +42,7 @@ class AuditCheck(msgspec.Struct, frozen=True):
 def write(
     connection: Connection, now: float, actor: str, action: str, subject: str, **detail: Any
 ) -> AuditEntry:
-    """Add an entry to the chain; whatever it tells of was made under the claim that is worked on, if any."""
+    """Append an entry to the chain, and mark the current idempotency claim with its subject."""
     claim = claims.current_claim()
     if claim is not None:
         idempotency.mark_claim(connection, claim, subject)
@@ -53,7 +53,7 @@ def _add(
     connection: Connection, now: float, actor: str, action: str, *, subject: str, detail: dict[str, Any]
 ) -> AuditEntry:
     head, last_at = _head(connection)
-    at = max(now, last_at)  # processes may differ by a moment
+    at = max(now, last_at)  # the clocks of processes differ slightly
     who, what, whom = _storable(actor), _storable(action), _storable(subject)
     entry = seal(AuditEntry(0, at, who, what, whom, _encode(detail), "", ""), head)
     connection.execute(
@@ -85,7 +85,7 @@ def _entry(found: tuple[Any, ...]) -> AuditEntry:
 
 
 def _storable(text: str) -> str:
-    """Not every database keeps a zero byte in a text."""
+    """Replace NUL, which not every database stores in text."""
     return text.replace("\0", "\ufffd")
 
 
@@ -94,19 +94,19 @@ def _text(stored: bytes) -> str:
 
 
 class AuditLog:
-    """1. Entries are numbered 1, 2, 3, ... in the order of their transactions; their moments never go back.
-    2. An entry is never changed or removed: there is no call that does.
-    3. `verify` reads the whole chain in constant memory and names the first entry that was changed, removed
-       or put in behind our back, the newest ones included.
-    4. Entries are listed newest first, by a cursor that never skips or repeats one, found by a key.
-    5. An entry that belongs to another write is written in its transaction or not at all.
+    """1. Entries are numbered 1, 2, 3, ... in the order of their transactions; their times never go back.
+    2. No call changes or removes an entry.
+    3. `verify` reads the whole chain in constant memory and returns the first entry that was changed,
+       removed or inserted outside of this class, the newest ones included.
+    4. Entries are listed newest first, by a cursor that neither skips nor repeats one, using an index.
+    5. The entry for another write is committed in the same transaction or not at all.
     """
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     async def append(self, actor: str, action: str, subject: str, detail: dict[str, Any]) -> AuditEntry:
-        """Write an entry of its own."""
+        """Append an entry in a transaction of its own."""
         return await self._db.write(
             lambda connection: _add(connection, self._db.now(), actor, action, subject=subject, detail=detail)
         )
@@ -114,11 +114,11 @@ class AuditLog:
     async def entries(
         self, only: AuditFilter = AuditFilter(), *, before: int | None = None, limit: int = 100
     ) -> list[AuditEntry]:
-        """Entries, newest first, those with a smaller number than `before`."""
+        """Return entries with numbers smaller than `before`, newest first."""
         return await self._db.read(_listing(only, PAST_ALL if before is None else before, limit))
 
     async def verify(self) -> AuditCheck:
-        """Check the whole chain."""
+        """Verify the whole chain."""
         last = CHAIN_START
         while True:
             found, head = await self._db.read(_piece(last.id))
@@ -140,7 +140,7 @@ def _piece(after: int) -> Callable[[Connection], tuple[list[AuditEntry], AuditHe
 
 
 def listing_sql(only: AuditFilter) -> str:
-    """The statement for a filter; only what is asked for stands in it, so that an index is found."""
+    """Return the statement for a filter. It has only the given conditions, so that an index is used."""
     given = [f" AND {name} = ?" for name in ("subject", "actor", "action") if getattr(only, name) is not None]
     floor = " AND id >= ?" if only.since is not None else ""
     return f"{SQL.before}{''.join(given)}{floor} ORDER BY id DESC LIMIT ?"

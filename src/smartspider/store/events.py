@@ -1,4 +1,4 @@
-"""What watchers of runs are told, in SQL. What writes runs inside the transaction of what it tells of."""
+"""Events of runs. The writing functions run inside the transaction of the write that they report."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from smartspider.views.runs import counted
 SQL = statements.load("events.sql", __package__)
 
 PUBLISHED = (HostHeld, HostAbandoned, GuardTripped)
-"""What happens in a settle that watchers are told at once."""
+"""Events of a settle that are published at once."""
 
 _encode = msgspec.json.Encoder().encode
 
 
 def write(connection: Connection, run_id: int, name: str, data: dict[str, Any], now: float) -> None:
-    """Add an event to those of a run; a run that is gone has none."""
+    """Append an event to those of a run; does nothing for a deleted run."""
     found = row(connection, SQL.next_number, (run_id,))
     if found is not None:
         connection.execute(SQL.add, (run_id, found[0], now, name, _encode(data).decode()))
 
 
 def write_events(connection: Connection, happened: list[Event], now: float) -> None:
-    """Add those of the events that watchers are told."""
+    """Append those of the events that are published."""
     for event in happened:
         if isinstance(event, PUBLISHED):
             data = msgspec.to_builtins(event)
@@ -48,9 +48,9 @@ def write_events(connection: Connection, happened: list[Event], now: float) -> N
 def write_state_change(
     connection: Connection, run_id: int, change: tuple[RunState, RunState, str], now: float
 ) -> None:
-    """A run went from a state into another, for a reason; with how far it was, where that is not known yet.
+    """Append a change of state, preceded by the progress unless that is up to date.
 
-    The counters of a run that ends are the final ones: what is open then will be skipped.
+    The counters of a run that ends are final: its open requests count as skipped.
     """
     old, new, reason = change
     if new in FINISHED:
@@ -62,7 +62,7 @@ def write_state_change(
 def write_progress(
     connection: Connection, run_id: int, now: float, *, at_least_s: float = PROGRESS_EVERY_S
 ) -> None:
-    """How far a run is, if anything changed, and so much time has passed since that was told."""
+    """Append the progress of a run if it changed and at least `at_least_s` have passed since the last."""
     for number, state, in_flight, *counts in rows(connection, SQL.progress, (run_id, now, now - at_least_s)):
         counters = Counters(*counts)
         if state in FINISHED:
@@ -74,34 +74,35 @@ def write_progress(
 
 class EventFeed:
     """1. Events of a run are numbered 1, 2, 3, ... in the order of their transactions, without a gap.
-    2. An event stands or falls with the write it tells of: a state, a hold, a guard, a turned knob.
-    3. Progress is told when something changed, at most every `PROGRESS_EVERY_S`, and a last time when a run
-       ends, with the final counters.
-    4. Only the oldest events of a run are ever forgotten, and it is known up to which.
-    5. Reading costs what is read, whatever else is stored.
+    2. An event is committed together with the write it reports: a state, a hold, a guard, a changed
+       setting.
+    3. Progress is reported when something changed, at most every `PROGRESS_EVERY_S`, and at the end of a
+       run with the final counters.
+    4. Only the oldest events of a run are deleted, and the first kept number is known.
+    5. The cost of reading depends only on the number of events read.
     """
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     async def of_run(self, run_id: int, *, after: int = 0, limit: int = 500) -> list[RunEvent]:
-        """Events of a run with a greater number than `after`, oldest first."""
+        """Return events of a run with numbers greater than `after`, oldest first."""
         return await self._db.read(lambda connection: _events(connection, SQL.of_run, run_id, after, limit))
 
     async def since(self, event_id: int, *, limit: int = 1000) -> list[RunEvent]:
-        """Events of all runs with a greater id, oldest first."""
+        """Return events of all runs with ids greater than `event_id`, oldest first."""
         return await self._db.read(lambda connection: _events(connection, SQL.since, event_id, limit))
 
     async def last_id(self) -> int:
-        """The id of the newest event; 0 before the first."""
+        """Return the id of the newest event; 0 before the first."""
         return await self._number(SQL.last_id)
 
     async def first_number(self, run_id: int) -> int:
-        """The number of the oldest event of a run that is still kept; 1 when none was forgotten."""
+        """Return the number of the oldest kept event of a run; 1 if none was deleted."""
         return await self._number(SQL.first_number, run_id)
 
     async def trim(self, run_id: int, keep: int) -> int:
-        """Forget all but the newest events of a run; how many."""
+        """Delete all but the newest events of a run. Return the number deleted."""
 
         def work(connection: Connection) -> int:
             connection.execute(SQL.trim, (run_id, keep))
@@ -110,7 +111,7 @@ class EventFeed:
         total = 0
         while forgotten := await self._db.write(work):
             total += forgotten
-            await asyncio.sleep(0)  # a loop that serves others goes on in between
+            await asyncio.sleep(0)  # let other tasks of the loop run
         return total
 
     async def _number(self, sql: str, *values: int) -> int:

@@ -1,7 +1,7 @@
-"""What a transaction of the store means for the frontier.
+"""The changes that a transaction of the store makes to the frontier.
 
-Where both are one database it is carried out at once, in the same transaction; where the frontier is apart,
-it is collected and told after the commit.
+Where both are in one database they are applied in the same transaction. Where the frontier is outside the
+store, they are collected and sent after the commit.
 """
 
 from __future__ import annotations
@@ -14,69 +14,71 @@ import msgspec
 from smartspider.core.frontier.lease import Lease
 
 SUSPECT_AFTER = 3
-"""Returns after which a request is only handed out alone."""
+"""Returns after which a request is leased alone."""
 BURY_AFTER = 3
-"""Workers lost with nothing but this request in their hands."""
+"""Workers lost while they held only this request, after which it is closed as dead."""
 CRASHED = "crash: every worker that took it alone was lost"
-"""Why it is dead then."""
+"""The reason of such a row."""
 
 
 class QueueEntry(msgspec.Struct, frozen=True, gc=False):
-    """Where an open row goes: the lane of its host, by rank; smaller ranks come first."""
+    """The place of an open row in the lane of its host. Smaller ranks come first."""
 
     url_id: int
     host_id: int
     rank: int
     host: str = ""
-    """Its name, where that is at hand."""
+    """Its name, where known."""
 
 
 class FrontierUpdates(Protocol):
-    """1. What is offered is queued unless it is live. 2. Rows that are closed leave the frontier, wherever
-    they are there. 3. Who lost a lease learns it here, and nothing of his is counted.
+    """1. Offered rows are queued unless they are live. 2. Closed rows leave the frontier. 3. A worker that
+    lost a lease is told so, and its verdict does not count.
     """
 
     def offer(self, run_id: int, entries: Sequence[QueueEntry]) -> None:
         """Queue open rows."""
 
     def set_apart(self, run_id: int, entries: Sequence[QueueEntry], now: float) -> None:
-        """Queue open rows that are only handed out alone."""
+        """Queue open rows that are leased alone."""
 
     def holds(self, lease: Lease) -> bool:
-        """Whether a lease is the one that holds its row."""
+        """Return whether a lease is the current one of its row."""
 
     def ending(self, run_id: int) -> int:
-        """How many leases of a run end with the transaction, and are counted as in flight until then."""
+        """Return how many leases of a run end with the transaction; until then they count as in flight."""
 
     def end(self, lease: Lease) -> None:
-        """Its row is closed, so nobody needs it any more, whoever holds it now."""
+        """End a lease whose row is closed, whichever worker holds it now."""
 
     def postpone(self, lease: Lease, due_at: float) -> None:
-        """End a lease that is held, and bring its row back later."""
+        """End a lease that is held, and queue its row again at `due_at`."""
 
     def release(self, lease: Lease, now: float) -> None:
-        """End a lease, if it is still this one, and queue its row again if that is open."""
+        """End a lease if it is still the current one, and queue its row again if it is open."""
 
     def forget(self, run_id: int, url_id: int) -> None:
-        """A row was closed that may be queued."""
+        """Remove a closed row from the queue."""
 
     def forget_host(self, run_id: int, host_id: int, url_ids: Sequence[int]) -> None:
-        """All open rows of a run for a host were closed."""
+        """Remove all closed rows of a run and host from the queue."""
 
     def fence(self, run_id: int, url_ids: set[int]) -> set[int]:
-        """Rows among these, opened again just now, that somebody still holds; what he says is late now."""
+        """Return those of the reopened rows that are still leased. Verdicts on these leases are late from now
+        on.
+        """
 
     def host_freed(self, host_id: int, now: float) -> None:
-        """A lease of the host ended."""
+        """Record that a lease of the host ended."""
 
     def gate_changed(self, host_id: int) -> None:
-        """The gate of a host opens at another time, or lets fewer through."""
+        """Record that the gate of a host opens at another time or lets fewer requests through."""
 
     def run_changed(self, run_id: int) -> None:
-        """State or knobs of a run changed, which may count at the gates it stands at."""
+        """Record that the state or a setting of a run changed, which may affect the gates of its hosts."""
 
     def drop(self, run_id: int) -> None:
-        """Forget the queues of a run; what is leased stays at its hosts' gates."""
+        """Drop the queues of a run. Its leases count at the gates of their hosts until they end."""
 
     def is_counted(self, run_id: int) -> bool:
-        """Whether what is in flight of a run was counted after it came into the state it is in."""
+        """Return whether the requests in flight were counted after the run entered its present state."""

@@ -1,4 +1,7 @@
-"""Answers to requests that may be sent twice, in SQL. `mark_claim` runs in the transaction that makes something."""
+"""Idempotent requests (Idempotency-Key) and their stored responses.
+
+`mark_claim` runs in the transaction that creates something.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +17,18 @@ from smartspider.store.database import Connection, Database, row, rows
 SQL = statements.load("idempotency.sql", __package__)
 
 PIECE = 500
-"""Answers that are forgotten in one transaction."""
+"""Responses deleted in one transaction."""
 
 
 RESPONSE_TTL_S = 86_400.0
 
 
 CLAIM_TIMEOUT_S = 5.0
-"""After this without a word of its holder a claim counts as given up: its process died."""
+"""A claim that was not renewed for this long is abandoned: its process died."""
 
 
 class StoredResponse(msgspec.Struct, frozen=True):
-    """An answer as it was given."""
+    """A response as it was sent."""
 
     status: int
     headers: dict[str, str]
@@ -33,13 +36,13 @@ class StoredResponse(msgspec.Struct, frozen=True):
 
 
 class LostResponse(msgspec.Struct, frozen=True):
-    """What was made of a request whose answer got lost with its process, such as `run:7`."""
+    """What a request created whose response was lost with its process, such as `run:7`."""
 
     subject: str
 
 
 def mark_claim(connection: Connection, claim: IdempotencyClaim, subject: str) -> None:
-    """Write down what is made under a claim; raises `Conflict` for one that was lost, and nothing is made."""
+    """Record what is created under a claim. Raise `Conflict` if the claim was lost."""
     connection.execute(SQL.mark, (subject.encode(), *_place(claim)))
     if not connection.changes():
         raise Conflict(
@@ -52,15 +55,15 @@ def _place(claim: IdempotencyClaim) -> tuple[str, str, str]:
 
 
 class IdempotencyStore:
-    """1. Of several requests of one actor with one key, one is worked on; others get its answer, or
-       `Unanswered` while there is none, or a `Conflict` when they ask for something else.
-    2. A request that was given up, or whose holder has been silent for `CLAIM_TIMEOUT_S`, can be worked on again,
-       unless something was made of it.
-    3. Answers are kept for a day.
-    4. What is audited while a claim is worked on (`core.idempotency.claim_context`) is made in one transaction with a
-       mark at that claim. Who asks again is told of it (`LostResponse`), and nothing is made twice, wherever the
-       first one died.
-    5. Whoever lost a claim, because another has it or its answer is kept, can make nothing under it any more.
+    """1. Of several requests of one actor with one key, one is processed. The others get its response, or
+       `RequestInProgress` while there is none, or `Conflict` if they differ.
+    2. A request that was abandoned, or not renewed for `CLAIM_TIMEOUT_S`, can be processed again, unless
+       it has created something.
+    3. Responses are stored for a day.
+    4. Whatever is audited under a claim (`core.idempotency.claim_context`) is committed together with a
+       mark at that claim. A repeated request gets the mark (`LostResponse`), and nothing is created twice,
+       wherever the first one died.
+    5. A process that lost its claim, to another one or to a stored response, can create nothing under it.
     """
 
     def __init__(self, database: Database) -> None:
@@ -69,7 +72,9 @@ class IdempotencyStore:
     async def claim(
         self, actor: str, key: str, asked: bytes
     ) -> StoredResponse | LostResponse | IdempotencyClaim:
-        """The answer that was given, what was made without an answer, or the claim: it is ours to work on."""
+        """Return the stored response, what was created without a response, or a new claim to process the
+        request.
+        """
         found = await self._db.read(lambda connection: self._known(connection, actor, key, asked))
         if found is not None:
             return found
@@ -85,18 +90,18 @@ class IdempotencyStore:
         return await self._db.write(work)
 
     async def renew(self, claim: IdempotencyClaim) -> None:
-        """It is still worked on."""
+        """Renew a claim that is being processed."""
         values = (self._db.now(), *_place(claim))
         await self._db.write(lambda connection: connection.execute(SQL.renew, values))
 
     async def keep(self, claim: IdempotencyClaim, answer: StoredResponse) -> None:
-        """Keep the answer to what was claimed."""
+        """Store the response of a claimed request."""
         headers = msgspec.json.encode(answer.headers).decode()
         values = (answer.status, headers, answer.body, *_place(claim))
         await self._db.write(lambda connection: connection.execute(SQL.keep, values))
 
     async def give_up(self, claim: IdempotencyClaim) -> None:
-        """No answer will come; somebody may try again, and gets what was made, if anything was."""
+        """Abandon a claim without a response. A repeated request gets what was created, if anything was."""
 
         def work(connection: Connection) -> None:
             connection.execute(SQL.give_up, _place(claim))
@@ -105,11 +110,11 @@ class IdempotencyStore:
         await self._db.write(work)
 
     async def sweep(self) -> int:
-        """Forget some answers that are older than a day; how many, 0 when there are no more."""
+        """Delete some responses older than a day. Return the number, 0 when none are left."""
         old = await self._db.read(
             lambda connection: rows(connection, SQL.old, (self._db.now() - RESPONSE_TTL_S, PIECE))
         )
-        if old:  # a write transaction for nothing would wake whoever watches the file
+        if old:  # an empty write transaction would wake everything that watches the file
             await self._db.write(lambda connection: connection.executemany(SQL.forget, old))
         return len(old)
 

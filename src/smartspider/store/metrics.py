@@ -1,4 +1,4 @@
-"""Sums and gauges in SQL."""
+"""Counters and gauges over all workers, for monitoring."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SQL = statements.load("metrics.sql", __package__)
 
 MAX_KEYS = 2_000
 COUNTED = 10_000
-"""A gauge counts no further than this."""
+"""Upper bound of a gauge."""
 
 LIVE_STATES = ("queued", "running", "stopping")
 
@@ -27,31 +27,31 @@ MetricKey = tuple[str, tuple[tuple[str, str], ...]]
 
 
 class MetricStore:
-    """1. What is added is summed, also when several processes add at once.
-    2. There are at most 2,000 different keys; more are not kept.
+    """1. Added values are summed, also when several processes add at once.
+    2. There are at most 2,000 different keys; further ones are dropped.
     """
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     async def add(self, deltas: Mapping[MetricKey, float]) -> None:
-        """Add to sums."""
+        """Add to counters."""
         added = _encoded(deltas)
         if added and not await self._db.write_concurrently(lambda connection: _add_known(connection, added)):
             await self._db.write(lambda connection: _add(connection, added))
 
     async def sums(self) -> dict[MetricKey, float]:
-        """All sums."""
+        """Return all counters."""
         found = await self._db.read(lambda connection: rows(connection, SQL.sums))
         return {(name, _labels(labels)): value for name, labels, value in found}
 
     async def gauges(self) -> dict[MetricKey, float]:
-        """What can be counted now: requests by state of runs, leases, hosts held, workers."""
+        """Return the gauges: open requests by state of run, leases, held hosts, workers."""
         return await self._db.read(lambda connection: _gauges(connection, self._db.now()))
 
 
 def _add_known(connection: Connection, added: dict[tuple[str, str], float]) -> bool:
-    """Add to sums if all of them are there."""
+    """Add to counters if all of them exist."""
     if len(_known(connection, added)) < len(added):
         return False
     connection.executemany(SQL.add, [(*key, delta) for key, delta in added.items()])
@@ -70,7 +70,7 @@ def _known(connection: Connection, added: dict[tuple[str, str], float]) -> set[t
 
 
 def _encoded(deltas: Mapping[MetricKey, float]) -> dict[tuple[str, str], float]:
-    """What is added by what the store calls it, in an order that all processes have in common."""
+    """Return the deltas by encoded key, in an order that is the same in all processes."""
     added: dict[tuple[str, str], float] = {}
     for (name, labels), delta in deltas.items():
         key = (name, _encode(dict(labels)).decode())

@@ -1,4 +1,4 @@
-"""Where notifications go and the outbox of them, in SQL."""
+"""Notification targets, and the outbox of notifications."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def _get_target(connection: Connection, target_id: int) -> NotificationTarget:
     found = row(connection, SQL.target, (target_id,))
     if found is None:
         raise NotFound(
-            f"there is no notification target {target_id}", hint="the list of notifications shows those there are"
+            f"there is no notification target {target_id}",
+            hint="the list of notifications shows those there are",
         )
     return _target(found)
 
@@ -44,12 +45,12 @@ def _notification(found: tuple[Any, ...]) -> Notification:
 
 
 class NotificationStore:
-    """1. A notice is put in once for each target, event and name, also with several keepers, in one
-       transaction with how far the events have been looked at.
-    2. Writes of a keeper that is not the leader any more are refused.
+    """1. A notification is added once for each target, event and name, also with several keepers, in one
+       transaction with the id of the last event that was read.
+    2. Writes of a keeper that no longer leads are refused.
     3. Changes to targets and their audit entries are one transaction.
-    4. A target that is deleted gets nothing more, and one of a task goes with the task.
-    5. There are at most `MAX_TARGETS`; every list is found by a key.
+    4. A deleted target gets nothing more, and the targets of a task are deleted with it.
+    5. There are at most `MAX_TARGETS`; every list uses an index.
     """
 
     def __init__(self, database: Database) -> None:
@@ -64,7 +65,7 @@ class NotificationStore:
         task_id: int | None,
         actor: str,
     ) -> NotificationTarget:
-        """A new target."""
+        """Add a target."""
 
         def work(connection: Connection) -> NotificationTarget:
             now = self._db.now()
@@ -85,37 +86,46 @@ class NotificationStore:
         return await self._db.write(work)
 
     async def get_target(self, target_id: int) -> NotificationTarget:
-        """A target."""
+        """Return a target."""
         return await self._db.read(lambda connection: _get_target(connection, target_id))
 
     async def find_targets(self, *, after: int = 0, limit: int = 100) -> list[NotificationTarget]:
-        """Targets in the order they were added."""
+        """Return targets in the order they were added."""
         return await self._db.read(
             lambda connection: [_target(found) for found in rows(connection, SQL.targets, (after, limit))]
         )
 
     async def delete_target(self, target_id: int, *, actor: str) -> None:
-        """Forget a target and what waits for it."""
+        """Delete a target and its pending notifications."""
 
         def work(connection: Connection) -> None:
             gone = _get_target(connection, target_id)
             connection.execute(SQL.delete_notifications, (target_id,))
             connection.execute(SQL.delete_target, (target_id,))
             audit.write(
-                connection, self._db.now(), actor, "notification.deleted", f"notification:{target_id}", kind=gone.kind
+                connection,
+                self._db.now(),
+                actor,
+                "notification.deleted",
+                f"notification:{target_id}",
+                kind=gone.kind,
             )
 
         await self._db.write(work)
 
     async def last_event_id(self) -> int:
-        """The id of the last event that notifications were made of."""
+        """Return the id of the last event for which notifications were created."""
         found = await self._db.read(lambda connection: row(connection, SQL.last_event_id))
         return int(found[0]) if found else 0
 
     async def put(
-        self, notifications: Sequence[tuple[int, int, NotificationEvent, int, bytes]], *, up_to: int, epoch: int
+        self,
+        notifications: Sequence[tuple[int, int, NotificationEvent, int, bytes]],
+        *,
+        up_to: int,
+        epoch: int,
     ) -> int:
-        """Put notifications (target, event, name, run, data) into the outbox; how many are new."""
+        """Add notifications (target, event, name, run, data) to the outbox. Return how many are new."""
 
         def work(connection: Connection) -> int:
             leadership.check(connection, epoch)
@@ -132,11 +142,11 @@ class NotificationStore:
         return await self._db.write(work)
 
     async def due(self, *, limit: int = 100) -> list[Notification]:
-        """Notices to be delivered now."""
+        """Return notifications to deliver now."""
         return await self._listed(SQL.due, (self._db.now(), limit))
 
     async def mark_delivered(self, notification_id: int, *, epoch: int) -> None:
-        """It arrived."""
+        """Record that a notification was delivered."""
 
         def work(connection: Connection) -> None:
             leadership.check(connection, epoch)
@@ -144,19 +154,23 @@ class NotificationStore:
 
         await self._db.write(work)
 
-    async def mark_failed(self, notification_id: int, error: str, *, retry_at: float | None, epoch: int) -> None:
-        """It did not; tried again then, or given up."""
+    async def mark_failed(
+        self, notification_id: int, error: str, *, retry_at: float | None, epoch: int
+    ) -> None:
+        """Record a failed delivery, and when to retry; without `retry_at` it is given up."""
 
         def work(connection: Connection) -> None:
             leadership.check(connection, epoch)
-            connection.execute(SQL.failed, (retry_at, self._db.now(), error[:MAX_ERROR_LENGTH], notification_id))
+            connection.execute(
+                SQL.failed, (retry_at, self._db.now(), error[:MAX_ERROR_LENGTH], notification_id)
+            )
 
         await self._db.write(work)
 
     async def find(
         self, *, target_id: int | None = None, before: int | None = None, limit: int = 100
     ) -> list[Notification]:
-        """Notices, newest first."""
+        """Return notifications, newest first."""
         bound = PAST_ALL if before is None else before
         if target_id is None:
             return await self._listed(SQL.before, (bound, limit))
@@ -166,7 +180,7 @@ class NotificationStore:
         return [_notification(found) for found in await self._db.fetch(sql, values)]
 
     async def sweep(self, before: float) -> int:
-        """Forget some notifications that ended before a moment; how many, 0 when there are no more."""
+        """Delete some notifications that ended before a moment. Return the number, 0 when none are left."""
 
         def work(connection: Connection) -> int:
             connection.execute(SQL.sweep, (before,))

@@ -1,4 +1,4 @@
-"""Requests as their rows have them."""
+"""Requests as stored, and the URLs that runs know."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def request_of(  # noqa: PLR0917 - the columns of a row, in the order of the sta
     extras: bytes | None,
     parent: str | None,
 ) -> Request:
-    """A request ready to be handed out; `parent` is the URL of the page it was found on."""
+    """Return a request from its row; `parent` is the URL of the page it was found on."""
     details = _extras.decode(extras) if extras else NO_EXTRAS
     return Request(url, fingerprint, page, priority, depth, bool(is_entry), details, parent)
 
@@ -38,7 +38,7 @@ class SqlStoredUrls:
         self._db = database
 
     async def stored(self, run_id: int, fingerprints: Sequence[bytes]) -> set[bytes]:
-        """Those of them that have a row in the run."""
+        """Return those of the fingerprints that have a row in the run."""
         keys = [(run_id, fingerprint) for fingerprint in fingerprints]
 
         def look(connection: Connection) -> set[bytes]:
@@ -47,7 +47,7 @@ class SqlStoredUrls:
         return await self._db.read(look)
 
     async def totals(self, run_ids: Sequence[int]) -> dict[int, int]:
-        """How many rows the runs have; runs that are not there are left out."""
+        """Return the number of rows of each run; unknown runs are left out."""
         keys = [(run_id,) for run_id in run_ids]
 
         def look(connection: Connection) -> dict[int, int]:
@@ -56,6 +56,6 @@ class SqlStoredUrls:
         return await self._db.read(look)
 
     async def epoch(self) -> str:
-        """The epoch of the store, see `SeenKey`."""
+        """Return the epoch of the store, see `FilterKey`."""
         ((epoch,),) = await self._db.fetch(SQL.epoch)
         return str(epoch)

@@ -1,4 +1,4 @@
-"""Schedules in SQL. What takes a connection runs inside a transaction."""
+"""The store of schedules. Functions with a connection run inside a transaction."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 ACTIVE: tuple[RunState, ...] = ("created", "queued", "running", "paused", "stopping")
-"""States of a run that another one would overlap with; a stopped one is waited for by nobody."""
+"""States in which a run overlaps with another one. A stopped run does not."""
 
 
 MAX_PER_TASK = 100
-"""Schedules of one task."""
+"""Maximum number of schedules of a task."""
 
 
 KEPT_FIRINGS = 1000
@@ -37,10 +37,10 @@ KEPT_FIRINGS = 1000
 
 
 class DueFiring(msgspec.Struct, frozen=True):
-    """What is to be made of a schedule that is due: the firing, and when it is due the next time.
+    """How to fire a due schedule, and when it is due next.
 
-    With a `plan` a run of that version is created in the same transaction; `cancels` are runs that end for
-    it. With `is_only` it is a `Conflict` when another run of the task is active.
+    With a `plan`, a run of that version is created in the same transaction, and the runs in `cancels` are
+    cancelled for it. With `is_only`, another active run of the task raises `Conflict`.
     """
 
     schedule_id: int
@@ -55,7 +55,7 @@ class DueFiring(msgspec.Struct, frozen=True):
 
 
 def get(connection: Connection, schedule_id: int) -> ScheduleRecord:
-    """A schedule."""
+    """Return a schedule."""
     found = row(connection, SQL.get, (schedule_id,))
     if found is None:
         raise NotFound(
@@ -88,7 +88,7 @@ def _require_alone(connection: Connection, task_id: int) -> None:
 
 
 class ScheduledRun(msgspec.Struct, frozen=True):
-    """A run about to be made by a schedule."""
+    """A run to be created by a schedule."""
 
     schedule: ScheduleRecord
     plan: Plan
@@ -96,7 +96,7 @@ class ScheduledRun(msgspec.Struct, frozen=True):
     actor: str
 
     def create(self, connection: Connection, now: float, *, is_only: bool) -> int:
-        """The run; `Conflict` when it must be the only active one of its task and is not."""
+        """Create the run. Raise `Conflict` if it must be the only active one of its task and is not."""
         if is_only:
             _require_alone(connection, self.schedule.task_id)
         made_by = f"schedule:{self.schedule.id}"
@@ -104,14 +104,14 @@ class ScheduledRun(msgspec.Struct, frozen=True):
 
 
 class ScheduleStore:
-    """1. A schedule fires at most once for each time it is due: (schedule, time) is unique, also with several
+    """1. A schedule fires at most once for each due time: (schedule, time) is unique, also with several
        keepers, and the run is created in the same transaction.
-    2. A write of a keeper that is not the leader any more (`epoch`) is refused and changes nothing.
+    2. A write of a keeper that no longer leads (`epoch`) is refused and changes nothing.
     3. Every change by a person and its audit entry are one transaction; so are a firing and its run.
-    4. Due schedules are found by a key, however many there are.
-    5. A deleted task takes its schedules with it.
-    6. A run is started later than it is due by a part of the jitter that is always the same for one time.
-    7. A firing whose rule has retries is watched until its run ended well or was tried again often enough.
+    4. Due schedules are found by index.
+    5. Deleting a task deletes its schedules.
+    6. The part of the jitter by which a run starts late is always the same for one due time.
+    7. A firing whose rule has retries is watched until its run succeeds or its retries are used up.
     """
 
     def __init__(self, database: Database) -> None:
@@ -127,7 +127,7 @@ class ScheduleStore:
         is_enabled: bool = True,
         is_of_task: bool = False,
     ) -> ScheduleRecord:
-        """A new schedule."""
+        """Add a schedule."""
 
         def work(connection: Connection) -> ScheduleRecord:
             task, now = tasks.get_live(connection, task_id), self._db.now()
@@ -159,7 +159,7 @@ class ScheduleStore:
         is_enabled: bool,
         next_fire_at: float | None,
     ) -> ScheduleRecord:
-        """Another rule, or switched on or off."""
+        """Change the rule of a schedule, or enable or disable it."""
 
         def work(connection: Connection) -> ScheduleRecord:
             before, now = get(connection, schedule_id), self._db.now()
@@ -177,31 +177,31 @@ class ScheduleStore:
         return await self._db.write(work)
 
     async def get(self, schedule_id: int) -> ScheduleRecord:
-        """A schedule."""
+        """Return a schedule."""
         return await self._db.read(lambda connection: get(connection, schedule_id))
 
     async def of_task(self, task_id: int) -> ScheduleRecord | None:
-        """The schedule that stands in the task itself."""
+        """Return the schedule given in the task itself."""
         found = await self._db.read(lambda connection: row(connection, SQL.of_task, (task_id,)))
         return _schedule(found) if found else None
 
     async def find(
         self, *, task_id: int | None = None, after: int = 0, limit: int = 100
     ) -> list[ScheduleRecord]:
-        """Schedules in the order they were made."""
+        """Return schedules in the order they were created."""
         if task_id is None:
             return await self._listed(SQL.after, (after, limit))
         return await self._listed(SQL.after_of_task, (task_id, after, limit))
 
     async def due(self, *, limit: int = 100) -> list[ScheduleRecord]:
-        """Enabled schedules whose `run_at` has come, the longest due first."""
+        """Return enabled schedules whose `run_at` has passed, the longest due first."""
         return await self._listed(SQL.due, (self._db.now(), limit))
 
     async def _listed(self, sql: str, values: tuple[Any, ...]) -> list[ScheduleRecord]:
         return [_schedule(found) for found in await self._db.fetch(sql, values)]
 
     async def delete(self, schedule_id: int, *, actor: str) -> None:
-        """Forget a schedule and its history."""
+        """Delete a schedule and its history."""
 
         def work(connection: Connection) -> None:
             gone, now = get(connection, schedule_id), self._db.now()
@@ -213,7 +213,7 @@ class ScheduleStore:
         await self._db.write(work)
 
     async def fire(self, due: DueFiring, *, epoch: int) -> Firing | None:
-        """Carry it out; None when that time was fired before."""
+        """Fire a due schedule. Return None if it already fired for that time."""
 
         def work(connection: Connection) -> Firing | None:
             leadership.check(connection, epoch)
@@ -253,7 +253,7 @@ class ScheduleStore:
             )
 
     def _closing(self, run_id: int) -> Callable[[Connection], bool]:
-        """What is open of a cancelled run is closed in short transactions, as the store does it."""
+        """Return a step that closes open rows of a cancelled run in short transactions."""
         return lambda connection: lifecycle.close_rest(
             connection, run_id, "cancelled", self._db.now(), also_leased=True
         )
@@ -261,7 +261,7 @@ class ScheduleStore:
     async def fire_by_hand(
         self, schedule_id: int, plan: Plan, *, version: int, actor: str, is_only: bool
     ) -> Firing:
-        """A run beside the times of the schedule, which stay as they are."""
+        """Start a run now. The times of the schedule stay as they are."""
 
         def work(connection: Connection) -> Firing:
             schedule, now = get(connection, schedule_id), round(self._db.now(), 3)
@@ -280,7 +280,7 @@ class ScheduleStore:
         return await self._db.write(work)
 
     async def postpone(self, schedule_id: int, until: float, *, epoch: int) -> None:
-        """What is due is looked at again then."""
+        """Consider a due schedule again at `until`."""
 
         def work(connection: Connection) -> None:
             leadership.check(connection, epoch)
@@ -291,7 +291,7 @@ class ScheduleStore:
     async def firings(
         self, schedule_id: int, *, before: float | None = None, limit: int = 100
     ) -> list[Firing]:
-        """What came of it so far, newest first."""
+        """Return past firings, newest first."""
         values = (schedule_id, PAST_ALL if before is None else before, limit)
 
         def work(connection: Connection) -> list[Firing]:
@@ -301,13 +301,15 @@ class ScheduleStore:
         return await self._db.read(work)
 
     async def watched(self, *, limit: int = 100) -> list[Firing]:
-        """Watched firings whose run is over or gone."""
+        """Return watched firings whose run has ended or was deleted."""
         return [Firing(*found) for found in await self._db.fetch(SQL.watched, (limit,))]
 
     async def try_again(
         self, firing: Firing, *, epoch: int, reason: str, plan: Plan | None = None, version: int | None = None
     ) -> Firing | None:
-        """Count another try, with a new run when there is a plan; None when that was done before."""
+        """Record a retry of a firing, with a new run if there is a plan. Return None if it was recorded
+        before.
+        """
         key = (firing.schedule_id, firing.fire_at)
 
         def work(connection: Connection) -> Firing | None:
@@ -325,7 +327,7 @@ class ScheduleStore:
         return await self._db.write(work)
 
     async def let_be(self, firing: Firing, *, epoch: int) -> None:
-        """Watch a firing no longer."""
+        """Stop watching a firing."""
 
         def work(connection: Connection) -> None:
             leadership.check(connection, epoch)

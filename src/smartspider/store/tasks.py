@@ -1,4 +1,4 @@
-"""Tasks and their versions in SQL. The functions run inside a transaction."""
+"""The store of tasks and their versions. Functions with a connection run inside a transaction."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PAST_ALL = (1 << 63) - 1
 
 
 class TaskWriter(msgspec.Struct, frozen=True):
-    """Who writes, when and why; what they may do to tasks."""
+    """Writes tasks with an author, a time and a note."""
 
     connection: Connection
     now: float
@@ -27,7 +27,7 @@ class TaskWriter(msgspec.Struct, frozen=True):
     note: str = ""
 
     def create(self, spec: TaskSpec) -> TaskRecord:
-        """A new task."""
+        """Create a task."""
         if find_by_name(self.connection, spec.name) is not None:
             raise Conflict(
                 f"there is a task {spec.name!r} already",
@@ -38,7 +38,7 @@ class TaskWriter(msgspec.Struct, frozen=True):
         return get(self.connection, task_id)
 
     def change(self, task: TaskRecord, spec: TaskSpec) -> TaskRecord:
-        """A new version, if it is another spec."""
+        """Add a version if the spec differs from the newest."""
         if spec.name != task.name:
             raise NotAllowed(
                 f"the task is called {task.name!r} and cannot become {spec.name!r}",
@@ -52,12 +52,12 @@ class TaskWriter(msgspec.Struct, frozen=True):
         return get(self.connection, task.id)
 
     def apply(self, spec: TaskSpec) -> TaskRecord:
-        """The task with this name, made or changed so that this is its newest version."""
+        """Create or change the task with this name so that the spec is its newest version."""
         task = find_by_name(self.connection, spec.name)
         return self.create(spec) if task is None else self.change(task, spec)
 
     def delete(self, task: TaskRecord) -> TaskRecord:
-        """A tombstone."""
+        """Mark a task as deleted."""
         unfinished = row(self.connection, SQL.unfinished, (task.id,))
         if unfinished is not None:
             raise Conflict(
@@ -65,7 +65,12 @@ class TaskWriter(msgspec.Struct, frozen=True):
                 hint="cancel it or let it finish first",
             )
         self.connection.execute(SQL.deleted, (self.now, task.id))
-        for forget in (SQL.delete_firings, SQL.delete_schedules, SQL.delete_notifications, SQL.delete_targets):
+        for forget in (
+            SQL.delete_firings,
+            SQL.delete_schedules,
+            SQL.delete_notifications,
+            SQL.delete_targets,
+        ):
             self.connection.execute(forget, (task.id,))
         self._tell("task.deleted", task.id, name=task.name, version=task.version)
         return get(self.connection, task.id)
@@ -84,13 +89,13 @@ class TaskWriter(msgspec.Struct, frozen=True):
 
 
 def find_by_name(connection: Connection, name: str) -> TaskRecord | None:
-    """The task that has a name now."""
+    """Return the task with this name, unless it is deleted."""
     found = row(connection, SQL.by_name, (name,))
     return TaskRecord(*found) if found else None
 
 
 def get(connection: Connection, task: int | str) -> TaskRecord:
-    """A task by its id, also a deleted one, or by its name."""
+    """Return a task by id, also a deleted one, or by name."""
     if isinstance(task, str):
         named = find_by_name(connection, task)
         if named is None:
@@ -105,7 +110,7 @@ def get(connection: Connection, task: int | str) -> TaskRecord:
 
 
 def get_version(connection: Connection, task_id: int, number: int) -> TaskVersion:
-    """One version of a task."""
+    """Return a version of a task."""
     found = row(connection, SQL.version, (task_id, number))
     if found is None:
         task = get(connection, task_id)
@@ -116,7 +121,7 @@ def get_version(connection: Connection, task_id: int, number: int) -> TaskVersio
 
 
 def get_live(connection: Connection, task_id: int) -> TaskRecord:
-    """A task that is not deleted."""
+    """Return a task that is not deleted."""
     task = get(connection, task_id)
     if task.is_deleted:
         raise NotFound(f"the task {task.name!r} ({task.id}) is deleted", hint="create it anew")
@@ -124,28 +129,29 @@ def get_live(connection: Connection, task_id: int) -> TaskRecord:
 
 
 class TaskStore:
-    """1. No two tasks have one name, deleted ones aside: a second is a `Conflict`. A task keeps its name.
-    2. A change makes a version only when the spec is another one. Versions are numbered 1, 2, ... and stay.
-    3. A change that expects another version than the newest is a `Conflict` and changes nothing.
-    4. A task with an unfinished run is not deleted. A deleted one is found by its id alone and never
-       changed, and its name is free; its versions stay for its runs.
-    5. Every write and its audit entry are one transaction; what changes nothing has no entry.
-    6. Tasks are listed in the order they were created, those whose names begin alike in the order of their
-       names, by a cursor that never skips or repeats one; versions newest first. No call looks at more rows
-       than it gives, tombstones aside.
+    """1. Names of tasks are unique, deleted ones aside: a second one raises `Conflict`. The name of a task
+       never changes.
+    2. A change adds a version only if the spec differs. Versions are numbered 1, 2, ... and never deleted.
+    3. A change that expects another version than the newest raises `Conflict` and changes nothing.
+    4. A task with an unfinished run cannot be deleted. A deleted task is found only by its id, never
+       changes, and frees its name; its versions stay for its runs.
+    5. Every write and its audit entry are one transaction; a call that changes nothing has no entry.
+    6. Tasks are listed in the order of creation, or by name for a prefix, by a cursor that neither skips
+       nor repeats one; versions newest first. No call reads more rows than it returns, deleted tasks
+       aside.
     """
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     async def create(self, spec: TaskSpec, *, actor: str, note: str = "") -> TaskRecord:
-        """A new task, with the spec as version 1."""
+        """Create a task with the spec as version 1."""
         return await self._write(lambda author: author.create(spec), actor, note)
 
     async def change(
         self, task_id: int, spec: TaskSpec, *, actor: str, note: str = "", expected_version: int | None = None
     ) -> TaskRecord:
-        """Give a task another spec."""
+        """Change the spec of a task."""
 
         def work(author: TaskWriter) -> TaskRecord:
             task = get_live(author.connection, task_id)
@@ -159,18 +165,18 @@ class TaskStore:
         return await self._write(work, actor, note)
 
     async def get(self, task: int | str) -> TaskRecord:
-        """The task with an id, also a deleted one, or the task that has a name now."""
+        """Return a task by id, also a deleted one, or by name."""
         return await self._db.read(lambda connection: get(connection, task))
 
     async def find(self, *, after: int = 0, limit: int = 100) -> list[TaskRecord]:
-        """Tasks that are not deleted, those with a greater id than `after`."""
+        """Return tasks that are not deleted, with ids greater than `after`."""
         return await self._db.read(
             lambda connection: [TaskRecord(*found) for found in rows(connection, SQL.after, (after, limit))]
         )
 
     async def find_named(self, prefix: str, *, after: str = "", limit: int = 100) -> list[TaskRecord]:
-        """Tasks that are not deleted and whose names begin so, those with a greater name than `after`."""
-        first = max(prefix, after + "\1" if after else "")  # the next name there could be
+        """Return tasks whose names begin with `prefix` and are greater than `after`."""
+        first = max(prefix, after + "\1" if after else "")  # the next possible name
         values = (first, prefix + chr(0x10FFFF), limit)
         return await self._db.read(
             lambda connection: [TaskRecord(*found) for found in rows(connection, SQL.named, values)]
@@ -179,7 +185,7 @@ class TaskStore:
     async def versions(
         self, task_id: int, *, before: int | None = None, limit: int = 100
     ) -> list[TaskVersion]:
-        """Versions of a task, newest first, those with a smaller number than `before`."""
+        """Return versions of a task with numbers smaller than `before`, newest first."""
         values = (task_id, PAST_ALL if before is None else before, limit)
 
         def work(connection: Connection) -> list[TaskVersion]:
@@ -189,7 +195,7 @@ class TaskStore:
         return await self._db.read(work)
 
     async def version(self, task_id: int, number: int) -> TaskVersion:
-        """One version of a task."""
+        """Return a version of a task."""
         return await self._db.read(lambda connection: get_version(connection, task_id, number))
 
     async def delete(self, task_id: int, *, actor: str) -> TaskRecord:

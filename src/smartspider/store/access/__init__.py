@@ -1,1 +1,1 @@
-"""Access."""
+"""Users, tokens and sessions."""

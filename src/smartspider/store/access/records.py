@@ -1,4 +1,4 @@
-"""Users and tokens as the store keeps them."""
+"""Users and tokens as stored."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from smartspider.core.access import Role
 
 
 class UserRecord(msgspec.Struct, frozen=True):
-    """A user. `password` is an argon2 hash; empty: cannot sign in. `session` is raised to end sessions."""
+    """A user. `password` is an argon2 hash; if empty, the user cannot sign in. Raising `session` ends all
+    sessions.
+    """
 
     id: int
     name: str
@@ -20,7 +22,7 @@ class UserRecord(msgspec.Struct, frozen=True):
 
 
 class TokenRecord(msgspec.Struct, frozen=True):
-    """A token of a program. `actor` is whom it acts for."""
+    """An API token. `actor` is the user it acts for, or itself."""
 
     id: int
     name: str
@@ -35,7 +37,7 @@ class TokenRecord(msgspec.Struct, frozen=True):
 
 
 class NewToken(msgspec.Struct, frozen=True):
-    """A token to be kept, by its hash."""
+    """A token to store, by its hash."""
 
     name: str
     hash: bytes

@@ -1,4 +1,4 @@
-"""Refreshes and tickets in SQL. The functions run inside a transaction."""
+"""Refresh tokens and tickets. All functions run inside a transaction."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ SQL = statements.load("sessions.sql", __package__)
 USERS = statements.load("users.sql", __package__)
 
 PIECE = 500
-"""Refreshes and tickets that are forgotten in one transaction."""
+"""Refresh tokens and tickets deleted in one transaction."""
 
 
 def enabled_user(connection: Connection, user_id: int) -> UserRecord | None:
-    """A user who may act."""
+    """Return a user that is not disabled."""
     found = row(connection, USERS.by_id, (user_id,))
     user = None if found is None else UserRecord(*found)
     return user if user is not None and user.disabled_at is None else None
 
 
 def add(connection: Connection, hash_: bytes, user: UserRecord, family: str, expires_at: float) -> bool:
-    """Keep a refresh, if the sessions of the user were not ended since they were looked at."""
+    """Store a refresh token, unless the sessions of the user were ended since `user` was read."""
     known = enabled_user(connection, user.id)
     if known is None or known.session != user.session:
         return False
@@ -37,7 +37,7 @@ def add(connection: Connection, hash_: bytes, user: UserRecord, family: str, exp
 def use(
     connection: Connection, now: float, hash_: bytes, next_hash: bytes, expires_at: float
 ) -> tuple[UserRecord, str] | None:
-    """Put the next refresh in the place of one that is good; a second use ends the family."""
+    """Replace a valid refresh token by the next one; a second use of the old one ends the family."""
     found = row(connection, SQL.by_hash, (hash_,))
     if found is None:
         return None
@@ -52,7 +52,7 @@ def use(
 
 
 def find(connection: Connection, user_id: int, session: int, family: str) -> UserRecord | None:
-    """The user of a session that nobody has ended."""
+    """Return the user of a session that was not ended."""
     user = enabled_user(connection, user_id)
     if user is None or user.session != session or row(connection, SQL.in_family, (family,)) != (user_id,):
         return None
@@ -60,7 +60,9 @@ def find(connection: Connection, user_id: int, session: int, family: str) -> Use
 
 
 def use_ticket(connection: Connection, now: float, hash_: bytes) -> Principal | None:
-    """Whose ticket it was; None when it, or what it was got with, is good no more."""
+    """Use up a ticket and return its principal; None if the ticket, its token or its
+    user is no longer valid.
+    """
     found = row(connection, SQL.use_ticket, (hash_,))
     if found is None or found[1] <= now:
         return None
@@ -79,11 +81,11 @@ def use_ticket(connection: Connection, now: float, hash_: bytes) -> Principal | 
 
 
 def old(connection: Connection, now: float) -> tuple[list[tuple[bytes]], list[tuple[bytes]]]:
-    """Refreshes and tickets whose time is over, some at a time."""
+    """Return some expired refresh tokens and tickets."""
     return rows(connection, SQL.old_refreshes, (now, PIECE)), rows(connection, SQL.old_tickets, (now, PIECE))
 
 
 def forget(connection: Connection, refreshes: list[tuple[bytes]], tickets: list[tuple[bytes]]) -> None:
-    """As if there had been none."""
+    """Delete refresh tokens and tickets."""
     connection.executemany(SQL.forget_refresh, refreshes)
     connection.executemany(SQL.forget_ticket, tickets)

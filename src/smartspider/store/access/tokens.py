@@ -1,4 +1,4 @@
-"""Tokens of programs in SQL. The functions run inside a transaction."""
+"""API tokens. All functions run inside a transaction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ USED_EVERY_S = 60.0
 
 
 def add(connection: Connection, now: float, token: NewToken, *, actor: str) -> TokenRecord:
-    """Keep a token; only its hash is."""
+    """Store a token by its hash."""
     if row(connection, SQL.same_name, (token.name, now)) is not None:
         raise Conflict(
             f"there is a token {token.name!r} already", hint="choose another name, or revoke that one first"
@@ -37,7 +37,7 @@ def add(connection: Connection, now: float, token: NewToken, *, actor: str) -> T
 
 
 def get(connection: Connection, token_id: int) -> TokenRecord:
-    """A token by id."""
+    """Return a token by id."""
     found = row(connection, SQL.by_id, (token_id,))
     if found is None:
         raise NotFound(f"there is no token {token_id}", hint="`smartspider token list` shows the tokens")
@@ -45,13 +45,13 @@ def get(connection: Connection, token_id: int) -> TokenRecord:
 
 
 def find(connection: Connection, hash_: bytes) -> TokenRecord | None:
-    """A token by its hash."""
+    """Return a token by its hash."""
     found = row(connection, SQL.by_hash, (hash_,))
     return None if found is None else _token(found)
 
 
 def after(connection: Connection, actor: str | None, after_: int, limit: int) -> list[TokenRecord]:
-    """Tokens in the order they were made."""
+    """Return tokens in the order they were created."""
     found = (
         rows(connection, SQL.after, (after_, limit))
         if actor is None
@@ -61,7 +61,7 @@ def after(connection: Connection, actor: str | None, after_: int, limit: int) ->
 
 
 def revoke(connection: Connection, now: float, token_id: int, *, actor: str) -> TokenRecord:
-    """From now on it is good for nothing, nor are those that act for it."""
+    """Revoke a token and those that act for it."""
     token = get(connection, token_id)
     if token.revoked_at is None:
         _revoke(connection, now, token_id, actor)
@@ -73,14 +73,14 @@ def revoke(connection: Connection, now: float, token_id: int, *, actor: str) -> 
 def revoke_of(
     connection: Connection, now: float, acts_for: str, *, actor: str, beyond: Role | None = None
 ) -> None:
-    """Revoke what acts for somebody: all, or what goes beyond a role."""
+    """Revoke all tokens that act for a user or token, or those beyond a role."""
     for token_id, role in rows(connection, SQL.good_of, (acts_for,)):
         if beyond is None or not is_within(role, beyond):
             _revoke(connection, now, token_id, actor)
 
 
 def is_good(token: TokenRecord, now: float) -> bool:
-    """Whether one may come with it."""
+    """Return whether a token is neither revoked nor expired."""
     return token.revoked_at is None and (token.expires_at is None or token.expires_at > now)
 
 

@@ -1,4 +1,4 @@
-"""Users, their sessions, and the tokens of programs in SQL."""
+"""The store of users, sessions and API tokens."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ SQL = statements.load("users.sql", __package__)
 
 
 class UserStore:
-    """1. Names of users are unique; a second is a `Conflict`.
-    2. Every write and its audit entry are one transaction; no secret and no hash is in the audit.
-    3. The last enabled admin is neither disabled, deleted nor given another role.
-    4. Changing a password or a role, disabling and deleting ends all sessions of the user; deleting or
-       disabling a user revokes their tokens, and another role those that go beyond it.
-    5. A refresh is good once. A second use of it ends its whole family.
-    6. A ticket is good once and not after its time, nor when its token or user is good no more.
+    """1. User names are unique; a second one raises `Conflict`.
+    2. Every write and its audit entry are one transaction; no secret and no hash is in the audit log.
+    3. The last enabled admin cannot be disabled, deleted or given another role.
+    4. Changing a password or a role, disabling and deleting end all sessions of the user. Deleting or
+       disabling a user revokes their tokens; a new role revokes the tokens beyond it.
+    5. A refresh token is valid once. A second use ends its whole family.
+    6. A ticket is valid once, until it expires or its token or user becomes invalid.
     7. `used_at` of a token is written at most once a minute.
-    8. Names of tokens that are good are unique; a second is a `Conflict`. A token that acts for a user needs
-       one who is enabled, and goes not beyond their role. With a token that acts for itself all that act for
-       it are revoked.
+    8. Names of valid tokens are unique; a second one raises `Conflict`. A token that acts for a user
+       requires that the user is enabled, and its role is not beyond theirs. Revoking a token that acts for
+       itself revokes all that act for it.
     """
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     async def add_user(self, name: str, password: str, role: Role, *, actor: str) -> UserRecord:
-        """A new user."""
+        """Add a user."""
         return await self._db.write(lambda db: _add(db, self._db.now(), name, password, role, actor=actor))
 
     async def add_first_admin(
         self, name: str, password: str, token: NewToken | None = None
     ) -> UserRecord | None:
-        """The first admin and a token for them, when there is no user at all; None when there is."""
+        """Add the first admin and a token for them. Return None if there is any user."""
 
         def work(connection: Connection) -> UserRecord | None:
             if row(connection, SQL.any_user) is not None:
@@ -52,11 +52,11 @@ class UserStore:
         return await self._db.write(work)
 
     async def get_user(self, user: int | str) -> UserRecord:
-        """A user by id or name."""
+        """Return a user by id or name."""
         return await self._db.read(lambda connection: _get(connection, user))
 
     async def find_users(self, *, after: int = 0, limit: int = 100) -> list[UserRecord]:
-        """Users in the order they were added."""
+        """Return users in the order they were added."""
         return await self._db.read(
             lambda connection: [UserRecord(*found) for found in rows(connection, SQL.after, (after, limit))]
         )
@@ -70,7 +70,7 @@ class UserStore:
         role: Role | None = None,
         is_enabled: bool | None = None,
     ) -> UserRecord:
-        """Change what is given."""
+        """Change the given properties of a user."""
 
         def work(connection: Connection) -> UserRecord:
             now = self._db.now()
@@ -90,7 +90,7 @@ class UserStore:
         return await self._db.write(work)
 
     async def delete_user(self, user_id: int, *, actor: str) -> None:
-        """Forget a user."""
+        """Delete a user."""
 
         def work(connection: Connection) -> None:
             now = self._db.now()
@@ -104,7 +104,7 @@ class UserStore:
         await self._db.write(work)
 
     async def add_token(self, token: NewToken, *, actor: str) -> TokenRecord:
-        """Keep a token."""
+        """Store a token."""
 
         def work(connection: Connection) -> TokenRecord:
             if not token.actor.startswith(STANDALONE_PREFIX):
@@ -114,60 +114,62 @@ class UserStore:
         return await self._db.write(work)
 
     async def find_token(self, hash_: bytes) -> TokenRecord | None:
-        """The token with this hash, also one that is revoked or over."""
+        """Return the token with this hash, also if it is revoked or has expired."""
         return await self._db.read(lambda connection: tokens.find(connection, hash_))
 
     async def find_tokens(
         self, *, actor: str | None = None, after: int = 0, limit: int = 100
     ) -> list[TokenRecord]:
-        """Tokens in the order they were made; those that act for somebody."""
+        """Return tokens in the order they were created, optionally those of one actor."""
         return await self._db.read(lambda connection: tokens.after(connection, actor, after, limit))
 
     async def get_token(self, token_id: int) -> TokenRecord:
-        """A token by id."""
+        """Return a token by id."""
         return await self._db.read(lambda connection: tokens.get(connection, token_id))
 
     async def revoke_token(self, token_id: int, *, actor: str) -> TokenRecord:
-        """From now on it is good for nothing."""
+        """Revoke a token."""
         return await self._db.write(lambda db: tokens.revoke(db, self._db.now(), token_id, actor=actor))
 
     async def token_used(self, token_id: int) -> None:
-        """Somebody came with it."""
+        """Record that a token was used."""
         await self._db.write(
             lambda db: db.execute(tokens.SQL.used, (self._db.now(), token_id, tokens.USED_EVERY_S))
         )
 
     async def add_refresh(self, hash_: bytes, user: UserRecord, family: str, expires_at: float) -> bool:
-        """Keep what a session can be prolonged with; not if the user's sessions were ended since."""
+        """Store a refresh token. Return False if the sessions of the user were ended
+        since `user` was read.
+        """
         return await self._db.write(lambda db: sessions.add(db, hash_, user, family, expires_at))
 
     async def use_refresh(
         self, hash_: bytes, next_hash: bytes, expires_at: float
     ) -> tuple[UserRecord, str] | None:
-        """The user and family of a refresh that is good; from then on the next one is, in its place."""
+        """Replace a valid refresh token by the next one. Return its user and family, or None."""
         return await self._db.write(lambda db: sessions.use(db, self._db.now(), hash_, next_hash, expires_at))
 
     async def find_session(self, user_id: int, session: int, family: str) -> UserRecord | None:
-        """The user of a session that nobody has ended."""
+        """Return the user of a session that was not ended."""
         return await self._db.read(lambda connection: sessions.find(connection, user_id, session, family))
 
     async def end_family(self, family: str) -> None:
-        """Sign out."""
+        """End all sessions of a family (sign out)."""
         await self._db.write(lambda connection: connection.execute(sessions.SQL.end_family, (family,)))
 
     async def add_ticket(self, hash_: bytes, principal: Principal, expires_at: float) -> None:
-        """Keep a ticket."""
+        """Store a ticket."""
         values = (hash_, msgspec.json.encode(principal).decode(), expires_at)
         await self._db.write(lambda connection: connection.execute(sessions.SQL.add_ticket, values))
 
     async def use_ticket(self, hash_: bytes) -> Principal | None:
-        """Whose ticket it is, if it is good; it then is no more."""
+        """Use up a ticket and return its principal; None if it is not valid."""
         return await self._db.write(lambda db: sessions.use_ticket(db, self._db.now(), hash_))
 
     async def sweep(self) -> int:
-        """Forget some refreshes and tickets whose time is over; how many, 0 when there are no more."""
+        """Delete some expired refresh tokens and tickets. Return the number, 0 when none are left."""
         over = await self._db.read(lambda connection: sessions.old(connection, self._db.now()))
-        if any(over):  # a write transaction for nothing would wake whoever watches the file
+        if any(over):  # an empty write transaction would wake everything that watches the file
             await self._db.write(lambda connection: sessions.forget(connection, *over))
         return sum(len(one) for one in over)
 
@@ -190,7 +192,7 @@ def _get(connection: Connection, user: int | str) -> UserRecord:
 
 
 def _change(connection: Connection, now: float, before: UserRecord, after: UserRecord, actor: str) -> None:
-    """Write what is new, end what it ends, and tell of it."""
+    """Write the changes, end sessions and tokens accordingly, and audit it."""
     if before == after:
         return
     is_disabled = after.disabled_at is not None
@@ -214,7 +216,7 @@ def _change(connection: Connection, now: float, before: UserRecord, after: UserR
 
 
 def _spare_last_admin(connection: Connection, user: UserRecord) -> None:
-    """Somebody must be left who can let others in."""
+    """Raise `NotAllowed` if no other enabled admin exists."""
     is_admin = user.role == "admin" and user.disabled_at is None
     if is_admin and row(connection, SQL.other_admin, (user.id,)) is None:
         raise NotAllowed(

@@ -1,1 +1,1 @@
-"""Diagnostics."""
+"""Progress, blockers and details of runs and requests, read only."""

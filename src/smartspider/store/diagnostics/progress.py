@@ -1,4 +1,4 @@
-"""How a run stands, in one short read. Everything here runs inside a transaction."""
+"""The progress of a run, in one short read. All functions run inside a transaction."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ SQL = statements.load("diagnostics.sql", __package__)
 
 LATELY_S = 30.0
 SERVES_S = 30.0
-"""A worker that was seen within this time serves the runs there are."""
+"""A worker with a heartbeat within this time serves the live runs."""
 LANES = 100
-"""Queues of a run that are looked at, open and closed ones each; those that open first come first."""
+"""Queues of a run that are read, open and closed ones each, in the order they open."""
 LONGEST = 4
-"""Of these, the longest are the ones a run waits for in the end."""
+"""Queues returned, the longest of those read: the run waits for these in the end."""
 
 
 class ProgressMark(msgspec.Struct, frozen=True):
-    """How many requests of a run had ended at a moment, skipped ones aside."""
+    """Number of ended requests of a run at a moment, without skipped ones."""
 
     at: float
     ended: int
 
 
 class HostQueue(msgspec.Struct, frozen=True):
-    """What a run has queued for a host, and how fast that may leave."""
+    """Queued requests of a run for a host, and the delay of the host."""
 
     host: str
     queued: int
@@ -38,25 +38,25 @@ class HostQueue(msgspec.Struct, frozen=True):
 
 
 class RunProgress(msgspec.Struct, frozen=True):
-    """A run, how it went lately, and what stands in its way."""
+    """A run with its recent rate and its queues."""
 
     run: Run
     now: float
-    """By the clock of the store."""
+    """Store time."""
     active_s: float
-    """Seconds it was running in all."""
+    """Seconds that the run was running in total."""
     resumed_at: float | None
-    """Since when it is running without a break."""
+    """Since when the run is running without a break."""
     earlier: ProgressMark | None
-    """Half a minute ago, when it last went on if that is later, or at the oldest moment that is known."""
+    """Half a minute ago, at `resumed_at` if that is later, or at the oldest known moment."""
     workers: int
-    """That serve it."""
+    """Workers that serve the run."""
     queues: list[HostQueue]
-    """The longest of those looked at."""
+    """The longest of those read."""
 
 
 class _Told(msgspec.Struct, frozen=True):
-    """Of what was told of a run, that which counts as ended."""
+    """The counters of a progress event that count as ended."""
 
     success_count: int = 0
     redirect_count: int = 0
@@ -72,12 +72,14 @@ _told = msgspec.json.Decoder(_Told)
 
 
 def read_progress(connection: Connection, run_id: int, now: float) -> RunProgress:
-    """A run, how it went lately, and what stands in its way."""
+    """Return a run with its recent rate and its queues."""
     run = lifecycle.read_run(connection, run_id)
     active_s, resumed_at, last = row(connection, SQL.times, (run_id,)) or (0.0, None, 0)
     is_running = run.state in ("running", "stopping")
     lanes = lanes_of(connection, run_id, now) if is_running else {}
-    lately = max(now - LATELY_S, resumed_at or 0.0)  # what ended before a break says nothing about now
+    lately = max(
+        now - LATELY_S, resumed_at or 0.0
+    )  # what ended before a break says nothing about the present rate
     longest = sorted(lanes.items(), key=lambda lane: lane[1], reverse=True)[:LONGEST]
     return RunProgress(
         run=run,
@@ -97,7 +99,9 @@ def _workers(connection: Connection, run_id: int, now: float) -> int:
 
 
 def _earlier(connection: Connection, run_id: int, last: int, moment: float) -> ProgressMark | None:
-    """What was told of a run at a moment, or first after it; found by halving, for numbers follow time."""
+    """Return the progress event at or first after a moment. Binary search, since
+    event numbers follow time.
+    """
     found = row(connection, SQL.first_event, (run_id,))
     if not found or found[0] is None:
         return None
@@ -118,7 +122,7 @@ def _earlier(connection: Connection, run_id: int, last: int, moment: float) -> P
 
 
 def lanes_of(connection: Connection, run_id: int, now: float) -> dict[int, int]:
-    """Queued requests of a run by host, of a bounded number of hosts."""
+    """Return queued requests of a run by host, for a bounded number of hosts."""
     bounds = (run_id, LANES)
     found: dict[int, int] = dict(
         rows(connection, SQL.open_lanes, bounds) + rows(connection, SQL.closed_lanes, bounds)

@@ -1,4 +1,4 @@
-"""Requests and gates with all that is known around them. Everything here runs inside a transaction."""
+"""Details of requests and gates. All functions run inside a transaction."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from smartspider.store.runs.records import UrlRecord
 SQL = statements.load("diagnostics.sql", __package__)
 
 SENDS = 5
-"""Shown before and after a moment, each."""
+"""Sends returned before and after a moment, each."""
 ITEMS = 3
 
 _extras = msgspec.json.Decoder(Extras)
 
 
 class GateStatus(msgspec.Struct, frozen=True):
-    """A host's gate as it stands for a run."""
+    """The gate of a host, from the view of a run."""
 
     host: str
     queued: int
     in_flight: int
-    """Of all runs."""
+    """Leases of all runs."""
     held: int
-    """Of this run."""
+    """Leases of this run."""
     delay_s: float
     set_by: str
     opens_at: float
-    """The first moment a slot may start."""
+    """The first moment at which a slot may start."""
     held_until: float
     hold_reason: str
     per_host: int
@@ -41,22 +41,22 @@ class GateStatus(msgspec.Struct, frozen=True):
     domain: str
     in_flight_domain: int
     is_on_trial: bool
-    """Its circuit has opened and no answer was good since: one request at a time."""
+    """The circuit has opened and no answer succeeded since: one request at a time."""
 
 
 class HeldRequest(msgspec.Struct, frozen=True):
-    """A request in a worker's hands."""
+    """A request leased by a worker."""
 
     url: str
     host: str
     worker: str
     deadline_at: float
     sent_at: float | None
-    """When it left, where that is kept."""
+    """When it was sent, if recorded."""
 
 
 class SendRecord(msgspec.Struct, frozen=True):
-    """A moment something left for a host, and the delay that was in force."""
+    """The time of a request to a host, and the delay in force."""
 
     at: float
     run_id: int
@@ -64,7 +64,7 @@ class SendRecord(msgspec.Struct, frozen=True):
 
 
 class RequestDetails(msgspec.Struct, frozen=True):
-    """A request with all that is known around it."""
+    """A request with its gate, lease, sends and items."""
 
     record: UrlRecord
     now: float
@@ -74,17 +74,17 @@ class RequestDetails(msgspec.Struct, frozen=True):
     method: str
     body_bytes: int
     due_at: float | None
-    """When it comes back."""
+    """When it is retried."""
     lease: HeldRequest | None
     gate: GateStatus
     sends: list[SendRecord]
-    """What left for its host around the time it was closed, or last."""
+    """Requests to its host around the time it was closed, or the last ones."""
     items: list[StoredItem]
-    """A few."""
+    """A few of its items."""
 
 
 def read_details(connection: Connection, record: UrlRecord, now: float) -> RequestDetails:
-    """A request of a run, with its gate, its lease and some of its items."""
+    """Return a request of a run with its gate, its lease and some of its items."""
     found = row(connection, SQL.details, (record.id,))
     assert found is not None  # noqa: S101 - read in the transaction that found the record
     fingerprint, visit, is_entry, host_id, extras = found
@@ -116,16 +116,16 @@ def _queued(connection: Connection, host_id: int, run_id: int, now: float) -> in
 
 
 def _sends(connection: Connection, host_id: int, moment: float) -> list[SendRecord]:
-    """What left for a host around a moment, in order of time."""
+    """Return the requests sent to a host around a moment, in order of time."""
     before = rows(connection, SQL.sends_before, (host_id, moment, SENDS))
     after = rows(connection, SQL.sends_after, (host_id, moment, SENDS))
     return [SendRecord(*send) for send in (*reversed(before), *after)]
 
 
 def _items(connection: Connection, record: UrlRecord) -> list[StoredItem]:
-    """Some items of a page, found by halving: they are in the order in which their pages were closed.
+    """Return some items of a page. Binary search, since items are in the order in which their pages closed.
 
-    A later page may have taken over what is stored of an equal item; where that hides some, fewer are found.
+    A later page may own the stored row of an equal item; then fewer items are found.
     """
     low, end = first_id(record.run_id), end_id(record.run_id)
     found = row(connection, SQL.last_item, (low, end))
@@ -147,7 +147,7 @@ def _items(connection: Connection, record: UrlRecord) -> list[StoredItem]:
 def held_request(  # noqa: PLR0917 - the columns of a row, in the order of the statements
     connection: Connection, url_id: int, host_id: int, worker_id: int, deadline_at: float, token: int
 ) -> HeldRequest:
-    """A lease, in words."""
+    """Return a lease with the names of its host and worker."""
     url = row(connection, SQL.url_of, (url_id,))
     host = row(connection, SQL.host, (host_id,))
     worker = row(connection, SQL.worker, (worker_id,))
@@ -162,7 +162,7 @@ def held_request(  # noqa: PLR0917 - the columns of a row, in the order of the s
 
 
 def gate_status(connection: Connection, host_id: int, of_run: tuple[int, int]) -> GateStatus:
-    """A gate, with what a run has queued and in flight there."""
+    """Return a gate with the queued and leased requests of a run."""
     gate = gates.read_gate(connection, host_id)
     name, held_until, reason = row(connection, SQL.host, (host_id,)) or ("", 0.0, "")
     in_flight = row(connection, gates.SQL.in_flight, (host_id,))

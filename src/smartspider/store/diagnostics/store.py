@@ -1,4 +1,4 @@
-"""What can be asked about runs and requests, on SQLite: short reads of a bounded number of rows."""
+"""Diagnostics of runs and requests: short reads of a bounded number of rows."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ OLDEST = 5
 FAILING = 5
 
 
-class WorkerShare(msgspec.Struct, frozen=True):
-    """What a worker holds of a run."""
+class WorkerInFlight(msgspec.Struct, frozen=True):
+    """Leases of a run held by a worker."""
 
     worker: str
     node: str
@@ -26,46 +26,46 @@ class WorkerShare(msgspec.Struct, frozen=True):
 
 
 class FailingHost(msgspec.Struct, frozen=True):
-    """A host that requests wait to be sent to again, and what went wrong the last time."""
+    """A host with requests to retry, and the reason of the last failure."""
 
     host: str
     reason: str
 
 
 class RunActivity(msgspec.Struct, frozen=True):
-    """Everything that decides whether a run moves."""
+    """The state that decides whether a run makes progress."""
 
     standing: RunProgress
     gates: list[GateStatus]
     waiting: int
-    """Requests that come back later; no more than a thousand are counted."""
+    """Requests to retry later; at most a thousand are counted."""
     next_due_at: float | None
     oldest: list[HeldRequest]
-    """What was handed out first."""
-    shares: list[WorkerShare]
+    """The oldest leases."""
+    shares: list[WorkerInFlight]
     failing: list[FailingHost] = []
-    """Where what comes back first goes to; a few hosts, each once."""
+    """The hosts of the requests retried first; a few, each once."""
 
 
 class Diagnostics:
-    """1. Nothing is ever changed by asking.
-    2. An answer is of one moment.
-    3. What is looked at is found by keys and bounded, however much is stored: long lists are cut and say so.
-    4. A request is found by its fingerprint; those with a method, a body, headers or meta of their own by
-       their URL as well.
+    """1. Reading changes nothing.
+    2. A result is of one snapshot.
+    3. Rows are found by indexes and bounded, however much is stored: long lists are cut and say so.
+    4. A request is found by its fingerprint; one with its own method, body, headers or meta also by its
+       URL.
     """
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     async def progress(self, run_id: int) -> RunProgress:
-        """How a run stands; cheap enough to be asked all the time."""
+        """Return the progress of a run. Cheap enough for polling."""
         return await self._db.read(
             lambda connection: progress.read_progress(connection, run_id, self._db.now())
         )
 
     async def activity(self, run_id: int, limit: int = 20) -> RunActivity:
-        """What keeps a run moving or not, with so many gates."""
+        """Return what lets a run make progress or prevents it, with up to `limit` gates."""
 
         def work(connection: Connection) -> RunActivity:
             now = self._db.now()
@@ -97,7 +97,9 @@ class Diagnostics:
     async def requests(
         self, run_id: int, fingerprint: bytes, url: str, limit: int = 10
     ) -> list[RequestDetails]:
-        """The requests of a run with a fingerprint or for a normal URL, the newest visit of each first."""
+        """Return the requests of a run with a fingerprint or a normalised URL, the newest visit of each
+        first.
+        """
 
         def work(connection: Connection) -> list[RequestDetails]:
             now = self._db.now()
@@ -109,7 +111,7 @@ class Diagnostics:
         return await self._db.read(work)
 
     async def has_visited(self, run_id: int, host: str) -> bool:
-        """Whether a run has fetched something from a host."""
+        """Return whether a run has fetched anything from a host."""
         return await self._db.read(
             lambda connection: row(connection, SQL.has_visited, (host, run_id)) is not None
         )
@@ -122,9 +124,9 @@ def _failing(connection: Connection, run_id: int, now: float) -> list[FailingHos
     return [FailingHost(host, reason) for host, reason in list(reasons.items())[:FAILING]]
 
 
-def _shares(connection: Connection, run_id: int) -> list[WorkerShare]:
+def _shares(connection: Connection, run_id: int) -> list[WorkerInFlight]:
     shares = []
     for worker_id, held in rows(connection, SQL.shares, (run_id,)):
         name, node = row(connection, SQL.worker, (worker_id,)) or (f"worker {worker_id}, which is gone", "")
-        shares.append(WorkerShare(name, node, held))
+        shares.append(WorkerInFlight(name, node, held))
     return shares

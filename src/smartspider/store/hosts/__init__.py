@@ -1,1 +1,1 @@
-"""Hosts."""
+"""Hosts, their gates and their robots.txt."""

@@ -1,6 +1,6 @@
-"""What people and programs do to the gate of a host, with its entry in the audit where a person did it.
+"""Holding, resuming and slowing down a host, with an audit entry where a person does it.
 
-Everything here runs inside a transaction, and gives the id of the host.
+All functions run inside a transaction and return the id of the host.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from smartspider.store.hosts import gates
 
 
 class Operator(msgspec.Struct, frozen=True):
-    """Who acts and when."""
+    """The actor and the time of an action."""
 
     now: float
     actor: str | None = None
-    """A person; None: nobody needs to be told."""
+    """A person or token; None for the crawler itself, which is not audited."""
 
 
 def hold(connection: Connection, host: str, seconds: float, reason: str, by: Operator) -> int:
-    """Send nothing to a host for so long; a hold that lasts longer already is not shortened."""
+    """Send nothing to a host for some seconds. A longer hold is not shortened."""
     host_id = gates.find_host(connection, host)
     connection.execute(gates.SQL.hold, (by.now + seconds, reason, host_id))
     _note(connection, by, "host.held", host, seconds=seconds, reason=reason)
@@ -29,7 +29,7 @@ def hold(connection: Connection, host: str, seconds: float, reason: str, by: Ope
 
 
 def resume(connection: Connection, host: str, by: Operator) -> int:
-    """Lift a hold, and forget what made the host slow."""
+    """End a hold and reset the adaptive delay."""
     host_id = gates.find_host(connection, host)
     connection.execute(gates.SQL.resume, (host_id,))
     _note(connection, by, "host.resumed", host)
@@ -37,7 +37,7 @@ def resume(connection: Connection, host: str, by: Operator) -> int:
 
 
 def slow(connection: Connection, host: str, delay_s: float, by: Operator) -> int:
-    """Have the slots of a host at least so far apart; 0 takes that back."""
+    """Set the operator's delay between two slots of a host; 0 removes it."""
     host_id = gates.find_host(connection, host)
     connection.execute(gates.SQL.slow, (delay_s, host_id))
     _note(connection, by, "host.slowed", host, delay_s=delay_s)

@@ -1,4 +1,4 @@
-"""Who owns a host."""
+"""Registrable domains."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ def _suffixes() -> PublicSuffixList:
 
 @lru_cache(maxsize=65536)
 def registrable_domain(host: str) -> str:
-    """What one owner can register: `a.example.co.uk` is part of `example.co.uk`. An address is its own."""
+    """Return the registrable domain of a host, such as `example.co.uk` of `a.example.co.uk`. An IP address is
+    its own.
+    """
     if host.startswith("[") or host.rpartition(".")[2].isdigit():
         return host
     return str(_suffixes().privatesuffix(host) or host)

@@ -1,4 +1,4 @@
-"""Hosts and their gates as the store knows them. Everything here runs inside a transaction."""
+"""Hosts and their gates. All functions run inside a transaction."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ SQL = statements.load("gates.sql", __package__)
 
 
 class GateState(msgspec.Struct, frozen=True):
-    """A host's gate at one moment."""
+    """The gate of a host at one moment."""
 
     host_id: int
     sent_until: float
     turn: float
-    """How far the lane had got that was served last; no lane falls behind it by more than one."""
+    """Service count of the lane that was served last; no lane falls behind it by more than one."""
     held_until: float
     robots_s: float
     adaptive_s: float
@@ -32,12 +32,12 @@ class GateState(msgspec.Struct, frozen=True):
 
     @property
     def delay_s(self) -> float:
-        """Seconds from start to start: the largest of all who have a say."""
+        """The delay from start to start in seconds: the largest of all sources."""
         return max(self.run_s, self.robots_s, self.adaptive_s, self.operator_s)
 
     @property
     def set_by(self) -> str:
-        """Who has the last word on the delay; nobody where there is none."""
+        """The source of the largest delay; empty if there is none."""
         voices = {
             "task": self.run_s,
             "robots.txt": self.robots_s,
@@ -48,17 +48,17 @@ class GateState(msgspec.Struct, frozen=True):
 
     @property
     def is_on_trial(self) -> bool:
-        """Its circuit has opened and no answer was good since: one request at a time."""
+        """The circuit has opened and no answer succeeded since: one request at a time."""
         return self.openings > 0
 
     @property
     def opens_at(self) -> float:
-        """The first moment a slot may start."""
+        """The first moment at which a slot may start."""
         return max(self.sent_until + self.delay_s, self.held_until)
 
 
 def find_hosts(connection: Connection, names: Iterable[str]) -> dict[str, int]:
-    """Ids of hosts by their names; rows are made for those that are new."""
+    """Return the ids of hosts by name. New hosts get a row."""
     wanted = dict.fromkeys(names)
     found = {name: host_id for name in wanted if (host_id := connection.hosts.get(name)) is not None}
     missing = sorted(wanted.keys() - found.keys())
@@ -80,12 +80,12 @@ def _looked_up(connection: Connection, names: list[str]) -> dict[str, int]:
 
 
 def find_host(connection: Connection, name: str) -> int:
-    """The row of a host, made when it is new."""
+    """Return the id of a host. A new host gets a row."""
     return find_hosts(connection, (name,))[name]
 
 
 def read_gate(connection: Connection, host_id: int) -> GateState:
-    """The gate of a host, as the store has it."""
+    """Return the gate of a host."""
     found = row(connection, SQL.gate, (host_id,))
     assert found is not None  # noqa: S101 - host rows are never deleted
     return GateState(host_id, *found)

@@ -1,4 +1,4 @@
-"""What hosts say about robots, and the delay it sets. Everything here runs inside a transaction."""
+"""The robots.txt of hosts, and its Crawl-delay. All functions run inside a transaction."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from smartspider.store.hosts import gates
 
 
 def get(connection: Connection, origin: str) -> RobotsAnswer | None:
-    """What a host said about robots."""
+    """Return the stored robots.txt of an origin."""
     found = row(connection, gates.SQL.get_robots, (origin,))
     return RobotsAnswer(*found) if found else None
 
 
 def put(connection: Connection, answer: RobotsAnswer, host: str, crawl_delay_s: float | None) -> None:
-    """Keep what a host says about robots, and its Crawl-delay with its gate."""
+    """Store the robots.txt of a host, and its Crawl-delay with the gate."""
     host_id = gates.find_host(connection, host)
     connection.execute(
         gates.SQL.put_robots,
@@ -24,6 +24,7 @@ def put(connection: Connection, answer: RobotsAnswer, host: str, crawl_delay_s: 
         ),
     )
     if crawl_delay_s or row(connection, gates.SQL.crawl_delay, (host_id,)) != (0.0,):
-        # Else it says nothing that its gate has to hear: hardly a host does, and a broad crawl asks them all.
+        # Without a Crawl-delay the gate stays untouched: few hosts have one, and a broad crawl asks all of
+        # them.
         connection.execute(gates.SQL.set_crawl_delay, (host_id,))
         connection.frontier.gate_changed(host_id)

@@ -1,4 +1,4 @@
-"""Hosts and what is known of their gates, in SQL."""
+"""The store of hosts."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ SQL = statements.load("hosts.sql", __package__)
 
 
 class HostRecord(msgspec.Struct, frozen=True):
-    """A host as the store knows it."""
+    """A host with the state of its gate."""
 
     host: str
     domain: str
-    """Registrable domain: hosts of one share its cap."""
+    """Registrable domain: its hosts share a limit."""
     run_s: float
-    """The longest delay of the runs that stand there."""
+    """The longest delay of the runs with requests for this host."""
     robots_s: float
     adaptive_s: float
     operator_s: float
     held_until: float
-    """In store time; 0: it is not held."""
+    """In store time; 0 if the host is not held."""
     hold_reason: str
     is_on_trial: bool
-    """Its circuit has opened and no answer was good since: one request at a time."""
+    """The circuit has opened and no answer succeeded since: one request at a time."""
     in_flight: int
     runs: int
-    """That stand there."""
+    """Runs with requests for this host."""
 
     @property
     def delay_s(self) -> float:
-        """Seconds from start to start: the longest of all who have a say."""
+        """The delay from start to start in seconds: the longest of all sources."""
         return max(self.run_s, self.robots_s, self.adaptive_s, self.operator_s)
 
 
 class HostStore:
-    """1. Hosts are listed by name, by a cursor that never skips or repeats one.
-    2. Nothing is ever changed by asking; a host that nobody met is not there.
+    """1. Hosts are listed by name, by a cursor that neither skips nor repeats one.
+    2. Reading changes nothing; a host that no run has met is not found.
     """
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     def now(self) -> float:
-        """Store time, which holds are told in."""
+        """Return store time, in which holds are given."""
         return self._db.now()
 
     async def find(self, *, is_held: bool = False, after: str = "", limit: int = 100) -> list[HostRecord]:
-        """Hosts with a name greater than `after`; only those that are held now, if asked."""
+        """Return hosts with names greater than `after`, optionally only those held now."""
 
         def work(connection: Connection) -> list[HostRecord]:
             if is_held:
@@ -62,7 +62,7 @@ class HostStore:
         return await self._db.read(work)
 
     async def get(self, host: str) -> HostRecord:
-        """One of them."""
+        """Return a host by name."""
 
         def work(connection: Connection) -> HostRecord:
             found = row(connection, SQL.by_name, (host,))

@@ -1,1 +1,1 @@
-"""Logs."""
+"""Log lines and their search."""

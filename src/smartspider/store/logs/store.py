@@ -1,4 +1,4 @@
-"""Log lines in SQL."""
+"""The store of log lines."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from smartspider.store.logs.terms import LogFilter, filter_terms, line_terms, ma
 SQL = statements.load("logs.sql", __package__)
 
 LOOKED_AT = 2_000
-"""Lines a search without marks looks at."""
+"""Lines read by a search without index terms."""
 MARKS_LOOKED_AT = 50_000
-"""Lines whose marks a search for several at once looks at: it reads numbers, not lines."""
+"""Index entries read by a search for several terms: it reads numbers, not lines."""
 DISORDER_S = 300.0
-"""A line may be written so much later than it happened; one that waited longer is told as if it had not."""
+"""Longest delay between a line and its write. A line that waited longer gets a later time."""
 REMOVED_AT_ONCE = 500
 KEPT_SHARE = 0.9
-"""Of the budget, when the oldest lines had to go."""
+"""Share of the budget that is kept when the oldest lines are deleted."""
 OVERHEAD = 140
-"""Bytes of a line beside its texts."""
+"""Bytes of a line besides its texts."""
 
 MAX_TEXT = 4_000
 MAX_URL = 2_000
@@ -38,46 +38,50 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class LogPage(msgspec.Struct, frozen=True):
-    """Lines, and where to go on; None: there are no more. A page may be short, even empty, and go on."""
+    """Lines, and the cursor of the next page; None if there are no more. A page may be short, even empty, and
+    have a next one.
+    """
 
     lines: list[StoredLogLine]
     next: int | None
 
 
 class LogStore:
-    """1. Lines are numbered in the order they were written, by a number that only grows.
-    2. A search looks at a bounded number of lines, whatever the filter and however many there are.
-    3. Both directions: newest first going back by `before`, oldest first going on by `after`; neither skips
-       nor repeats a line.
-    4. Over the budget the oldest lines go, some more than needed, so that this is rare.
-    5. Writing lines is one transaction; lines that cannot be written never disturb what they tell of.
-    6. Lines of a run that is deleted are gone with it, also those that come late.
-    7. A line of a run belongs to the task of that run. Moments are kept, those of lines that waited for more
-       than minutes aside; they are then told as later than they were.
+    """1. Lines are numbered in the order they were written; numbers only grow.
+    2. A search reads a bounded number of lines, whatever the filter and the size of the log.
+    3. Lines are read newest first by `before`, or oldest first by `after`; neither skips nor repeats a
+       line.
+    4. Over the budget the oldest lines are deleted, more than needed, so that this is rare.
+    5. Lines are written in one transaction; a failure to write them never affects what they report.
+    6. Lines of a deleted run are deleted, also those that arrive later.
+    7. A line of a run belongs to the task of that run. Times are kept, except for lines that waited for
+       minutes: these get a later time.
     """
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     async def add(self, lines: Sequence[LogLine]) -> None:
-        """Keep lines."""
+        """Write lines."""
         if lines:
             await self._db.write_concurrently(lambda connection: write(connection, lines, self._db.now()))
 
     async def before(self, only: LogFilter, *, before: int | None = None, limit: int = 100) -> LogPage:
-        """Lines, newest first, those with a smaller number than `before`."""
+        """Return lines with numbers smaller than `before`, newest first."""
         return await self._db.read(lambda connection: _before(connection, only, before, limit))
 
     async def after(self, only: LogFilter, *, after: int, limit: int = 100) -> LogPage:
-        """Lines, oldest first, those with a greater number than `after`; `next` is where a tail goes on."""
+        """Return lines with numbers greater than `after`, oldest first. `next` is the cursor for following
+        the log.
+        """
         return await self._db.read(lambda connection: _after(connection, only, after, limit))
 
     async def last_id(self) -> int:
-        """The number of the newest line; 0 before the first."""
+        """Return the number of the newest line; 0 before the first."""
         return await self._db.read(_last)
 
     async def trim(self, budget: int) -> int:
-        """Forget the oldest lines beyond so many bytes; how many lines."""
+        """Delete the oldest lines beyond a budget in bytes. Return the number of lines."""
         if await self.size() <= budget:
             return 0
         removed = 0
@@ -87,7 +91,7 @@ class LogStore:
         return removed
 
     async def forget_before(self, moment: float) -> int:
-        """Forget lines from before a moment, the oldest first; how many lines."""
+        """Delete lines older than a moment, oldest first. Return the number of lines."""
         removed = 0
         while step := await self._db.write(_older_go(moment)):
             removed += step
@@ -95,12 +99,12 @@ class LogStore:
         return removed
 
     async def size(self) -> int:
-        """Bytes of all lines."""
+        """Return the size of all lines in bytes."""
         return await self._db.read(_size)
 
 
 def forget_run(connection: Connection, run_id: int) -> bool:
-    """Forget some lines of a run; True while there may be more."""
+    """Delete some lines of a run. Return True while there may be more."""
     connection.execute(SQL.hold_run, (run_id,))
     found = rows(connection, SQL.of_run, (match_expression([term("r", run_id)]), run_id, REMOVED_AT_ONCE))
     _remove(connection, found)
@@ -108,7 +112,7 @@ def forget_run(connection: Connection, run_id: int) -> bool:
 
 
 def write(connection: Connection, lines: Sequence[LogLine], now: float) -> None:
-    """Add lines, those of runs that are gone aside."""
+    """Write lines, except those of deleted runs."""
     run_ids = sorted({line.run_id for line in lines if line.run_id is not None})
     found = connection.executemany(SQL.task_of, [(run_id,) for run_id in run_ids])
     tasks: dict[int, int] = dict(found.fetchall())
@@ -131,7 +135,7 @@ def write(connection: Connection, lines: Sequence[LogLine], now: float) -> None:
 
 
 def _fitting(line: LogLine, now: float, task_id: int | None) -> LogLine:
-    """A line that can be kept: of bounded length, of text that can be stored, with a moment in order."""
+    """Return a line of bounded length, with storable text and a time in order."""
     return LogLine(
         at=min(max(line.at, now - DISORDER_S), now),
         level=line.level,
@@ -148,7 +152,7 @@ def _fitting(line: LogLine, now: float, task_id: int | None) -> LogLine:
 
 def _text(text: str, length: int) -> str:
     cut = text if len(text) <= length else f"{text[: length - 1]}…"
-    kept = cut.replace("\0", "\ufffd")  # not every database keeps it
+    kept = cut.replace("\0", "\ufffd")  # not every database stores it
     return kept if kept.isascii() else kept.encode("utf-8", "replace").decode()
 
 
@@ -163,12 +167,12 @@ def _fields(fields: dict[str, Any]) -> str:
 
 
 def _bytes(text: int, fields: int, url: int) -> int:
-    """What a line takes: its texts, those that are searched twice."""
+    """Return the size of a line; indexed texts count twice."""
     return OVERHEAD + 2 * text + fields + 2 * url
 
 
 class _Interval(NamedTuple):
-    """Numbers of lines, without its ends."""
+    """Numbers of lines, ends excluded."""
 
     above: int
     below: int
@@ -200,7 +204,7 @@ def _after(connection: Connection, only: LogFilter, after: int, limit: int) -> L
 
 
 def _reach(only: LogFilter) -> int:
-    """How many numbers a search goes through. What is found by one mark is found without looking around."""
+    """Return how many numbers a search covers. A search for one term reads only matching lines."""
     asked = len(filter_terms(only))
     if asked == 0:
         return LOOKED_AT
@@ -208,7 +212,7 @@ def _reach(only: LogFilter) -> int:
 
 
 def _is_hopeless(only: LogFilter) -> bool:
-    """Whether a text is asked for that has no word."""
+    """Return whether the filter asks for a text without any word."""
     return only.text is not None and not words(only.text)
 
 
@@ -220,7 +224,7 @@ def _found(connection: Connection, only: LogFilter, within: _Interval, order: st
 
 
 def search_sql(only: LogFilter, order: str) -> tuple[str, tuple[Any, ...]]:
-    """The statement for a filter, and what its conditions compare with."""
+    """Return the statement for a filter, and the values of its conditions."""
     has_marks = bool(filter_terms(only))
     given: list[tuple[str, Any]] = [
         (f"log.{name} = ?", getattr(only, name))
@@ -244,7 +248,7 @@ def search_sql(only: LogFilter, order: str) -> tuple[str, tuple[Any, ...]]:
 
 
 def _interval(connection: Connection, only: LogFilter) -> _Interval | None:
-    """Where lines of the time that is asked for can be."""
+    """Return the numbers that lines of the requested time can have."""
     first, last = row(connection, SQL.ends) or (None, None)
     if first is None or last is None:
         return None
@@ -257,7 +261,9 @@ def _interval(connection: Connection, only: LogFilter) -> _Interval | None:
 
 
 def _first_from(connection: Connection, moment: float, first: int, last: int) -> int:
-    """About the first line from a moment on, found by halving: lines are almost in the order of time."""
+    """Return about the first line from a moment on. Binary search, since lines are
+    almost in order of time.
+    """
     low, high = first, last + 1
     while low < high:
         middle = (low + high) // 2

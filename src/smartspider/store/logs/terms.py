@@ -1,6 +1,6 @@
-"""What log lines are found by: their words, and a mark for each thing a filter can name.
+"""The index terms of log lines: their words, and a term for each property that a filter can name.
 
-Words and marks stand in one full-text index, so any combination of them is found by key. A mark begins with a
+All terms are in one full-text index, so any combination is found by index. A property term begins with a
 character that no word has.
 """
 
@@ -17,7 +17,7 @@ from smartspider.core.logs import LEVELS, LogLine
 MAX_WORD = 64
 MAX_WORDS = 300
 MAX_ASKED = 20
-"""Words of a question that are looked at."""
+"""Words of a query that are used."""
 MAX_MARK = 120
 
 _MARK = "\ue000"
@@ -30,7 +30,7 @@ _WORD = re.compile(
 
 
 class LogFilter(msgspec.Struct, frozen=True):
-    """Which lines are wanted: those for which all that is given holds. `level` is the lowest."""
+    """Conditions that all must hold. `level` is the lowest."""
 
     task_id: int | None = None
     run_id: int | None = None
@@ -41,11 +41,11 @@ class LogFilter(msgspec.Struct, frozen=True):
     error: str | None = None
     worker: str | None = None
     text: str | None = None
-    """Words that all stand in the text or the URL."""
+    """Words that all occur in the text or the URL."""
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, each once: letters and digits, however they are written."""
+    """Return the words of a text, each once: letters and digits, normalised."""
     if text.isascii():
         found = _ASCII_WORD.findall(text.lower())
     else:
@@ -54,7 +54,7 @@ def words(text: str) -> list[str]:
 
 
 def line_terms(line: LogLine) -> str:
-    """All that a line is found by."""
+    """Return all index terms of a line."""
     marks = [term("l", number) for number in LEVELS.values() if LEVELS["info"] <= number <= line.level]
     if line.run_id is not None:
         marks.append(term("r", line.run_id))
@@ -76,7 +76,7 @@ def line_terms(line: LogLine) -> str:
 
 
 def filter_terms(only: LogFilter) -> list[str]:
-    """What a line must have to be wanted; it must be looked at all the same."""
+    """Return the terms that a matching line has. A line with all of them may still not match."""
     marks = []
     if only.run_id is not None and only.level is not None and only.level >= LEVELS["warning"]:
         marks.append(term(f"r{only.run_id}l", _level_mark(only.level)))
@@ -94,15 +94,15 @@ def filter_terms(only: LogFilter) -> list[str]:
 
 
 def _level_mark(level: int) -> int:
-    """The highest level that has a mark and is not above this one."""
+    """Return the highest level with a term that is not above this one."""
     return max(number for number in LEVELS.values() if number <= max(level, LEVELS["info"]))
 
 
 def term(kind: str, value: object) -> str:
-    """A mark. Two values may have the same one."""
+    """Return the term of a property. Two values may share one."""
     return f"{_MARK}{kind}{str(value)[:MAX_MARK].translate(_PUNCTUATION)}"
 
 
 def match_expression(marks: Iterable[str]) -> str:
-    """Marks and words, all of which a line must have. None has a blank, nor a sign of a full-text query."""
+    """Return a full-text query for lines with all terms. No term has a space or a query operator."""
     return " ".join(marks)

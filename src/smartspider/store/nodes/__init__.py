@@ -1,1 +1,1 @@
-"""Nodes."""
+"""Processes of an installation: the leader, workers and their wanted number."""

@@ -1,4 +1,4 @@
-"""Who keeps house, in SQL. `check` runs inside a transaction: a leader's write stands or falls with it."""
+"""Leader election in the database. `check` runs inside the transaction of a leader's write."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class SqlLeadership:
         self._db = database
 
     def now(self) -> float:
-        """Store time, as this process knows it."""
+        """Return store time, as this process knows it."""
         return self._db.now()
 
     async def take(self, owner: str, term_s: float) -> Term | None:
-        """Lead, or go on leading, for so long; None while another does."""
+        """Take or renew a term of `term_s` seconds. Return None while another process leads."""
 
         def work(connection: Connection) -> Term | None:
             now, newest = self._db.now(), _newest(rows(connection, SQL.contested))
@@ -51,18 +51,18 @@ class SqlLeadership:
         return await self._db.write_concurrently(work)
 
     async def resign(self, owner: str) -> None:
-        """Give up a term that is one's own."""
+        """End the owner's own term."""
         await self._db.write_concurrently(
             lambda connection: connection.execute(SQL.resign, (self._db.now(), owner))
         )
 
     async def current(self) -> Term | None:
-        """The term that is not over, if there is one."""
+        """Return the unexpired term, if there is one."""
         newest = await self.newest()
         return newest if newest.until > self._db.now() else None
 
     async def newest(self) -> Term:
-        """The newest term, over or not."""
+        """Return the newest term, expired or not."""
         return _newest(await self._db.fetch(SQL.current))
 
     async def check(self, epoch: int) -> None:

@@ -1,4 +1,4 @@
-"""How many workers are wanted, kept in SQL."""
+"""The wanted number of workers."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from smartspider.store.nodes.leadership import check
 SQL = statements.load("scaling.sql", __package__)
 
 COUNTED = 1_000
-"""Runs that are looked at."""
+"""Runs that are read."""
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(ScalingDecision).decode
 
 
 class ScalingStore:
-    """1. A figure is kept only for the leader of the newest term (`TermOver` for any other).
-    2. The last one that was kept is told, also by other processes.
-    3. All runs that are worked on, or wait to be, are told with what is open in them; none that is paused.
+    """1. Only the leader of the newest term can store a decision (`LeadershipLost` for any other).
+    2. The last stored decision is returned, also in other processes.
+    3. All runs that are running or queued are returned with their open requests; paused ones are not.
     """
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     async def runs(self) -> list[RunDemand]:
-        """Runs that workers are wanted for, without their lanes."""
+        """Return the runs that want workers, without their lanes."""
         return [RunDemand(*found) for found in await self._db.fetch(SQL.runs, (COUNTED,))]
 
     async def keep(self, epoch: int, figure: ScalingDecision) -> None:
-        """This is wanted now."""
+        """Store the present decision."""
         values = (figure.desired, figure.at, _encode(figure).decode())
 
         def work(connection: Connection) -> None:
@@ -42,7 +42,7 @@ class ScalingStore:
         await self._db.write_concurrently(work)
 
     async def figure(self) -> ScalingDecision | None:
-        """What was wanted last; None: nobody has said yet."""
+        """Return the last decision; None if there is none."""
         for (figure,) in await self._db.fetch(SQL.figure):
             return _decode(figure) if figure else None
         return None

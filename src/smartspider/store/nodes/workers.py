@@ -1,4 +1,4 @@
-"""The workers there are, as they tell themselves."""
+"""The registry of workers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from smartspider.store.database import Connection, Database, row, rows
 SQL = statements.load("workers.sql", __package__)
 
 KEEP_S = 15.0
-"""A beat that tells nothing new is written this often, so that an idle worker hardly writes."""
+"""A heartbeat without changes is written this often, so that an idle worker hardly writes."""
 NEW_CPU_S = 0.1
 NEW_MEMORY = 16 << 20
 HOSTS_SHOWN = 5
@@ -24,25 +24,27 @@ CARD = ("id", "name", "node", "pid", "version", "slots", "joined_at", "seen_at",
 
 
 def registration_values(card: WorkerRegistration, now: float) -> tuple[Any, ...]:
-    """What is written of a worker that comes."""
+    """Return the column values of a new worker."""
     said = (card.name, card.node, card.pid, card.version, card.slots)
     return (*said, card.cpus, int(card.is_elastic), encode_capabilities(card.capabilities), now)
 
 
 def encode_health(form: WorkerHealth) -> str:
-    """How a worker does, as it is kept."""
+    """Encode the health of a worker as JSON."""
     return msgspec.json.encode(form).decode()
 
 
 class SqlWorkerRegistry:
-    """See `interfaces/worker_registry.py`. `is_alive` judges a worker by its id and when it was last seen."""
+    """See `interfaces/worker_registry.py`. `is_alive` takes the id of a worker and the time of its last
+    heartbeat.
+    """
 
     def __init__(self, database: Database, is_alive: Callable[[int, float], bool]) -> None:
         self._db = database
         self._is_alive = is_alive
 
     async def beat(self, worker_id: int, beat: HeartbeatReport) -> HeartbeatReply:
-        """Keep it, if it tells anything new; what the worker should do."""
+        """Store a heartbeat if anything changed, and return the reply."""
         found = await self._db.read(lambda connection: row(connection, SQL.beaten, (worker_id,)))
         if found is None:
             return HeartbeatReply(is_unknown=True)
@@ -62,11 +64,11 @@ class SqlWorkerRegistry:
         return HeartbeatReply(own, bool(is_draining))
 
     async def find(self) -> list[WorkerRecord]:
-        """All workers, in the order they joined."""
+        """Return all workers in the order they joined."""
         return await self._db.read(self._records)
 
     async def drain(self, node: str, *, worker_id: int | None = None, actor: str) -> int:
-        """Ask workers of a node to leave, or one of them."""
+        """Ask the workers of a node, or one of them, to leave."""
 
         def work(connection: Connection) -> int:
             asked = [name for (name,) in rows(connection, SQL.drain, (node, worker_id))]
@@ -78,7 +80,7 @@ class SqlWorkerRegistry:
         return await self._db.write(work)
 
     async def tune(self, node: str, slots: int, *, worker_id: int | None = None, actor: str) -> int:
-        """Have workers of a node, or one of them, hold so many requests at most."""
+        """Set the slots of the workers of a node, or of one of them."""
 
         def work(connection: Connection) -> int:
             turned = [name for (name,) in rows(connection, SQL.tune, (node, worker_id, slots))]

@@ -1,1 +1,1 @@
-"""Results."""
+"""The items of runs: filtered, sorted, paged and counted."""

@@ -1,4 +1,4 @@
-"""Looking through the rows of a run, piece by piece. The functions run inside a transaction."""
+"""Reading the rows of a run in batches. Functions with a connection run inside a transaction."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ SQL = statements.load("results.sql", __package__)
 
 PIECE_ROWS = 1_000
 PIECE_BYTES = 4_000_000
-"""Rows that are looked at before others have a turn: so many, or of so many bytes."""
+"""Size of a batch: this many rows or bytes are read in one transaction."""
 _AT_ONCE = 20
-"""Rows that are read before their size is looked at."""
+"""Rows that are read before their size is checked."""
 
 
 FoundRow = tuple[int, int, str]
-"""A row as the table has it: its id, that of its page, and its JSON."""
+"""A row of the table: its id, that of its page, and its JSON."""
 
 
 class RowQuery(msgspec.Struct, frozen=True):
-    """Which rows of a run, and in which order: that they were committed in, or that of the values at the path
-    `sort`, rows without a value last. `is_descending` turns either around.
+    """Selects rows of a run. They are ordered by commit, or by the values at the path `sort`, rows without a
+    value last; `is_descending` reverses either order.
     """
 
     run_id: int
@@ -41,7 +41,9 @@ class RowQuery(msgspec.Struct, frozen=True):
 
 
 class RowPage(msgspec.Struct, frozen=True):
-    """Rows, and where to go on; None: there are no more. A page may be short, or empty, and still go on."""
+    """Rows, and the cursor of the next page; None if there are no more. A page may be short, or empty, and
+    have a next one.
+    """
 
     rows: list[StoredItem]
     next: str | None
@@ -58,7 +60,7 @@ class StoredItem(msgspec.Struct, frozen=True):
 
 
 class RowBatch(NamedTuple):
-    """Rows that follow each other; `is_last` when none come after them."""
+    """Consecutive rows. `is_last` if none follow."""
 
     rows: list[FoundRow]
     is_last: bool
@@ -67,7 +69,7 @@ class RowBatch(NamedTuple):
 def read_batch(
     connection: Connection, run_id: int, place: int | None, limit: int, *, is_descending: bool
 ) -> RowBatch:
-    """The rows of a run after a place, as many as are wanted and fit into a piece."""
+    """Return the rows of a run after a position, up to `limit` and the size of a batch."""
     low, high = first_id(run_id), end_id(run_id)
     if place is not None:
         low, high = (low, min(place, high)) if is_descending else (max(place, low), high)
@@ -85,14 +87,14 @@ def read_batch(
 
 
 def stored_item(connection: Connection, found: FoundRow) -> StoredItem:
-    """A row, with the page it comes from."""
+    """Return an item with the URL of its page."""
     item_id, url_id, data = found
     url, closed_at = row(connection, SQL.origin, (url_id,)) or ("", 0.0)
     return StoredItem(item_id, run_of(item_id), url, data.encode(), closed_at)
 
 
 class RowCounts(NamedTuple):
-    """How many rows a run has, and what changes with every one of them."""
+    """The number of rows of a run, and counters that change with every change of a row."""
 
     items: int
     next_item: int
@@ -100,7 +102,7 @@ class RowCounts(NamedTuple):
 
 
 def read_counts(connection: Connection, run_id: int) -> RowCounts:
-    """How the rows of a run stand."""
+    """Return the counters of the rows of a run."""
     found = row(connection, SQL.standing, (run_id,))
     if found is None:
         raise NotFound(f"there is no run {run_id}", hint="`smartspider run list` shows the runs there are")
@@ -110,7 +112,7 @@ def read_counts(connection: Connection, run_id: int) -> RowCounts:
 async def batches(
     database: Database, run_id: int, at_most: int, *, is_descending: bool = False
 ) -> AsyncIterator[RowBatch]:
-    """The rows of a run, so many at most; others have a turn after each piece."""
+    """Yield up to `at_most` rows of a run in batches; other tasks run in between."""
     place: int | None = None
     while at_most > 0:
         at, left = place, at_most

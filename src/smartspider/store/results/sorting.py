@@ -1,4 +1,4 @@
-"""Rows in the order of their values. A page keeps the places of those that follow, for the pages to come."""
+"""Rows sorted by value. A page caches the positions of the following rows for the next pages."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from smartspider.store.results import rows
 from smartspider.store.results.rows import RowCounts, RowPage, RowQuery, StoredItem
 
 MAX_ROWS = 200_000
-"""Runs with more rows are not sorted by value: every row must be looked at."""
+"""Runs with more rows are not sorted by value, since every row must be read."""
 WINDOW = 5_000
-"""Places found by one look through the rows."""
+"""Positions found by one scan."""
 MAX_WINDOWS = 4
 PAGE_BYTES = 16_000_000
 
@@ -30,7 +30,7 @@ _VALUES: dict[int, type | tuple[type, ...]] = {
 
 
 class SortedWindow(NamedTuple):
-    """Places of rows in their order, those after `start`; `is_last` when no more come after them."""
+    """Positions of rows after `start` in sort order. `is_last` if none follow."""
 
     standing: RowCounts
     start: Place | None
@@ -38,7 +38,7 @@ class SortedWindow(NamedTuple):
     is_last: bool
 
     def after(self, place: Place | None, limit: int) -> list[Place] | None:
-        """The places after one, one more than `limit` if there are; None where the window does not reach."""
+        """Return the positions after one, up to `limit` + 1; None if the window does not cover them."""
         if place == self.start:
             first = 0
         elif place in self.places:
@@ -50,7 +50,7 @@ class SortedWindow(NamedTuple):
 
 
 class SortedRows:
-    """Pages of sorted rows. One look through the rows goes on at a time, so memory is bounded."""
+    """Pages of sorted rows. One scan runs at a time, so memory is bounded."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -58,7 +58,7 @@ class SortedRows:
         self._turn = asyncio.Lock()
 
     async def page(self, query: RowQuery, cursor: str | None, limit: int) -> RowPage:
-        """A page of rows in the order of the values at `query.sort`."""
+        """Return a page of rows in the order of the values at `query.sort`."""
         start = None if cursor is None else _place_of(cursor)
         standing = await self._db.read(lambda connection: rows.read_counts(connection, query.run_id))
         if standing.items > MAX_ROWS:
@@ -81,7 +81,7 @@ class SortedRows:
     async def _look(
         self, query: RowQuery, start: Place | None, standing: RowCounts, limit: int
     ) -> SortedWindow:
-        """Look through all rows for those that come first after `start`."""
+        """Scan all rows for the first ones after `start`."""
         path = parse_path(query.sort or "")
         fits = row_filter(query.where)
         read = row_reader([path, *(parse_path(condition.path) for condition in query.where)])
@@ -108,7 +108,7 @@ def _page(connection: Connection, places: list[Place], limit: int) -> RowPage:
     taken = 0
     for number, place in enumerate(places[:limit], start=1):
         one = row(connection, rows.SQL.one, (place[2],))
-        if one is not None:  # it may have made way for a later one
+        if one is not None:  # it may have been replaced by a later one
             found.append(rows.stored_item(connection, (one[0], one[1], one[2])))
             taken += len(found[-1].data)
         if taken >= PAGE_BYTES and number < len(places):

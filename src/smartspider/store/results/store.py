@@ -1,4 +1,4 @@
-"""Rows of a run on SQLite. Conditions are not SQL, so that they mean the same everywhere."""
+"""The store of results. Conditions are not SQL, so that they mean the same in every database."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from smartspider.store.results.rows import PIECE_ROWS, RowPage, RowQuery, Stored
 from smartspider.store.results.sorting import PAGE_BYTES, SortedRows
 
 LOOKED_AT = 2_000
-"""Rows that a page with a filter looks at before it says where to go on."""
+"""Rows that a page with a filter reads before it returns a cursor."""
 EXAMPLES = 5
 EXAMPLE_CHARS = 200
 
 
 class FieldFill(msgspec.Struct, frozen=True):
-    """How many of the rows looked at have a value in a field, and a few of the values."""
+    """The number of sampled rows with a value in a field, and a few of the values."""
 
     field: str
     filled: int
@@ -34,11 +34,11 @@ class FieldFill(msgspec.Struct, frozen=True):
 
 class ResultStore:
     """1. Pages neither skip nor repeat a row, also while rows are added.
-    2. A page in the order of committing looks at a bounded number of rows, whatever the filter. Rows are
-       sorted by their values as long as there are not too many of them; else that is `RequestInvalid`.
-    3. Paths and values are values, never SQL. A path or a cursor that means nothing is `RequestInvalid`.
-    4. `count` looks at no more rows than its bound, and says whether those were all.
-    5. No call holds up others for long, however many rows there are and however large they are.
+    2. A page in commit order reads a bounded number of rows, whatever the filter. Sorting by value is
+       possible up to a number of rows; beyond it raises `RequestInvalid`.
+    3. Paths and values are never part of SQL. An invalid path or cursor raises `RequestInvalid`.
+    4. `count` reads no more rows than its bound, and says whether those were all.
+    5. No call blocks others for long, whatever the number and size of rows.
     """
 
     def __init__(self, database: Database) -> None:
@@ -46,7 +46,7 @@ class ResultStore:
         self._sorted = SortedRows(database)
 
     async def rows(self, query: RowQuery, *, cursor: str | None = None, limit: int = 100) -> RowPage:
-        """A page of rows."""
+        """Return a page of rows."""
         if query.sort is not None:
             return await self._sorted.page(query, cursor, limit)
         page = _Page(query, None if cursor is None else _number(cursor, query.run_id), limit)
@@ -55,7 +55,9 @@ class ResultStore:
         return RowPage(page.found, None if page.next is None else str(page.next))
 
     async def count(self, query: RowQuery, *, at_most: int = 100_000) -> tuple[int, bool]:
-        """How many rows there are, and whether all were looked at. Without a condition that costs nothing."""
+        """Return the number of rows, and whether all were read. Without a condition
+        nothing needs to be read.
+        """
         fits = _encoded_test(query.where)
         standing = await self._db.read(lambda connection: scanning.read_counts(connection, query.run_id))
         if fits is None:
@@ -67,7 +69,9 @@ class ResultStore:
         return count, is_last or standing.items <= at_most
 
     async def coverage(self, run_id: int, fields: list[str], *, sample: int = 1_000) -> list[FieldFill]:
-        """How full the fields are, over the newest rows. Empty texts, lists and objects are no values."""
+        """Return how many of the newest rows have a value in each field. Empty strings, lists and objects are
+        no values.
+        """
         rows = 0
         read = row_reader([(field,) for field in fields])
         filled = dict.fromkeys(fields, 0)
@@ -88,7 +92,7 @@ class ResultStore:
 
 
 class _Page:
-    """Rows found so far for a page in the order of committing."""
+    """The rows found so far for a page in commit order."""
 
     def __init__(self, query: RowQuery, place: int | None, limit: int) -> None:
         self._query = query
@@ -100,7 +104,7 @@ class _Page:
         self.next: int | None = None
 
     def add_piece(self, connection: Connection) -> bool:
-        """Look at the next rows; True while the page is neither full nor at its end."""
+        """Read the next rows. Return True while the page is neither full nor at its end."""
         want = PIECE_ROWS if self._fits else self._limit + 1 - len(self.found)
         query = self._query
         piece = scanning.read_batch(
@@ -124,7 +128,7 @@ class _Page:
 
 
 def _encoded_test(conditions: Sequence[Condition]) -> Callable[[str], bool] | None:
-    """As `row_filter`, of rows as the table has them."""
+    """Return `row_filter` for encoded rows."""
     fits: RowFilter | None = row_filter(conditions)
     if fits is None:
         return None
@@ -142,7 +146,7 @@ def _number(cursor: str, run_id: int) -> int:
 
 
 def _in_short(value: Any) -> Any:
-    """A value, or the beginning of it where it is long."""
+    """Return a value, shortened if it is long."""
     if isinstance(value, str):
         return value if len(value) <= EXAMPLE_CHARS else f"{value[:EXAMPLE_CHARS]}…"
     text = call_deep(msgspec.json.encode, value).decode()

@@ -1,1 +1,1 @@
-"""Runs."""
+"""Runs and their requests."""

@@ -1,4 +1,4 @@
-"""Checking the store, and mending what the rows can mend. Runs inside a transaction."""
+"""Consistency checks of the store, and repairs from its rows. All functions run inside a transaction."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from smartspider.store.runs.tuning import decode
 SQL = statements.load("fsck.sql", __package__)
 
 SUMS = ("total", "items", "done", "redirect", "missing", "skipped", "dead", "broken")
-"""What runs count that their rows tell as well, in the order of the statements."""
+"""Counters of runs that can be computed from rows, in the order of the statements."""
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """Something fsck found. `is_repaired` says whether it mended it."""
+    """An inconsistency. `is_repaired` if it was repaired."""
 
     code: str
     message: str
@@ -28,15 +28,15 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 Check = Callable[[Connection, bool], list[Finding]]
-"""A check: with True it also repairs what it finds."""
+"""A check; with True it also repairs what it finds."""
 
 
 def check(
     connection: Connection, now: float, *, repair: bool, frontier: Sequence[Check] = ()
 ) -> list[Finding]:
-    """All checks on a store that is not damaged, those that others rest on first.
+    """Run all checks on an undamaged store, in the order of their dependencies.
 
-    `frontier` has those of a frontier in the same database.
+    `frontier` holds the checks of a frontier in the same database.
     """
     findings = []
     looks = (_counters, _numbers, _items, _keys, _rejects)
@@ -46,7 +46,7 @@ def check(
 
 
 def _counters(connection: Connection, repair: bool) -> list[Finding]:
-    """The sums of a run against its rows."""
+    """Compare the counters of runs with their rows."""
     findings = []
     for run_id, *kept in rows(connection, SQL.sums):
         ((*found,),) = rows(connection, SQL.counted, (run_id,))
@@ -64,7 +64,7 @@ def _counters(connection: Connection, repair: bool) -> list[Finding]:
 
 
 def _items(connection: Connection, repair: bool) -> list[Finding]:
-    """Every item belongs to a page that is done."""
+    """Check that every item belongs to a page that is done."""
     found = rows(connection, SQL.stray_items)
     if not found:
         return []
@@ -76,7 +76,7 @@ def _items(connection: Connection, repair: bool) -> list[Finding]:
 
 
 def _keys(connection: Connection, repair: bool) -> list[Finding]:
-    """Every key stands for an item that is there, in a run or task that is its own."""
+    """Check that every key belongs to an existing item of its own run or task."""
     found = rows(connection, SQL.stray_keys)
     if not found:
         return []
@@ -86,7 +86,7 @@ def _keys(connection: Connection, repair: bool) -> list[Finding]:
 
 
 def _rejects(connection: Connection, repair: bool) -> list[Finding]:
-    """A run counts at least the rejects that are kept of it."""
+    """Check that a run counts at least its stored rejects."""
     found = rows(connection, SQL.few_rejects)
     if repair:
         connection.executemany(SQL.set_rejected, [(kept, run_id) for run_id, _, kept in found])
@@ -97,7 +97,7 @@ def _rejects(connection: Connection, repair: bool) -> list[Finding]:
 
 
 def _ended(connection: Connection, repair: bool, now: float) -> list[Finding]:
-    """A run that is over has no open row and nothing in the frontier."""
+    """Check that an ended run has no open row and nothing in the frontier."""
     over = rows(connection, SQL.over_but_open)
     findings = []
     for run_id, state in over:
@@ -108,7 +108,7 @@ def _ended(connection: Connection, repair: bool, now: float) -> list[Finding]:
 
 
 def _end(connection: Connection, run_id: int, state: RunState, now: float) -> None:
-    """A cancelled run stays so and its rows close; any other has work left and waits for someone to go on."""
+    """Close the rows of a cancelled run; stop any other run, since it has work left and can be resumed."""
     if state == "cancelled":
         while close_rest(connection, run_id, "cancelled", _last_moment(connection, run_id), also_leased=True):
             pass
@@ -127,7 +127,7 @@ def _last_moment(connection: Connection, run_id: int) -> float:
 
 
 def _numbers(connection: Connection, repair: bool) -> list[Finding]:
-    """The next row of a run gets a number that none has."""
+    """Check that the next row of a run gets an unused number."""
     wrong = [
         (max(url, least_url), max(item, least_item), run_id)
         for run_id, url, item, least_url, least_item in rows(connection, SQL.numbers)
@@ -142,7 +142,9 @@ def _numbers(connection: Connection, repair: bool) -> list[Finding]:
 
 
 def numbers(connection: Connection, repair: bool) -> list[Finding]:
-    """Events of a run are numbered without a gap up to its last one; those before a gap are forgotten."""
+    """Check that the events of a run are numbered without a gap up to the last; a repair deletes those before
+    a gap.
+    """
     findings = _orphans(connection, repair)
     wrong = rows(connection, SQL.event_gaps)
     for run_id, next_event, last in wrong:
@@ -153,7 +155,7 @@ def numbers(connection: Connection, repair: bool) -> list[Finding]:
 
 
 def _orphans(connection: Connection, repair: bool) -> list[Finding]:
-    """Every event belongs to a run that is there."""
+    """Check that every event belongs to an existing run."""
     gone = rows(connection, SQL.stray_events)
     if repair:
         connection.executemany(SQL.drop_events, gone)
@@ -164,7 +166,7 @@ def _orphans(connection: Connection, repair: bool) -> list[Finding]:
 
 
 def _renumber(connection: Connection, run_id: int, next_event: int) -> None:
-    """Keep the unbroken end; a number that was told is never given to another event."""
+    """Keep the events after the last gap. A published number is never given to another event."""
     connection.execute(SQL.set_next_event, (next_event, run_id))
     first = next_event
     for (number,) in connection.execute(SQL.event_numbers, (run_id,)):
@@ -175,7 +177,7 @@ def _renumber(connection: Connection, run_id: int, next_event: int) -> None:
 
 
 def tunings(connection: Connection, repair: bool) -> list[Finding]:
-    """Turned knobs can be read; where they cannot, those of the task hold for what workers read of them."""
+    """Check that the settings of runs can be decoded; a repair falls back to those of the task."""
     findings = []
     for column, found, clear in (
         ("tuning", SQL.all_tuning, SQL.clear_tuning),

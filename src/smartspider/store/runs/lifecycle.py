@@ -1,4 +1,4 @@
-"""Runs in SQLite: made, moved between states, ended, forgotten. Everything here runs inside a transaction."""
+"""Creating, changing, ending and deleting runs. All functions run inside a transaction."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from smartspider.store.settle.policies import encode_knobs, encode_policies
 SQL = statements.load("runs.sql", __package__)
 
 AT_ONCE = 5000
-"""Entries written at a time."""
+"""Entries written per statement."""
 DELETED = "deleted"
-"""Why a run is cancelled that is being forgotten."""
+"""The reason of a run that is cancelled in order to delete it."""
 
 
 def create_run(
@@ -46,7 +46,7 @@ def create_run(
     is_only: bool = False,
     started_by: str = "",
 ) -> int:
-    """A run with its entries as open rows, queued; told in the audit, with the rules its task turns off."""
+    """Create a queued run with its entries as open rows, and audit it and the rules its task turns off."""
     if not plan.entries:
         raise NotAllowed("a run needs at least one entry URL", hint="add one to entry_urls")
     polite, limits, guards = plan.politeness, plan.limits, plan.guards
@@ -89,7 +89,7 @@ def create_run(
 
 
 def _add_entries(connection: Connection, run_id: int, plan: Plan, now: float) -> list[QueueEntry]:
-    """The entries as open rows, each once; where they are queued."""
+    """Add the entries as open rows, each once. Return their queue entries."""
     distinct = list({request.fingerprint: request for request in reversed(plan.entries)}.values())[::-1]
     memory = recrawl.open_memory(connection, run_id, plan, now)
     if memory is not None:
@@ -106,7 +106,7 @@ def _add_entries(connection: Connection, run_id: int, plan: Plan, now: float) ->
 
 
 def _refuse_second(connection: Connection, name: str, task_id: int) -> None:
-    """Raises `Conflict` when a run of the task is not over."""
+    """Raise `Conflict` if the task has an unfinished run."""
     active = row(connection, SQL.unfinished, (task_id,))
     if active is not None:
         raise Conflict(
@@ -116,7 +116,9 @@ def _refuse_second(connection: Connection, name: str, task_id: int) -> None:
 
 
 def _pin(author: tasks.TaskWriter, plan: Plan, number: int | None) -> TaskVersion:
-    """The version that a run of the plan is of: the one named, or the newest, which the plan becomes."""
+    """Return the named version of the plan's task, or the newest, which is created from the plan if it
+    differs.
+    """
     spec = TaskSpec(plan.name, plan.spec, plan.spec_hash)
     if number is None:
         task = author.apply(spec)
@@ -131,7 +133,7 @@ def _pin(author: tasks.TaskWriter, plan: Plan, number: int | None) -> TaskVersio
 
 
 def read_run(connection: Connection, run_id: int) -> Run:
-    """A run as it stands."""
+    """Return a run."""
     return _run(run_id, row(connection, SQL.get_run, (run_id,)))
 
 
@@ -168,7 +170,7 @@ def _run(run_id: int, found: Row | None) -> Run:
 def set_state(
     connection: Connection, run_id: int, state: RunState, reason: str, now: float, *, actor: str
 ) -> None:
-    """Move a run to another state, if that may be; told in the audit."""
+    """Change the state of a run if allowed, and audit it."""
     run = read_run(connection, run_id)
     if run.state == state:
         return
@@ -185,13 +187,15 @@ def set_state(
 
 
 def require_task(connection: Connection, run: Run) -> None:
-    """Raises `NotAllowed` when the task of a run that is to be opened again is deleted."""
+    """Raise `NotAllowed` if the task of a run to reopen is deleted."""
     if tasks.get(connection, run.task_id).is_deleted:
         raise NotAllowed(f"the task of run {run.id} is deleted", hint="crawl its task file to begin anew")
 
 
 def change_state(connection: Connection, run: Run, state: RunState, reason: str, now: float) -> None:
-    """Change the state; the gates the run stands at are asked again, for its knobs count there or no more."""
+    """Change the state, and update the gates of the run's hosts, since its settings may apply there or no
+    longer.
+    """
     connection.execute(SQL.set_state, (run.id, state, reason, now))
     connection.frontier.run_changed(run.id)
     events.write_state_change(connection, run.id, (run.state, state, reason), now)
@@ -200,9 +204,9 @@ def change_state(connection: Connection, run: Run, state: RunState, reason: str,
 
 
 def finish_step(connection: Connection, run_id: int, now: float) -> bool:
-    """One bounded step towards the end of a run; True when another one is needed at once."""
+    """Make one bounded step towards the end of a run. Return True if another one is needed at once."""
     found = connection.execute(SQL.get_run, (run_id,))
-    asked = connection.execute(SQL.has_open, (run_id,))  # sent ahead, where that is a way to go
+    asked = connection.execute(SQL.has_open, (run_id,))  # sent ahead to save a round trip
     run = _run(run_id, found.fetchone())
     if run.state == "running" and (limit := limit_reached(connection, run, now)):
         change_state(connection, run, "stopping", limit, now)
@@ -231,7 +235,7 @@ def _is_quiet(connection: Connection, run: Run) -> bool:
 
 
 def limit_reached(connection: Connection, run: Run, now: float) -> str:
-    """Which limit a run has reached, in words; empty when none."""
+    """Return the reason if a run has reached a limit; empty if none."""
     if now >= run.deadline_at:
         return f"{LIMIT}max_duration_s {run.max_duration_s:g} reached"
     counted = ledger_run.read(connection, run.id)
@@ -241,9 +245,10 @@ def limit_reached(connection: Connection, run: Run, now: float) -> str:
 def close_rest(
     connection: Connection, run_id: int, reason: str, now: float, *, also_leased: bool = False
 ) -> bool:
-    """Close open rows as skipped, some thousand at a time; True while there are more.
+    """Close some thousand open rows as skipped. Return True while there are more.
 
-    What a worker holds is left to it, unless the run will not take it; its lease stays with its host's gate.
+    Leased rows are left to their workers, unless the run accepts no pages; their leases stay with the
+    gates.
     """
     connection.execute(SQL.close_rest, (run_id, reason, now, also_leased))
     closed = connection.changes()
@@ -254,18 +259,18 @@ def close_rest(
 
 
 def close_ended(connection: Connection, run_id: int, now: float) -> bool:
-    """Close what a run that is over leaves open, also what a worker still holds; True while there is more.
+    """Close the open rows of an ended run, leased ones included. Return True while there are more.
 
-    A run that somebody opened again meanwhile is left alone.
+    A run that was reopened meanwhile is left alone.
     """
     run = read_run(connection, run_id)
     return run.state in FINISHED and close_rest(connection, run_id, run.state, now, also_leased=True)
 
 
 def begin_delete(connection: Connection, run_id: int, now: float, actor: str) -> None:
-    """Put a run that nobody works on beyond resuming, so that a half deleted one is never worked on.
+    """Cancel an idle run so that it cannot be resumed while it is deleted.
 
-    What a worker still holds of a run that is over comes late and adds nothing, with or without the run.
+    Verdicts on leases of an ended run come late and add nothing, whether or not the run exists.
     """
     run = read_run(connection, run_id)
     if run.state in ("running", "stopping"):
@@ -283,9 +288,9 @@ def begin_delete(connection: Connection, run_id: int, now: float, actor: str) ->
 
 
 def delete_step(connection: Connection, run_id: int) -> bool:
-    """Delete some rows of a run; True while there are more. The run itself goes last.
+    """Delete some rows of a run, the run itself last. Return True while there are more.
 
-    Its leases end by themselves: until then they count at their hosts' gates.
+    Its leases expire; until then they count at the gates of their hosts.
     """
     connection.frontier.drop(run_id)
     if recrawl.forget(connection, run_id) or store.forget_run(connection, run_id):

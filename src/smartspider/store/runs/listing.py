@@ -1,4 +1,4 @@
-"""Lists of runs and requests, each found by a key. Everything here runs inside a transaction."""
+"""Lists of runs and requests, each read by an index. All functions run inside a transaction."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ SQL = lifecycle.SQL
 
 PAST_ALL = (1 << 63) - 1
 ALL = -1
-"""A limit that is none."""
+"""No limit."""
 
 
 class UrlRow(msgspec.Struct, frozen=True):
-    """A request in a list of them."""
+    """A request in a list."""
 
     id: int
     url: str
@@ -37,7 +37,7 @@ class UrlRow(msgspec.Struct, frozen=True):
 
 
 class FailedRequest(msgspec.Struct, frozen=True):
-    """A request that ended in failure."""
+    """A request that failed."""
 
     url: str
     state: UrlState
@@ -52,7 +52,7 @@ def run_ids(
     before: int | None,
     limit: int,
 ) -> list[int]:
-    """Runs, newest first; of several states by putting their lists together."""
+    """Return ids of runs, newest first; the lists of several states are merged."""
     page = (PAST_ALL if before is None else before, limit)
     if not states and task_id is None:
         return _ids(rows(connection, SQL.runs, page))
@@ -68,7 +68,7 @@ def run_ids(
 
 
 def named_run_ids(connection: Connection, task_name: str | None, limit: int | None) -> list[int]:
-    """Runs of the tasks with a name, or all, newest first."""
+    """Return ids of the runs of tasks with a name, or of all, newest first."""
     page = (PAST_ALL, ALL if limit is None else limit)
     if task_name is None:
         return _ids(rows(connection, SQL.runs, page))
@@ -76,19 +76,19 @@ def named_run_ids(connection: Connection, task_name: str | None, limit: int | No
 
 
 def live_runs(connection: Connection) -> list[Run]:
-    """Runs that workers have something to do for, oldest first."""
+    """Return queued, running and stopping runs, oldest first."""
     return read(connection, _ids(rows(connection, SQL.live_runs)))
 
 
 def read(connection: Connection, run_ids: Sequence[int]) -> list[Run]:
-    """Runs as they stand."""
+    """Return runs by id."""
     return [lifecycle.read_run(connection, run_id) for run_id in run_ids]
 
 
 def pages(
     connection: Connection, run_id: int, state: UrlState | None, after: int, limit: int
 ) -> list[UrlRow]:
-    """Requests of a run in the order they were found, in one state or all."""
+    """Return requests of a run in the order they were found, in one state or all."""
     if state is None:
         bounds = (max(after, first_id(run_id)), end_id(run_id), limit)
         return [UrlRow(*found) for found in rows(connection, SQL.pages, bounds)]
@@ -98,7 +98,7 @@ def pages(
 
 
 def failures(connection: Connection, run_id: int, after: int, limit: int) -> list[FailedRequest]:
-    """Requests that ended in failure, in the order they were found."""
+    """Return failed requests in the order they were found."""
     dead = pages(connection, run_id, "dead", after, limit)
     broken = pages(connection, run_id, "broken", after, limit)
     found = heapq.nsmallest(limit, [*dead, *broken], key=lambda page: page.id)

@@ -1,4 +1,4 @@
-"""What the store can tell about URLs, hosts and politeness. Everything here runs inside a transaction."""
+"""Details of requests, the step log and the politeness of runs. All functions run inside a transaction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SQL = statements.load("runs.sql", __package__)
 
 
 class StoredReject(msgspec.Struct, frozen=True):
-    """An item that was not kept. `value` and `data` are JSON; of what is too long, a string of its start."""
+    """A rejected item. `value` and `data` are JSON; a long one is a string of its beginning."""
 
     id: int
     run_id: int
@@ -31,7 +31,7 @@ class StoredReject(msgspec.Struct, frozen=True):
 
 
 class StoredChange(msgspec.Struct, frozen=True):
-    """A line of the cleaning log. `before` and `after` are JSON, cut like those of a reject."""
+    """A line of the cleaning log. `before` and `after` are JSON, shortened like those of a reject."""
 
     id: int
     run_id: int
@@ -45,7 +45,7 @@ class StoredChange(msgspec.Struct, frozen=True):
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """One fetch that failed."""
+    """A failed fetch."""
 
     at: float
     status: int | None
@@ -54,7 +54,7 @@ class Attempt(msgspec.Struct, frozen=True):
 
 
 class UrlRecord(msgspec.Struct, frozen=True):
-    """Everything the store knows about one request."""
+    """A request with its state, origin and failures."""
 
     id: int
     run_id: int
@@ -73,27 +73,27 @@ class UrlRecord(msgspec.Struct, frozen=True):
     found_at: float
     closed_at: float | None
     place: str
-    """Where an open request is: queued, waiting until, or leased."""
+    """The place of an open request: queued, waiting until a time, or leased by a worker."""
     failures: list[Attempt] = []
 
 
 class HostReceipt(msgspec.Struct, frozen=True):
-    """How a host was treated in a run, from the moments requests left."""
+    """The politeness towards a host in a run, computed from the times of its requests."""
 
     host: str
     requests: int
     smallest_gap_s: float | None
     asked_delay_s: float
-    """The smallest delay that was in force while requests were spaced; 0 when none was."""
+    """The smallest delay in force while requests were spaced; 0 if there was none."""
     requests_per_s: float
     refusals: int
-    """Answers 429 and 503, and timeouts: signs that it was too much for the host."""
+    """Answers 429 and 503, and timeouts: signs of overload."""
     violations: int
-    """Gaps under the delay that was in force."""
+    """Gaps shorter than the delay in force."""
 
 
 class HostStatus(msgspec.Struct, frozen=True):
-    """A host's gate as it stands."""
+    """The gate of a host."""
 
     host: str
     queued: int
@@ -105,7 +105,7 @@ class HostStatus(msgspec.Struct, frozen=True):
 
 
 def find_urls(connection: Connection, fingerprint: bytes, run_ids: list[int], now: float) -> list[UrlRecord]:
-    """The rows of a request, in the order of the runs given."""
+    """Return the rows of a request, in the order of the given runs."""
     return [
         _record(connection, url_id, now)
         for run_id in run_ids
@@ -132,7 +132,7 @@ def _place(connection: Connection, url_id: int, now: float) -> str:
 
 
 def rejects(connection: Connection, run_id: int, limit: int, after: int) -> list[StoredReject]:
-    """Items that were not kept, from a cursor on."""
+    """Return rejected items after a cursor."""
     bounds = (max(after, first_id(run_id)), end_id(run_id), limit)
     return [
         StoredReject(number, run_id, url, reason, step, field, value.encode(), item.encode())
@@ -143,7 +143,7 @@ def rejects(connection: Connection, run_id: int, limit: int, after: int) -> list
 def cleaning(
     connection: Connection, run_id: int, choice: tuple[str | None, str | None], limit: int, after: int
 ) -> list[StoredChange]:
-    """What steps made of values, from a cursor on; of a field and a step where they are chosen."""
+    """Return changed values after a cursor, optionally of a field and a step."""
     bounds = (max(after, first_id(run_id)), end_id(run_id), *choice, limit)
     return [
         StoredChange(number, run_id, url, item, step, field, old.encode(), new.encode())
@@ -152,18 +152,18 @@ def cleaning(
 
 
 def step_counts(connection: Connection, run_id: int) -> dict[str, StepCount]:
-    """What each step did."""
+    """Return the counts of each step."""
     found = {step: StepCount(*counts) for step, *counts in rows(connection, SQL.step_counts, (run_id,))}
     return {step: found[step] for step in sorted(found, key=_in_order)}
 
 
 def _in_order(name: str) -> list[tuple[int, str]]:
-    """Numbers in a name count as numbers: the tenth step comes after the ninth."""
+    """Return a sort key that compares numbers in a name as numbers: step 10 comes after step 9."""
     return [(len(part), part) if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name)]
 
 
 def hosts(connection: Connection, run_id: int, limit: int) -> list[HostStatus]:
-    """The gates a run stands at, those with most waiting first."""
+    """Return the gates of a run's hosts, those with most queued requests first."""
     found = []
     for host_id, name, queued, held_until, reason, in_flight in rows(
         connection, SQL.host_queues, (run_id, limit)
@@ -174,7 +174,7 @@ def hosts(connection: Connection, run_id: int, limit: int) -> list[HostStatus]:
 
 
 def receipt(connection: Connection, run_id: int) -> list[HostReceipt]:
-    """How each host was treated, from the moments requests left."""
+    """Return the politeness towards each host, computed from the times of its requests."""
     found = []
     for host_id, name, requests, refusals, first_at, last_at in rows(connection, SQL.receipt, (run_id,)):
         gaps = row(connection, SQL.gaps, (host_id, run_id))

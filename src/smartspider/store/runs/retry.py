@@ -1,4 +1,4 @@
-"""Opening what failed in a run once more, in bounded steps. Everything here runs inside a transaction."""
+"""Reopening the failed requests of a run, in bounded steps. All functions run inside a transaction."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ from smartspider.store.settle.host_health import HELD
 SQL = lifecycle.SQL
 
 AT_ONCE = 2000
-"""Rows that one step looks at."""
+"""Rows read by one step."""
 
 STATES: tuple[ClosedState, ...] = ("dead", "broken", "skipped")
-"""States of rows that may have failed; of the skipped ones, those whose host was given up."""
+"""States of failed rows. Of the skipped ones only those count whose host was abandoned."""
 
 
 class RetrySweep(msgspec.Struct):
-    """A retry on its way through the rows of a run: for whom, what it still looks through, what it opened."""
+    """The progress of a retry: its run and actor, the states still to read, and the
+    number of reopened rows.
+    """
 
     run_id: int
     actor: str
@@ -35,10 +37,11 @@ class RetrySweep(msgspec.Struct):
 
 
 def step(connection: Connection, sweep: RetrySweep, now: float) -> bool:
-    """One step of a retry; True while there are more. After each, rows, counters, queues and state agree.
+    """Make one step of a retry. Return True while there are more. After each, rows, counters, queues and
+    state agree.
 
-    The run goes to work with the first rows that are opened. A crash between steps leaves the others closed,
-    and the next retry opens them.
+    The run is queued with the first reopened rows. A crash between steps leaves the others closed for the
+    next retry.
     """
     run = _check(connection, sweep.run_id)
     if run.state in FINISHED and lifecycle.close_ended(connection, run.id, now):
@@ -51,7 +54,7 @@ def step(connection: Connection, sweep: RetrySweep, now: float) -> bool:
         _open(connection, run.id, failed, state, now)
         if run.state not in ("queued", "running"):
             lifecycle.change_state(connection, run, "queued", "retry of what failed", now)
-    # What has changed by now is only kept if this transaction is, and a step that is not kept ends the sweep.
+    # These changes hold only if the transaction commits; a failed step ends the retry.
     sweep.opened += len(failed)
     sweep.after = found[-1][0] if len(found) == AT_ONCE else 0
     if len(found) < AT_ONCE:
@@ -60,7 +63,7 @@ def step(connection: Connection, sweep: RetrySweep, now: float) -> bool:
 
 
 def _check(connection: Connection, run_id: int) -> Run:
-    """The run, if what failed in it may be opened now."""
+    """Return the run if its failed requests may be reopened now."""
     run = lifecycle.read_run(connection, run_id)
     if run.state == "cancelled":
         raise NotAllowed(f"run {run_id} is cancelled, and that is for good", hint="start another run")
@@ -71,7 +74,7 @@ def _check(connection: Connection, run_id: int) -> Run:
 
 
 def _tell(connection: Connection, run: Run, sweep: RetrySweep, now: float) -> None:
-    """Say once that what failed is tried again."""
+    """Write the audit entry and the event, once per retry."""
     if not sweep.opened:
         detail = {"from": run.state, "failed": run.counters.failed}
         audit.write(connection, now, sweep.actor, "run.retried", f"run:{run.id}", **detail)
@@ -81,7 +84,7 @@ def _tell(connection: Connection, run: Run, sweep: RetrySweep, now: float) -> No
 def _open(
     connection: Connection, run_id: int, failed: list[tuple[Any, ...]], state: ClosedState, now: float
 ) -> None:
-    """Open rows and queue them; those that lost workers before are handed out alone, as they were."""
+    """Reopen rows and queue them; those that lost workers before are leased alone again."""
     connection.executemany(SQL.open_again, [(url_id,) for url_id, *_ in failed])
     connection.execute(SQL.opened, (*(len(failed) * (name == state) for name in STATES), run_id))
     frontier = connection.frontier

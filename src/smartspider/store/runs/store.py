@@ -1,4 +1,4 @@
-"""The store in SQL."""
+"""The store of runs, their requests, items and hosts."""
 
 from __future__ import annotations
 
@@ -31,27 +31,29 @@ SQL = lifecycle.SQL
 class RunStore(ABC):
     """1. A run and its entry rows are created in one transaction; a run has at least one row.
     2. States change only as `core.runs` allows; anything else is refused and changes nothing.
-    3. A finished run has no open row. `finish` completes a run exactly when it has rows and none is open.
-    4. Items are read in the order they were committed, by a cursor that never skips or repeats one.
-    5. A deleted run is gone with everything of it, and its id is never used again.
-    6. fsck finds what does not agree, and with `repair` mends what can be mended from the rows.
-    7. Rejects and the cleaning log are read in the order they were committed, by a cursor like that of items.
-    8. Runs, pages and failures are listed by cursors that never skip or repeat one, found by keys.
-    9. Turned knobs hold at once for everybody: the next lease, settle and limit check use them. What they
-       replaced is in the audit and in the run's events.
-    10. A retry opens the rows of a run that ended in failure (dead, broken, left with an abandoned host) once
-       more, each as another visit, and queues the run. Some thousand rows are one transaction, after each of
-       which everything agrees; what an interrupted retry leaves is opened by the next one. Failures that an
-       earlier visit brings late change nothing.
-    11. A run has a version of its task, whatever becomes of the task. Creating and deleting a run, moving it
-       to another state, and every rule of politeness it turns off are in the audit, in the same transaction
-       and with who did it. What a crawl does by itself is not.
+    3. A finished run has no open row. `finish` completes a run exactly if it has rows and none is open.
+    4. Items are read in commit order, by a cursor that neither skips nor repeats one.
+    5. Deleting a run deletes everything of it, and its id is never used again.
+    6. `fsck` finds inconsistencies, and with `repair` repairs those that can be computed from the rows.
+    7. Rejects and the cleaning log are read in commit order, by a cursor like that of items.
+    8. Runs, pages and failures are listed by cursors that neither skip nor repeat one, using indexes.
+    9. Changed settings apply at once everywhere: the next lease, settle and limit check use them. The old
+       values are in the audit log and in the events of the run.
+    10. A retry reopens the failed rows of a run (dead, broken, skipped with an abandoned host), each as
+       another visit, and queues the run. Some thousand rows are one transaction, after each of which
+       everything agrees; the next retry reopens what an interrupted one left. Late failures of an earlier
+       visit change nothing.
+    11. A run keeps the version of its task, whatever happens to the task. Creating and deleting a run,
+       changing its state, and every rule of politeness it turns off are in the audit log with their actor,
+       in the same transaction. What a crawl does by itself is not.
     """
 
     def __init__(self, database: Database) -> None:
         self._db = database
         self._has_live = False
-        """Whether there was one at the last look. Where there was none, it is first asked if there is."""
+        """Whether the last call found a live run. If not, the next one checks with a
+        cheaper statement first.
+        """
 
     async def create_run(
         self,
@@ -62,13 +64,13 @@ class RunStore(ABC):
         is_only: bool = False,
         started_by: str = "",
     ) -> Run:
-        """A new run with its entries as open rows, in state `queued`.
+        """Create a run with its entries as open rows, in state `queued`.
 
-        With `is_only` it is a `Conflict` when another run of the task is not over. `started_by` says what
-        made it, where that is not the actor (`schedule:3`, `retry:7`).
+        With `is_only`, an unfinished run of the same task raises `Conflict`. `started_by` is the origin of
+        the run if it is not the actor (`schedule:3`, `retry:7`).
 
-        `version` is the version of the task that the plan was made from; without it, the plan's spec becomes
-        the newest version of the task with its name, if it is not that already.
+        `version` is the version of the task that the plan was compiled from. Without it, the plan's spec
+        becomes the newest version of the task with its name, unless it already is.
         """
 
         def work(connection: Connection) -> Run:
@@ -80,11 +82,11 @@ class RunStore(ABC):
         return await self._db.write(work)
 
     async def get_run(self, run_id: int) -> Run:
-        """A run as it stands."""
+        """Return a run."""
         return await self._db.read(lambda connection: lifecycle.read_run(connection, run_id))
 
     async def find_runs(self, task_name: str | None = None, *, limit: int | None = None) -> list[Run]:
-        """Runs, newest first; all of them unless there is a limit."""
+        """Return runs, newest first, optionally of tasks with a name."""
 
         def work(connection: Connection) -> list[Run]:
             return listing.read(connection, listing.named_run_ids(connection, task_name, limit))
@@ -99,7 +101,9 @@ class RunStore(ABC):
         before: int | None = None,
         limit: int = 100,
     ) -> list[Run]:
-        """Runs, newest first, those with a smaller id than `before`; of one task, or in some states."""
+        """Return runs with ids smaller than `before`, newest first, optionally of one
+        task or in some states.
+        """
 
         def work(connection: Connection) -> list[Run]:
             return listing.read(connection, listing.run_ids(connection, task_id, states, before, limit))
@@ -107,7 +111,7 @@ class RunStore(ABC):
         return await self._db.read(work)
 
     async def live_runs(self) -> list[Run]:
-        """Runs that are queued, running or stopping, oldest first."""
+        """Return queued, running and stopping runs, oldest first."""
         if not self._has_live and not await self._db.fetch(SQL.live_runs):
             return []
         found = await self._db.read(listing.live_runs)
@@ -115,7 +119,7 @@ class RunStore(ABC):
         return found
 
     async def tune(self, run_id: int, tuning: Tuning, *, actor: str = SYSTEM) -> Run:
-        """Turn knobs of a run that is not over. One that stands at a value already is not turned."""
+        """Change settings of an unfinished run. A setting that already has its value is not changed."""
 
         def work(connection: Connection) -> Run:
             knobs.tune(connection, run_id, tuning, self._db.now(), actor)
@@ -124,9 +128,9 @@ class RunStore(ABC):
         return await self._db.write(work)
 
     async def retry(self, run_id: int, *, actor: str = SYSTEM) -> int:
-        """Open the failed rows of a run again and queue it, also one that is over; how many rows.
+        """Reopen the failed rows of a run and queue it, also an ended one. Return the number of rows.
 
-        One that is running goes on running. Without any such row it is refused, and for a cancelled run.
+        A running run stays so. A run without failed rows and a cancelled one are refused.
         """
         sweep = retrying.RetrySweep(run_id, actor)
         await self._until_done(lambda connection: retrying.step(connection, sweep, self._db.now()))
@@ -140,7 +144,7 @@ class RunStore(ABC):
     async def pages(
         self, run_id: int, *, state: UrlState | None = None, after: int = 0, limit: int = 100
     ) -> list[UrlRow]:
-        """Requests of a run in the order they were found, those with a greater id than `after`."""
+        """Return requests of a run with ids greater than `after`, in the order they were found."""
         return await self._db.read(lambda connection: listing.pages(connection, run_id, state, after, limit))
 
     async def set_state(
@@ -152,9 +156,9 @@ class RunStore(ABC):
         actor: str = SYSTEM,
         was: RunState | None = None,
     ) -> Run:
-        """Put a run into another state; one whose task is deleted is not opened again.
+        """Change the state of a run. A run whose task is deleted is not reopened.
 
-        With `was` it is a `Conflict` when the run is in any other state by now.
+        With `was`, raise `Conflict` if the run is in any other state.
         """
 
         def work(connection: Connection) -> Run:
@@ -174,9 +178,9 @@ class RunStore(ABC):
         return run
 
     async def finish(self, run_id: int, *, epoch: int | None = None) -> Run:
-        """End a run that has nothing left to do, or has reached a limit; the run as it then stands.
+        """End a run that has no open rows or has reached a limit. Return the run.
 
-        With the epoch of a leader it is refused (`TermOver`) when there is a newer one.
+        With the epoch of a leader, raise `LeadershipLost` if there is a newer one.
         """
 
         def step(connection: Connection) -> Run | None:
@@ -191,9 +195,9 @@ class RunStore(ABC):
         return ended
 
     async def delete_run(self, run_id: int, *, actor: str = SYSTEM) -> None:
-        """Forget a run that nobody works on.
+        """Delete an idle run.
 
-        It may be over with some of it in the hands of workers: that counts at its hosts until it ends.
+        An ended run may still have leases: these count at the gates of their hosts until they end.
         """
         await self._db.write(
             lambda connection: lifecycle.begin_delete(connection, run_id, self._db.now(), actor)
@@ -201,12 +205,12 @@ class RunStore(ABC):
         await self._until_done(lambda connection: lifecycle.delete_step(connection, run_id))
 
     async def _until_done(self, step: Callable[[Connection], bool]) -> None:
-        """Long work in short transactions, so that nobody waits for the whole of it."""
+        """Repeat `step` in short transactions, so that other writers do not wait for all of it."""
         while await self._db.write(step):  # noqa: ASYNC110 - nothing is waited for
-            await asyncio.sleep(0)  # a loop that serves others goes on in between
+            await asyncio.sleep(0)  # let other tasks of the loop run
 
     async def items(self, run_id: int, after: int = 0) -> AsyncIterator[Sequence[StoredItem]]:
-        """Committed items in batches, those with a greater id than `after`."""
+        """Yield committed items with ids greater than `after`, in batches."""
         cursor = max(after, first_id(run_id))
         while batch := await self._db.read(self._items_after(run_id, cursor)):
             yield batch
@@ -222,7 +226,7 @@ class RunStore(ABC):
         return work
 
     async def rejects(self, run_id: int, *, limit: int = 100, after: int = 0) -> list[StoredReject]:
-        """Items of a run that were not kept, those with a greater id than `after`."""
+        """Return rejected items of a run with ids greater than `after`."""
         return await self._db.read(lambda connection: records.rejects(connection, run_id, limit, after))
 
     async def cleaning(
@@ -234,20 +238,20 @@ class RunStore(ABC):
         limit: int = 100,
         after: int = 0,
     ) -> list[StoredChange]:
-        """What steps made of values, those with a greater id than `after`; of one field, or of one step.
+        """Return changed values with ids greater than `after`, optionally of one field or step.
 
-        A step is named as the task has it (`pipeline[2] number`) or by what it uses (`number`).
+        A step is given as in the task (`pipeline[2] number`) or by what it uses (`number`).
         """
         return await self._db.read(
             lambda connection: records.cleaning(connection, run_id, (field, step), limit, after)
         )
 
     async def step_counts(self, run_id: int) -> dict[str, StepCount]:
-        """What each step of a run did, by its name in the task and in the order of that."""
+        """Return the counts of each step by its name in the task, in task order."""
         return await self._db.read(lambda connection: records.step_counts(connection, run_id))
 
     async def find_urls(self, fingerprint: bytes, run_id: int | None = None) -> list[UrlRecord]:
-        """What is known about a URL, newest run first."""
+        """Return the rows of a request, newest run first."""
 
         def work(connection: Connection) -> list[UrlRecord]:
             among = [run_id] if run_id is not None else listing.named_run_ids(connection, None, None)
@@ -256,19 +260,19 @@ class RunStore(ABC):
         return await self._db.read(work)
 
     async def failures(self, run_id: int, limit: int = 100, *, after: int = 0) -> list[FailedRequest]:
-        """Requests of a run that ended in failure, in the order they were found, ids greater than `after`."""
+        """Return failed requests of a run with ids greater than `after`, in the order they were found."""
         return await self._db.read(lambda connection: listing.failures(connection, run_id, after, limit))
 
     async def hosts(self, run_id: int, limit: int = 20) -> list[HostStatus]:
-        """The gates a run stands at, slowest first."""
+        """Return the gates of a run's hosts, slowest first."""
         return await self._db.read(lambda connection: records.hosts(connection, run_id, limit))
 
     async def receipt(self, run_id: int) -> list[HostReceipt]:
-        """How hosts were treated."""
+        """Return the politeness of a run towards its hosts."""
         return await self._db.read(lambda connection: records.receipt(connection, run_id))
 
     async def fsck(self, *, repair: bool = False) -> list[Finding]:
-        """Check that everything agrees."""
+        """Check the consistency of the store."""
         ask = self._db.write if repair else self._db.read
         return await ask(lambda connection: fsck.check(connection, self._db.now(), repair=repair))
 
@@ -277,9 +281,9 @@ class RunStore(ABC):
         """Return the bytes used, by purpose."""
 
     async def get_robots(self, origin: str) -> RobotsAnswer | None:
-        """What a host said about robots."""
+        """Return the stored robots.txt of an origin."""
         return await self._db.read(lambda connection: robots.get(connection, origin))
 
     async def put_robots(self, answer: RobotsAnswer, *, host: str, crawl_delay_s: float | None) -> None:
-        """Keep what a host says about robots, and its Crawl-delay with its gate."""
+        """Store the robots.txt of a host, and its Crawl-delay with the gate."""
         await self._db.write(lambda connection: robots.put(connection, answer, host, crawl_delay_s))

@@ -1,4 +1,4 @@
-"""Knobs of a run, turned while it runs. Everything here runs inside a transaction."""
+"""Settings of a run that change while it runs. All functions run inside a transaction."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ SQL = lifecycle.SQL
 _tuning = msgspec.json.Decoder(Tuning)
 
 Knobs = dict[str, Any]
-"""Values by their names, limits among them."""
+"""Settings by name, limits included."""
 
 
 def tune(connection: Connection, run_id: int, tuning: Tuning, now: float, actor: str) -> None:
-    """Turn knobs; what that changes is told in the audit and to watchers. It holds from the next lease on."""
+    """Change settings of a run, and write the changes to the audit log and the events. They apply from the
+    next lease on.
+    """
     if tuning.is_empty:
         raise RequestInvalid("no knob is turned", hint="name at least one, such as concurrency or delay_s")
     run = lifecycle.read_run(connection, run_id)
@@ -50,12 +52,12 @@ def tune(connection: Connection, run_id: int, tuning: Tuning, now: float, actor:
 
 
 def decode(stored: bytes) -> Tuning:
-    """Knobs as they are stored."""
+    """Decode stored settings."""
     return _tuning.decode(stored)
 
 
 def _stored(connection: Connection, run_id: int) -> tuple[Tuning, Tuning]:
-    """The knobs as the task has them, all of them, and as they were turned since."""
+    """Return all settings of the task, and those changed since."""
     found = row(connection, SQL.knobs, (run_id,))
     assert found is not None  # noqa: S101 - the run was read in this transaction
     knobs, tuning, *columns = found
@@ -73,7 +75,7 @@ def _as_made(  # noqa: PLR0917 - the columns of a row, in the order of the state
     max_duration_s: float | None,
     max_errors: int | None,
 ) -> Tuning:
-    """The knobs of a run that was made before they were kept: its rate is part of its delay."""
+    """Return the settings of a run whose stored ones were removed by fsck: its rate is part of its delay."""
     limits = LimitTuning(
         max_pages=max_pages,
         max_items=max_items,
@@ -112,7 +114,7 @@ def _write(connection: Connection, run_id: int, tuning: Tuning, knobs: Knobs) ->
 
 
 def _less_polite(task: Knobs, was: Knobs, is_now: Knobs) -> list[str]:
-    """What makes the run less polite than its task, of what was turned now; in words, for the audit."""
+    """Return the changed settings that make the run less polite than its task, in words for the audit log."""
     found = []
     spacing_s, asked_s = _spacing_s(is_now), _spacing_s(task)
     if spacing_s != _spacing_s(was) and spacing_s < asked_s:

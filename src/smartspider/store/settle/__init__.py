@@ -1,1 +1,1 @@
-"""Settle."""
+"""Settling: applying the verdicts on leased requests in one transaction."""

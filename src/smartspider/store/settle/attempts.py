@@ -1,4 +1,4 @@
-"""Attempts of requests: how they closed, why they failed and when they left. Runs inside a transaction."""
+"""Attempts of requests: outcomes, failures and send times. All functions run inside a transaction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SQL = statements.load("settle.sql", __package__)
 
 
 def closed_event(request: Request, verdict: Close, settlement: Settlement, items: int) -> Event:
-    """What became of a request, for those who listen."""
+    """Return the event for a closed request."""
     run_id = settlement.lease.run_id
     if verdict.state in ("dead", "broken"):
         return PageBuried(run_id, request.host, request.url, verdict.reason, verdict.status)
@@ -31,14 +31,16 @@ def closed_event(request: Request, verdict: Close, settlement: Settlement, items
 
 
 def replaces(new: UrlState, old: UrlState) -> bool:
-    """Done and redirect beat open, dead and skipped; everything else only beats open."""
+    """Return whether a state replaces another: done and redirect replace open, dead and skipped, the others
+    only open.
+    """
     if old == "open":
         return True
     return new in ("done", "redirect") and old in ("dead", "skipped")
 
 
 class FailedAttempts:
-    """How often requests failed, and why: the last few reasons of each are kept."""
+    """Counts failed attempts, and keeps the last few reasons of each request."""
 
     def __init__(self, connection: Connection, now: float) -> None:
         self._connection = connection
@@ -47,16 +49,16 @@ class FailedAttempts:
         self._attempts: list[tuple[object, ...]] = []
 
     def count(self, url_id: int) -> None:
-        """It uses up one of the attempts of a request."""
+        """Use up one of the attempts of a request."""
         self._counts[url_id] += 1
 
     def record(self, settlement: Settlement, status: int | None, reason: str) -> None:
-        """Take in what went wrong."""
+        """Record a failure."""
         record = (settlement.lease.url_id, self._now, status, reason, settlement.elapsed_s)
         self._attempts.append(record)
 
     def write(self) -> None:
-        """Put everything into the store."""
+        """Write all recorded failures."""
         counts = [(count, url_id) for url_id, count in sorted(self._counts.items())]
         self._connection.executemany(SQL.count_failure, counts)
         self._connection.executemany(SQL.add_attempt, self._attempts)
@@ -67,7 +69,7 @@ class FailedAttempts:
 def record_sends(
     connection: Connection, run_id: int, settlements: Sequence[Settlement], clock_shift: float
 ) -> None:
-    """Keep every send of the settlements, each once; `clock_shift` turns their moments into store time."""
+    """Store every send of the settlements, each once. `clock_shift` converts their times to store time."""
     sends = [(settlement, send) for settlement in settlements for send in settlement.sends]
     if not sends:
         return

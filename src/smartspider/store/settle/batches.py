@@ -1,4 +1,4 @@
-"""What every ledger does with settlements: one group per run, and one bad row never poisons a batch."""
+"""Batches of settlements: grouped by run, and split so that one bad row never fails the others."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ DATA_ERRORS = (
     RecursionError,
     TypeError,
 )
-"""What a row can be refused for before the database sees it."""
+"""Errors of a row before the database sees it."""
 
 
 def by_run(settlements: Iterable[Settlement]) -> dict[int, list[Settlement]]:
-    """The settlements of each run, in their order."""
+    """Group settlements by run, in their order."""
     groups: dict[int, list[Settlement]] = {}
     for settlement in settlements:
         groups.setdefault(settlement.lease.run_id, []).append(settlement)
@@ -36,9 +36,10 @@ async def settle_halving(
     refused: tuple[type[Exception], ...],
     add: Callable[[T, T], T],
 ) -> T:
-    """Settle all at once; when one is refused they are halved until the culprit stands alone, and is buried.
+    """Settle all at once. If a row is refused, halve the batch until the row is alone, and close it as
+    broken.
 
-    `refused` is what the database refuses a row for, as opposed to what is wrong with the database.
+    `refused` are the errors of a row, as opposed to those of the database.
     """
     try:
         return await settle(settlements)
@@ -51,7 +52,7 @@ async def settle_halving(
 
 
 def _buried(settlement: Settlement, error: Exception) -> Settlement:
-    """The same lease, ended with the reason why its page cannot be stored."""
+    """Return the settlement with a verdict that says why its page cannot be stored."""
     verdict = Close("broken", reason=_clean(f"not storable: {error}"[:500]))
     news = tuple(msgspec.structs.replace(one, reason=_clean(one.reason)) for one in settlement.news)
     return msgspec.structs.replace(settlement, verdict=verdict, news=news)
@@ -62,7 +63,7 @@ def _clean(text: str) -> str:
 
 
 def merge_reports(one: SettleReport, other: SettleReport) -> SettleReport:
-    """Both, in their order."""
+    """Concatenate two reports."""
     return SettleReport(
         one.closed + other.closed,
         one.late + other.late,

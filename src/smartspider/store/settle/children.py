@@ -1,4 +1,4 @@
-"""The rows that pages lead to: children and landing pages, each made once. Runs inside a transaction."""
+"""The rows found on pages: children and landing pages, each created once. Runs inside a transaction."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _encode = msgspec.json.Encoder().encode
 
 
 class KnownRows(msgspec.Struct, frozen=True):
-    """Which rows are there of those that pages lead to: asked, not answered yet."""
+    """The existing rows among those found on pages: statements sent, results not read yet."""
 
     known: RowCursor
     landings: RowCursor
 
 
 def query_known_rows(connection: Connection, run_id: int, closes: Iterable[Close]) -> KnownRows:
-    """Ask for all of a group at once."""
+    """Send the statements for all pages of a group."""
     prints: set[bytes] = set()
     landings: set[bytes] = set()
     for close in closes:
@@ -45,12 +45,12 @@ def query_known_rows(connection: Connection, run_id: int, closes: Iterable[Close
 
 
 def closes_of(settlements: Iterable[Settlement]) -> list[Close]:
-    """The verdicts that end their requests."""
+    """Return the verdicts that close their requests."""
     return [one.verdict for one in settlements if isinstance(one.verdict, Close)]
 
 
 class NewRow(msgspec.Struct):
-    """A row that nobody knew. `is_due`: it is fetched, however lately an earlier run looked at its page."""
+    """A row to create. `is_due`: it is fetched, however recently an earlier run fetched its page."""
 
     url_id: int
     request: Request
@@ -60,8 +60,8 @@ class NewRow(msgspec.Struct):
 
 
 class ChildRows:
-    """Decides on the rows of a settle and makes them all at once; `memory` is there where the run looks back
-    at earlier ones.
+    """Decides on the new rows of a settle and creates them at once. `memory` is given if the run has a
+    recrawl policy.
     """
 
     def __init__(
@@ -87,13 +87,13 @@ class ChildRows:
         self._host_urls: dict[int, int] = {}
 
     def load(self, asked: KnownRows) -> None:
-        """Take in which rows are there."""
+        """Read which rows exist."""
         self._known.update(one for (one,) in asked.known)
         for fingerprint, url_id, state, _ in asked.landings:
             self._landings[fingerprint] = (url_id, state)
 
     def add(self, parent_id: int, children: Sequence[Request], *, is_led_on: bool = False) -> None:
-        """Take in what a page leads to; rows are made for what nobody knew."""
+        """Add the links of a page. Unknown ones get a row."""
         for child in children:
             self._has_children = True
             is_due = child.is_next_page or is_led_on
@@ -114,7 +114,7 @@ class ChildRows:
         return True
 
     def _has_room(self, host: str) -> bool:
-        """Whether the per-host budget of the run leaves room for one more; then it is taken."""
+        """Take one of the URLs that the run may have per host. Return False if none is left."""
         host_id = gates.find_host(self._connection, host)
         if host_id not in self._host_urls:
             ((count,),) = rows(self._connection, SQL.urls_of_host, (self._run_id, host_id))
@@ -130,24 +130,24 @@ class ChildRows:
         return row
 
     def row_for(self, request: Request, parent_id: int) -> tuple[int, UrlState]:
-        """The row of a landing page and its state; made when nobody knew it."""
+        """Return the row of a landing page and its state; a new one if it is unknown."""
         if request.fingerprint in self._landings:
             return self._landings[request.fingerprint]
         new = self._new.get(request.fingerprint) or self._make(request, parent_id, is_due=True)
         return new.url_id, "open"
 
     def is_new(self, request: Request) -> bool:
-        """Whether its row is made by this settle."""
+        """Return whether this settle creates the row of a request."""
         return request.fingerprint in self._new
 
     def land(self, request: Request, url_id: int) -> None:
-        """The page of a row came by a redirect: it is not fetched any more."""
+        """Mark a row whose page came by a redirect: it is not fetched any more."""
         self._landed.add(url_id)
         if request.fingerprint in self._new:
             self._new[request.fingerprint].is_landed = True
 
     def write(self) -> None:
-        """Make the new rows and queue those that are to be fetched."""
+        """Create the new rows and queue those to fetch."""
         new = list(self._new.values())
         self._deltas.total += len(new)
         left = self._look_back([row for row in new if not row.is_landed])
@@ -170,7 +170,9 @@ class ChildRows:
             reach("settle.offered")
 
     def _look_back(self, new: Sequence[NewRow]) -> dict[int, str]:
-        """Rows whose pages need not be looked at yet, and why; the others get the version that is known."""
+        """Return the rows to skip by the recrawl policy, with the reason. The others get the remembered
+        version.
+        """
         if self._memory is None or not new:
             return {}
         left = {}
@@ -182,7 +184,7 @@ class ChildRows:
         return left
 
     def _reopen(self, left: int) -> list[QueueEntry]:
-        """Rows that were left alone and are to be fetched after all, for now pagination leads to them."""
+        """Reopen skipped rows that pagination now leads to."""
         reopened: list[QueueEntry] = []
         if self._memory is not None and self._further:
             reopened = self._memory.reopen(list(self._further), besides=self._landed)
@@ -191,9 +193,9 @@ class ChildRows:
 
 
 def url_record(row: NewRow, run_id: int, host_id: int, now: float) -> tuple[object, ...]:
-    """The values of a new row."""
+    """Return the column values of a new row."""
     request = row.request
-    url = request.url.replace("\0", "%00")  # which is the same URL, and text in every database
+    url = request.url.replace("\0", "%00")  # the same URL, and valid text in every database
     extras = None if request.extras is NO_EXTRAS or request.extras == NO_EXTRAS else _encode(request.extras)
     return (
         *(row.url_id, run_id, request.fingerprint, host_id, url, request.page, request.priority),

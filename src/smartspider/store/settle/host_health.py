@@ -1,4 +1,4 @@
-"""What answers say about their hosts: slow down, recover, hold, give up. Runs inside a transaction."""
+"""The health of hosts: slow down, recover, hold, abandon. Runs inside a transaction."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from smartspider.store.settle.run import CounterDeltas
 SQL = statements.load("settle.sql", __package__)
 
 HELD = "host held: "
-"""How the reason of a request begins that was skipped because its host is to be left alone for too long."""
+"""Prefix of the reason of requests that were skipped because their host is held for too long."""
 
 
 class HostState(msgspec.Struct):
-    """How a host stands, and what is new."""
+    """The health of a host, and what the settle changes."""
 
     adaptive_s: float
     failures: int
@@ -37,12 +37,12 @@ class HostState(msgspec.Struct):
 
     @property
     def is_well(self) -> bool:
-        """A good answer changes nothing."""
+        """Return whether a good answer changes nothing."""
         return bool(self.has_answered) and not (self.adaptive_s or self.failures or self.openings)
 
 
 class HostHealth:
-    """Collects the news about hosts during a settle, and then acts on it once per host."""
+    """Collects news about hosts during a settle, and acts on them once per host."""
 
     def __init__(
         self, connection: Connection, run_id: int, settlements: Sequence[Settlement], now: float
@@ -58,7 +58,7 @@ class HostHealth:
         self.is_adaptive = False
 
     def load(self) -> None:
-        """Take in how the hosts stand; those that may change stand still from now on."""
+        """Read the health of the hosts, and lock those that may change."""
         for host_id, name, *state in self._asked:
             self._connection.hosts.add(name, host_id)
             self._names[host_id] = name
@@ -72,7 +72,7 @@ class HostHealth:
             self._states[host_id] = HostState(*state)
 
     def record(self, host_id: int, settlement: Settlement, *, is_late: bool) -> None:
-        """Take in what one answer says. A late one may be the same once more, so it is not counted."""
+        """Record what an answer says about its host. A late one may be a repetition, so it does not count."""
         state = self._states[host_id]
         is_skipped = isinstance(settlement.verdict, Close) and settlement.verdict.state == "skipped"
         state.requests += not (is_late or is_skipped)
@@ -83,7 +83,7 @@ class HostHealth:
             return
         state.is_changed = True
         state.reason = news.reason
-        # What was begun before the host was last held or slowed down says nothing new about it.
+        # A request sent before the host was last held or slowed down says nothing new about it.
         begun_at = self._now - settlement.elapsed_s
         if not news.is_unreachable:
             state.failures = state.openings = 0
@@ -104,7 +104,7 @@ class HostHealth:
         state.slowed_at = self._now
 
     def write(self, deltas: CounterDeltas) -> list[Event]:
-        """Write what changed; the holds that follow. `deltas` gets the requests of hosts given up."""
+        """Write the changes. Return the resulting events; `deltas` gets the requests of abandoned hosts."""
         events: list[Event] = []
         visits = [
             (self._run_id, host_id, state.requests, state.refusals, self._now)
@@ -144,7 +144,7 @@ class HostHealth:
         return events
 
     def _give_up(self, host_id: int, state: ClosedState, reason: str, deltas: CounterDeltas) -> list[Event]:
-        """Nothing is to be had from the host in a time a run can wait: what is left of it is closed."""
+        """Close the open requests of a host that will not recover while a run can wait."""
         left = rows(self._connection, SQL.host_down, (self._run_id, host_id))
         self._connection.executemany(
             SQL.close, [(state, reason, None, 0, None, self._now, url_id) for (url_id,) in left]
@@ -156,7 +156,7 @@ class HostHealth:
 
 
 def _recover(state: HostState) -> None:
-    """A good answer: the host is well, and slowly trusted again."""
+    """Record a good answer: the host is healthy, and its delay decreases."""
     if not state.is_well:
         state.adaptive_s = politeness.decreased_delay_s(state.adaptive_s)
         state.failures = state.openings = 0

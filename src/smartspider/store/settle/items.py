@@ -1,4 +1,4 @@
-"""Storing the items of a settle: numbered, compared with what is there where the task says so."""
+"""Storing the items of a settle: numbered, and compared with stored ones if the task says so."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ _decode = msgspec.json.Decoder().decode
 
 
 class AddedItems(NamedTuple):
-    """What became of the items of a page."""
+    """The result of adding the items of a page."""
 
     stored: int
-    """Rows of the page that are there."""
+    """Stored rows of the page."""
     has_new: bool
-    """Whether one of them was not known before; True where nothing is compared."""
+    """Whether any of them was unknown before; True if items are not compared."""
 
 
 def item_writer(connection: Connection, run: LedgerRun, deltas: CounterDeltas) -> ItemWriter:
-    """How the items of a run are stored."""
+    """Return the writer for the items of a run."""
     compares = run.stored_policies is not None and bool(run.policies.items.keys)
     return (DedupItemWriter if compares else ItemWriter)(connection, run, deltas)
 
 
 class ItemWriter:
-    """Items that are not compared: all of them are kept, as far as the limit goes."""
+    """Writes items that are not compared: all of them, up to the limit."""
 
     def __init__(self, connection: Connection, run: LedgerRun, deltas: CounterDeltas) -> None:
         self._connection = connection
@@ -48,10 +48,10 @@ class ItemWriter:
         self._rows: list[tuple[int, int, str]] = []
 
     def load_keys(self, closes: Sequence[Close]) -> None:
-        """Look up at once what is known of the items of a group; nothing where they are not compared."""
+        """Look up the keys of all items of a group; nothing if they are not compared."""
 
     def add(self, url_id: int, close: Close) -> AddedItems:
-        """Take in the items of a page."""
+        """Add the items of a page."""
         room = self._run.item_room(self._deltas)
         kept = close.items if room is None else close.items[:room]
         number = first_id(self._run_id) + self._run.next_item
@@ -63,12 +63,12 @@ class ItemWriter:
         return AddedItems(len(kept), has_new=True)
 
     def write(self) -> None:
-        """Put everything that was taken in into the store."""
+        """Write all added items."""
         self._connection.executemany(SQL.add_item, self._rows)
 
 
 class DedupItemWriter(ItemWriter):
-    """Items that are compared, with those of the same settle as well. Everything is decided in memory."""
+    """Writes items that are compared, also with those of the same settle. Everything is decided in memory."""
 
     def __init__(self, connection: Connection, run: LedgerRun, deltas: CounterDeltas) -> None:
         super().__init__(connection, run, deltas)
@@ -83,14 +83,14 @@ class DedupItemWriter(ItemWriter):
         self._old: dict[int, tuple[int, str]] = {}
 
     def _dedup_scopes(self) -> tuple[int, ...]:
-        """Where keys are looked for. The last of a task replaces those of its run, whichever was last."""
+        """Return where keys are looked up. With `last`, items of a task replace those of their run only."""
         if self._dedup.scope == "run":
             return (self._run_id,)
         task = -(self._run.task_id or 0)
         return (task,) if self._dedup.keep == "first" else (self._run_id, task)
 
     def add(self, url_id: int, close: Close) -> AddedItems:
-        """Take in the items of a page: those that are known are dropped, or replace what they equal."""
+        """Add the items of a page: known ones are dropped, or replace their duplicates."""
         if close.items and not close.keys:
             return super().add(url_id, close)
         count, has_new = 0, False
@@ -110,7 +110,7 @@ class DedupItemWriter(ItemWriter):
         return AddedItems(count, has_new)
 
     def write(self) -> None:
-        """Put everything into the store, what was replaced out of it first."""
+        """Write everything, deletions first."""
         connection = self._connection
         gone = [(item_id,) for item_id in sorted(self._gone)]
         connection.executemany(SQL.drop_keys, gone)
@@ -125,7 +125,7 @@ class DedupItemWriter(ItemWriter):
         connection.executemany(SQL.put_key, [claim for claim in claims if claim[2] not in self._gone])
 
     def _store(self, url_id: int, data: str) -> int:
-        """Number an item; its id."""
+        """Number an item and return its id."""
         item_id = first_id(self._run_id) + self._run.next_item
         self._new[item_id] = (url_id, data)
         self._run.next_item += 1
@@ -133,7 +133,7 @@ class DedupItemWriter(ItemWriter):
         return item_id
 
     def load_keys(self, closes: Sequence[Close]) -> None:
-        """Look up which keys are known, and the items they stand for where these may change."""
+        """Look up which keys are known, and their items if these may change."""
         connection = self._connection
         wanted = {
             (scope, key) for close in closes for own in close.keys for key in own for scope in self._scopes
@@ -146,7 +146,7 @@ class DedupItemWriter(ItemWriter):
                 self._old[item_id] = (page_id, data)
 
     def _twins(self, keys: tuple[bytes, ...]) -> list[int]:
-        """Items that are there and have one of the keys."""
+        """Return the ids of items with one of the keys."""
         found = (self._known.get((scope, key)) for key in keys for scope in self._scopes)
         return [twin for twin in dict.fromkeys(found) if twin is not None and twin not in self._gone]
 
@@ -156,7 +156,7 @@ class DedupItemWriter(ItemWriter):
                 self._known[scope, key] = self._claimed[scope, key] = item_id
 
     def _replace(self, twins: list[int], data: str, url_id: int) -> int:
-        """Rows of the run make way, other runs keep theirs; how many of them were of the page itself."""
+        """Delete duplicates of the run; other runs keep theirs. Return how many were of the page itself."""
         own, is_other = 0, False
         for twin in twins:
             page_id, before = self._stored(twin)
@@ -175,7 +175,7 @@ class DedupItemWriter(ItemWriter):
         return own
 
     def _update(self, twins: list[int], item: Item) -> None:
-        """Overwrite the fields that a later duplicate may; what it does not know it does not overwrite."""
+        """Overwrite the update fields of duplicates; fields without a value in the item stay."""
         news = {name: item[name] for name in self._dedup.update if item.get(name) is not None}
         if not news:
             return
@@ -192,8 +192,10 @@ class DedupItemWriter(ItemWriter):
             self._deltas.updated += 1
 
     def _stored(self, item_id: int) -> tuple[int, str]:
-        """Page and data of an item, as they will be after this settle."""
+        """Return page and data of an item, as they will be after this settle."""
         if item_id in self._new:
             return self._new[item_id]
-        page_id, data = self._old.get(item_id, (0, "{}"))  # missing only in a damaged store, which fsck mends
+        page_id, data = self._old.get(
+            item_id, (0, "{}")
+        )  # missing only in a damaged store, which fsck repairs
         return page_id, self._changed.get(item_id) or data

@@ -1,4 +1,4 @@
-"""What a run keeps of its plan: how items are compared and pages revisited, and how its knobs are set."""
+"""The policies and settings of a plan that are stored with its run."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _decoder = msgspec.json.Decoder(Policies)
 
 
 def encode_policies(plan: Plan) -> bytes | None:
-    """The policies of a plan; None when neither of them does anything, so that settling pays nothing."""
+    """Encode the policies of a plan; None if neither has any effect, so that settling costs nothing extra."""
     if not plan.items.keys and not plan.recrawl.needs_history:
         return None
     return msgspec.json.encode(Policies(plan.items, plan.recrawl))
 
 
 def decode_policies(stored: bytes | None) -> Policies:
-    """The policies of a run."""
+    """Decode the policies of a run."""
     return NO_POLICIES if stored is None else _decoder.decode(stored)
 
 
 def encode_knobs(plan: Plan) -> bytes:
-    """The knobs of a plan, all of them."""
+    """Encode all settings of a plan."""
     polite, limits = plan.politeness, plan.limits
     knobs = Tuning(
         concurrency=plan.concurrency,

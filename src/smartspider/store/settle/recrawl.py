@@ -1,4 +1,4 @@
-"""What runs of a task remember of pages from run to run. Everything here runs inside a transaction."""
+"""Pages that the runs of a task remember from run to run. All functions run inside a transaction."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from smartspider.store.settle.policies import Policies
 SQL = statements.load("recrawl.sql", __package__)
 
 MAX_PAGE_BYTES = 32_000_000
-"""A page that gave more than this is not remembered, and is read anew every time."""
+"""A page that yields more than this is not remembered, and is read anew every time."""
 
 REMEMBERED: frozenset[UrlState] = frozenset({"done", "redirect", "missing"})
-"""States after which a page counts as looked at."""
+"""States after which a page counts as visited."""
 
 FORGOTTEN = "not modified, but what it held is no longer known: asked for in full"
 
@@ -35,7 +35,7 @@ _encode_sorted = msgspec.json.Encoder(order="deterministic").encode
 
 
 class RememberedPage(msgspec.Struct, frozen=True):
-    """What a page gave: its items, and where it led from its depth."""
+    """The items and links of a page, and the depth it was found at."""
 
     depth: int
     items: list[Item]
@@ -47,7 +47,7 @@ _decode = msgspec.json.Decoder(RememberedPage).decode
 
 
 class PageMemory:
-    """The pages of a task, as one run looks back at them and adds to them."""
+    """The remembered pages of a task, read and extended by one run."""
 
     def __init__(self, connection: Connection, run_id: int, policies: Policies, now: float) -> None:
         self._connection = connection
@@ -63,7 +63,7 @@ class PageMemory:
         self._looks: dict[bytes, tuple[Any, ...]] = {}
 
     def load(self, settlements: Sequence[Settlement]) -> None:
-        """Look up at once what is remembered of the pages of a group."""
+        """Look up the remembered pages of a group."""
         closes = [(one.lease.request, one.verdict) for one in settlements if isinstance(one.verdict, Close)]
         prints = {request.fingerprint for request, _ in closes}
         prints.update(close.landed.fingerprint for _, close in closes if close.landed is not None)
@@ -77,8 +77,8 @@ class PageMemory:
         return [(self._task_id, one) for one in sorted(prints)]
 
     def filter_due(self, found: Sequence[tuple[Request, bool]]) -> list[tuple[Request, str]]:
-        """What becomes of new requests: as they are to be sent, with the version that is remembered, and why
-        they are left alone for now, if they are. One that is due is fetched in any case, like entries.
+        """Return each new request with the remembered version of its page, and the reason if it is skipped
+        for now. A request that is due is always fetched, like entries.
         """
         keys = self._keys({request.fingerprint for request, _ in found})
         seen = {one[0]: one[1:] for one in self._connection.executemany(SQL.visit, keys)}
@@ -101,12 +101,12 @@ class PageMemory:
         return request, ""
 
     def skip(self, reasons: dict[int, str]) -> None:
-        """Close new rows for these reasons."""
+        """Close new rows with these reasons."""
         records = [(reason, self._now, url_id) for url_id, reason in reasons.items()]
         self._connection.executemany(SQL.leave_alone, records)
 
     def reopen(self, prints: Sequence[bytes], *, besides: Collection[int]) -> list[QueueEntry]:
-        """Open the rows of further pages that were left alone when a link led to them; their places."""
+        """Reopen skipped rows of next pages. Return their queue entries."""
         keys = [(self._run_id, one) for one in prints]
         places = [
             QueueEntry(url_id, host_id, -priority)
@@ -117,7 +117,7 @@ class PageMemory:
         return places
 
     def remember(self, request: Request, verdict: Close) -> None:
-        """Keep how a page is that was looked at now."""
+        """Remember a page that was fetched now."""
         validators = verdict.validators
         if validators is None:
             validators = Validators(content_fingerprint(f"{verdict.state} {verdict.reason}".encode()))
@@ -136,11 +136,13 @@ class PageMemory:
         )
 
     def write(self) -> None:
-        """Put everything that is to be remembered into the store."""
+        """Write all pages to remember."""
         self._connection.executemany(SQL.remember, [self._looks[one] for one in sorted(self._looks)])
 
     def recall(self, settlement: Settlement) -> Settlement:
-        """A settlement with what its unchanged page held; as it is when that is no longer known."""
+        """Return a settlement with the remembered items and links of its unchanged page; unchanged if they
+        are unknown.
+        """
         verdict = settlement.verdict
         if not isinstance(verdict, Close) or not verdict.is_unchanged:
             return settlement
@@ -157,7 +159,7 @@ class PageMemory:
             return None
         try:
             page = _decode(zlib.decompress(packed))
-        except (zlib.error, msgspec.MsgspecError):  # written by a version with other words for it
+        except (zlib.error, msgspec.MsgspecError):  # written by a version with another encoding
             return None
         down = request.depth - page.depth
         links, next_pages = _moved(page.links, down), _moved(page.next_pages, down)
@@ -178,7 +180,7 @@ class PageMemory:
         self._connection.execute(SQL.set_extras, (_encode(extras), url_id))
 
     def _packed(self, request: Request, verdict: Close) -> bytes | None:
-        """Items and links of a page, small."""
+        """Return the items and links of a page, compressed."""
         if not self._recrawl.conditional:
             return None
         links: dict[bytes, Request] = {}
@@ -190,7 +192,7 @@ class PageMemory:
         return zlib.compress(page, 1) if len(page) <= MAX_PAGE_BYTES else None
 
     def _context(self, request: Request) -> bytes:
-        """Sixteen bytes for everything besides the answer that decides what a page gives."""
+        """Return a hash of everything besides the answer that decides what a page yields."""
         depth = request.depth if self._recrawl.is_by_depth else None
         extras = msgspec.structs.replace(request.extras, version=None)
         known = _encode_sorted((self._spec_hash, request.page, extras, depth))
@@ -198,20 +200,20 @@ class PageMemory:
 
 
 def open_memory(connection: Connection, run_id: int, plan: Plan, now: float) -> PageMemory | None:
-    """The memory of a run that is made; None when its plan does not look back."""
+    """Return the memory for a new run; None if its plan has no recrawl policy."""
     if not plan.recrawl.needs_history:
         return None
     return PageMemory(connection, run_id, Policies(plan.items, plan.recrawl), now)
 
 
 def forget(connection: Connection, run_id: int) -> bool:
-    """Forget some of the pages that a run was the last to look at; True while there may be more."""
+    """Delete some of the pages that a run was the last to fetch. Return True while there may be more."""
     connection.execute(SQL.forget, (run_id,))
     return connection.changes() > 0
 
 
 def _moved(links: list[Request], down: int) -> list[Request]:
-    """The same links as a page at another depth leads to them."""
+    """Return the links for a page at another depth."""
     if down == 0:
         return links
     return [msgspec.structs.replace(link, depth=max(link.depth + down, 0)) for link in links]

@@ -1,4 +1,4 @@
-"""A run as settling sees it: its limits and guards, judged together with what the settle adds."""
+"""A run during a settle: its limits, guards and counters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SQL = statements.load("settle.sql", __package__)
 
 
 class CounterDeltas(msgspec.Struct):
-    """Counted while verdicts are carried out, written once at the end."""
+    """Counter changes of a settle, written once at the end."""
 
     total: int = 0
     done: int = 0
@@ -69,16 +69,16 @@ class LedgerRun(msgspec.Struct):
     resumed_at: float | None
     stored_policies: bytes | None
     task_id: int | None
-    """Known where there are policies."""
+    """Set if there are policies."""
     told_at: float
 
     @property
     def policies(self) -> Policies:
-        """How items are compared and pages revisited."""
+        """The dedup and recrawl policies of the run."""
         return decode_policies(self.stored_policies)
 
     def within_limits(self, verdict: Close, deltas: CounterDeltas) -> Close:
-        """The verdict as the limits allow it: a page beyond them closes as skipped."""
+        """Return the verdict within the limits: a page beyond them closes as skipped."""
         if verdict.state != "done":
             return verdict
         if self.max_pages is not None and self.done + deltas.done >= self.max_pages:
@@ -88,11 +88,11 @@ class LedgerRun(msgspec.Struct):
         return verdict
 
     def item_room(self, deltas: CounterDeltas) -> int | None:
-        """How many more items may be stored; None: any number."""
+        """Return how many more items may be stored; None if unlimited."""
         return None if self.max_items is None else self.max_items - self.items - deltas.items
 
     def limit_reason(self, deltas: CounterDeltas = NOTHING) -> str:
-        """Which limit is reached with these deltas, in words; empty when none is."""
+        """Return the reason if a limit is reached with these deltas; empty if none."""
         reached = (
             ("max_pages", self.max_pages, self.done + deltas.done),
             ("max_items", self.max_items, self.items + deltas.items),
@@ -104,7 +104,7 @@ class LedgerRun(msgspec.Struct):
         return ""
 
     def guard_reason(self, deltas: CounterDeltas) -> str:
-        """What a guard has to say about the run with these deltas; empty when nothing."""
+        """Return the reason if a guard trips with these deltas; empty if none."""
         if self.guard_row is not None and self.failures_row >= self.guard_row:
             return f"{GUARD}{self.failures_row} failures in a row"
         failed = self._failed(deltas)
@@ -119,13 +119,13 @@ class LedgerRun(msgspec.Struct):
 
 
 def read(connection: Connection, run_id: int) -> LedgerRun | None:
-    """A run by its id; None when it is gone."""
+    """Return a run by id; None if it was deleted."""
     found = row(connection, SQL.run, (run_id,))
     return LedgerRun(*found) if found else None
 
 
 class RunCounters:
-    """Keeps the deltas of a run, and stops or pauses it where a limit is reached or a guard trips."""
+    """Writes the counters of a run, and stops or pauses it if a limit is reached or a guard trips."""
 
     def __init__(self, connection: Connection, run: LedgerRun, now: float) -> None:
         self._connection = connection
@@ -134,7 +134,7 @@ class RunCounters:
         self._guard_before = run.guard_reason(CounterDeltas())
 
     def add(self, deltas: CounterDeltas, happened: list[Event]) -> None:
-        """Add the deltas; what follows is told, and joins what happened."""
+        """Add the deltas, and write the resulting events, which are appended to `happened`."""
         run = self._run
         self._connection.execute(
             SQL.settle_run,
@@ -158,7 +158,9 @@ class RunCounters:
             events.write_progress(self._connection, run.run_id, self._now)
 
     def _guard(self, deltas: CounterDeltas, happened: list[Event]) -> str:
-        """Why a guard pauses the run; that it would is told once, also where it only tells."""
+        """Return the reason if a guard pauses the run. A guard that only warns publishes its event once as
+        well.
+        """
         reason = self._run.guard_reason(deltas)
         if reason and not self._guard_before:
             happened.append(GuardTripped(self._run.run_id, reason))

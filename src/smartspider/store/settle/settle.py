@@ -1,4 +1,4 @@
-"""Settling the pages of one run inside a transaction: the heart of the ledger."""
+"""Settling the requests of one run inside a transaction: the core of the ledger."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def settle_run(
     now: float,
     clock_shift: float,
 ) -> SettleReport:
-    """Carry out the verdicts on one run's leases. All that must be known is asked for before it is read."""
+    """Apply the verdicts on the leases of a run. All queries are sent before the first result is read."""
     asked_run = connection.execute(SQL.run, (run_id,))
     keys = [(settlement.lease.url_id,) for settlement in settlements]
     asked_rows = connection.executemany(SQL.row_state, keys)
@@ -52,7 +52,7 @@ def settle_run(
 
 
 class RunSettlement:
-    """Carries out verdicts for a run that takes pages. One object per run and transaction.
+    """Applies verdicts for a run that accepts pages. One object per run and transaction.
 
     Everything is decided first, in the order of the settlements; then each kind of row is written at once.
     """
@@ -87,7 +87,7 @@ class RunSettlement:
         health.is_adaptive = bool(run.adaptive)
 
     def load(self, asked_rows: RowCursor, asked_children: KnownRows) -> None:
-        """Take in what was asked for beforehand."""
+        """Read the results of the queries sent before."""
         for url_id, state, host_id, visit, attempts in asked_rows:
             self._states[url_id] = state
             self._hosts[url_id] = host_id
@@ -97,7 +97,7 @@ class RunSettlement:
         self._health.load()
 
     def settle(self, settlements: Sequence[Settlement]) -> SettleReport:
-        """All verdicts, then what follows from them for hosts and run."""
+        """Apply all verdicts, then their consequences for hosts and run."""
         settlements = self._recall_unchanged(settlements)
         self._items.load_keys(children.closes_of(settlements))
         for settlement in settlements:
@@ -143,7 +143,9 @@ class RunSettlement:
         reach("settle.counted")
 
     def _recall_unchanged(self, settlements: Sequence[Settlement]) -> Sequence[Settlement]:
-        """Unchanged pages with what they held, where that is still known; `is_unchanged` stays where not."""
+        """Return the settlements with the remembered content of unchanged pages; `is_unchanged` stays set
+        where it is unknown.
+        """
         if self._memory is None:
             return settlements
         self._memory.load(settlements)
@@ -164,7 +166,7 @@ class RunSettlement:
         return PageMemory(self._connection, self._run_id, run.policies, self._now)
 
     def _close(self, settlement: Settlement, verdict: Close) -> None:
-        """Close a row, unless someone was first."""
+        """Close a row, unless it is closed already."""
         url_id = settlement.lease.url_id
         if verdict.state not in ("done", "redirect") and self._is_old_news(settlement.lease):
             self._deltas.late += 1
@@ -186,21 +188,21 @@ class RunSettlement:
             self._stored.append(url_id)
 
     def _is_old_news(self, lease: Lease) -> bool:
-        """Whether a failure is of an earlier visit to a row that was opened again: only who holds it now may
-        fail it. A page that came is welcome from everybody.
+        """Return whether a failure belongs to an earlier visit of a reopened row: only the present lease may
+        fail it. A fetched page is accepted from any lease.
         """
         visit = self._visits[lease.url_id]
         return visit > 0 and (lease.visit < visit or not self._connection.frontier.holds(lease))
 
     def _ask_in_full(self, settlement: Settlement) -> None:
-        """The page did not change, but what it held is not known any more: it is asked for again, whole."""
+        """Request an unchanged page again without its version, since its content is no longer stored."""
         lease = settlement.lease
         if self._memory is not None:
             self._memory.ask_in_full(lease.url_id, lease.request)
         self._retry(settlement, RetryLater(0.0, FORGOTTEN, status=304, counts=False))
 
     def _land(self, settlement: Settlement, verdict: Close, landed: Request) -> bool:
-        """A redirect that ended on its own host: both rows close at once, the landing page is stored once."""
+        """Close both rows of a redirect that ended on its own host; the landing page is stored once."""
         source_id = settlement.lease.url_id
         page = msgspec.structs.replace(verdict, state="done", reason="", landed=None)
         target_id, state = self._children.row_for(landed, source_id)
@@ -221,7 +223,7 @@ class RunSettlement:
     def _store_page(
         self, url_id: int, verdict: Close, settlement: Settlement, *, landed: Request | None = None
     ) -> bool:
-        """Write a page as the limits allow; whether its children were added."""
+        """Write a page within the limits. Return whether its children were added."""
         stored = self._run.within_limits(verdict, self._deltas)
         kept = self._items.add(url_id, stored)
         self._write_close(url_id, stored, settlement, items=kept.stored, landed=landed)
@@ -276,7 +278,7 @@ class RunSettlement:
             frontier.end(lease)
             return
         frontier.postpone(lease, self._now + verdict.delay_s)
-        if self._attempts[lease.url_id] > lease.attempts:  # it was kept before, and nobody heard of it
+        if self._attempts[lease.url_id] > lease.attempts:  # it was committed before, and the reply was lost
             self._deltas.late += 1
             return
         self._failures.record(settlement, verdict.status, verdict.reason)
@@ -294,7 +296,9 @@ class RunSettlement:
 def _refuse(
     connection: Connection, run: LedgerRun | None, settlements: Sequence[Settlement], now: float
 ) -> SettleReport:
-    """The run takes no pages: nothing is added, the leases end, what is open waits for the run again."""
+    """End the leases of a run that accepts no pages. Nothing is added; open rows wait until the run is
+    resumed.
+    """
     for settlement in settlements:
         connection.frontier.release(settlement.lease, now)
     if run is not None:

@@ -1,4 +1,4 @@
-"""What the steps of a task did in a settle: items rejected, values changed, and how often."""
+"""The log of steps in a settle: rejected items, changed values, and counts."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ SQL = statements.load("settle.sql", __package__)
 
 REJECTS_KEPT = 10_000
 CHANGES_KEPT = 1_000_000
-"""Per run; what is beyond is only counted."""
+"""Rows kept per run; further ones are only counted."""
 REJECT_BYTES = 20_000
 CHANGE_BYTES = 2_000
-"""What is kept of a value, as JSON."""
+"""Length of a stored value, as JSON."""
 
 _encode = msgspec.json.Encoder().encode
 
 
 class StepLog:
-    """Collects what pages say about steps, and writes it once per settle."""
+    """Collects what steps did on pages, and writes it once per settle."""
 
     def __init__(self, connection: Connection, run_id: int) -> None:
         self._connection = connection
@@ -36,7 +36,7 @@ class StepLog:
         self._counts: dict[str, StepCount] = {}
 
     def record(self, url_id: int, close: Close) -> None:
-        """Take in what a page says."""
+        """Record the steps of a page."""
         for reject in close.rejected[: REJECTS_KEPT - len(self._rejects)]:
             texts = _clean(reject.reason), _clean(reject.step), _clean(reject.field)
             values = short_json(reject.value, REJECT_BYTES), short_json(reject.item, REJECT_BYTES)
@@ -52,7 +52,7 @@ class StepLog:
             deltas.rejected += count.rejected
 
     def write(self) -> None:
-        """Put it into the store, as far as there is room for it."""
+        """Write the log, up to the limits per run."""
         end = (end_id(self._run_id),)
         last_reject = self._connection.execute(SQL.last_reject, end) if self._rejects else None
         last_change = self._connection.execute(SQL.last_change, end) if self._changes else None
@@ -76,9 +76,11 @@ class StepLog:
 
 
 def short_json(value: Any, limit: int) -> str:
-    """The value as JSON of at most about `limit` bytes: what is too long becomes a string of its beginning.
+    """Return the value as JSON of at most about `limit` bytes; a longer one becomes a string of its
+    beginning.
 
-    A value that no JSON holds becomes a string that says so: what was not kept must not cost what was.
+    A value that JSON cannot hold becomes a string that says so: a rejected value must not prevent the
+    others from being stored.
     """
     try:
         data = _encode(value)
