@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from smartspider.core.page import Page
+    from smartspider.core.pages.page import Page
     from smartspider.suggest.suggestion import Suggestion
 
 _SHOWN_ROWS = 3
@@ -43,8 +43,8 @@ def suggest(
     """
     from smartspider.cli.output import count, print_json, say
     from smartspider.core.errors import NotAllowed
-    from smartspider.suggest.suggest import to_task
-    from smartspider.suggest.task import plain_name
+    from smartspider.suggest.suggestion import to_task
+    from smartspider.suggest.suggestion import plain_name
     from smartspider.taskfile.load import parse_task
     from smartspider.wiring.fetch_one import fetch_one
     from smartspider.wiring.loop import run_loop
@@ -126,7 +126,7 @@ def _where(items: Any) -> str:
 def _as_json(found: list[Suggestion], url: str) -> list[dict[str, Any]]:
     import msgspec
 
-    from smartspider.suggest.suggest import to_task
+    from smartspider.suggest.suggestion import to_task
 
     return [{**msgspec.to_builtins(one), "task": to_task(one, url)} for one in found]
 

@@ -61,6 +61,11 @@ def is_known(kind: PluginKind[Any], name: str) -> bool:
     return name in kind.built_in or bool(_entry_points(kind, name))
 
 
+def built_in(kind: PluginKind[Any]) -> list[Any]:
+    """Return all built-in implementations of a kind, also those whose optional package is missing."""
+    return [_import(target) for target in kind.built_in.values()]
+
+
 def _entry_points(kind: PluginKind[Any], name: str) -> list[EntryPoint]:
     if kind.group is None:
         return []

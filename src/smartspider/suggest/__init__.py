@@ -1,1 +1,1 @@
-"""Finding the list, its fields and the next page of a page that nobody has described yet."""
+"""Suggest rules for an unknown page: its lists, their fields and the next page."""

@@ -1,4 +1,4 @@
-"""Lists that a page holds as data: JSON answers, JSON in scripts, JSON-LD, feeds."""
+"""Lists in the data of a page: JSON responses, JSON in scripts, JSON-LD, feeds."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from smartspider.extract.parsing.document import Document
 from smartspider.extract.sources import read_source
 from smartspider.suggest.json_lists import JsonList, json_lists, key_of, steps_for
 from smartspider.suggest.suggestion import Draft
-from smartspider.suggest.words import SITE_TYPES
+from smartspider.suggest.vocabulary import SITE_TYPES
 
 MAX_LISTS = 3
 _LEAST_SCORE = 2.0
 
 
 def json_page_lists(document: Document) -> list[Draft]:
-    """Lists of a JSON answer; raises `NotReadable` when it is none."""
+    """Return drafts for the lists of a JSON response; raise `NotReadable` if it is not JSON."""
     return [
         _draft(one, {"type": "jmespath", "expr": one.expr}, f"{one.size} objects at {one.expr}")
         for one in json_lists(document.json)[:MAX_LISTS]
@@ -25,7 +25,7 @@ def json_page_lists(document: Document) -> list[Draft]:
 
 
 def script_lists(document: Document) -> list[Draft]:
-    """Lists in the scripts of an HTML page."""
+    """Return drafts for lists in the scripts of an HTML page."""
     drafts = []
     for one in json_lists(read_source("state", document))[:MAX_LISTS]:
         if one.score >= _LEAST_SCORE:
@@ -35,7 +35,7 @@ def script_lists(document: Document) -> list[Draft]:
 
 
 def feed_list(document: Document) -> list[Draft]:
-    """The entries of a feed."""
+    """Return a draft for the entries of a feed."""
     try:
         feed = read_source("feed", document)
     except NotReadable:

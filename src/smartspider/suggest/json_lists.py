@@ -1,4 +1,4 @@
-"""Lists of objects in JSON values: where they are, as JMESPath, and what their fields are called."""
+"""Find lists of objects in JSON values, with JMESPath and field names."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from smartspider.suggest.classes import words_of
-from smartspider.suggest.values import kind_of_all
-from smartspider.suggest.words import SETTINGS
+from smartspider.suggest.html.class_names import words_of
+from smartspider.suggest.text_kinds import kind_of_all
+from smartspider.suggest.vocabulary import SITE_KEYS
 
 MAX_LEVELS = 14
 MAX_VALUES = 300_000
@@ -25,7 +25,7 @@ _LONGEST_NAME = 50
 
 
 class JsonList(NamedTuple):
-    """A list of objects: the JMESPath that gives it, some of the objects, its fields and what it is worth."""
+    """A list of objects: its JMESPath, some of the objects, its fields and its score."""
 
     expr: str
     rows: list[dict[str, Any]]
@@ -36,7 +36,7 @@ class JsonList(NamedTuple):
 
 
 def json_lists(value: Any) -> list[JsonList]:
-    """All lists of objects in a value, the most telling first."""
+    """Return all lists of objects in a value, best first."""
     found = []
     for expr, rows in _object_lists(value):
         fields = _fields(rows[:SAMPLE])
@@ -46,12 +46,12 @@ def json_lists(value: Any) -> list[JsonList]:
 
 
 def key_of(name: str) -> str:
-    """A key as JMESPath writes it."""
+    """Quote a key for JMESPath if needed."""
     return name if _PLAIN.fullmatch(name) else '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _object_lists(value: Any) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Paths whose values are lists of objects, level by level; lists in lists are flattened."""
+    """Yield the paths of lists of objects, level by level; nested lists are flattened."""
     level: list[tuple[str, list[Any]]] = [("", [value])]
     looked = paths = 0
     for _ in range(MAX_LEVELS):
@@ -78,7 +78,7 @@ def _object_lists(value: Any) -> Iterator[tuple[str, list[dict[str, Any]]]]:
 
 
 def _by_id(path: str, objects: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """An object whose keys are ids and whose values are alike is a list too."""
+    """Treat an object whose keys are ids and whose values are similar as a list."""
     if len(objects) != 1 or len(objects[0]) < 3:
         return
     values = list(objects[0].values())
@@ -99,7 +99,7 @@ def _inside(path: str, objects: list[dict[str, Any]]) -> Iterator[tuple[str, lis
 
 
 def _fields(rows: list[dict[str, Any]]) -> dict[tuple[str, ...], list[Any]]:
-    """Simple values of the objects by their way down, in the order they first come."""
+    """Return simple values of the objects by path, in order of appearance."""
     found: dict[tuple[str, ...], list[Any]] = {}
     for row in rows:
         _collect(row, (), found)
@@ -116,7 +116,7 @@ def _collect(value: dict[str, Any], way: tuple[str, ...], found: dict[tuple[str,
             continue
         here, inner = (*way, key_of(key)), found_value
         if isinstance(inner, list) and inner and isinstance(inner[0], dict):
-            if len(inner) > 1:  # a list of its own, of which only the first is shown, by its name
+            if len(inner) > 1:  # a separate list; only the name of its first entry is used
                 inner = [{name: one for name, one in inner[0].items() if name in _GENERIC}]
             here, inner = (*way, f"{key_of(key)}[0]"), inner[0]
         if isinstance(inner, dict):
@@ -131,11 +131,11 @@ def _score(expr: str, rows: list[dict[str, Any]], fields: dict[tuple[str, ...], 
     worth = 0.0
     for way, values in fields.items():
         if any(key.endswith("[0]") for key in way):
-            continue  # part of a list of its own
+            continue  # part of a separate list
         texts = {_brief(value) for value in values}
         worth += min(1.0, len(values) / count) * (0.2 + 0.8 * len(texts) / len(values)) * 0.8
     words = {word for part in re.split(r"[.\[\]\"]+", expr) for word in words_of(part)}
-    place = 0.25 if words & SETTINGS else 1.0
+    place = 0.25 if words & SITE_KEYS else 1.0
     depth = expr.count("[]")
     return float(worth**0.9 * math.log2(1 + min(len(rows), 200)) * place * 0.7**depth)
 
@@ -147,7 +147,7 @@ def _brief(value: Any) -> str:
 
 
 def _named(fields: dict[tuple[str, ...], list[Any]]) -> dict[str, str]:
-    """Names: the last key, with the one before it where the last alone says little or is taken."""
+    """Name fields by the last key, prefixed with the one before if the last is generic or taken."""
     named: dict[str, str] = {}
     for way in sorted(fields, key=len):
         words = ["_".join(words_of(re.sub(r"\[0\]|\"", "", part))) or "field" for part in way]
@@ -177,7 +177,7 @@ def _wishes(words: list[str]) -> Iterator[str]:
 
 
 def steps_for(values: list[Any]) -> list[str]:
-    """The steps that texts of a field ask for."""
+    """Return the steps for the values of a field."""
     texts = [value for value in values if isinstance(value, str)]
     if not texts or len(texts) < len(values):
         return []

@@ -1,4 +1,4 @@
-"""A page as one item: what it says of itself, its heading, and its table of details."""
+"""A page as one item: its metadata, its heading, and its table of details."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 from smartspider.extract.parsing.document import Document
 from smartspider.extract.sources import read_source
+from smartspider.suggest.html.naming import label_name
+from smartspider.suggest.html.selectors import ItemSelectors, names_of, quoted
+from smartspider.suggest.html.tree import Element, Tree
 from smartspider.suggest.json_lists import json_lists, key_of, steps_for
-from smartspider.suggest.naming import label_name
-from smartspider.suggest.selectors import ItemSelectors, names_of, quoted
 from smartspider.suggest.suggestion import Draft
-from smartspider.suggest.tree import Element, Tree
-from smartspider.suggest.values import kind_of
-from smartspider.suggest.words import THING_TYPES
+from smartspider.suggest.text_kinds import kind_of
+from smartspider.suggest.vocabulary import THING_TYPES
 
 MAX_DETAILS = 30
 _MOST_FIELDS = 20
@@ -23,7 +23,7 @@ _OPENGRAPH = ("title", "description", "image", "site_name")
 
 
 def page_records(document: Document, tree: Tree) -> list[Draft]:
-    """The page as one item, when it has more to say than a title."""
+    """Return a draft for the page as one item, if it has more than a title."""
     fields: dict[str, Any] = {}
     reasons: list[str] = []
     weight = 0.35
@@ -76,7 +76,7 @@ def _thing_fields(thing: dict[str, Any]) -> dict[str, Any]:
 
 
 def _add_visible(tree: Tree, graph: dict[str, Any], fields: dict[str, Any]) -> None:
-    """The heading, the price and what OpenGraph has, where nothing better is known."""
+    """Add the heading, the price and OpenGraph data where fields are missing."""
     headings = [element for element in tree.elements if element.tag == "h1"]
     if len(headings) == 1 and not {"name", "headline", "title"} & fields.keys():
         fields["title"] = "h1"
@@ -90,7 +90,7 @@ def _add_visible(tree: Tree, graph: dict[str, Any], fields: dict[str, Any]) -> N
 
 
 def _price(tree: Tree) -> str | None:
-    """The selector of the first thing that looks like a price and says so."""
+    """Return the selector of the first element that is named and looks like a price."""
     for element in tree.elements:
         is_called_price = "price" in element.attrs.get("class", "") or "price" in element.attrs.get(
             "itemprop", ""
@@ -104,7 +104,7 @@ def _price(tree: Tree) -> str | None:
 
 
 def _details(tree: Tree) -> list[tuple[str, str]]:
-    """Labels and the selectors of their values: `th` beside `td`, `dt` before `dd`."""
+    """Return labels and the selectors of their values: `th` beside `td`, `dt` before `dd`."""
     selectors = ItemSelectors(tree)
     found: dict[str, str] = {}
     doubled: set[str] = set()
@@ -114,13 +114,13 @@ def _details(tree: Tree) -> list[tuple[str, str]]:
             continue
         if text in found:
             doubled.add(text)
-        holder = selectors.holder(label)
+        holder = selectors.container(label)
         place = f"{holder} " if holder is not None and holder.startswith((".", "#")) else ""
         css = f"{place}{label.tag}:lexbor-contains({quoted(text)}) + {value.tag}"
         first = tree.root.css_first(css)
         if first is not None and first.mem_id == value.node.mem_id:
             found.setdefault(text, css)
-    # What comes again and again is the label of a list, not of the page.
+    # A repeated label belongs to a list, not to the page.
     return [(text, css) for text, css in found.items() if text not in doubled][:MAX_DETAILS]
 
 

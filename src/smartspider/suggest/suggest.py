@@ -1,4 +1,4 @@
-"""`suggest`: ways to read a page, the best first, without any model."""
+"""`suggest`: find rules for a page, best first, without a language model."""
 
 from __future__ import annotations
 
@@ -11,24 +11,21 @@ from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import make_request
 from smartspider.extract.links.pagination import next_target
 from smartspider.extract.parsing.document import Document
-from smartspider.suggest.api_pages import api_pagination
-from smartspider.suggest.checked import checked
 from smartspider.suggest.data_lists import feed_list, json_page_lists, script_lists
-from smartspider.suggest.element_lists import element_lists
-from smartspider.suggest.next_page import find_pagination
+from smartspider.suggest.draft_check import check_draft
+from smartspider.suggest.html.element_lists import element_lists
+from smartspider.suggest.html.next_page import find_pagination
+from smartspider.suggest.html.term_lists import term_lists
+from smartspider.suggest.html.tree import Tree
+from smartspider.suggest.json_pagination import api_pagination
 from smartspider.suggest.page_record import page_records
-from smartspider.suggest.suggestion import Draft, Field, Suggestion
-from smartspider.suggest.task import task_name, to_task
-from smartspider.suggest.term_lists import term_lists
-from smartspider.suggest.tree import Tree
-
-__all__ = ["Field", "Suggestion", "suggest", "to_task"]
+from smartspider.suggest.suggestion import Draft, Suggestion, task_name
 
 MAX_SUGGESTIONS = 6
 
 
 def suggest(page: Page, name: str | None = None) -> list[Suggestion]:
-    """What a page could be read for, the best first, each tried on the page; raises `NotReadable`."""
+    """Return suggestions for a page, best first, each tried on the page; raise `NotReadable`."""
     document = Document(page, make_request(page.url))
     drafts, pagination = _drafts(document)
     if pagination is None and next_target(page.headers.get("link", "")) is not None:
@@ -36,7 +33,9 @@ def suggest(page: Page, name: str | None = None) -> list[Suggestion]:
     drafts.sort(key=lambda draft: -draft.score)
     called = name or task_name(page.url)
     found = [
-        one for draft in drafts[: 2 * MAX_SUGGESTIONS] if (one := checked(page, draft, called)) is not None
+        one
+        for draft in drafts[: 2 * MAX_SUGGESTIONS]
+        if (one := check_draft(page, draft, called)) is not None
     ][:MAX_SUGGESTIONS]
     best = max((one.score for one in found), default=1.0)
     return [
@@ -50,7 +49,7 @@ def suggest(page: Page, name: str | None = None) -> list[Suggestion]:
 
 
 def _drafts(document: Document) -> tuple[list[Draft], dict[str, Any] | None]:
-    """All drafts of a page, and how its lists go on."""
+    """Return all drafts of a page, and its pagination."""
     url = document.page.url
     if _looks_like_json(document):
         return feed_list(document) + json_page_lists(document), api_pagination(document.json, url)

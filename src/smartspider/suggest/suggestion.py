@@ -1,54 +1,88 @@
-"""What is suggested: a list or record of a page as rules that were tried on it."""
+"""Suggestions: rules for a list or record, verified on the page; and the task made of them."""
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 
-Kind = Literal["list", "table", "data", "feed", "page"]
-"""Where items are: repeated elements, rows of a table, JSON of the page, a feed, or the page as one item."""
+SuggestionKind = Literal["list", "table", "data", "feed", "page"]
+"""The items: repeated elements, table rows, JSON in the page, feed entries, or the page itself."""
 
 
-class Field(msgspec.Struct, frozen=True):
-    """A field of the items, with what the page has for it."""
+class SuggestedField(msgspec.Struct, frozen=True):
+    """A field of the items, with values of the page."""
 
     name: str
     rule: Any
-    """The rule as a task file writes it."""
+    """The rule in task form."""
     samples: tuple[Any, ...] = ()
-    """Its values in the first items, as the rule and its steps give them."""
+    """Its values in the first items, after its steps."""
     coverage: float = 0.0
-    """Share of the items that have a value."""
+    """The share of items with a value."""
 
 
 class Suggestion(msgspec.Struct, frozen=True):
-    """One way to read a page. Selectors, samples and coverage come from running the rules on the page."""
+    """Rules for a page. Samples and coverage come from running the rules on the page."""
 
     name: str
-    kind: Kind
+    kind: SuggestionKind
     items: Any
-    """The rule that finds the items; None: the page is one item."""
-    fields: tuple[Field, ...]
+    """The rule that finds the items; None if the page is one item."""
+    fields: tuple[SuggestedField, ...]
     count: int
-    """Items on the page."""
+    """The number of items on the page."""
     score: float
-    """Between 0 and 1; comparable only on one page."""
+    """Between 0 and 1; comparable only within one page."""
     reasons: tuple[str, ...]
     pagination: dict[str, Any] | None = None
     details: str | None = None
-    """Name of the field whose links lead to a page of each item."""
+    """The field with links to the page of each item."""
     pipeline: tuple[dict[str, Any], ...] = ()
-    """Steps for the items, where a step of one rule is not enough."""
+    """Steps for items, where rule steps are not enough."""
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """A suggestion that has not been tried yet."""
+    """A suggestion that has not been tried."""
 
-    kind: Kind
+    kind: SuggestionKind
     items: Any
     fields: dict[str, Any]
     score: float
     reasons: tuple[str, ...]
     details: str | None = None
     pipeline: tuple[dict[str, Any], ...] = ()
+
+
+def to_task(suggestion: Suggestion, url: str) -> dict[str, Any]:
+    """Return the task of a suggestion, starting at a URL."""
+    fields = {field.name: field.rule for field in suggestion.fields}
+    task = task_of(suggestion.name, url, suggestion.items, fields)
+    if suggestion.pagination is not None:
+        task["pagination"] = suggestion.pagination
+    if suggestion.pipeline:
+        task["pipeline"] = [dict(step) for step in suggestion.pipeline]
+    return task
+
+
+def task_of(name: str, url: str, items: Any, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the smallest task with these rules."""
+    selectors: dict[str, Any] = {} if items is None else {"items": items}
+    selectors["fields"] = fields
+    return {"name": name, "entry_urls": [url], "selectors": selectors}
+
+
+def task_name(url: str) -> str:
+    """Return a task name for a URL: the host and the last word of the path."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "site").removeprefix("www.")
+    path = re.sub(r"\.\w{1,5}$", "", parts.path)
+    words = re.findall(r"[A-Za-z][A-Za-z0-9]*", path)
+    return plain_name("_".join([host, *words[-1:]]).lower())
+
+
+def plain_name(text: str) -> str:
+    """Convert a text to a valid task name."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", text).strip("_-")[:60] or "task"

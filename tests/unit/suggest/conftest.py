@@ -16,7 +16,8 @@ from smartspider.extract.compile import compile_pages
 from smartspider.pipeline.compile import StepCompiler
 from smartspider.plugins.kinds import STEP
 from smartspider.plugins.registry import resolve
-from smartspider.suggest.suggest import Suggestion, suggest, to_task
+from smartspider.suggest.suggest import suggest
+from smartspider.suggest.suggestion import Suggestion, to_task
 from smartspider.taskfile.compile_pages import page_plans
 from smartspider.taskfile.load import parse_task
 
@@ -67,7 +68,9 @@ def rows() -> Callable[[Suggestion, Page], list[dict[str, Any]]]:
         plans = page_plans(parse_task(to_task(suggestion, page.url)))
         steps = StepCompiler(partial(resolve, STEP))
         return (
-            compile_pages(plans, TrapGuards(), steps.compile_chain).extract(page, make_request(page.url)).items
+            compile_pages(plans, TrapGuards(), steps.compile_chain)
+            .extract(page, make_request(page.url))
+            .items
         )
 
     return read

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from smartspider.core.pages.page import Page
-from smartspider.suggest.suggest import Suggestion, suggest, to_task
+from smartspider.suggest.suggest import suggest
+from smartspider.suggest.suggestion import Suggestion, to_task
 from smartspider.taskfile.load import parse_task
 
 EXPECTED: dict[str, dict[str, Any]] = json.loads(

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from smartspider.core.errors import NotReadable
+from smartspider.suggest.html.tree import Tree
 from smartspider.suggest.suggest import suggest
-from smartspider.suggest.tree import Tree
 
 
 def test_thousands_of_items_are_one_list(page_of: Any) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from smartspider.suggest.json_lists import json_lists
-from smartspider.suggest.suggest import Suggestion, suggest
+from smartspider.suggest.suggest import suggest
+from smartspider.suggest.suggestion import Suggestion
 
 Best = Callable[..., Suggestion]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from smartspider.suggest.suggest import Suggestion, suggest, to_task
-from smartspider.suggest.task import task_name
+from smartspider.suggest.suggest import suggest
+from smartspider.suggest.suggestion import Suggestion, task_name, to_task
 
 Best = Callable[..., Suggestion]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from smartspider.suggest.suggest import Suggestion
+from smartspider.suggest.suggestion import Suggestion
 
 Best = Callable[..., Suggestion]
 

@@ -20,7 +20,7 @@ from smartspider.outputs.file_output import FileOutput
 from smartspider.outputs.files import StreamedFile, check_target
 from smartspider.outputs.split import SplitOutput, part_path
 from smartspider.plugins.kinds import OUTPUT
-from smartspider.plugins.registry import known, resolve
+from smartspider.plugins.registry import built_in, known, resolve
 from smartspider.store.results.rows import StoredItem
 
 ENVELOPE = (
@@ -104,6 +104,11 @@ def media_type(path: Path) -> str:
         return COMPRESSIONS[compression]
     declared: str = getattr(_factory_for(path), "media_type", OTHER)
     return declared
+
+
+def media_types() -> list[str]:
+    """Return the media types of all built-in formats and compressions."""
+    return [*(str(kind.media_type) for kind in built_in(OUTPUT)), *COMPRESSIONS.values()]
 
 
 async def write_outputs(

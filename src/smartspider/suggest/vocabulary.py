@@ -1,8 +1,8 @@
-"""The words that pages use for their parts and their values."""
+"""Words that pages use for their parts and values."""
 
 from __future__ import annotations
 
-LABELS = {
+CHINESE_LABELS = {
     "价格": "price", "售价": "price", "单价": "unit_price", "总价": "total_price", "标题": "title",
     "题目": "title", "名称": "name", "姓名": "name", "作者": "author", "发布者": "author",
     "楼主": "author", "日期": "date", "时间": "date", "发布时间": "published", "更新时间": "updated",
@@ -17,9 +17,9 @@ LABELS = {
     "备注": "note", "排名": "rank", "店铺": "shop", "出版社": "publisher", "导演": "director",
     "主演": "cast", "年份": "year",
 }  # fmt: skip
-"""Labels of Chinese pages, by the name a field gets from them."""
+"""Chinese labels and their field names."""
 
-SAME = {
+SYNONYMS = {
     "headline": "title", "heading": "title", "hd": "title", "subject": "title", "poster": "author",
     "byline": "author", "username": "author", "img": "image", "photo": "image", "thumb": "image",
     "thumbnail": "image", "pic": "image", "picture": "image", "cover": "image", "desc": "description",
@@ -29,9 +29,9 @@ SAME = {
     "cap": "caption", "nr": "number", "num": "number", "qty": "quantity", "addr": "address",
     "loc": "location", "st": "summary", "fn": "name", "commit": "comments",
 }  # fmt: skip
-"""Words for the same thing, by the one that is used here."""
+"""Synonyms and the field name used for them."""
 
-EMPTY = frozenset(
+GENERIC_WORDS = frozenset(
     (
         "a and area b big block body bottom box btn button by card cards cell col cols comment common "
         "component contact container content css data div e elem element em entry even event f field figure "
@@ -42,9 +42,9 @@ EMPTY = frozenset(
         "the tile to top topic txt u v val value view what when with wrap wrapper x xi xs"
     ).split()
 )
-"""Words in class names that say nothing about a value."""
+"""Words in class names that do not describe a value."""
 
-AWAY = frozenset(
+NAVIGATION_WORDS = frozenset(
     (
         "breadcrumb breadcrumbs calendar carousel consent cookie cookies copyright crumb crumbs facet "
         "facets filter filters foot footer lang langs language languages login menu nav navbar navigation "
@@ -52,9 +52,9 @@ AWAY = frozenset(
         "tagcloud toolbar topbar"
     ).split()
 )
-"""Parts of a page that hold no list of its own: menus, filters, pagers."""
+"""Parts of a page without lists of their own: menus, filters, pagers."""
 
-ASIDE = frozenset(
+SIDEBAR_WORDS = frozenset(
     (
         "ad ads advert advertisement also aside crosssell friendlink hot links popular promo promoted rank "
         "ranking recent recommend recommendation recommendations recommended related side sidebar similar "
@@ -63,14 +63,14 @@ ASIDE = frozenset(
 )
 """Parts of a page whose lists are about other pages."""
 
-SETTINGS = frozenset(
+SITE_KEYS = frozenset(
     (
         "breadcrumb breadcrumbs config countries currencies experiments facet facets features filter "
         "filters flags footer header i18n languages links locale locales menu messages meta modules nav "
         "navigation options routes scripts seo settings styles tracking translations"
     ).split()
 )
-"""Parts of the JSON of a page that are about the site."""
+"""Keys in the JSON of a page that describe the site."""
 
 SITE_TYPES = frozenset(
     (
@@ -79,7 +79,7 @@ SITE_TYPES = frozenset(
         "WebSite"
     ).split()
 )
-"""Types of JSON-LD that describe the site, not what is on the page."""
+"""JSON-LD types that describe the site, not the page."""
 
 THING_TYPES = frozenset(
     (
@@ -89,4 +89,4 @@ THING_TYPES = frozenset(
         "VideoGame VideoObject"
     ).split()
 )
-"""Types of JSON-LD that a page can be about."""
+"""JSON-LD types that a page can be about."""

@@ -1,4 +1,4 @@
-"""How a JSON answer goes on: a link, a cursor, or a number in the query."""
+"""Find the pagination of a JSON response: a link, a cursor, or a number in the query."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_LEVELS = 4
 
 
 def api_pagination(value: Any, url: str) -> dict[str, Any] | None:
-    """The pagination of a JSON answer, as a task writes it; None when nothing tells."""
+    """Return the pagination of a JSON response in task form; None if it is unknown."""
     for way, name, inner in _simple(value):
         if isinstance(inner, str) and _NEXT.fullmatch(name) and inner.startswith(("http", "/", "?")):
             return {"type": "next_link", "selector": way, "language": "jmespath"}
@@ -51,7 +51,7 @@ def _by_query(query: dict[str, str]) -> dict[str, Any] | None:
 
 
 def _simple(value: Any) -> Iterator[tuple[str, str, Any]]:
-    """Simple values of the answer outside of its lists: their JMESPath, key and value."""
+    """Yield simple values outside of lists: their JMESPath, key and value."""
     level = [("", value)]
     for _ in range(_MAX_LEVELS):
         below = []

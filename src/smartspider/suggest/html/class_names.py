@@ -1,4 +1,4 @@
-"""Class names: which of them will still be there next month, and what words they are made of."""
+"""Class names: their stability and the words in them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MADE = re.compile(
 _MODULE = re.compile(
     r"(?P<stem>[A-Za-z][\w-]*?__)(?=[A-Za-z0-9+/_-]{5,6}$)(?=[a-z]*[A-Z0-9+/])[A-Za-z0-9+/_-]+"
 )
-"""CSS modules: the words before the hash stay."""
+"""CSS modules: the words before the hash are stable."""
 _STATE = re.compile(
     r"(?:is|has|no|not|js|lazy)-?\w+|active|selected|current|disabled|first|last|odd|even|hover|open|closed|"
     r"visible|hidden|show|hide|in|new|old|hot|sticky|featured|alt|clearfix|cf|cl|fl|fr|bg\d*|col\d*|row\d*|"
@@ -47,7 +47,7 @@ _VOWELS = re.compile(r"[aeiouy]", re.IGNORECASE)
 
 @lru_cache(maxsize=8192)
 def is_stable(name: str) -> bool:
-    """Whether a class is a word somebody chose for the thing, not a hash, a state or a style."""
+    """Return True if a class names the content, rather than a hash, a state or a style."""
     if len(name) < 2 or len(name) > 60 or ":" in name or "[" in name or "/" in name:
         return False
     if _MADE.fullmatch(name) or _MODULE.fullmatch(name) or _STATE.fullmatch(name):
@@ -68,17 +68,17 @@ def _is_random(part: str) -> bool:
 
 
 def is_utility(name: str) -> bool:
-    """Whether a class says how a thing looks."""
+    """Return True if a class describes the appearance."""
     return ":" in name or _UTILITY.fullmatch(name) is not None
 
 
 def module_stem(name: str) -> str | None:
-    """`Card_title__` of `Card_title__x9YzA`, which the next build changes only at its end."""
+    """Return `Card_title__` from `Card_title__x9YzA`: the hash changes with the next build."""
     found = _MODULE.fullmatch(name)
     return None if found is None else found["stem"]
 
 
 @lru_cache(maxsize=8192)
 def words_of(name: str) -> tuple[str, ...]:
-    """The words in a name, in lower case: `product-card__mainTitle` has four."""
+    """Split a name into words in lower case: `product-card__mainTitle` has four."""
     return tuple(word.lower() for word in _WORDS.findall(module_stem(name) or name) if not word.isdigit())

@@ -1,15 +1,15 @@
-"""Tables: which rows are items, and what the columns are called."""
+"""Tables: their item rows and column names."""
 
 from __future__ import annotations
 
-from smartspider.suggest.selectors import ItemSelectors
-from smartspider.suggest.tree import Element, Tree
+from smartspider.suggest.html.selectors import ItemSelectors
+from smartspider.suggest.html.tree import Element, Tree
 
 _MAX_NAME = 40
 
 
-class Header:
-    """The rows of a table below its head, and the names in the head by the number of the cell."""
+class TableHeader:
+    """The rows of a table below its header, and the header texts by cell number."""
 
     __slots__ = ("_is_in_body", "_is_of_td", "_table", "_width", "names", "rows")
 
@@ -22,10 +22,10 @@ class Header:
         self._width = len(head.children)
 
     def selector(self, selectors: ItemSelectors) -> str | None:
-        """The selector of the rows without the head."""
+        """Return the selector of the rows without the header."""
         tables = [
             place
-            for place in (selectors.best([self._table], []), selectors.holder(self._table))
+            for place in (selectors.best([self._table], []), selectors.container(self._table))
             if place is not None
         ]
         wide = f":has(> :nth-child({self._width}))"
@@ -44,8 +44,8 @@ class Header:
         return None
 
 
-def header_of(tree: Tree, items: list[Element]) -> Header | None:
-    """The head of the table that the items are rows of; None when they are not, or it has none."""
+def header_of(tree: Tree, items: list[Element]) -> TableHeader | None:
+    """Return the header of the table whose rows are the items; None if there is none."""
     first = items[0]
     if first.tag != "tr" or first.parent is None:
         return None
@@ -71,7 +71,7 @@ def header_of(tree: Tree, items: list[Element]) -> Header | None:
     if len(body) < 2:
         return None
     names = {str(number + 1): tree.text(cell, 80)[:_MAX_NAME] for number, cell in enumerate(head.children)}
-    return Header(table, head, body, names)
+    return TableHeader(table, head, body, names)
 
 
 def _table_of(row: Element) -> Element | None:
@@ -79,7 +79,7 @@ def _table_of(row: Element) -> Element | None:
 
 
 def _head(tree: Tree, rows: list[Element]) -> Element | None:
-    """The first row when its cells are heads: `th`, in `thead`, or bold and short."""
+    """Return the header row: in `thead`, all `th`, or bold and short."""
     if len(rows) < 3 or len(rows[0].children) < 2:
         return None
     heads = [row for row in rows[:3] if row.parent is not None and row.parent.tag == "thead"]

@@ -1,4 +1,4 @@
-"""What a text looks like: a price, a date, a number, an address of some kind."""
+"""Classify texts: price, date, number, rating, address."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
-Kind = Literal["text", "price", "date", "number", "rating", "email", "phone", "url"]
+TextKind = Literal["text", "price", "date", "number", "rating", "email", "phone", "url"]
 
 _LONGEST = 80
 _CURRENCY = (
@@ -44,7 +44,7 @@ _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
 _PHONE = re.compile(r"\+\d[\d ()/.-]{6,18}\d|\(?0\d[\d ()/.-]{5,16}\d")
 _URL = re.compile(r"https?://\S+")
 
-_LOOKS: tuple[tuple[Kind, tuple[re.Pattern[str], ...]], ...] = (
+_LOOKS: tuple[tuple[TextKind, tuple[re.Pattern[str], ...]], ...] = (
     ("rating", (_RATING,)),
     ("date", _DATES),
     ("price", (_PRICE,)),
@@ -53,15 +53,15 @@ _LOOKS: tuple[tuple[Kind, tuple[re.Pattern[str], ...]], ...] = (
     ("phone", (_PHONE,)),
     ("number", (_NUMBER,)),
 )
-"""The first that fits; a price comes before a number, and a telephone number is one, too."""
+"""The first match wins: a price before a number; a telephone number is a number, too."""
 _LONGEST_LABEL = 30
 _INTRODUCING = frozenset(
     ("by", "posted by", "written by", "sold by", "from", "published", "posted", "updated", "posted on", "on")
 )
 
 
-def kind_of(value: str) -> Kind:
-    """What one text looks like."""
+def kind_of(value: str) -> TextKind:
+    """Return the kind of a text."""
     text = value.strip()
     if text and len(text) <= _LONGEST:
         for kind, patterns in _LOOKS:
@@ -70,9 +70,9 @@ def kind_of(value: str) -> Kind:
     return "url" if _URL.fullmatch(text) else "text"
 
 
-def kind_of_all(values: Iterable[str]) -> Kind:
-    """What most of the texts look like; `text` unless four fifths agree."""
-    counts: dict[Kind, int] = {}
+def kind_of_all(values: Iterable[str]) -> TextKind:
+    """Return the kind of most texts; `text` unless four fifths agree."""
+    counts: dict[TextKind, int] = {}
     total = 0
     for value in values:
         kind = kind_of(value)
@@ -84,10 +84,10 @@ def kind_of_all(values: Iterable[str]) -> Kind:
     return kind if number >= 0.8 * total else "text"
 
 
-def common_start(values: list[str], words: Iterable[str] = ()) -> str:
-    """A label that all of the texts begin with: up to a colon, or one or two words that only introduce.
+def common_label(values: list[str], words: Iterable[str] = ()) -> str:
+    """Return the label that all texts start with: up to a colon, or one or two introducing words.
 
-    `words` are those the page calls the value by; a text that begins with one of them is labelled, too.
+    `words` are the class words of the value; a text that starts with one of them is labelled, too.
     """
     distinct = sorted(set(values))
     if len(distinct) < 2:

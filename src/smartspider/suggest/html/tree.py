@@ -1,6 +1,6 @@
-"""A page as plain elements: what the search for lists walks over, many times.
+"""A page as plain elements.
 
-Asking the parser's nodes costs a call each; here every element, its text and its place are known at once.
+Each call of a parser node is expensive; here each element, its text and its position are computed once.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from selectolax.lexbor import LexborNode
 
 MAX_ELEMENTS = 150_000
-"""Elements that are looked at; a list that repeats has shown itself long before."""
+"""The most elements that are read; lists repeat long before."""
 UNSEEN = frozenset(
     ("script", "style", "template", "noscript", "svg", "iframe", "object", "canvas", "head", "math")
 )
-"""Elements whose inside is not part of what a reader sees."""
+"""Elements without visible content."""
 
 
 class Element:
@@ -36,12 +36,12 @@ class Element:
         self.classes = tuple(dict.fromkeys(self.attrs.get("class", "").split()))
         self.children: list[Element] = []
         self.own: list[str] = []
-        """Its own text nodes that are not blank."""
+        """Its own non-blank text nodes."""
         self.texts_from = 0
         self.texts_to = 0
 
     def ancestors(self) -> Iterator[Element]:
-        """The elements around it, the nearest first."""
+        """Yield the ancestors, nearest first."""
         above = self.parent
         while above is not None:
             yield above
@@ -49,7 +49,7 @@ class Element:
 
 
 class Tree:
-    """All seen elements in document order, and the texts between them."""
+    """All visible elements in document order, and the texts between them."""
 
     def __init__(self, root: LexborNode, most: int = MAX_ELEMENTS) -> None:
         self.root = root
@@ -59,7 +59,7 @@ class Tree:
         self._read()
 
     def text(self, element: Element, limit: int = 2000) -> str:
-        """All text in an element, whitespace collapsed."""
+        """Return the collapsed text of an element."""
         found: list[str] = []
         length = 0
         for text in self.texts[element.texts_from : element.texts_to]:
@@ -70,11 +70,11 @@ class Tree:
         return " ".join("".join(found).split())
 
     def inside(self, element: Element) -> list[Element]:
-        """Its descendants in document order."""
+        """Return the descendants in document order."""
         return self.elements[element.order + 1 : element.end]
 
     def find(self, css: str) -> list[LexborNode]:
-        """What a selector finds in the page."""
+        """Return the matches of a selector in the page."""
         return self.root.css(css)
 
     def _read(self) -> None:

@@ -1,12 +1,12 @@
-"""Elements that repeat: every group that could be the list of a page, the promising ones first."""
+"""Find groups of repeated elements, best first."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 
-from smartspider.suggest.classes import is_utility, words_of
-from smartspider.suggest.tree import Element, Tree
-from smartspider.suggest.words import ASIDE, AWAY
+from smartspider.suggest.html.class_names import is_utility, words_of
+from smartspider.suggest.html.tree import Element, Tree
+from smartspider.suggest.vocabulary import NAVIGATION_WORDS, SIDEBAR_WORDS
 
 MAX_GROUPS = 60
 SAMPLE = 30
@@ -18,40 +18,40 @@ _AWAY_TAGS = frozenset(("nav", "footer", "menu"))
 _AWAY_ROLES = frozenset(("navigation", "contentinfo", "menu", "menubar", "dialog", "tablist", "search"))
 
 
-class Group:
-    """Elements of one kind. `place` is 1 in the middle of a page, less in its margins."""
+class ElementGroup:
+    """Similar elements. `position_weight` is 1 in the middle of a page and less in its margins."""
 
-    __slots__ = ("items", "mass", "place")
+    __slots__ = ("items", "position_weight", "text_weight")
 
-    def __init__(self, items: list[Element], mass: float, place: float) -> None:
+    def __init__(self, items: list[Element], text_weight: float, position_weight: float) -> None:
         self.items = items
-        self.mass = mass
-        self.place = place
+        self.text_weight = text_weight
+        self.position_weight = position_weight
 
     @property
     def sample(self) -> list[Element]:
-        """Some of the items, from all over the list."""
+        """Items from all over the list."""
         count = len(self.items)
         if count <= SAMPLE:
             return self.items
         return [self.items[number * count // SAMPLE] for number in range(SAMPLE)]
 
 
-def find_groups(tree: Tree) -> list[Group]:
-    """Groups of two or more elements, by how much the page tells in them."""
+def find_groups(tree: Tree) -> list[ElementGroup]:
+    """Return groups of two or more elements, by the amount of their content."""
     places = _places(tree)
     seen: set[tuple[int, ...]] = set()
-    groups: list[Group] = []
+    groups: list[ElementGroup] = []
     for items in _repeated(tree):
         identity = tuple(item.order for item in items)
         if len(items) < 2 or identity in seen:
             continue
         seen.add(identity)
         place = sum(places[item.order] for item in items) / len(items)
-        mass = sum(_mass(item) for item in items) * place
-        if mass > 0:
-            groups.append(Group(items, mass, place))
-    groups.sort(key=lambda group: -group.mass)
+        text_weight = sum(_text_weight(item) for item in items) * place
+        if text_weight > 0:
+            groups.append(ElementGroup(items, text_weight, place))
+    groups.sort(key=lambda group: -group.text_weight)
     return groups[:MAX_GROUPS]
 
 
@@ -80,7 +80,7 @@ def _repeated(tree: Tree) -> list[list[Element]]:
     whole = [items for items in classes.values() if _is_recursive(items)]
     nested = {item.order for items in whole for item in items}
     if whole:
-        # Answers to comments are comments: levels of such a list are no lists of their own.
+        # Replies to comments are comments: levels of such a list are not separate lists.
         others = [*(some for family in families for some in family), *paths.values(), *classes.values()]
         return [*whole, *(items for items in others if not nested.issuperset(item.order for item in items))]
     return [
@@ -92,7 +92,7 @@ def _repeated(tree: Tree) -> list[list[Element]]:
 
 
 def _is_recursive(items: list[Element]) -> bool:
-    """Whether some of the elements lie in others of them that look the same."""
+    """Return True if some of the elements contain others that look the same."""
     inside = 0
     outer: list[Element] = []
     for item in items:
@@ -111,7 +111,7 @@ def _looks_like(one: Element, other: Element) -> bool:
 
 
 def _by_looks(items: list[Element]) -> list[list[Element]]:
-    """All siblings of a tag, and where their looks differ, those that share a class."""
+    """Return all siblings of a tag, and, if their classes differ, those that share one."""
     found = [items]
     by_class: dict[str, list[Element]] = defaultdict(list)
     for item in items:
@@ -121,8 +121,8 @@ def _by_looks(items: list[Element]) -> list[list[Element]]:
     return found
 
 
-def _mass(item: Element) -> float:
-    """How much an item has to tell: its texts and elements, counted up to what an item needs."""
+def _text_weight(item: Element) -> float:
+    """Weigh the content of an item: its texts and elements, up to a limit."""
     texts = item.texts_to - item.texts_from
     return min(texts, 40) + min(item.end - item.order, 40)
 
@@ -142,8 +142,8 @@ def _place(element: Element) -> float:
         return 1.0
     names = (*element.classes, element.attrs.get("id", ""), element.attrs.get("aria-label", ""))
     words = {word for name in names for word in words_of(name)}
-    if words & AWAY:
+    if words & NAVIGATION_WORDS:
         return 0.2
-    if element.tag == "aside" or words & ASIDE:
+    if element.tag == "aside" or words & SIDEBAR_WORDS:
         return 0.4
     return 1.0

@@ -1,14 +1,14 @@
-"""Names for columns, from what the page itself calls them and from what the values look like."""
+"""Name fields by the words of the page and the look of the values."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from smartspider.suggest.classes import is_stable, is_utility, module_stem, words_of
-from smartspider.suggest.columns import Column
-from smartspider.suggest.slots import Slot
-from smartspider.suggest.words import EMPTY, LABELS, SAME
+from smartspider.suggest.html.class_names import is_stable, is_utility, module_stem, words_of
+from smartspider.suggest.html.fields import CandidateField
+from smartspider.suggest.html.slots import Slot
+from smartspider.suggest.vocabulary import CHINESE_LABELS, GENERIC_WORDS, SYNONYMS
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _TAGS = dict.fromkeys(_HEADINGS, "title") | {
@@ -23,18 +23,18 @@ _BY_KIND = {"price": "price", "date": "date", "rating": "rating", "email": "emai
 _FILLER = re.compile(r"[^\w]+")
 
 
-def name_fields(columns: list[Column], headers: dict[str, str] | None = None) -> list[str]:
-    """A name for each column, no two the same; `headers` are those of a table by the number of the cell."""
-    title = _title_of(columns)
-    names = [_wish(column, title, headers or {}) for column in columns]
-    links = [number for number, column in enumerate(columns) if column.is_link]
+def name_fields(fields: list[CandidateField], headers: dict[str, str] | None = None) -> list[str]:
+    """Return a unique name for each field; `headers` are those of a table by cell number."""
+    title = _title_of(fields)
+    names = [_wish(field, title, headers or {}) for field in fields]
+    links = [number for number, field in enumerate(fields) if field.is_link]
     main = title.slot if title is not None else None
-    chosen = next((number for number in links if _shares_link(columns[number].slot, main)), None)
+    chosen = next((number for number in links if _shares_link(fields[number].slot, main)), None)
     if chosen is None and links:
         chosen = links[0]
-    texts = {id(column.slot): name for column, name in zip(columns, names, strict=True) if not column.is_link}
+    texts = {id(field.slot): name for field, name in zip(fields, names, strict=True) if not field.is_link}
     for number in links:
-        text = texts.get(id(columns[number].slot), "")
+        text = texts.get(id(fields[number].slot), "")
         names[number] = (
             "url" if number == chosen else f"{text}_url" if text not in {"", "text"} else names[number]
         )
@@ -42,71 +42,69 @@ def name_fields(columns: list[Column], headers: dict[str, str] | None = None) ->
 
 
 def label_name(label: str) -> str:
-    """A label of the page as a field name: known Chinese words in English, others as they are."""
+    """Convert a label to a field name; known Chinese words are translated."""
     text = label.strip(" :\uff1a*()\uff08\uff09").strip()
-    if text in LABELS:
-        return LABELS[text]
+    if text in CHINESE_LABELS:
+        return CHINESE_LABELS[text]
     return _FILLER.sub("_", text.lower()).strip("_")[:40]
 
 
-def _title_of(columns: list[Column]) -> Column | None:
-    """The text that an item is called by: a heading, or the longest text that is a link."""
-    texts = [column for column in columns if column.take in {"text", "own"} and column.kind == "text"]
-    headings = [column for column in texts if re.search(r"(^|,)h[1-6](,|$)", ",".join(column.slot.key))]
-    named = [column for column in texts if {"title", "name", "headline"} & set(_own_words(column.slot))]
-    linked = [column for column in texts if "a" in column.slot.key or column.slot.example.tag == "a"]
+def _title_of(fields: list[CandidateField]) -> CandidateField | None:
+    """Return the title of the items: a heading, or the longest linked text."""
+    texts = [field for field in fields if field.take in {"text", "own"} and field.kind == "text"]
+    headings = [field for field in texts if re.search(r"(^|,)h[1-6](,|$)", ",".join(field.slot.key))]
+    named = [field for field in texts if {"title", "name", "headline"} & set(_own_words(field.slot))]
+    linked = [field for field in texts if "a" in field.slot.key or field.slot.example.tag == "a"]
     for choice in (named if len(named) == 1 else [], headings, named, linked):
         full = [
-            column
-            for column in choice
-            if column.coverage > 0.7 and len(set(column.found)) > len(column.found) / 3
+            field for field in choice if field.coverage > 0.7 and len(set(field.found)) > len(field.found) / 3
         ]
         if full:
-            return max(full, key=lambda column: sum(map(len, column.found)) / len(column.found))
+            return max(full, key=lambda field: sum(map(len, field.found)) / len(field.found))
     return None
 
 
-def _wish(column: Column, title: Column | None, headers: dict[str, str]) -> str:
-    header = _header(column, headers)
-    said = header or _said(column)
-    if column.take not in {"text", "own", "list", "datetime"}:
-        name = _attribute_name(column, said)
+def _wish(field: CandidateField, title: CandidateField | None, headers: dict[str, str]) -> str:
+    header = _header(field, headers)
+    said = header or _said(field)
+    if field.take not in {"text", "own", "list", "datetime"}:
+        name = _attribute_name(field, said)
     elif header:
         name = header
-    elif column is title:
+    elif field is title:
         name = said if said in {"name", "headline"} else "title"
-    elif column.take == "datetime":
+    elif field.take == "datetime":
         name = said if said not in {"", "posted", "time"} else "date"
-    elif column.kind == "price" and said.startswith("price_"):
+    elif field.kind == "price" and said.startswith("price_"):
         name = "price"
-    elif column.kind in _BY_KIND and said in {"", "description", "number", "title", "time"}:
-        name = _BY_KIND[column.kind]
-    elif column.take == "list":
+    elif field.kind in _BY_KIND and said in {"", "description", "number", "title", "time"}:
+        name = _BY_KIND[field.kind]
+    elif field.take == "list":
         name = said or "tags"
     else:
-        name = said or _by_tag(column) or _last_word(column.slot) or _by_looks(column)
+        name = said or _by_tag(field) or _last_word(field.slot) or _by_looks(field)
     return name
 
 
-def _attribute_name(column: Column, said: str) -> str:
-    if column.is_link:
+def _attribute_name(field: CandidateField, said: str) -> str:
+    if field.is_link:
         return f"{said.removesuffix('_url')}_url" if said not in {"", "url"} else "link"
-    if column.is_image:
+    if field.is_image:
         return said if "image" in said else "image"
-    if column.take.startswith("data-"):
-        word = label_name(column.take.removeprefix("data-"))
+    if field.take.startswith("data-"):
+        word = label_name(field.take.removeprefix("data-"))
         return said if said and word in {"value", "count", "name", "score"} else word
-    return said or _by_tag(column) or _last_word(column.slot) or _by_looks(column)
+    return said or _by_tag(field) or _last_word(field.slot) or _by_looks(field)
 
 
-def _by_tag(column: Column) -> str:
-    name = _TAGS.get(column.slot.example.tag, "")
-    is_long = sum(map(len, column.found)) > 30 * len(column.found)
+def _by_tag(field: CandidateField) -> str:
+    name = _TAGS.get(field.slot.example.tag, "")
+    is_long = sum(map(len, field.found)) > 30 * len(field.found)
     return name if name != "description" or is_long else ""
 
 
 def _last_word(slot: Slot) -> str:
-    """A word too common to be told apart by, when there is nothing better."""
+    """Return a generic word of the class names, as a last resort."""
     for name in slot.example.classes:
         if is_stable(name):
             words = [word for word in words_of(name.split("__")[-1].split("--")[0]) if len(word) > 1]
@@ -115,42 +113,42 @@ def _last_word(slot: Slot) -> str:
     return ""
 
 
-def _by_looks(column: Column) -> str:
+def _by_looks(field: CandidateField) -> str:
     units = {
         found[1].lower()
-        for value in column.found
+        for value in field.found
         if (found := re.fullmatch(r"[\d.,]+\s*([^\W\d]{3,})", value))
     }
     if len(units) == 1 or (len(units) == 2 and len({unit.rstrip("s") for unit in units}) == 1):
         return max(units)
-    if column.kind == "number":
-        numbers = [value for value in column.found if re.fullmatch(r"[0-5](?:[.,]\d)?", value)]
-        is_rating = len(numbers) == len(column.found) and any(len(value) > 1 for value in numbers)
+    if field.kind == "number":
+        numbers = [value for value in field.found if re.fullmatch(r"[0-5](?:[.,]\d)?", value)]
+        is_rating = len(numbers) == len(field.found) and any(len(value) > 1 for value in numbers)
         return "rating" if is_rating else "number"
     return "text"
 
 
-def _header(column: Column, headers: dict[str, str]) -> str:
-    key = column.slot.key
+def _header(field: CandidateField, headers: dict[str, str]) -> str:
+    key = field.slot.key
     for place in range(len(key) - 2):
         if key[place] == "cell" and key[place + 1] == "nth":
             return label_name(headers.get(key[place + 2], ""))
     return ""
 
 
-def _said(column: Column) -> str:
-    """What the page calls the value: label, itemprop, classes of the element and of what it stands in."""
-    slot: Slot | None = column.slot
+def _said(field: CandidateField) -> str:
+    """Return the page's name for the value: label, itemprop, or classes of the element and its ancestors."""
+    slot: Slot | None = field.slot
     while slot is not None and slot.parent is not None:
         if slot.label:
             return label_name(slot.label)
         slot = slot.parent
-    if column.label and len(column.label) < 30:
-        return label_name(column.label)
-    for said in _levels(column.slot):
+    if field.label and len(field.label) < 30:
+        return label_name(field.label)
+    for said in _levels(field.slot):
         if said:
             return said
-    return label_name(column.prefix) if column.prefix else ""
+    return label_name(field.prefix) if field.prefix else ""
 
 
 def _levels(slot: Slot) -> Iterator[str]:
@@ -166,7 +164,7 @@ def _levels(slot: Slot) -> Iterator[str]:
 
 
 def _scope_name(slot: Slot) -> str:
-    """What a thing with a name is to the item: the location, its brand; or just its name."""
+    """Return the role of a named object in the item, such as location or brand; or its own name."""
     above = slot.parent
     while above is not None and above.parent is not None:
         if above.example.attrs.get("itemprop"):
@@ -176,7 +174,7 @@ def _scope_name(slot: Slot) -> str:
 
 
 def _own_words(slot: Slot) -> tuple[str, ...]:
-    """The telling words of the class that an element is known by."""
+    """Return the distinctive words of the element's class."""
     item = slot
     while item.parent is not None:
         item = item.parent
@@ -186,7 +184,9 @@ def _own_words(slot: Slot) -> tuple[str, ...]:
             continue
         part = name.split("__")[-1].split("--")[0] if module_stem(name) is None else name
         words = tuple(
-            word for word in words_of(part) if word not in EMPTY and word not in of_item and len(word) > 1
+            word
+            for word in words_of(part)
+            if word not in GENERIC_WORDS and word not in of_item and len(word) > 1
         )
         if words:
             return words
@@ -194,7 +194,7 @@ def _own_words(slot: Slot) -> tuple[str, ...]:
 
 
 def _joined(words: tuple[str, ...]) -> str:
-    kept = [word for word in words if word not in EMPTY and len(word) > 1][-2:]
+    kept = [word for word in words if word not in GENERIC_WORDS and len(word) > 1][-2:]
     if not kept:
         return ""
     last = kept[-1]
@@ -202,13 +202,13 @@ def _joined(words: tuple[str, ...]) -> str:
         if last.endswith(ending) and last != ending:
             return ending
     whole = "_".join(kept)
-    if last in SAME:
-        return SAME[last]
-    return SAME.get("".join(kept), whole)
+    if last in SYNONYMS:
+        return SYNONYMS[last]
+    return SYNONYMS.get("".join(kept), whole)
 
 
 def _shares_link(slot: Slot, title: Slot | None) -> bool:
-    """Whether a link is the one around, or inside, the title."""
+    """Return True if a link surrounds, or is inside, the title."""
     if title is None:
         return False
     short, long = sorted((slot.key, title.key), key=len)

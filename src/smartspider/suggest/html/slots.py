@@ -1,7 +1,7 @@
-"""The places in the items of a list where values stand: the same place in every item is one slot.
+"""Find slots: positions in the items of a list that hold values.
 
-All items are walked together, level by level. A child is told from its siblings by as little as needed: by
-its tag where there is only one, else by its label, its class, or its number among those that look the same.
+All items are walked together, level by level. A child is distinguished from its siblings by as little as
+needed: its tag if unique, else its label, its class, or its number among similar ones.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from smartspider.suggest.classes import words_of
-from smartspider.suggest.tree import Element, Tree
+from smartspider.suggest.html.class_names import words_of
+from smartspider.suggest.html.tree import Element, Tree
 
 Key = tuple[str, ...]
 
@@ -24,7 +24,7 @@ _LABEL_LENGTH = 40
 
 
 class Slot:
-    """One place: the element that stands there in each item that has it."""
+    """One position, with its element in each item that has one."""
 
     __slots__ = ("elements", "is_label", "key", "label", "label_element", "parent", "repeats")
 
@@ -33,10 +33,10 @@ class Slot:
         self.parent = parent
         self.elements: dict[int, Element] = {}
         self.repeats: dict[int, list[Element]] = {}
-        """All elements of an item there, when a slot is a list inside the item."""
+        """All elements per item, if the slot is a list inside the item."""
         self.label = ""
         self.label_element: Element | None = None
-        """The label of the first of its elements."""
+        """The label of its first element."""
         self.is_label = False
 
     @property
@@ -46,9 +46,9 @@ class Slot:
 
 
 def find_slots(tree: Tree, items: list[Element], members: set[int]) -> list[Slot]:
-    """The slots below the items, and the items themselves as the first.
+    """Return the slots inside the items, with the items themselves as the first.
 
-    `members` are the orders of all items of the list: what lies in one of them is not part of another.
+    `members` are the orders of all items of the list: nested items are not part of the outer ones.
     """
     top = Slot(())
     top.elements = dict(enumerate(items))
@@ -106,7 +106,7 @@ def _below(tree: Tree, slot: Slot, members: set[int], count: int) -> Iterator[Sl
 
 
 def _is_repeated(child: Element, label: object, number: int) -> bool:
-    """A second element of the same class is one more of the same, unless it is a cell of a table."""
+    """Return True for a second element of the same class, unless it is a table cell."""
     return number >= 1 and label is None and bool(child.classes) and child.tag not in {"td", "th", "dd"}
 
 
@@ -132,7 +132,7 @@ def _step(
 
 
 def _labels(tree: Tree, families: dict[int, list[Element]], count: int) -> dict[int, tuple[str, Element]]:
-    """Labels by the element they belong to: those that many items have, and more than one in an item."""
+    """Return labels by element: labels that many items have, and more than one per item."""
     found: dict[int, tuple[str, Element]] = {}
     seen: dict[str, set[int]] = defaultdict(set)
     for index, children in families.items():
@@ -150,14 +150,14 @@ def _labels(tree: Tree, families: dict[int, list[Element]], count: int) -> dict[
             before = child
     needed = max(2, count // 8)
     holders = len(set().union(*seen.values()))
-    # Names that repeat by chance are many and each in few items; labels are few and most items have each.
+    # Texts that repeat by chance are many and each in few items; labels are few and in most items.
     if sum(map(len, seen.values())) < 0.4 * len(seen) * holders:
         return {}
     return {order: label for order, label in found.items() if len(seen[label[0]]) >= needed}
 
 
 def _label_in(child: Element) -> str:
-    """The label that the text of an element without a name begins with: `Price: 12`."""
+    """Return the label at the start of an element's text: `Price: 12`."""
     if child.classes or not child.own:
         return ""
     label, colon, _ = child.own[0].replace("\uff1a", ":").partition(":")
@@ -166,7 +166,7 @@ def _label_in(child: Element) -> str:
 
 
 def _first_label(tree: Tree, child: Element) -> Element | None:
-    """The label that stands first inside an element that holds a label and its value."""
+    """Return the label that is the first child of an element with a label and its value."""
     if len(child.children) < 2 or child.own:
         if len(child.children) == 1 and child.own and _is_labelish(tree, child.children[0]):
             return child.children[0]

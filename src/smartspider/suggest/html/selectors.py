@@ -1,7 +1,7 @@
-"""Selectors that will still work next month, tried on the page before they are suggested.
+"""Build stable selectors and verify them on the page.
 
-Preferred are names that mean something (itemprop, data attributes, class words), then tags and structure;
-generated class names come last, and an item is never chosen by its number.
+Meaningful names come first (itemprop, data attributes, class words), then tags and structure; generated
+class names come last. An item is never selected by its position.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from selectolax.lexbor import LexborNode, SelectolaxError
 
-from smartspider.suggest.classes import is_stable, module_stem
-from smartspider.suggest.slots import Slot
-from smartspider.suggest.tree import Element, Tree
+from smartspider.suggest.html.class_names import is_stable, module_stem
+from smartspider.suggest.html.slots import Slot
+from smartspider.suggest.html.tree import Element, Tree
 
 _MARK = "smartspider-suggest"
 _NAME = re.compile(r"-?[A-Za-z_][\w-]*", re.ASCII)
@@ -25,12 +25,12 @@ _SEMANTIC = frozenset(
 
 
 def quoted(text: str) -> str:
-    """A text as a CSS string."""
+    """Quote a text as a CSS string."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def names_of(element: Element) -> Iterator[str]:
-    """Compound selectors of an element that say what it is, the most lasting first."""
+    """Yield compound selectors that name an element, most stable first."""
     for name in _TELLING_ATTRS:
         value = element.attrs.get(name)
         if value and len(value) < 40 and not any(character.isdigit() for character in value):
@@ -55,23 +55,23 @@ def _id_of(element: Element) -> Iterator[str]:
 
 
 def generated_names(element: Element) -> Iterator[str]:
-    """Compound selectors by class names that a build or a style made."""
+    """Yield compound selectors by generated class names."""
     for name in element.classes:
         if _NAME.fullmatch(name) and not is_stable(name):
             yield f"{element.tag}.{name}"
 
 
 class ItemSelectors:
-    """Finds the selector of a group of elements."""
+    """Finds a selector for a group of elements."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._found: dict[str, frozenset[int]] = {}
 
     def best(self, items: list[Element], hooks: list[str]) -> str | None:
-        """The best selector that finds exactly these elements; None when there is none.
+        """Return the best selector that matches exactly these elements, or None.
 
-        `hooks` are selectors of things that all the items have inside, for `:has()`.
+        `hooks` are selectors of elements inside all items, for `:has()`.
         """
         wanted = frozenset(item.node.mem_id for item in items)
         for selector in self._candidates(items, hooks):
@@ -80,11 +80,11 @@ class ItemSelectors:
         return None
 
     def finds(self, selector: str, items: list[Element]) -> bool:
-        """Whether a selector finds exactly these elements."""
+        """Return True if a selector matches exactly these elements."""
         return self._finds(selector) == frozenset(item.node.mem_id for item in items)
 
-    def holder(self, element: Element) -> str | None:
-        """The nearest named thing around an element, when only one such thing is in the page."""
+    def container(self, element: Element) -> str | None:
+        """Return the selector of the nearest ancestor that is unique in the page."""
         for above in element.ancestors():
             for name in (*_id_of(above), *names_of(above)):
                 if len(self._finds(name)) == 1:
@@ -131,7 +131,7 @@ class ItemSelectors:
 
 
 def _shared(items: list[Element], of: Callable[[Element], Iterable[str]]) -> list[str]:
-    """The compound selectors that all the elements have."""
+    """Return the compound selectors that all elements share."""
     shared = list(of(items[0]))
     for item in items[1:]:
         have = set(of(item))
@@ -151,7 +151,7 @@ def _shared_attrs(items: list[Element]) -> list[str]:
 
 
 def _around(items: list[Element]) -> Iterator[str]:
-    """Selectors of what the items stand in, as paths of children from something with a name."""
+    """Yield selectors of the parents of the items, as child paths from a named ancestor."""
     parents = {item.parent.order: item.parent for item in items if item.parent is not None}
     above = list(parents.values())
     tail = ""
@@ -171,14 +171,16 @@ def _around(items: list[Element]) -> Iterator[str]:
 
 
 class FieldSelectors:
-    """Finds selectors relative to the items of one list, by trying them in a sample of the items."""
+    """Finds selectors relative to the items of one list, by trying them in a sample."""
 
     def __init__(self, sample: list[Element]) -> None:
         self._sample = sample
         self._found: dict[str, list[int | None]] = {}
 
     def best(self, slot: Slot) -> tuple[str, float]:
-        """The selector whose first match is the slot's element in the most items, and the share of them."""
+        """Return the selector whose first match is the slot's element in most items, and the
+        share of these.
+        """
         if slot.parent is None:
             return "", 1.0
         wanted = [
@@ -214,7 +216,7 @@ def _first(item: Element, selector: str) -> int | None:
 
 
 def _field_candidates(slot: Slot) -> Iterator[str]:
-    """Selectors for a slot, the most lasting first."""
+    """Yield selectors for a slot, most stable first."""
     elements = list(slot.elements.values())[:12]
     steps = _steps(slot)
     labelled = _labelled(slot)
@@ -272,7 +274,7 @@ def _labelled(slot: Slot) -> Iterator[str]:
 
 
 def _number(slot: Slot) -> int:
-    """The place among siblings of the same tag, as most items have it."""
+    """Return the most common position among siblings of the same tag."""
     numbers: dict[int, int] = {}
     for element in slot.elements.values():
         above = element.parent
@@ -283,7 +285,7 @@ def _number(slot: Slot) -> int:
 
 
 def _path(steps: list[Slot], *, is_exact: bool) -> str:
-    """The way from the item down, child by child."""
+    """Return the child path from the item."""
     words = []
     for step in reversed(steps):
         name = step.example.tag

@@ -1,89 +1,92 @@
-"""From slots to columns: the values worth having, each once."""
+"""Turn slots into fields, without duplicates."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from smartspider.suggest.classes import words_of
-from smartspider.suggest.slots import SKIPPED, Slot
-from smartspider.suggest.tree import Element, Tree
-from smartspider.suggest.values import Kind, common_start, kind_of_all
+from smartspider.suggest.html.class_names import words_of
+from smartspider.suggest.html.slots import SKIPPED, Slot
+from smartspider.suggest.html.tree import Element, Tree
+from smartspider.suggest.text_kinds import TextKind, common_label, kind_of_all
 
 Values = tuple[str | None, ...]
 
 _FORMAT = frozenset("b strong i em u mark sup sub small br wbr span font code abbr ins bdi".split())
-"""Elements inside a text that belong to it."""
+"""Inline elements that belong to the surrounding text."""
 _IMAGE_ATTRS = ("data-src", "data-original", "data-lazy-src", "data-lazy-img", "data-lazy", "data-url", "src")
 _DATA_WORDS = ("id", "sku", "code", "price", "value", "rating", "score", "date", "time", "count", "name")
 _PLACEHOLDER = ("data:", "about:")
 
 
-class Column:
-    """One value of each item: where it stands, how it is taken there, and what the sampled items have."""
+class CandidateField:
+    """A possible field of the items: its slot, the part to take, and the values of the sampled items."""
 
     __slots__ = ("kind", "label", "prefix", "slot", "take", "values")
 
     def __init__(self, slot: Slot, take: str, values: Values, label: str = "") -> None:
         self.slot = slot
         self.take = take
-        """`text` (all of it), `own` (the first text node), `list` (a text for each) or an attribute."""
+        """`text` (all text), `own` (the first text node), `list` (one text per element) or an attribute."""
         self.values = values
         self.label = label
-        """A word beside the value that says what it is."""
-        self.kind: Kind = "text"
+        """A word beside the value that labels it."""
+        self.kind: TextKind = "text"
         self.prefix = ""
 
     @property
     def found(self) -> list[str]:
-        """The values that are there."""
+        """The values that exist."""
         return [value for value in self.values if value]
 
     @property
     def coverage(self) -> float:
-        """Share of the items that have a value."""
+        """The share of items with a value."""
         return len(self.found) / len(self.values)
 
     @property
     def is_link(self) -> bool:
-        """The address a link leads to."""
+        """True if it is the target of a link."""
         return self.take == "href"
 
     @property
     def is_image(self) -> bool:
-        """The address of a picture."""
+        """True if it is the URL of an image."""
         return self.slot.example.tag == "img" and self.take in _IMAGE_ATTRS
 
 
-def columns_of(tree: Tree, slots: list[Slot], count: int, *, keeps_constant: bool = False) -> list[Column]:
-    """The columns of a list with `count` sampled items, in the order they stand in an item."""
-    drafts: list[Column] = []
+def find_fields(
+    tree: Tree, slots: list[Slot], count: int, *, keeps_constant: bool = False
+) -> list[CandidateField]:
+    """Return the fields of a list with `count` sampled items, in document order."""
+    drafts: list[CandidateField] = []
     for slot in slots:
         drafts.extend(_of_slot(tree, slot, count))
     order = {id(slot): number for number, slot in enumerate(slots)}
     drafts.sort(
-        key=lambda column: (column.slot.example.order - _item_of(column).order, order[id(column.slot)])
-    )
-    useful = [column for column in drafts if _is_useful(column, keeps_constant=keeps_constant)]
-    for column in useful:
-        if column.take in {"text", "own"}:
-            words = (word for name in column.slot.example.classes for word in words_of(name))
-            column.prefix = common_start(column.found, words)
-        cut = len(column.prefix)
-        column.kind = (
-            "url" if column.is_link or column.is_image else kind_of_all(v[cut:] for v in column.found)
+        key=lambda field: (
+            field.slot.example.order - _item_of(field).order,
+            order[id(field.slot)],
         )
+    )
+    useful = [field for field in drafts if _is_useful(field, keeps_constant=keeps_constant)]
+    for field in useful:
+        if field.take in {"text", "own"}:
+            words = (word for name in field.slot.example.classes for word in words_of(name))
+            field.prefix = common_label(field.found, words)
+        cut = len(field.prefix)
+        field.kind = "url" if field.is_link or field.is_image else kind_of_all(v[cut:] for v in field.found)
     return _distinct(useful)
 
 
-def _item_of(column: Column) -> Element:
-    slot = column.slot
+def _item_of(field: CandidateField) -> Element:
+    slot = field.slot
     index = next(iter(slot.elements))
     while slot.parent is not None:
         slot = slot.parent
     return slot.elements[index]
 
 
-def _of_slot(tree: Tree, slot: Slot, count: int) -> Iterable[Column]:
+def _of_slot(tree: Tree, slot: Slot, count: int) -> Iterable[CandidateField]:
     example = slot.example
     if (
         slot.is_label
@@ -92,12 +95,12 @@ def _of_slot(tree: Tree, slot: Slot, count: int) -> Iterable[Column]:
     ):
         return
     yield from _attributes(slot, count)
-    text = _text_column(tree, slot, count)
+    text = _text_field(tree, slot, count)
     if text is not None:
         yield text
 
 
-def _text_column(tree: Tree, slot: Slot, count: int) -> Column | None:
+def _text_field(tree: Tree, slot: Slot, count: int) -> CandidateField | None:
     elements = slot.elements
     if slot.parent is None and slot.example.tag not in {"li", "a", "p", "dt", "option", "td"}:
         return None
@@ -107,16 +110,16 @@ def _text_column(tree: Tree, slot: Slot, count: int) -> Column | None:
     lists = [repeats for repeats in slot.repeats.values() if len(repeats) > 1]
     if lists and slot.parent is not None:
         joined = {index: " | ".join(tree.text(one, 200) for one in slot.repeats[index]) for index in elements}
-        return Column(slot, "list", _in_order(joined, count))
+        return CandidateField(slot, "list", _in_order(joined, count))
     own = {index: element.own[0] if element.own else "" for index, element in elements.items()}
     deep = {index: tree.text(element) for index, element in elements.items()}
     beside = _constant_child(tree, slot)
     if beside and len(set(own.values())) > 1:
-        return Column(slot, "own", _in_order(own, count), label=beside)
+        return CandidateField(slot, "own", _in_order(own, count), label=beside)
     has_elements = any(not _is_format(element) for element in elements.values())
     if has_elements and len(set(own.values())) > 1 and with_own * 2 >= len(elements):
-        return Column(slot, "own", _in_order(own, count))
-    return None if has_elements else Column(slot, "text", _in_order(deep, count))
+        return CandidateField(slot, "own", _in_order(own, count))
+    return None if has_elements else CandidateField(slot, "text", _in_order(deep, count))
 
 
 def _has_word(text: str) -> bool:
@@ -128,14 +131,14 @@ def _is_leaf_like(elements: dict[int, Element]) -> bool:
 
 
 def _is_format(element: Element) -> bool:
-    """All that stands in an element is its text, however it is emphasised."""
+    """Return True if the element contains only text and inline formatting."""
     return all(child.tag in _FORMAT and not child.children for child in element.children) and (
         bool(element.own) or not element.children
     )
 
 
 def _constant_child(tree: Tree, slot: Slot) -> str | None:
-    """The text of the elements inside, when it is the same in all items: a label beside the value."""
+    """Return the text of the child elements if it is the same in all items: a label beside the value."""
     texts: set[str] = set()
     for element in slot.elements.values():
         if not element.own or not any(map(_has_word, element.own)):
@@ -149,7 +152,7 @@ def _constant_child(tree: Tree, slot: Slot) -> str | None:
     return None
 
 
-def _attributes(slot: Slot, count: int) -> Iterable[Column]:
+def _attributes(slot: Slot, count: int) -> Iterable[CandidateField]:
     tag = slot.example.tag
     names: list[str] = []
     if tag == "a":
@@ -168,11 +171,11 @@ def _attributes(slot: Slot, count: int) -> Iterable[Column]:
     for name in names:
         values = {index: element.attrs.get(name, "").strip() for index, element in slot.elements.items()}
         if any(values.values()):
-            yield Column(slot, name, _in_order(values, count))
+            yield CandidateField(slot, name, _in_order(values, count))
 
 
 def _image_attr(slot: Slot) -> str:
-    """The attribute that holds the real picture, where the page loads it late."""
+    """Return the attribute with the actual image, for pages that load it lazily."""
     for name in _IMAGE_ATTRS:
         values = [element.attrs.get(name, "") for element in slot.elements.values()]
         real = [value for value in values if value and not value.startswith(_PLACEHOLDER)]
@@ -189,53 +192,53 @@ def _in_order(values: dict[int, str], count: int) -> Values:
     return tuple(values.get(index) or None for index in range(count))
 
 
-def _is_useful(column: Column, *, keeps_constant: bool) -> bool:
-    found = column.found
-    if not found or (len(found) < 2 and len(column.values) > 2) or column.coverage < 0.08:
+def _is_useful(field: CandidateField, *, keeps_constant: bool) -> bool:
+    found = field.found
+    if not found or (len(found) < 2 and len(field.values) > 2) or field.coverage < 0.08:
         return False
-    if column.is_link and _is_no_link(found):
+    if field.is_link and _is_no_link(found):
         return False
-    if column.is_image and all(value.startswith(_PLACEHOLDER) for value in found):
+    if field.is_image and all(value.startswith(_PLACEHOLDER) for value in found):
         return False
     if not any(_has_word(value) for value in found):
         return False
     if len(set(found)) > 1:
         return True
-    is_cell = keeps_constant and column.slot.parent is not None and column.slot.parent.parent is None
-    return len(column.values) == 1 or bool(column.slot.label) or (is_cell and column.take == "text")
+    is_cell = keeps_constant and field.slot.parent is not None and field.slot.parent.parent is None
+    return len(field.values) == 1 or bool(field.slot.label) or (is_cell and field.take == "text")
 
 
 def _is_no_link(found: list[str]) -> bool:
     return all(value.startswith(("javascript:", "mailto:", "tel:")) or value in {"#", ""} for value in found)
 
 
-def _distinct(columns: list[Column]) -> list[Column]:
-    """Without columns that say again what another says; the better placed one stays."""
-    kept: list[Column] = []
-    columns = _without_actions([column for column in columns if not _is_spoken_date(column, columns)])
-    columns = [column for column in columns if not _is_cut_short(column, columns)]
-    if any(column.take in {"text", "own"} for column in columns):
-        columns = [column for column in columns if column.take != "alt"]
-    for column in sorted(columns, key=_rank):
-        if not any(_says_again(column, other) for other in kept):
-            kept.append(column)
-    place = {id(column): number for number, column in enumerate(columns)}
-    return sorted(kept, key=lambda column: place[id(column)])
+def _distinct(fields: list[CandidateField]) -> list[CandidateField]:
+    """Drop fields that duplicate another; the higher-ranked one stays."""
+    kept: list[CandidateField] = []
+    fields = _without_actions([field for field in fields if not _is_spoken_date(field, fields)])
+    fields = [field for field in fields if not _is_cut_short(field, fields)]
+    if any(field.take in {"text", "own"} for field in fields):
+        fields = [field for field in fields if field.take != "alt"]
+    for field in sorted(fields, key=_rank):
+        if not any(_says_again(field, other) for other in kept):
+            kept.append(field)
+    place = {id(field): number for number, field in enumerate(fields)}
+    return sorted(kept, key=lambda field: place[id(field)])
 
 
-def _rank(column: Column) -> tuple[int, int, float]:
-    """What is kept first of two that say the same: texts before attributes, headings, full coverage."""
-    path = column.slot.key
+def _rank(field: CandidateField) -> tuple[int, int, float]:
+    """Return the sort key of duplicates: texts before attributes, headings first, full coverage first."""
+    path = field.slot.key
     is_heading = any(tag in path for tag in ("h1", "h2", "h3", "h4", "h5", "h6"))
-    depth = 0 if is_heading or "itemprop" in path else 1 if column.slot.example.own else 2
+    depth = 0 if is_heading or "itemprop" in path else 1 if field.slot.example.own else 2
     take = {"text": 0, "own": 0, "list": 1, "href": 0, "datetime": 0, "src": 0, "alt": 3, "title": 3}
-    is_drawn = any("★" in value for value in column.found)
-    return (4 if is_drawn else take.get(column.take, 2), depth, -column.coverage)
+    is_drawn = any("★" in value for value in field.found)
+    return (4 if is_drawn else take.get(field.take, 2), depth, -field.coverage)
 
 
-def _says_again(column: Column, other: Column) -> bool:
+def _says_again(field: CandidateField, other: CandidateField) -> bool:
     is_same = 0
-    for mine, its in zip(column.values, other.values, strict=True):
+    for mine, its in zip(field.values, other.values, strict=True):
         if mine is None:
             continue
         if its is None or _plain(mine) != _plain(its):
@@ -248,32 +251,32 @@ def _plain(value: str) -> str:
     return " ".join(value.partition("#")[0].casefold().strip("★☆ ").split()) or value
 
 
-def _is_spoken_date(column: Column, columns: list[Column]) -> bool:
-    """The text of a `time` that also gives its moment for machines."""
+def _is_spoken_date(field: CandidateField, fields: list[CandidateField]) -> bool:
+    """Return True for the text of a `time` element that also has a `datetime` attribute."""
     return (
-        column.slot.example.tag == "time"
-        and column.take != "datetime"
+        field.slot.example.tag == "time"
+        and field.take != "datetime"
         and any(
-            other.slot is column.slot and other.take == "datetime" and other.coverage >= column.coverage
-            for other in columns
+            other.slot is field.slot and other.take == "datetime" and other.coverage >= field.coverage
+            for other in fields
         )
     )
 
 
-def _is_cut_short(column: Column, columns: list[Column]) -> bool:
-    """A text that ends in dots, with the whole of it in the element's title."""
-    if column.take not in {"text", "own"} or not any(value.endswith(("...", "…")) for value in column.found):
+def _is_cut_short(field: CandidateField, fields: list[CandidateField]) -> bool:
+    """Return True for text that ends in an ellipsis and is complete in the element's title."""
+    if field.take not in {"text", "own"} or not any(value.endswith(("...", "…")) for value in field.found):
         return False
-    return any(other.slot is column.slot and other.take == "title" for other in columns)
+    return any(other.slot is field.slot and other.take == "title" for other in fields)
 
 
-def _without_actions(columns: list[Column]) -> list[Column]:
-    """Without links that are called the same in every item (reply, report), if there are others."""
-    actions = {id(column) for column in columns if column.is_link and _is_action(column)}
-    others = [column for column in columns if id(column) not in actions]
-    return others if any(column.is_link for column in others) else columns
+def _without_actions(fields: list[CandidateField]) -> list[CandidateField]:
+    """Drop links with the same text in every item (reply, report), if there are others."""
+    actions = {id(field) for field in fields if field.is_link and _is_action(field)}
+    others = [field for field in fields if id(field) not in actions]
+    return others if any(field.is_link for field in others) else fields
 
 
-def _is_action(column: Column) -> bool:
-    texts = {" ".join(element.own) for element in column.slot.elements.values()}
-    return len(texts) == 1 and texts != {""} and len(column.slot.elements) > 2
+def _is_action(field: CandidateField) -> bool:
+    texts = {" ".join(element.own) for element in field.slot.elements.values()}
+    return len(texts) == 1 and texts != {""} and len(field.slot.elements) > 2

@@ -1,4 +1,4 @@
-"""Drafts tried on the page with the crawler's own extractor."""
+"""Try drafts on the page with the extractor."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from smartspider.interfaces.step import PageContext
 from smartspider.pipeline.compile import StepCompiler
 from smartspider.plugins.kinds import STEP
 from smartspider.plugins.registry import resolve
-from smartspider.suggest.suggestion import Draft, Field, Suggestion
-from smartspider.suggest.task import task_of
+from smartspider.suggest.suggestion import Draft, SuggestedField, Suggestion, task_of
 from smartspider.taskfile.compile_pages import page_plans
 from smartspider.taskfile.load import parse_task
 
 SAMPLES = 5
-_TREATED = 50
-"""Values on which steps are tried."""
+_STEP_SAMPLES = 50
+"""The number of values on which steps are tried."""
 
 
-def read(page: Page, items: Any, fields: dict[str, Any]) -> Extraction | None:
-    """What rules without steps give on a page; None when they cannot be used."""
+def try_rules(page: Page, items: Any, fields: dict[str, Any]) -> Extraction | None:
+    """Extract a page with rules without steps; None if the rules are invalid."""
     try:
         task = parse_task(task_of("suggestion", page.url, items, fields))
         plans = {DEFAULT_PAGE: page_plans(task)[DEFAULT_PAGE]}
@@ -37,7 +36,7 @@ def read(page: Page, items: Any, fields: dict[str, Any]) -> Extraction | None:
 
 
 def _typed(rule: Any, values: list[Any]) -> Any:
-    """A rule on JSON with the step that names the type its values have, so that the column has it too."""
+    """Add the step for the type of the values to a JMESPath rule, so that the column is typed."""
     if not isinstance(rule, dict) or rule.get("type") != "jmespath" or rule.get("steps"):
         return rule
     types = {type(value) for value in values if value is not None}
@@ -60,31 +59,31 @@ _LAST = ("url", "link", "image", "thumbnail")
 
 
 def _rank(name: str) -> int:
-    """Where a field stands among the columns: what an item is called first, where it is last."""
+    """Return the sort key of a field: identifying fields first, URLs last."""
     return 0 if name in _FIRST else 2 + _LAST.index(name) if name in _LAST else 1
 
 
-def checked(page: Page, draft: Draft, name: str) -> Suggestion | None:
-    """The draft with samples and coverage; fields without any value go, and None when no item is left."""
+def check_draft(page: Page, draft: Draft, name: str) -> Suggestion | None:
+    """Add samples and coverage to a draft and drop empty fields; None if no item remains."""
     bare = {field: _without_steps(rule) for field, rule in draft.fields.items()}
-    extraction = read(page, draft.items, bare)
+    extraction = try_rules(page, draft.items, bare)
     if extraction is None or not extraction.items:
         return None
     rows = extraction.items
     context = PageContext(page.url, extraction.base, page.fetched_at)
-    fields: list[Field] = []
+    fields: list[SuggestedField] = []
     for field, drafted in draft.fields.items():
         coverage = _share(rows, field)
         if coverage == 0:
             continue
         rule = _typed(drafted, [row[field] for row in rows])
         apply = _chain(rule, context)
-        values = [row[field] for row in rows[:_TREATED]]
+        values = [row[field] for row in rows[:_STEP_SAMPLES]]
         converted = values if apply is None else [apply(value) for value in values]
-        # A step that cannot make sense of what is there would only lose it.
+        # A step that fails on the values would only lose them.
         helps = sum(map(_is_value, converted)) >= 0.8 * sum(map(_is_value, values))
         samples = tuple((converted if helps else values)[:SAMPLES])
-        fields.append(Field(field, rule if helps else bare[field], samples, coverage))
+        fields.append(SuggestedField(field, rule if helps else bare[field], samples, coverage))
     if not fields:
         return None
     fields.sort(key=lambda field: _rank(field.name))
@@ -103,7 +102,7 @@ def checked(page: Page, draft: Draft, name: str) -> Suggestion | None:
 
 
 def _chain(rule: Any, context: PageContext) -> Callable[[Any], Any] | None:
-    """The steps of a rule as a function; None when it has none."""
+    """Return the steps of a rule as a function; None if it has none."""
     steps = rule.get("steps") if isinstance(rule, dict) else None
     if not steps:
         return None

@@ -1,17 +1,17 @@
-"""Definition lists whose terms are the items: a glossary, questions and answers."""
+"""Definition lists whose terms are the items: glossaries, questions and answers."""
 
 from __future__ import annotations
 
-from smartspider.suggest.classes import is_stable
+from smartspider.suggest.html.class_names import is_stable
+from smartspider.suggest.html.tree import Element, Tree
 from smartspider.suggest.suggestion import Draft
-from smartspider.suggest.tree import Element, Tree
 
 _LEAST_TERMS = 5
 _MOST_LISTS = 50
 
 
 def term_lists(tree: Tree) -> list[Draft]:
-    """Lists of terms with their definitions. A value outside of its item needs XPath."""
+    """Return drafts for lists of terms with definitions. A value outside its item needs XPath."""
     lists = [element for element in tree.elements if element.tag == "dl"][:_MOST_LISTS]
     drafts = []
     for one in lists:

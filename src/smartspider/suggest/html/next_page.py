@@ -1,4 +1,4 @@
-"""The link to the next page of a list, or the number in the query that leads there."""
+"""Find the link to the next page of a list, or the page number in the query."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from selectolax.lexbor import SelectolaxError
 
-from smartspider.suggest.classes import is_stable, words_of
-from smartspider.suggest.selectors import names_of, quoted
-from smartspider.suggest.tree import Element, Tree
+from smartspider.suggest.html.class_names import is_stable, words_of
+from smartspider.suggest.html.selectors import names_of, quoted
+from smartspider.suggest.html.tree import Element, Tree
 
 _SAYS_NEXT = re.compile(
     r"(?:go to )?(?:the )?next(?: page| results)?|older(?: posts| entries)?|[\u203a\u00bb\u2192>]{1,2}|"
@@ -30,7 +30,7 @@ _LEAST = 3
 
 
 def find_pagination(tree: Tree, url: str) -> dict[str, Any] | None:
-    """How the list of a page goes on, as a task writes it; None when the page does not tell."""
+    """Return the pagination of a page in task form; None if it is unknown."""
     if any(
         urljoin(url, node.attributes.get("href") or "") != url
         for node in tree.find('link[rel~="next"][href]')
@@ -58,7 +58,7 @@ def _leads_on(link: Element, url: str) -> bool:
 
 
 def _rating(tree: Tree, link: Element) -> int:
-    """How surely a link is the next page."""
+    """Rate how likely a link is the next page."""
     words = _words(link)
     if {"prev", "previous", "disabled"} & words or "prev" in link.attrs.get("rel", ""):
         return 0
@@ -98,7 +98,7 @@ def _pager_of(link: Element) -> Element | None:
 
 
 def _candidates(tree: Tree, link: Element) -> Iterator[str]:
-    """Selectors of a next link, the most lasting first; each may end with the last page."""
+    """Yield selectors of a next link, most stable first."""
     if "next" in link.attrs.get("rel", "").lower().split():
         yield 'a[rel~="next"]'
     for name in ("aria-label", "title"):
@@ -129,13 +129,13 @@ def _is_first(tree: Tree, css: str, link: Element) -> bool:
         found = tree.find(css)
     except SelectolaxError:
         return False
-    # A pager above the list and one below it may both have the link.
+    # Pagers above and below the list may both have the link.
     same = link.attrs.get("href")
     return bool(found) and all(node.attributes.get("href") == same for node in found)
 
 
 def _by_numbers(tree: Tree, links: list[Element], url: str) -> dict[str, Any] | None:
-    """A pager of numbers only: by its parameter, or by the link after the current page."""
+    """Read a pager that has only numbers: by its parameter."""
     pages: dict[int, dict[str, str]] = {}
     for link in links:
         text = tree.text(link, 8)

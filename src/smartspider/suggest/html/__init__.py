@@ -1,0 +1,1 @@
+"""Lists in the elements of an HTML page."""
