@@ -22,7 +22,7 @@ from smartspider_testing.servers import (
     process_stats,
 )
 from smartspider_testing.servers.postgres.client import PostgresRefused
-from smartspider_testing.servers.process import until_gone
+from smartspider_testing.servers.process import wait_until_gone
 from smartspider_testing.servers.temporary_folder import TemporaryFolder, clear_away
 
 
@@ -98,7 +98,7 @@ def test_what_was_put_elsewhere_is_gone_with_the_server(tmp_path: Path, postgres
         home, family = started.folder, [started.pid, *process_stats.children(started.pid)]
         assert home != folder
     assert not home.exists()
-    until_gone(family)
+    wait_until_gone(family)
 
 
 def test_what_a_killed_process_left_is_cleared_away_and_what_is_in_use_is_not(

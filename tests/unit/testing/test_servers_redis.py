@@ -13,7 +13,7 @@ import pytest
 
 from smartspider_testing.servers import RedisCluster, RedisServer, SentinelGroup, ServerFailed, process_stats
 from smartspider_testing.servers.ports import free_port
-from smartspider_testing.servers.process import until_gone
+from smartspider_testing.servers.process import wait_until_gone
 from smartspider_testing.servers.redis.client import RedisClient, RedisRefused
 
 
@@ -161,7 +161,7 @@ def test_a_server_dies_with_the_process_that_started_it(tmp_path: Path) -> None:
         assert word == "PONG"
         assert process_stats.is_alive(int(pid))
         os.kill(process.pid, signal.SIGKILL)
-        until_gone([int(pid)])
+        wait_until_gone([int(pid)])
 
 
 def test_ports_are_not_those_that_outgoing_connections_get() -> None:

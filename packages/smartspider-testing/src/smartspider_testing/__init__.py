@@ -1,1 +1,1 @@
-"""The test kit that ships with SmartSpider: a clock to turn by hand, sites to script, contract suites."""
+"""The test kit of SmartSpider: contract suites, scripted sites, servers, simulation, fault injection."""

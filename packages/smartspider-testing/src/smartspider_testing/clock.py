@@ -7,11 +7,11 @@ import heapq
 from itertools import count
 
 _SETTLE_PASSES = 25
-"""Turns of the event loop given to those who were woken, before time moves on."""
+"""Event loop passes for woken tasks before time advances further."""
 
 
 class ManualClock:
-    """A `Clock` whose time stands still until `advance`; sleepers wake in the order of their moments."""
+    """A `Clock` that stands still until `advance`; sleepers wake in order of their wake times."""
 
     def __init__(self, now: float = 1_700_000_000.0, monotonic: float = 1_000.0) -> None:
         self._now = now
@@ -21,15 +21,15 @@ class ManualClock:
         self._lay_down = asyncio.Event()
 
     def now(self) -> float:
-        """Seconds since 1970, as set by hand."""
+        """Return the wall-clock time in seconds since 1970."""
         return self._now
 
     def monotonic(self) -> float:
-        """Seconds since some moment; never goes back, whatever happens to `now`."""
+        """Return monotonic seconds; `wind` does not change them."""
         return self._monotonic
 
     async def sleep(self, seconds: float) -> None:
-        """Come back once the clock has been advanced so far; at once for nothing or less."""
+        """Return once the clock has advanced by `seconds`; return at once for zero or less."""
         if seconds <= 0:
             await asyncio.sleep(0)
             return
@@ -40,20 +40,20 @@ class ManualClock:
 
     @property
     def sleepers(self) -> int:
-        """How many are asleep now."""
+        """The number of sleeping tasks."""
         self._drop_cancelled()
         return len(self._sleepers)
 
     @property
     def next_wake_s(self) -> float | None:
-        """Seconds until the first sleeper is due, or None when nobody sleeps."""
+        """Return the seconds until the next sleeper wakes, or None if there is none."""
         self._drop_cancelled()
         return self._sleepers[0][0] - self._monotonic if self._sleepers else None
 
     async def advance(self, seconds: float) -> None:
-        """Move time forward, waking each sleeper at its own moment and letting it go on before the next.
+        """Advance time. Wake each sleeper at its own time and let it run before the next one.
 
-        A sleeper that lies down again within the span is woken again.
+        A sleeper that sleeps again within the span wakes again.
         """
         if seconds < 0:
             raise ValueError("time only goes forward; wind the wall clock with `wind`")
@@ -71,11 +71,11 @@ class ManualClock:
         await _let_others_run()
 
     def wind(self, seconds: float) -> None:
-        """Set the wall clock forward or back, as an administrator would; `monotonic` does not notice."""
+        """Set the wall clock forward or back, as an administrator would; `monotonic` is unaffected."""
         self._now += seconds
 
     async def until_asleep(self, sleepers: int = 1) -> None:
-        """Wait until at least so many are asleep."""
+        """Wait until at least `sleepers` tasks are asleep."""
         while self.sleepers < sleepers:
             self._lay_down.clear()
             await self._lay_down.wait()

@@ -1,6 +1,6 @@
-"""What store, frontier and ledger must do together, in plain Python: the judge of the state machine test.
+"""A reference model of store, frontier and ledger in plain Python, for the state machine test.
 
-The model does not choose which request is leased next; it says whether a choice was right.
+The model does not choose which request is leased next; it checks that a choice was allowed.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from smartspider.core.runs.run import ACCEPTS_PAGES, LEASES_IN, RunState
 from smartspider_testing.model_items import ModelItems
 
 STANDING: frozenset[RunState] = frozenset({"running", "stopping", "paused"})
-"""States in which a run has a say at the gates of its hosts."""
+"""States in which a run takes part in the gates of its hosts."""
 OVER: frozenset[RunState] = frozenset({"completed", "failed", "cancelled"})
 
 
 @dataclass
 class ModelUrl:
-    """One row. `token` is that of the lease that holds it, `due_at` when it may be leased; `visit` counts how
-    often it was opened again.
+    """A URL row. `token` is the token of the lease that holds it, `due_at` the time from which it may be
+    leased,
+    `visit` the number of times it was reopened.
     """
 
     request: Request
@@ -38,7 +39,7 @@ class ModelUrl:
 
 @dataclass
 class ModelRun:
-    """One run: its rows by URL."""
+    """A run: its rows by URL."""
 
     delay_s: float
     per_host: int
@@ -49,11 +50,11 @@ class ModelRun:
     urls: dict[str, ModelUrl] = field(default_factory=dict)
 
     def find(self, request: Request) -> ModelUrl:
-        """The row of a request, made when nobody knew it."""
+        """Return the row of a request; create it if it is unknown."""
         return self.urls.setdefault(request.url, ModelUrl(request))
 
     def close(self, row: ModelUrl, verdict: Close) -> None:
-        """A page is stored: its row closes, its items are its own, its children are known."""
+        """Store a page: close its row, replace its items, add its children."""
         row.state, row.token, row.items = verdict.state, None, []
         row.attempts += verdict.state in ("dead", "broken")
         has_new = self.known.add(self.run_id, self.dedup, row.items, verdict.items, verdict.keys)
@@ -63,15 +64,15 @@ class ModelRun:
 
 @dataclass
 class Model:
-    """All runs, and what is in flight."""
+    """All runs and all leases in flight."""
 
     runs: dict[int, ModelRun] = field(default_factory=dict)
     items: ModelItems = field(default_factory=ModelItems)
     in_flight: dict[object, str] = field(default_factory=dict)
-    """The hosts of the leases that are out, by token."""
+    """Hosts of the current leases, by token."""
 
     def standing(self, host: str) -> list[ModelRun]:
-        """The runs that have a say at a host's gate."""
+        """Return the runs that take part in a host's gate."""
         return [
             run
             for run in self.runs.values()
@@ -79,7 +80,7 @@ class Model:
         ]
 
     def lease(self, run_id: int, url: str, token: object, now: float) -> None:
-        """A request was handed out."""
+        """Record a lease."""
         run = self.runs[run_id]
         row = run.urls[url]
         assert run.state in LEASES_IN, f"{url} was handed out by a run that is {run.state}"
@@ -93,7 +94,7 @@ class Model:
         assert list(self.in_flight.values()).count(host) <= cap, f"{host} has more in flight than {cap}"
 
     def end_lease(self, run_id: int, url: str, token: object) -> bool:
-        """A lease is over, unless it was lost before; whether the row was still held by it."""
+        """End a lease unless it was lost before. Return True if it still held the row."""
         row = self.runs[run_id].urls[url]
         if row.token != token:
             self.in_flight.pop(token, None)
@@ -103,7 +104,7 @@ class Model:
         return True
 
     def settle(self, run_id: int, url: str, token: object, verdict: Verdict, now: float) -> None:
-        """A verdict is carried out."""
+        """Apply a verdict."""
         run = self.runs[run_id]
         row = run.urls[url]
         if run.state not in ACCEPTS_PAGES:
@@ -135,7 +136,7 @@ class Model:
             run.close(target, page)
 
     def set_state(self, run_id: int, state: RunState) -> None:
-        """A run is put into another state; one that is over has nothing open."""
+        """Change the state of a run; a run that has ended has no open rows."""
         run = self.runs[run_id]
         run.state = state
         for row in run.urls.values():
@@ -143,7 +144,7 @@ class Model:
                 row.state, row.token = "skipped", None
 
     def retry(self, run_id: int) -> int:
-        """What failed is open again, if the run may be; how many rows."""
+        """Reopen the failed rows of a run if its state allows it. Return their number."""
         run = self.runs[run_id]
         failed = [row for row in run.urls.values() if row.state in ("dead", "broken")]
         if run.state in ("cancelled", "stopping"):
@@ -155,15 +156,15 @@ class Model:
         return len(failed)
 
     def is_complete(self, run_id: int) -> bool:
-        """Whether a run has nothing left to do."""
+        """Return True if a run has no open row."""
         return all(row.state != "open" for row in self.runs[run_id].urls.values())
 
     def _free(self, row: ModelUrl) -> None:
-        """The row is being closed, so whoever holds it holds nothing any more."""
+        """End the lease of a row that is being closed."""
         self.in_flight.pop(row.token, None)
         row.token = None
 
 
 def replaces(new: UrlState, old: UrlState) -> bool:
-    """Rule 3 of the ledger."""
+    """Return True if a settle may replace the old state (rule 3 of the ledger)."""
     return old == "open" or (new in ("done", "redirect") and old in ("dead", "skipped"))

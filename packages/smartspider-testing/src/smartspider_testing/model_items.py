@@ -1,4 +1,4 @@
-"""Ledger 11 to 13 in plain Python: which items are there after pages were stored one after the other."""
+"""Ledger 11 to 13 in plain Python: the stored items after a sequence of pages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from smartspider.core.pages.extraction import Item
 
 @dataclass
 class ModelItem:
-    """A stored item and the page that has it."""
+    """A stored item and the page it belongs to."""
 
     data: Item
     run_id: int
@@ -21,7 +21,7 @@ class ModelItem:
 
 @dataclass
 class ModelItems:
-    """What items are recognised by, over all runs of one task, and what was counted by run."""
+    """The dedup keys of all runs of a task, and counters by run."""
 
     known: dict[tuple[int, bytes], ModelItem] = field(default_factory=dict)
     duplicates: Counter[int] = field(default_factory=Counter)
@@ -35,7 +35,7 @@ class ModelItems:
         found: Sequence[Item],
         keys: Sequence[tuple[bytes, ...]],
     ) -> bool:
-        """Store the items of a page, one after the other; whether one of them was new."""
+        """Store the items of a page in order. Return True if one of them was new."""
         if not dedup.keys:
             page += [dict(item) for item in found]
             return True

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 
 class FreePermit:
-    """A permit that never waits. `entered` lists the hosts in the order in which requests left.
+    """A permit that never waits. `entered` lists the hosts in the order of the requests.
 
-    Permits made by `another` write into the same list.
+    Permits made by `another` append to the same list.
     """
 
     def __init__(self, host: str = "", entered: list[str] | None = None) -> None:
@@ -14,15 +14,15 @@ class FreePermit:
         self.entered: list[str] = [] if entered is None else entered
 
     async def approach(self) -> None:
-        """Go on."""
+        """Return at once."""
 
     async def enter(self) -> None:
-        """Note the host and go on."""
+        """Record the host and return."""
         self.entered.append(self._host)
 
     def sent(self) -> None:
-        """Nothing is kept of it."""
+        """Do nothing."""
 
     def another(self, host: str) -> FreePermit:
-        """A free permit for `host`."""
+        """Return a free permit for `host`."""
         return FreePermit(host, self.entered)

@@ -1,1 +1,1 @@
-"""Backends."""
+"""The backends of SmartSpider as contract suites use them, on a manual clock."""

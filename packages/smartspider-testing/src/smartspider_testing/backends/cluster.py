@@ -1,4 +1,4 @@
-"""The backend of the contract suites on PostgreSQL and Redis, with a keeper that is always quick enough."""
+"""PostgreSQL and Redis for the contract suites, with a keeper that runs before every call."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from smartspider_testing.backends.postgres import ManualTime, PostgresBackend
 from smartspider_testing.clock import ManualClock
 
 UNSYNCED = ("create_run", "get_robots", "find_runs", "beat")
-"""What has nothing to do with what the frontier holds."""
+"""Methods that do not depend on the content of the frontier."""
 
 
 class SyncedFrontier:
-    """A frontier whose keeper has just been there; its workers beat as long as they are not lost."""
+    """A frontier whose keeper runs before every call; its workers send heartbeats until they are lost."""
 
     def __init__(self, inner: RedisFrontier, keeper: InlineKeeper) -> None:
         self._inner = inner
@@ -43,7 +43,7 @@ class SyncedFrontier:
         return worker_id
 
     async def leave(self, worker_id: int) -> None:
-        """The worker is gone in good order."""
+        """Deregister a worker."""
         await self._keeper.tend()
         self._keeper.leases.pop(worker_id, None)
         await self._inner.leave(worker_id)
@@ -56,7 +56,7 @@ class SyncedFrontier:
         own: bytes = b"",
         capabilities: frozenset[str] = HTTP_ONLY,
     ) -> LeaseBatch:
-        """Up to `want` requests; more than a worker asks for at a time come in several batches."""
+        """Lease up to `want` requests, in several batches if `want` exceeds the size of one."""
         await self._keeper.tend()
         batch = await self._inner.lease(worker_id, want, runs, own, capabilities)
         leases = list(batch.leases)
@@ -70,7 +70,7 @@ class SyncedFrontier:
         return LeaseBatch(leases, batch.now, batch.next_at)
 
     async def reclaim(self) -> Any:
-        """Take back what dead or silent workers hold."""
+        """Reclaim the leases of dead and silent workers."""
         await self._keeper.tend()
         await self._keeper.mirror(self._inner, is_beat=True)
         return await self._inner.reclaim()
@@ -80,14 +80,14 @@ class SyncedFrontier:
 
 
 class SyncedLedger:
-    """A ledger whose frontier is armed."""
+    """A ledger whose keeper runs before every settle."""
 
     def __init__(self, inner: ClusterLedger, keeper: InlineKeeper) -> None:
         self._inner = inner
         self._keeper = keeper
 
     async def settle(self, settlements: Sequence[Settlement]) -> SettleReport:
-        """Carry out verdicts; when that ends in the middle, the keeper will notice what is missing."""
+        """Settle. After an interrupted settle the keeper looks for missing rows."""
         await self._keeper.tend()
         if settlements:
             await self._keeper.count_leases()
@@ -100,7 +100,7 @@ class SyncedLedger:
 
 
 class SyncedStore:
-    """A store that is asked after the keeper has been there, and that may have changed afterwards."""
+    """A store whose keeper runs before every call, and again after changes."""
 
     def __init__(self, inner: object, keeper: InlineKeeper, act: Callable[[], Awaitable[None]]) -> None:
         self._inner = inner
@@ -113,7 +113,7 @@ class SyncedStore:
 
     def _after(self, name: str) -> None:
         self._keeper.is_stale = True
-        if name == "retry":  # it opens rows that nobody tells the frontier of
+        if name == "retry":  # it reopens rows without offering them to the frontier
             self._keeper.miss()
 
 
@@ -122,7 +122,7 @@ def synced(
     act: Callable[[], Awaitable[None]],
     after: Callable[[str], None] | None = None,
 ) -> Any:
-    """The call, between two acts."""
+    """Wrap a call with `act` before and `after` after it."""
 
     async def do(*args: Any, **more: Any) -> Any:
         if call.__name__ not in UNSYNCED:
@@ -137,7 +137,7 @@ def synced(
 
 
 class ClusterBackend(PostgresBackend):
-    """A database and a Redis as one process sees them. `redis_url` is of one that is empty."""
+    """A database and a Redis as one process sees them. The Redis at `redis_url` is empty."""
 
     def __init__(
         self, url: str, clock: ManualClock, redis_url: str, *, keeper: InlineKeeper | None = None
@@ -178,24 +178,24 @@ class ClusterBackend(PostgresBackend):
         await self.keeper.mirror(self._inner)
 
     async def another(self) -> ClusterBackend:
-        """Connections and clients of its own."""
+        """Open the same data with connections and clients of its own."""
         backend = ClusterBackend(self.url, self.clock, self.redis_url, keeper=self.keeper)
         self._others.append(backend)
         return backend
 
     async def lose(self, worker_id: int) -> None:
-        """The worker has not been heard of for long."""
+        """Let the heartbeat of a worker expire."""
         await self._show()
         await self.keeper.lose([worker_id])
 
     async def reopen(self) -> None:
-        """None of its workers is heard of any more."""
+        """Let the heartbeats of all its workers expire and open the data again."""
         await self.keeper.lose(self._tended.own)
         await self._shards.close()
         await super().reopen()
 
     async def close(self) -> None:
-        """Let go of everything."""
+        """Close all connections."""
         await super().close()
         await self._shards.close()
         if self._is_first:

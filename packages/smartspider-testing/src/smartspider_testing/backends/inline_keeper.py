@@ -1,4 +1,4 @@
-"""A keeper for tests that is always quick enough: its duties are done by hand, on a clock turned by hand."""
+"""A keeper for tests: its duties run inline, on a manual clock."""
 
 from __future__ import annotations
 
@@ -31,41 +31,41 @@ from smartspider_testing.backends.postgres import ManualTime
 from smartspider_testing.clock import ManualClock
 
 LONG_AGO_S = 7200.0
-"""Since the shards were armed: longer than any delay."""
+"""Time since the shards were armed: longer than any delay."""
 
 
 def settable_shards(url: str, servers: RedisServers | None = None) -> Shards:
-    """The library whose clock is turned by hand, on the servers of an address."""
+    """Return the shards of a URL with the build of the library whose clock can be set."""
     return Shards(read_url(url), servers=servers, code=library.source(is_settable=True))
 
 
 class SoleLeadership:
-    """A leader's row that nobody else wants."""
+    """A leadership without competitors."""
 
     async def check(self, epoch: int) -> None:
-        """It is always the newest."""
+        """Accept every epoch."""
 
 
 class SoleLeaderRows(PostgresOpenRows):
-    """What a leader writes is taken from one whose term is in no row."""
+    """Open rows that accept the writes of a leader without an epoch in the database."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         super().__init__(database)
         self._leadership = SqlLeadership(database)
 
     async def arming(self, shard: int, process: str, *, epoch: int) -> None:
-        """As if the term were the newest."""
+        """Record that a shard is being armed, with the current epoch."""
         del epoch
         await super().arming(shard, process, epoch=(await self._leadership.newest()).epoch)
 
     async def keep_loads(self, loads: Sequence[RunLoad], *, epoch: int) -> None:
-        """As if the term were the newest."""
+        """Store loads with the current epoch."""
         del epoch
         await super().keep_loads(loads, epoch=(await self._leadership.newest()).epoch)
 
 
 class InlineKeeper:
-    """A keeper whose duties are done by hand, before anybody can ask for what they bring about."""
+    """A keeper whose duties run before every call that could observe their effect."""
 
     def __init__(self, url: str, redis_url: str, clock: ManualClock, times: ManualTime) -> None:
         self.clock = clock
@@ -76,7 +76,7 @@ class InlineKeeper:
         self.index = RedisIndex(self.shards)
         self.rows = SoleLeaderRows(self.database)
         self.leases: dict[int, dict[int, Lease]] = {}
-        """What living workers were given, by worker and row."""
+        """Leases of live workers, by worker and row."""
         self._ago_s = LONG_AGO_S
         leadership: Any = SoleLeadership()
         remote = RemoteFrontier(self.index, self.rows, leadership, self._now, lapse_s=-1.0)
@@ -90,10 +90,10 @@ class InlineKeeper:
         self._term = Term("keeper", 1, float("inf"))
         self._renewed_at = float("-inf")
         self.is_stale = True
-        """Somebody wrote to the store since it was looked at."""
+        """True if the store was written to since the last synchronization."""
 
     async def tend(self) -> None:
-        """All that keeps the frontier going; nothing is looked for that cannot have changed."""
+        """Run all duties that keep the frontier serving; skip checks whose result cannot have changed."""
         await self.renew()
         if self.is_stale:
             self.is_stale = False
@@ -101,7 +101,7 @@ class InlineKeeper:
             await self._filling.do(self._term)
 
     async def renew(self) -> None:
-        """Arm the shards, or for longer, when time has passed."""
+        """Arm the shards, or renew them after time has passed."""
         if self._renewed_at == float("-inf"):
             await self._arm()
             self._ago_s = 0.0
@@ -120,28 +120,28 @@ class InlineKeeper:
         return self.times.now() - self._ago_s
 
     async def _turn(self, now: float) -> None:
-        """Turn the clocks of the servers."""
+        """Set the clocks of the servers."""
         tags = [self.shards.tag(shard) for shard in range(self.index.shards)]
         await self._servers.calls([(tag, ["SET", f"{tag}:wall", repr(now)]) for tag in tags])
 
     async def count_leases(self) -> None:
-        """What of runs is in flight."""
+        """Store the leases in flight of each run."""
         await self._counting.count(self._term, with_queues=False)
 
     async def count(self) -> None:
-        """All that is told to those who look: what is held of runs, and what workers hold."""
+        """Store all reported figures: loads of runs and leases of workers."""
         await self.tend()
         await self._counting.do(self._term)
         await self._filling.do(self._term)
 
     def miss(self) -> None:
-        """Something may not be offered: in a moment it would be noticed."""
+        """Mark rows that may be missing from the frontier, so that the next sweep offers them."""
         self.is_stale = True
         for control in self._state.controls:
             self._state.request_fill(control.run_id)
 
     async def mirror(self, frontier: RedisFrontier, *, is_beat: bool = False) -> None:
-        """Show what living workers hold, as their beats do; with one they are heard of as well."""
+        """Store the leases of live workers as heartbeats do; with `is_beat` renew the heartbeats too."""
         held = await frontier.held([lease for own in self.leases.values() for lease in own.values()])
         for worker_id, own in self.leases.items():
             self.leases[worker_id] = {key: lease for key, lease in own.items() if lease.token in held}
@@ -167,7 +167,7 @@ class InlineKeeper:
             await self.database.write_concurrently(work)
 
     async def lose(self, worker_ids: Sequence[int]) -> None:
-        """Workers fell silent long ago."""
+        """Let the heartbeats of workers expire."""
         for worker_id in worker_ids:
             self.leases.pop(worker_id, None)
         await self.database.write_concurrently(
@@ -177,6 +177,6 @@ class InlineKeeper:
         )
 
     async def close(self) -> None:
-        """Let go of everything."""
+        """Close all connections."""
         self.database.close()
         await self.shards.close()

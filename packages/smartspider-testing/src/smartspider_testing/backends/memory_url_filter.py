@@ -1,4 +1,4 @@
-"""An exact layer in this process's memory, to compare others with."""
+"""An exact URL filter in memory, the reference for other filters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ENTRY_BYTES = 25
 
 
 class MemoryUrlFilter:
-    """See `dedup/url_filter.py`."""
+    """An exact filter that implements `dedup/url_filter.py`."""
 
     def __init__(self, max_bytes: int = 1_000_000) -> None:
         self._max_bytes = max_bytes
@@ -19,12 +19,12 @@ class MemoryUrlFilter:
     async def find_known(
         self, key: FilterKey, fingerprints: Sequence[bytes], *, since_day: int = 0
     ) -> set[bytes]:
-        """Those of them that are known."""
+        """Return the known ones of `fingerprints`."""
         days = self._days.get(key, {})
         return {one for one in fingerprints if one in days and days[one] >= since_day}
 
     async def add(self, key: FilterKey, fingerprints: Sequence[bytes], *, day: int = 0) -> FilterAddition:
-        """Their rows are committed: from now on they are known."""
+        """Add the fingerprints of committed rows."""
         new = refused = 0
         for one in fingerprints:
             days = self._days.get(key, {})
@@ -38,19 +38,19 @@ class MemoryUrlFilter:
         return FilterAddition(new, refused, await self.size())
 
     async def drop(self, key: FilterKey) -> None:
-        """Forget all of a key."""
+        """Delete a key."""
         self._days.pop(key, None)
 
     async def keys(self) -> list[FilterKey]:
-        """All there are."""
+        """Return all keys."""
         return sorted(self._days)
 
     async def size(self) -> FilterSize:
-        """How large it is."""
+        """Return the size of the filter."""
         entries = sum(len(days) for days in self._days.values())
         return FilterSize(entries, entries * ENTRY_BYTES, self._max_bytes)
 
     async def entries(self, key: FilterKey) -> AsyncIterator[list[bytes]]:
-        """All that is known under a key."""
+        """Yield all fingerprints of a key."""
         if days := self._days.get(key):
             yield list(days)

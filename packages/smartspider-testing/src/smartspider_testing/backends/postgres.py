@@ -1,4 +1,4 @@
-"""The backend of the contract suites on PostgreSQL: all stores, without a frontier."""
+"""PostgreSQL for the contract suites: all stores, without a frontier."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from smartspider_testing.clock import ManualClock
 
 
 class ManualTime(StoreTime):
-    """Store time by a clock that is turned by hand; processes that share it agree, as with a server's."""
+    """Store time from a manual clock; processes that share it agree, as they do on a server's clock."""
 
     def follow(self, connection: psycopg.Connection[Row]) -> None:
-        """The server's clock is not looked at."""
+        """Ignore the server's clock."""
 
 
 class PostgresBackend(SqlBackend):
-    """A database as one process sees it. `url` is one that `prepare` has made ready."""
+    """A database as one process sees it. `prepare` has created the schema at `url`."""
 
     def __init__(self, url: str, clock: ManualClock, times: ManualTime | None = None) -> None:
         self.url = url
@@ -37,22 +37,22 @@ class PostgresBackend(SqlBackend):
         self.store = self.robots = PostgresStore(self.database)
 
     async def another(self) -> PostgresBackend:
-        """A second pool of connections."""
+        """Open the same data with a second connection pool."""
         backend = type(self)(self.url, self.clock, self.times)
         self._others.append(backend)
         return backend
 
     async def lose(self, worker_id: int) -> None:
-        """Without a frontier nobody joined."""
+        """Raise: there is no frontier, so no worker has joined."""
         raise NotImplementedError(f"there is no worker {worker_id}")
 
     async def reopen(self) -> None:
-        """All connections are let go of, and others are opened."""
+        """Close all connections and open new ones."""
         self._shut()
         self._open()
 
     async def close(self) -> None:
-        """Let go of the database."""
+        """Close all connections."""
         for other in self._others:
             await other.close()
         self._others.clear()

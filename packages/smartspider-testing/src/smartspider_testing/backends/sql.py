@@ -1,4 +1,4 @@
-"""What the backends of the contract suites have alike on all SQL: every store but the one with the URLs."""
+"""Shared by the SQL backends of the contract suites: every store except that of URLs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from smartspider_testing.contracts.backend import Backend
 
 
 class SqlBackend(Backend):
-    """A backend whose stores are opened on one database."""
+    """A backend whose stores share one database."""
 
     def _open_stores(self, database: Database) -> None:
         self.answers = IdempotencyStore(database)

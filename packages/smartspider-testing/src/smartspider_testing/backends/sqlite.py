@@ -1,4 +1,4 @@
-"""The backend of the contract suites and the simulation on SQLite."""
+"""SQLite for the contract suites and the simulation."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from smartspider_testing.clock import ManualClock
 
 
 class KillableFrontier(SqliteFrontier):
-    """A frontier whose workers can die while the process goes on: the kernel's part is played by hand."""
+    """A frontier whose workers can die while the process lives: a test releases their locks as the kernel
+    would.
+    """
 
     def lose(self, worker_id: int) -> None:
-        """Let go of a worker's lock and nothing else."""
+        """Release the lock of a worker."""
         self._locks.pop(worker_id).release()
 
     def lose_all(self) -> None:
-        """Let go of every lock of the process."""
+        """Release every lock of the process."""
         for worker_id in list(self._locks):
             self.lose(worker_id)
 
@@ -48,22 +50,22 @@ class SqliteBackend(SqlBackend):
         self.demand = SqliteDemand(self.database)
 
     async def another(self) -> SqliteBackend:
-        """A second connection with presence locks of its own."""
+        """Open the same data with a second connection and locks of its own."""
         backend = SqliteBackend(self.folder, self.clock)
         self._others.append(backend)
         return backend
 
     async def lose(self, worker_id: int) -> None:
-        """The kernel lets go of the worker's lock."""
+        """Release the worker's lock, as the kernel does."""
         self.frontier.lose(worker_id)
 
     async def reopen(self) -> None:
-        """The kernel lets go of all locks and the connection."""
+        """Release all locks and reopen the connection."""
         self._shut()
         self._open()
 
     async def close(self) -> None:
-        """Let go of the folder."""
+        """Close the folder."""
         for other in self._others:
             await other.close()
         self._others.clear()

@@ -1,1 +1,3 @@
-"""Faults on a throw-away cluster: what is lost, doubled or hurried when anything dies."""
+"""Fault injection on a disposable cluster: checks that no item is lost or stored twice and no delay is
+shortened.
+"""

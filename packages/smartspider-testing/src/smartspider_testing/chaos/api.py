@@ -1,4 +1,4 @@
-"""Calls to the API of a faulty cluster, and an receiver for what it sends by webhook."""
+"""Calls to the API of a cluster under test, and a receiver for its webhooks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ READY_S = 30.0
 def call_api(
     port: int, path: str, method: str = "GET", headers: dict[str, str] | None = None
 ) -> tuple[int, Any] | None:
-    """Status and JSON of an answer; None when none came."""
+    """Return status and JSON of a response, or None without one."""
     with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=20)) as connection:
         try:
             connection.request(
@@ -38,7 +38,7 @@ def wait_until_serving(port: int) -> None:
 
 
 class WebhookReceiver:
-    """Hears what is sent to it, on this machine."""
+    """An HTTP server on this machine that records webhook notifications."""
 
     def __init__(self) -> None:
         self.received: list[dict[str, Any]] = []
@@ -46,25 +46,25 @@ class WebhookReceiver:
 
         class Listener(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                """Take it."""
+                """Record the body and answer 204."""
                 size = int(self.headers.get("Content-Length", "0"))
                 received.append(msgspec.json.decode(self.rfile.read(size)))
                 self.send_response(204)
                 self.end_headers()
 
             def log_message(self, *_args: Any) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Listener)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
 
     @property
     def url(self) -> str:
-        """Where to send to."""
+        """The URL of the receiver."""
         return f"http://127.0.0.1:{self._server.server_port}/"
 
     def has_received(self, event: str) -> bool:
-        """Whether a notice of this event came."""
+        """Return True if a notification of this event has arrived."""
         return any(one.get("event") == event for one in self.received)
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""The throw-away cluster of one fault: servers, processes, the site, and the runs on it."""
+"""The disposable cluster of one fault: servers, processes, site and runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SETTINGS = {
 
 
 class CommandResult(msgspec.Struct, frozen=True):
-    """What a command answered."""
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -47,7 +47,7 @@ class CommandResult(msgspec.Struct, frozen=True):
 
 
 class ChaosCluster:
-    """Everything a fault can break, and the questions it waits on."""
+    """A cluster that faults break, with conditions to wait for."""
 
     def __init__(self, folder: Path, setup: ClusterSetup, template: Path) -> None:
         self.folder = folder
@@ -64,9 +64,9 @@ class ChaosCluster:
         self.keepers: list[ClusterProcess] = []
         self.run_id = 0
         self.fault_at: float | None = None
-        """When it broke, by the machine's monotonic clock."""
+        """Monotonic time at which the fault began."""
         self.allowed_extra: int | None = None
-        """Fetches beyond one of each page that the fault explains; None: any number."""
+        """Fetches beyond one per page that the fault explains; None for any number."""
         self.problems: list[str] = []
         self.notes: list[str] = []
         self._processes: list[ClusterProcess] = []
@@ -92,7 +92,7 @@ class ChaosCluster:
     # ------------------------------------------------------------------ processes
 
     def environment(self, **more: str) -> dict[str, str]:
-        """The settings that processes of this cluster are started with."""
+        """Return the settings of the cluster's processes."""
         return {
             **SETTINGS,
             "HOME": str(self.folder),
@@ -111,22 +111,22 @@ class ChaosCluster:
         return process
 
     def start_worker(self, **more: str) -> ClusterProcess:
-        """Start another worker; it is not one of `workers` yet."""
+        """Start another worker without adding it to `workers`."""
         return self.start_process("worker", "--concurrency", str(self.setup.slots), **more)
 
     def replace_worker(self, worker: ClusterProcess, **more: str) -> ClusterProcess:
-        """A new worker in the place of one that is gone."""
+        """Start a worker in place of one that has ended."""
         place = self.workers.index(worker)
         self.workers[place] = self.start_worker(**more)
         return self.workers[place]
 
     def fail_over_store(self) -> None:
-        """Another PostgreSQL takes the place of the one that is there, for everybody."""
+        """Kill the PostgreSQL in use and promote its standby."""
         self.servers.fail_over()
         self.store = StoreReader(self.servers.postgres, self.servers.database)
 
     def leader(self) -> ClusterProcess:
-        """The keeper that leads."""
+        """Return the leading keeper; wait for one if necessary."""
         found: list[ClusterProcess] = []
 
         def leads() -> bool:
@@ -146,7 +146,7 @@ class ChaosCluster:
     def run_command(
         self, *words: str, env: Mapping[str, str] | None = None, within_s: float = COMMAND_S
     ) -> CommandResult:
-        """`smartspider WORDS` with the settings of the cluster, to its end."""
+        """Run `smartspider WORDS` with the settings of the cluster."""
         folder = self.folder / "commands"
         folder.mkdir(exist_ok=True)
         try:
@@ -166,7 +166,7 @@ class ChaosCluster:
         return CommandResult(done.returncode, done.stdout, done.stderr)
 
     def checked_command(self, *words: str, within_s: float = COMMAND_S) -> CommandResult:
-        """The same, for a command that has to succeed."""
+        """Run a command that must succeed."""
         answer = self.run_command(*words, within_s=within_s)
         if answer.code:
             raise WaitTimeout(
@@ -175,7 +175,7 @@ class ChaosCluster:
         return answer
 
     def apply_task(self, name: str = "chaos", **more: Any) -> None:
-        """Put the task of the site into the store."""
+        """Save the task that crawls the site."""
         delay_s = self.setup.delay_s
         task = site_task(
             self.layout, self.site.port, name=name, delay_s=delay_s, **{**self.setup.task, **more}
@@ -185,14 +185,14 @@ class ChaosCluster:
         self.checked_command("task", "apply", str(path))
 
     def start_run(self, name: str = "chaos", **more: Any) -> int:
-        """Keep the task and start a run of it."""
+        """Save the task and start a run."""
         self.apply_task(name, **more)
         run_id = int(self.checked_command("run", "start", name, "--json").json["run_id"])
         self.run_id = self.run_id or run_id
         return run_id
 
     def get_run(self, run_id: int | None = None) -> RunRow:
-        """The run; waits while the store does not answer."""
+        """Return the row of a run; wait while the store is unavailable."""
         found: list[RunRow] = []
 
         def has_answer() -> bool:
@@ -204,7 +204,7 @@ class ChaosCluster:
         return found[0]
 
     def wait_for_share(self, share: float, within_s: float = 60.0) -> None:
-        """Wait until this share of the known pages is stored."""
+        """Wait until this share of the pages is stored."""
         wanted = int(share * self.setup.pages)
 
         def is_there() -> bool:
@@ -215,7 +215,7 @@ class ChaosCluster:
         wait_until(is_there, f"{wanted} pages are stored", within_s)
 
     def wait_for_pages(self, pages: int, within_s: float = 60.0) -> None:
-        """Wait until so many further pages are stored, or the run is over."""
+        """Wait until `pages` further pages are stored or the run has ended."""
         wanted = self._done() + pages
         wait_until(
             lambda: self._done() >= wanted or self.has_ended(), f"{pages} further pages are stored", within_s
@@ -226,12 +226,12 @@ class ChaosCluster:
         return line.done if line else -1
 
     def has_ended(self, run_id: int | None = None) -> bool:
-        """Whether a run has ended."""
+        """Return True if a run has ended."""
         line = self.store.run(run_id or self.run_id)
         return line is not None and line.state in OVER
 
     def wait_for_end(self, run_id: int | None = None) -> None:
-        """Wait for the end of a run."""
+        """Wait until a run has ended."""
         started_at = time.monotonic()
         try:
             wait_until(lambda: self.has_ended(run_id), "the run is over", self.setup.timeout_s)
@@ -246,10 +246,10 @@ class ChaosCluster:
         dead = [one for one in (*self.workers, *self.keepers) if not one.is_running]
         return "".join(f"\n {one.name} ended by itself:{log_tail(one)}" for one in dead)
 
-    # ------------------------------------------------------------------ what is seen
+    # ------------------------------------------------------------------ checks
 
     def count_refused(self, kind: str) -> int:
-        """How many calls of a kind (`stale`, `old_epoch`) the frontier's Redis refused, by its own count."""
+        """Return the number of calls of a kind (`stale`, `old_epoch`) that Redis counted as refused."""
         redis = self.servers.redis
         keys = redis.command("KEYS", "{smartspider:*:st")
         assert isinstance(keys, list)
@@ -257,11 +257,11 @@ class ChaosCluster:
         return sum(int(count) for count in counts if isinstance(count, bytes | str))
 
     def mark_fault(self) -> None:
-        """The fault begins now."""
+        """Record that the fault begins now."""
         if self.fault_at is None:
             self.fault_at = time.monotonic()
 
     def check(self, holds: bool, problem: str) -> None:
-        """Note a problem unless it holds."""
+        """Record a problem unless `holds`."""
         if not holds:
             self.problems.append(problem)

@@ -1,4 +1,4 @@
-"""What a fault did, from the rows that are stored and the requests that arrived. Pure functions."""
+"""Pure functions that evaluate a fault from the stored rows and the requests that the site received."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import msgspec
 from smartspider_testing.chaos.site import SiteLayout, SiteVisit
 
 TOLERANCE_S = 0.02
-"""So much shorter a gap may seem: clocks are read before the bytes leave, and stamps are late at times."""
+"""Tolerated shortfall of a gap: clocks are read before the bytes leave, and timestamps are sometimes late."""
 
 
 class StoredRow(msgspec.Struct, frozen=True, array_like=True):
-    """An item of the site as the store has it."""
+    """A stored item of the site."""
 
     page: str
     fetch: int
@@ -23,7 +23,7 @@ class StoredRow(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ItemDiff(msgspec.Struct, frozen=True):
-    """What is wrong with the stored rows of a run that is over."""
+    """Differences between the stored rows of an ended run and the expected ones."""
 
     lost: list[str]
     doubled: list[str]
@@ -32,7 +32,9 @@ class ItemDiff(msgspec.Struct, frozen=True):
 
 
 def compare(layout: SiteLayout, rows: Sequence[StoredRow]) -> ItemDiff:
-    """Stored rows against the graph: which fetch of a page was stored says which links must be there."""
+    """Compare stored rows with the graph: the stored fetch of a page determines the links that must be
+    present.
+    """
     graph = layout.graph
     fetches: dict[str, Counter[int]] = defaultdict(Counter)
     for row in rows:
@@ -55,12 +57,12 @@ def compare(layout: SiteLayout, rows: Sequence[StoredRow]) -> ItemDiff:
 
 
 def extra_fetches(visits: Sequence[SiteVisit], rows: Sequence[StoredRow]) -> int:
-    """Fetches of pages beyond the one that was stored of each."""
+    """Return the number of fetches beyond the stored one of each page."""
     return sum(visit.page != "" for visit in visits) - len({row.page for row in rows})
 
 
 def smallest_gap(visits: Sequence[SiteVisit]) -> float | None:
-    """The shortest time between two requests to one host; None where no host was asked twice."""
+    """Return the shortest time between two requests to one host, or None if no host received two."""
     moments: dict[str, list[float]] = defaultdict(list)
     for visit in visits:
         moments[visit.host].append(visit.at)
@@ -71,7 +73,7 @@ def smallest_gap(visits: Sequence[SiteVisit]) -> float | None:
 
 
 def early_requests(visits: Sequence[SiteVisit], delay_s: float) -> list[str]:
-    """Pairs of requests to one host that came closer than its delay."""
+    """Return pairs of requests to one host that are closer than its delay."""
     moments: dict[str, list[SiteVisit]] = defaultdict(list)
     for visit in sorted(visits, key=lambda one: one.at):
         moments[visit.host].append(visit)
@@ -84,7 +86,7 @@ def early_requests(visits: Sequence[SiteVisit], delay_s: float) -> list[str]:
 
 
 def longest_silence(visits: Sequence[SiteVisit], since: float) -> float:
-    """The longest silence of all hosts together from a moment on, until the last request."""
+    """Return the longest time without any request, from `since` to the last request."""
     moments = sorted(visit.at for visit in visits if visit.at >= since)
     return (
         max((after - before for before, after in pairwise([since, *moments])), default=0.0)
@@ -94,7 +96,7 @@ def longest_silence(visits: Sequence[SiteVisit], since: float) -> float:
 
 
 def requests_during_hold(visits: Sequence[SiteVisit], host: str, asked_at: float, hold_s: float) -> list[str]:
-    """Requests to a host that had asked, at a moment, to be left alone for so long."""
+    """Return requests to a host within `hold_s` after it asked for a pause."""
     return [
         f"{visit.path} {visit.at - asked_at:.2f} s after {host} had asked for {hold_s:g} s"
         for visit in visits

@@ -1,4 +1,4 @@
-"""A fault: what is set up, what is broken while the crawl runs, and what must hold all the same."""
+"""A fault: the cluster it needs, the failure it injects during a crawl, and the expected result."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from smartspider_testing.chaos.setup import ClusterSetup
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """One row of the table, or a part of one."""
+    """A fault: one row of the report, or a part of one."""
 
     name: str
     row: str
-    """What happens, in words."""
+    """A description of the failure."""
     expected: str
     inject: Callable[[ChaosCluster], None]
-    """Breaks something while the run works and lets it recover; begins the run itself unless `starts_run`."""
+    """Injects the failure while the run works and lets it recover; starts the run itself unless `starts_run`.
+    """
     setup: ClusterSetup = field(default_factory=ClusterSetup)
     starts_run: bool = True
-    """Whether a run is started before the act."""
+    """True if a run is started before the injection."""
     is_short: bool = False
-    """Whether it belongs to the short form."""
+    """True if `--short` includes it."""
     end_states: tuple[str, ...] = ("completed",)
-    """States the run may end in."""
+    """Allowed final states of the run."""
     max_outage_s: float | None = None
     expects_all_pages: bool = True
-    """Whether all pages of the graph must be there at the end."""
+    """True if all pages of the graph must be stored at the end."""

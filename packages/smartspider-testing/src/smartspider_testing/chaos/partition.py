@@ -1,4 +1,4 @@
-"""Redis under Sentinels whose master can be cut off from everybody but those who know where it really is."""
+"""Redis under Sentinels whose master can be partitioned from all clients that use its proxy."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from smartspider_testing.servers.ports import free_port
 
 
 class PartitionedGroup(SentinelGroup):
-    """Sentinels, replica and clients reach each server by a proxy; its own port is a way round.
+    """Sentinels, replica and clients reach each server through a proxy; its own port bypasses it.
 
-    Cut the `door` of a server: for all who came by it the server is gone, who came by its own port keeps it.
+    Cutting the `proxy_of` a server partitions all clients of the proxy; clients of its own port keep it.
     """
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self._doors: dict[int, TcpProxy] = {}
+        self._proxies: dict[int, TcpProxy] = {}
         self._doorways = ExitStack()
         self.servers = []
         for number in range(2):
@@ -28,11 +28,11 @@ class PartitionedGroup(SentinelGroup):
             if number:
                 options["replicaof"] = f"127.0.0.1 {self.servers[0].port}"
             self.servers.append(_Announced(folder / f"server-{number}", own, door.url_port, options))
-            self._doors[door.url_port] = door
+            self._proxies[door.url_port] = door
 
     def start(self) -> Self:
-        """Start the proxies, then all of it."""
-        for door in self._doors.values():
+        """Start the proxies, then the servers."""
+        for door in self._proxies.values():
             self._doorways.enter_context(door)
         try:
             return super().start()
@@ -41,22 +41,22 @@ class PartitionedGroup(SentinelGroup):
             raise
 
     def stop(self) -> None:
-        """End all of it."""
+        """Stop servers and proxies."""
         super().stop()
         self._doorways.close()
 
-    def door(self, server: RedisServer) -> TcpProxy:
-        """The way by which everybody comes to a server."""
-        return self._doors[server.port]
+    def proxy_of(self, server: RedisServer) -> TcpProxy:
+        """Return the proxy of a server."""
+        return self._proxies[server.port]
 
-    def way_round(self, server: RedisServer) -> str:
-        """The address that no partition cuts."""
+    def direct_url(self, server: RedisServer) -> str:
+        """Return the URL that bypasses the proxy."""
         assert isinstance(server, _Announced)
         return f"redis://127.0.0.1:{server.own_port}"
 
 
 class _Announced(RedisServer):
-    """A server that is known by the port of its proxy."""
+    """A server that announces the port of its proxy."""
 
     def __init__(self, folder: Path, own: int, door: int, options: dict[str, str]) -> None:
         super().__init__(folder, port=own, options=options)

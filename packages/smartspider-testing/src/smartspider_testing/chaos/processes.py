@@ -1,4 +1,4 @@
-"""The processes of a cluster: `smartspider worker|keeper|api`, each killed, frozen and started by its id."""
+"""The processes of a cluster: `smartspider worker|keeper|api`, each started, frozen and killed by its id."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ ADMIN_TOKEN = "the-token-of-a-cluster-that-is-thrown-away"  # noqa: S105 - it op
 
 
 class WaitTimeout(Exception):
-    """Something that had to happen did not, in the time it had."""
+    """A condition did not become true in time."""
 
 
 def wait_until(is_so: Callable[[], bool], what: str, within_s: float) -> None:
-    """Return when it is so; `WaitTimeout` with what did not happen otherwise."""
+    """Return once `is_so()`; raise `WaitTimeout` that names `what` after `within_s`."""
     deadline = time.monotonic() + within_s
     while not is_so():
         if time.monotonic() > deadline:
@@ -32,7 +32,7 @@ def wait_until(is_so: Callable[[], bool], what: str, within_s: float) -> None:
 
 
 class ClusterProcess:
-    """One process of the cluster with its own children; it ends with ours."""
+    """A process of the cluster with its children; it ends with this process."""
 
     def __init__(self, name: str, words: list[str], folder: Path, environment: Mapping[str, str]) -> None:
         folder.mkdir(parents=True)
@@ -44,58 +44,58 @@ class ClusterProcess:
 
     @property
     def pid(self) -> int:
-        """Its process id; an error when it does not run."""
+        """Its process id; raise if it is not running."""
         return self._process.pid
 
     @property
     def is_running(self) -> bool:
-        """Whether it lives, frozen or not."""
+        """True while it is alive, frozen or not."""
         return self._process.is_running
 
     @property
     def log(self) -> str:
-        """What it said so far."""
+        """Its output so far."""
         with contextlib.suppress(OSError):
             return self._process.log.read_text(encoding="utf-8", errors="replace")
         return ""
 
     def has_logged(self, words: str) -> bool:
-        """Whether it wrote this down, here or where its machine keeps logs."""
+        """Return True if its output or one of its log files contains `words`."""
         logs = (path.read_text(encoding="utf-8", errors="replace") for path in self.folder.rglob("*.jsonl"))
         return words in self.log or any(words in text for text in logs)
 
     def start(self) -> None:
-        """Begin it."""
+        """Start the process."""
         self._process.start()
 
     def kill(self) -> None:
-        """`kill -9` of it and its children, at one moment; nothing when it does not run."""
+        """Send SIGKILL to it and its children; do nothing if it is not running."""
         self._signal(signal.SIGKILL)
         self._process.end(signal.SIGKILL)
 
     def freeze(self) -> None:
-        """SIGSTOP of it and its children."""
+        """Send SIGSTOP to it and its children, and wait until they have stopped."""
         self._signal(signal.SIGSTOP)
         wait_until(lambda: all(map(process_stats.is_stopped, self.pids())), f"{self.name} to be frozen", 5.0)
 
     def resume(self) -> None:
-        """SIGCONT."""
+        """Send SIGCONT to it and its children."""
         self._signal(signal.SIGCONT)
 
-    def leave(self, within_s: float = 40.0) -> None:
-        """SIGTERM, and wait until it has left in good order."""
+    def terminate(self, within_s: float = 40.0) -> None:
+        """Send SIGTERM and wait until it has ended."""
         self._process.end(signal.SIGTERM, within_s)
 
     def is_frozen(self) -> bool:
-        """Whether it, or a child of it, was stopped."""
+        """Return True if it or one of its children is stopped."""
         return self.is_running and any(map(process_stats.is_stopped, self.pids()))
 
     def pids(self) -> list[int]:
-        """Its process and its children's."""
+        """Return the ids of its process and its children."""
         return [self.pid, *process_stats.children(self.pid)] if self.is_running else []
 
     def memory_bytes(self) -> int:
-        """Memory of all of it."""
+        """Return the memory of the process and its children."""
         return sum(map(process_stats.memory_bytes, self.pids()))
 
     def _signal(self, number: signal.Signals) -> None:
@@ -104,6 +104,6 @@ class ClusterProcess:
                 os.kill(pid, number)
 
 
-def log_tail(member: ClusterProcess) -> str:
-    """The end of what a process said, for a message."""
-    return "".join(f"\n  | {line}" for line in member.log[-TAIL_CHARS:].splitlines())
+def log_tail(process: ClusterProcess) -> str:
+    """Return the end of a process's output, for messages."""
+    return "".join(f"\n  | {line}" for line in process.log[-TAIL_CHARS:].splitlines())

@@ -1,4 +1,4 @@
-"""What came of a fault, and the table of them."""
+"""The result of a fault, and the table of all results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ COLUMNS = ("fault", "lost", "doubled", "extra", "gap", "outage", "time", "verdic
 
 
 class FaultResult(msgspec.Struct, frozen=True):
-    """One row of the table; it holds when there are no problems."""
+    """The result of a fault; it holds if there are no problems."""
 
     fault: str
     row: str
@@ -25,7 +25,7 @@ class FaultResult(msgspec.Struct, frozen=True):
     problems: list[str] = []
     notes: list[str] = []
     skipped: str = ""
-    """Why it could not be tried here."""
+    """The reason it could not run here."""
 
     @property
     def verdict(self) -> str:
@@ -36,7 +36,7 @@ class FaultResult(msgspec.Struct, frozen=True):
 
     @property
     def cells(self) -> list[str]:
-        """The row as people read it."""
+        """The row of the table."""
         gap = (
             ""
             if self.smallest_gap_s is None
@@ -55,7 +55,7 @@ class FaultResult(msgspec.Struct, frozen=True):
 
 
 def detail_lines(result: FaultResult) -> list[str]:
-    """What is wrong, or why it was left out, below its row; long lists are cut."""
+    """Return the problems, or the reason for a skip, below the row; long lists are truncated."""
     if result.skipped:
         return [f"    {result.skipped}"]
     shown = [f"    {problem}" for problem in result.problems[:8]]
@@ -65,7 +65,7 @@ def detail_lines(result: FaultResult) -> list[str]:
 
 
 def format_table(results: Sequence[FaultResult]) -> str:
-    """All rows below each other."""
+    """Return the table of all results."""
     rows = [list(COLUMNS), *(result.cells for result in results)]
     widths = [max(len(row[place]) for row in rows) for place in range(len(COLUMNS))]
     lines = []

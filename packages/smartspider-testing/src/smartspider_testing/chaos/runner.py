@@ -1,4 +1,4 @@
-"""Faults, one after the other, each on a cluster of its own."""
+"""Run faults one after the other, each on a cluster of its own."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from smartspider_testing.chaos.report import FaultResult
 from smartspider_testing.servers import NotInstalled, NotPossibleHere, ServerFailed
 
 UNREACHABLE = 5
-"""How a command ends that found the store or the frontier away."""
+"""Exit code of a command that finds the store or the frontier unavailable."""
 
 
 class ScaleOverrides(msgspec.Struct, frozen=True):
-    """Other numbers than the faults have by themselves; None: theirs."""
+    """Numbers that replace those of the faults; None keeps a fault's own."""
 
     pages: int | None = None
     workers: int | None = None
@@ -36,10 +36,10 @@ def run_faults(
     kept: Path | None = None,
     on_result: Callable[[FaultResult], None] = lambda _result: None,
 ) -> list[FaultResult]:
-    """Try the faults in order. What they leave is kept below `kept`; without it, only of failed ones."""
+    """Run the faults in order. Keep their files below `kept`, or only those of failed faults without it."""
     root = kept or Path(tempfile.mkdtemp(prefix="smartspider-chaos-"))
     root.mkdir(parents=True, exist_ok=True)
-    root.chmod(0o755)  # PostgreSQL comes in as another user
+    root.chmod(0o755)  # PostgreSQL runs as another user
     results = []
     for fault in faults:
         result = run_fault(fault, root, size)
@@ -53,7 +53,7 @@ def run_faults(
 
 
 def run_fault(fault: Fault, root: Path, size: ScaleOverrides) -> FaultResult:
-    """One fault from an empty cluster to a verdict; whatever goes wrong is part of the result."""
+    """Run one fault on an empty cluster and evaluate it; errors become problems of the result."""
     started_at = time.monotonic()
     folder = _make_folder(root / fault.name)
     setup = replace(
@@ -124,7 +124,7 @@ def _evaluate(fault: Fault, cluster: ChaosCluster, result: FaultResult) -> Fault
 
 
 def _find_late_writes(cluster: ChaosCluster) -> list[str]:
-    """Open rows of runs that are over: somebody wrote after the end."""
+    """Return open rows of ended runs, which were written after the end."""
     left = cluster.store.query_number(
         "SELECT count(*) FROM url JOIN run ON run.id = url.run_id WHERE url.state = 'open'"
         " AND run.state IN ('completed', 'failed', 'cancelled')"
@@ -133,7 +133,7 @@ def _find_late_writes(cluster: ChaosCluster) -> list[str]:
 
 
 def _run_checks(cluster: ChaosCluster) -> list[str]:
-    """`fsck` and `audit verify`, as a user would call them."""
+    """Run `fsck` and `audit verify` as a user would."""
     asked = (("fsck", "--json"), ("audit", "verify", "--json"))
     with ThreadPoolExecutor(len(asked)) as threads:
         answers = list(threads.map(lambda words: _run_when_serving(cluster, words), asked))
@@ -147,7 +147,7 @@ def _run_checks(cluster: ChaosCluster) -> list[str]:
 
 
 def _run_when_serving(cluster: ChaosCluster, words: tuple[str, ...]) -> CommandResult:
-    """What a command says, once the frontier serves again after the fault."""
+    """Return the result of a command once the frontier serves again."""
     deadline = time.monotonic() + READY_S
     while True:
         answer = cluster.run_command(*words)
@@ -156,7 +156,7 @@ def _run_when_serving(cluster: ChaosCluster, words: tuple[str, ...]) -> CommandR
 
 
 def select_faults(faults: Sequence[Fault], names: Sequence[str], *, is_short: bool) -> list[Fault]:
-    """The faults of these names, or those of the short form, or all but what only the short form has."""
+    """Return the faults with these names, those of the short run, or all."""
     if names:
         return [fault for fault in faults if fault.name in names]
     return [fault for fault in faults if fault.is_short or not is_short]

@@ -1,4 +1,4 @@
-"""The servers under a cluster: PostgreSQL, Redis of one kind, and proxies in front of them."""
+"""The servers of a cluster: PostgreSQL, one kind of Redis, and proxies in front of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOM = "small"
 
 
 class ChaosServers:
-    """Started with the cluster, stopped with it."""
+    """Starts and stops the servers of a cluster."""
 
     def __init__(self, folder: Path, setup: ClusterSetup, template: Path) -> None:
         self._folder = folder
@@ -45,13 +45,13 @@ class ChaosServers:
 
     @property
     def redis(self) -> RedisServer:
-        """The one Redis there is."""
+        """The single Redis."""
         assert isinstance(self._redis, RedisServer)
         return self._redis
 
     @property
     def sentinel(self) -> PartitionedGroup:
-        """The group that Sentinels watch."""
+        """The group that Sentinels monitor."""
         assert isinstance(self._redis, PartitionedGroup)
         return self._redis
 
@@ -63,19 +63,19 @@ class ChaosServers:
 
     @property
     def standby(self) -> PostgresServer:
-        """The PostgreSQL that follows the other one."""
+        """The standby PostgreSQL."""
         assert self._standby is not None
         return self._standby
 
     @property
     def store_proxy(self) -> TcpProxy:
-        """Between everybody and the store."""
+        """The proxy in front of PostgreSQL."""
         assert self._store_proxy is not None
         return self._store_proxy
 
     @property
     def frontier_proxy(self) -> TcpProxy:
-        """Between everybody and the frontier."""
+        """The proxy in front of Redis."""
         assert self._frontier_proxy is not None
         return self._frontier_proxy
 
@@ -109,7 +109,7 @@ class ChaosServers:
         return self.postgres.create_database(DATABASE, tablespace=ROOM)
 
     def fail_over(self) -> None:
-        """The first PostgreSQL is killed and the one that followed it takes its place."""
+        """Kill the primary PostgreSQL and promote its standby."""
         self.postgres.kill()
         self.standby.promote()
         self.postgres = self.standby
@@ -119,11 +119,11 @@ class ChaosServers:
 
 
 def _either(url: str, first: PostgresServer, second: PostgresServer) -> str:
-    """The same database, on whichever server takes writes."""
+    """Return a URL of both servers that selects the one that accepts writes."""
     both = f":{first.port},127.0.0.1:{second.port}/"
     return f"{url.replace(f':{first.port}/', both, 1)}?target_session_attrs=read-write"
 
 
 def _through(url: str, proxy: TcpProxy) -> str:
-    """The same address, by way of a proxy."""
+    """Return the URL of the same server through a proxy."""
     return url.replace(f":{urlsplit(url).port}", f":{proxy.url_port}", 1)

@@ -1,4 +1,4 @@
-"""The cluster and the crawl that a fault needs."""
+"""The cluster and the crawl of a fault."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ Standby = Literal["none", "synchronous", "asynchronous"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSetup:
-    """The cluster and the crawl that a fault needs."""
+    """The cluster and the crawl of a fault."""
 
     redis: RedisKind = "single"
     redis_options: Mapping[str, str] = field(default_factory=dict)
     redis_clock_s: float | None = None
-    """How far the clock of Redis is off at the beginning; None: it is the machine's own."""
+    """Initial offset of Redis's clock; None for the machine's own clock."""
     workers: int = 3
     keepers: int = 1
     slots: int = 8
-    """Requests a worker has in flight at most."""
+    """Maximum requests in flight per worker."""
     pages: int = 200
     hosts: int = 6
     delay_s: float = 0.1
     latency_s: float = 0.15
-    """Of the site."""
+    """Latency of the site."""
     has_twins: bool = False
     is_wide: bool = False
     with_nul: tuple[str, ...] = ()
     is_proxied: bool = False
-    """Whether store and frontier are reached through proxies that can fail."""
+    """True if store and frontier are reached through proxies that can fail."""
     standby: Standby = "none"
-    """Whether a second PostgreSQL follows the first, and whether commits wait for it."""
+    """Replication to a second PostgreSQL: none, or commits that wait for it or do not."""
     small_disk_bytes: int = 0
-    """Room for the database; 0: as much as there is."""
+    """Disk space of the database; 0 for unlimited."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Further settings of all processes."""
+    """Additional settings of all processes."""
     task: Mapping[str, Any] = field(default_factory=dict)
-    """Further parts of the task."""
+    """Additional parts of the task."""
     timeout_s: float = 90.0
-    """How long the crawl may take after the fault."""
+    """Maximum duration of the crawl after the fault."""

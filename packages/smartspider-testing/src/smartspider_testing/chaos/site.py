@@ -1,8 +1,8 @@
-"""The site that a faulty cluster crawls: a known graph on several hosts that changes at every fetch.
+"""The site that a cluster crawls: a known graph on several hosts that changes at every fetch.
 
-As a process: `python -m smartspider_testing.chaos.site '{"pages": 300, "hosts": 4}'`. It stamps every request
-on arrival; `GET /_visits` gives all of them, `GET /_count` how many there are, `POST /_behavior` changes how it
-answers from then on.
+As a process: `python -m smartspider_testing.chaos.site '{"pages": 300, "hosts": 4}'`. It timestamps every
+request; `GET /_visits` returns all of them, `GET /_count` their number, `POST /_behavior` changes how the
+site answers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from smartspider.demo.serving import serve_until_told
+from smartspider.demo.process import serve_until_stopped
 from smartspider_testing.sites.graph import ChangingGraph
 from smartspider_testing.sites.http_server import ReceivedRequest, SiteExchange, listen_http
 
@@ -28,22 +28,22 @@ HTML = ("Content-Type", "text/html; charset=utf-8")
 _LINK = re.compile(r'<li><a class="child" href="/p/([^"]+)">')
 _MOVED = re.compile(r"/to/[12]/(.+)")
 TWIN_EVERY = 7
-"""Of so many pages one is also linked by two addresses that redirect to it, where the site has those."""
+"""Interval of pages that two redirecting URLs link to as well, if the layout has twins."""
 
 
 class SiteLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the site consists of."""
+    """The structure of the site."""
 
     pages: int = 300
     seed: int = 1
     hosts: int = 4
     leafy: float = 0.2
     has_twins: bool = False
-    """Whether some pages are linked by redirects as well."""
+    """True if redirects link to some pages as well."""
     is_wide: bool = False
-    """Whether the first page links to all others, so that very much is open at once."""
+    """True if the first page links to all others, so that many requests are open at once."""
     with_nul: tuple[str, ...] = ()
-    """Pages whose text has zero bytes and halves of characters."""
+    """Pages whose text contains NUL and lone surrogates."""
 
     @property
     def graph(self) -> ChangingGraph:
@@ -52,20 +52,20 @@ class SiteLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def names(self) -> list[str]:
-        """The hosts, all on this machine."""
+        """The host names, all on this machine."""
         return [f"127.0.0.{number + 1}" for number in range(self.hosts)]
 
     def host_of(self, page: str) -> str:
-        """Where a page is; leaves are where the page that shows them is."""
+        """Return the host of a page; a leaf is on the host of its parent."""
         return self.names[int(page.partition("-")[0]) % self.hosts]
 
     def is_twin(self, page: str) -> bool:
-        """Whether a page has two further addresses."""
+        """Return True if two redirects lead to a page."""
         return self.has_twins and page.isdecimal() and int(page) % TWIN_EVERY == TWIN_EVERY - 1
 
 
 class SiteBehavior(msgspec.Struct, forbid_unknown_fields=True):
-    """How the site answers now."""
+    """The current behaviour of the site."""
 
     latency_s: float = 0.0
     failing: tuple[str, ...] = ()
@@ -76,23 +76,23 @@ class SiteBehavior(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class SiteVisit(msgspec.Struct, frozen=True, array_like=True):
-    """A request that arrived, at a moment of the machine's monotonic clock."""
+    """A received request, with its monotonic time."""
 
     at: float
     host: str
     path: str
     page: str
-    """Empty for a redirect or an answer that is no page."""
+    """Empty for a redirect or an answer without a page."""
     fetch: int
     status: int
     peer: str = ""
-    """The other end of its connection."""
+    """The client's address."""
     agent: str = ""
-    """Who it said to be."""
+    """Its User-Agent."""
 
 
 class ChaosSite:
-    """The answers, and everything that was asked for."""
+    """Answers requests and records them."""
 
     def __init__(self, layout: SiteLayout) -> None:
         self.layout = layout
@@ -104,7 +104,7 @@ class ChaosSite:
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[str]:
-        """Serve inside this event loop and give the address of the first host."""
+        """Serve in this event loop and yield the URL of the first host."""
         async with listen_http(self._answer, self.layout.names) as self._port:
             yield f"http://127.0.0.1:{self._port}/"
 
@@ -170,13 +170,13 @@ class ChaosSite:
 
 
 def main() -> None:
-    """Serve until stdin closes or a signal comes."""
+    """Serve until stdin closes or a signal arrives."""
     parser = argparse.ArgumentParser(prog="python -m smartspider_testing.chaos.site", description=__doc__)
     parser.add_argument("layout", type=lambda text: msgspec.json.decode(text, type=SiteLayout))
     with contextlib.suppress(OSError):
-        # Gaps are measured here: whatever else this machine does, a stamp should not be late.
+        # Gaps are measured here: timestamps should not be late, whatever else this machine does.
         os.setpriority(os.PRIO_PROCESS, 0, -10)
-    asyncio.run(serve_until_told(ChaosSite(parser.parse_args().layout).serving()))
+    asyncio.run(serve_until_stopped(ChaosSite(parser.parse_args().layout).serving()))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The site as a fault sees it: a process that is asked and told over HTTP."""
+"""A client of the site's process."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from smartspider_testing.chaos.site import BEHAVIOR, COUNT, VISITS, SiteLayout, 
 
 
 class SiteClient:
-    """Asks the site what it saw, and tells it how to behave."""
+    """Reads the recorded requests and changes the behaviour of the site."""
 
     def __init__(self, url: str) -> None:
         self.port = urlsplit(url).port or 0
 
     def visits(self) -> list[SiteVisit]:
-        """Every request that arrived, in order."""
+        """Return every received request in order."""
         return msgspec.json.decode(self._ask("GET", VISITS), type=list[SiteVisit])
 
     def count(self) -> int:
-        """How many there were."""
+        """Return the number of received requests."""
         return msgspec.json.decode(self._ask("GET", COUNT), type=int)
 
     def behave(self, **behavior: Any) -> None:
-        """Change how it answers; what is not named stays."""
+        """Change the named parts of the behaviour."""
         self._ask("POST", BEHAVIOR, msgspec.json.encode(behavior))
 
     def _ask(self, method: str, path: str, body: bytes = b"") -> bytes:
@@ -40,6 +40,6 @@ class SiteClient:
 
 @contextmanager
 def run_site(layout: SiteLayout) -> Iterator[SiteClient]:
-    """The site, until the block is left."""
+    """Run the site as a process for the duration of the block."""
     with site_process("smartspider_testing.chaos.site", msgspec.json.encode(layout).decode()) as url:
         yield SiteClient(url)

@@ -13,14 +13,14 @@ RULES = {
 
 
 def site_politeness(delay_s: float, *, per_host: int = 8) -> dict[str, Any]:
-    """How the hosts of the site are treated, as a part of a task."""
+    """Return the politeness section of a task."""
     return {"politeness": {"robots": "ignore", "delay_s": delay_s, "per_host": per_host, "adaptive": False}}
 
 
 def site_task(
     layout: SiteLayout, port: int, *, name: str = "chaos", delay_s: float = 0.0, **more: Any
 ) -> dict[str, Any]:
-    """Follow every link of the site; the first page of each host is an entry."""
+    """Return a task that follows every link of the site; the first page of each host is an entry."""
     entries = [f"http://{layout.host_of(str(page))}:{port}/p/{page}" for page in range(layout.hosts)]
     return {
         "name": name,

@@ -2,7 +2,7 @@
 
 import pytest
 
-# Assertions are rewritten only in modules that are registered before their import; a name covers its submodules.
+# pytest rewrites assertions only in modules registered before their import; a name covers its submodules.
 pytest.register_assert_rewrite(
     *(
         f"{__name__}.{name}"

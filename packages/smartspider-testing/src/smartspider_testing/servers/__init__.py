@@ -1,7 +1,7 @@
-"""Real servers for tests, fault runs and benchmarks: started on free ports, ended by their ids.
+"""Real servers for tests, fault runs and benchmarks, started on free ports.
 
-Only the standard library is needed, and the servers' own programs; `programs.PACKAGES` names what brings
-them. Every server ends with the process that started it, also when that is killed.
+Needs only the standard library and the servers' own programs; `programs.PACKAGES` names the packages that
+install them. Every server ends with the process that started it, even if that process is killed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A private authority with certificates that it signed, made for one occasion."""
+"""A private certificate authority for one test."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """The PEM files of a certificate and of its key."""
+    """The PEM files of a certificate and its key."""
 
     file: Path
     key: Path
 
 
 class CertificateAuthority:
-    """Signs what it is asked to. All files are in `folder`; it takes some 20 ms for each certificate."""
+    """Signs certificates. All files are in `folder`; each certificate takes some 20 ms."""
 
     def __init__(self, folder: Path, name: str = "authority") -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -33,11 +33,11 @@ class CertificateAuthority:
 
     @property
     def file(self) -> Path:
-        """What trusts this authority names this file."""
+        """The CA file for clients and servers that trust this authority."""
         return self._own.file
 
     def sign(self, name: str, hosts: str = HERE) -> Certificate:
-        """A certificate for servers at these hosts, or for a client."""
+        """Return a certificate for servers at these hosts, or for a client."""
         made = self._files(name)
         by = ("-CA", str(self._own.file), "-CAkey", str(self._own.key))
         alternative = ("-addext", f"subjectAltName={hosts}", "-addext", "basicConstraints=CA:FALSE")
@@ -45,7 +45,7 @@ class CertificateAuthority:
         return made
 
     def trusting(self, certificate: Certificate) -> ssl.SSLContext:
-        """For a client that trusts this authority and shows a certificate of its own."""
+        """Return the context of a client that trusts this authority and presents a certificate."""
         context = ssl.create_default_context(cafile=str(self.file))
         context.load_cert_chain(certificate.file, certificate.key)
         return context

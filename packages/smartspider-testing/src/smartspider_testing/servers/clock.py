@@ -1,4 +1,4 @@
-"""A clock of its own for one process."""
+"""A wall clock for one process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - the library puts its files ther
 
 
 class FakeClock:
-    """The wall clock of a process, so many seconds beside the true one; its monotonic clock stays true."""
+    """A wall clock for a process, offset from the true time; its monotonic clock is unaffected."""
 
     def __init__(self, folder: Path, offset_s: float) -> None:
         self._library = programs.libfaketime()
@@ -18,15 +18,15 @@ class FakeClock:
         self.set(offset_s)
 
     def set(self, offset_s: float) -> None:
-        """Jump to another distance from the true time, at once and also while the process runs."""
-        # One write of always the same length, in place: whoever reads meanwhile sees the old or the new.
+        """Change the offset at once, also while the process runs."""
+        # One in-place write of constant length: a concurrent reader sees the old or the new value.
         with self._file.open("r+b" if self._file.exists() else "wb") as file:
             file.write(f"{offset_s:+020.6f}\n".encode())
 
     def environment(self) -> dict[str, str]:
-        """What the process must be started with."""
+        """Return the environment that the process must be started with."""
         return {
-            # The C library's allocator first: jemalloc asks for the time before the library can tell it.
+            # The C library's allocator first: jemalloc reads the time before the library is ready.
             "LD_PRELOAD": f"{self._library}:libc.so.6",
             "FAKETIME_TIMESTAMP_FILE": str(self._file),
             "FAKETIME_NO_CACHE": "1",
@@ -35,6 +35,8 @@ class FakeClock:
         }
 
     def clean(self, pid: int) -> None:
-        """Remove what the library leaves behind when its process is killed; the next one of that id trips."""
+        """Remove the files that the library leaves behind when its process is killed; a process with the same
+        id fails on them.
+        """
         for name in (f"faketime_shm_{pid}", f"sem.faketime_sem_{pid}"):
             (SHARED_MEMORY / name).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""A disk that is soon full."""
+"""A small disk that tests fill up."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Self
 from smartspider_testing.servers.errors import NotPossibleHere, ServerFailed
 
 GUARD = 'read -r _; umount -l "$1"'
-"""Runs beside us and cleans up: its input ends when we say so, and also when we are killed."""
+"""Runs in a child process and unmounts when its input ends, also if this process is killed."""
 
 
 class SmallDisk:
-    """A folder with room for so many bytes, in memory; `NotPossibleHere` for all but root."""
+    """A folder in memory with limited space; raise `NotPossibleHere` unless run by root."""
 
     def __init__(self, folder: Path, size_bytes: int) -> None:
         self.folder = folder
@@ -23,7 +23,7 @@ class SmallDisk:
         self._guard: subprocess.Popen[bytes] | None = None
 
     def start(self) -> Self:
-        """Mount it, empty."""
+        """Mount it empty."""
         if self._guard is not None:
             raise ServerFailed(f"{self.folder} is mounted already")
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -51,15 +51,15 @@ class SmallDisk:
 
     @property
     def free_bytes(self) -> int:
-        """The room that is left."""
+        """Return the free space."""
         return shutil.disk_usage(self.folder).free
 
     def resize(self, size_bytes: int) -> None:
-        """Give it more room, or less as long as what is there fits."""
+        """Change the size; it can shrink as far as the content fits."""
         self._mount("tmpfs", f"remount,size={size_bytes}")
 
     def stop(self) -> None:
-        """Unmount it and lose what is on it; nothing when it is not mounted."""
+        """Unmount it and lose its content; do nothing if it is not mounted."""
         if self._guard is None:
             return
         guard, self._guard = self._guard, None

@@ -1,15 +1,15 @@
-"""What goes wrong with servers that the test kit starts."""
+"""Errors of servers that the test kit starts."""
 
 from __future__ import annotations
 
 
 class ServerFailed(Exception):
-    """A server did not do what was asked of it; the message ends with the last lines of its log."""
+    """A server failed; the message ends with the last lines of its log."""
 
 
 class NotInstalled(ServerFailed):
-    """A program that is needed is not on this machine; the message says what would bring it."""
+    """A required program is missing; the message names the package."""
 
 
 class NotPossibleHere(ServerFailed):
-    """This user or this machine may not do it; the message gives the reason to skip with."""
+    """This user or this machine is not allowed to do it; the message is the reason for a skip."""

@@ -1,4 +1,4 @@
-"""The user a server runs as that refuses to run as root."""
+"""The system user of a server that refuses to run as root."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from smartspider_testing.servers.errors import NotPossibleHere, ServerFailed
 from smartspider_testing.servers.process import as_user
 
 LONGEST_HOME = 80
-"""A socket file below the folder must have a path of at most 107 bytes."""
+"""The path of a socket file below the folder is limited to 107 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Who owns the server's folder and runs it; `user` is None for ourselves."""
+    """The user that owns the server's folder and runs it; `user` is None for the current user."""
 
     user: str | None
 
     @classmethod
     def for_postgres(cls) -> Owner:
-        """Ourselves, or for root the user of the installed PostgreSQL, or nobody."""
+        """Return the current user; for root, the user of the installed PostgreSQL or `nobody`."""
         if os.geteuid() != 0:
             return cls(None)
         for user in ("postgres", "nobody"):
@@ -36,25 +36,25 @@ class Owner:
         raise NotPossibleHere("PostgreSQL does not run as root, and there is no user postgres or nobody")
 
     def may_live_in(self, folder: Path) -> bool:
-        """Give the folder to the user; whether the user can come there and its path is not too long."""
+        """Give the folder to the user. Return True if the user can reach it and its path is short enough."""
         self.give(folder)
         is_reached = self.user is None or self._run("test", "-x", str(folder)).returncode == 0
         return is_reached and len(os.fsencode(folder)) <= LONGEST_HOME
 
     def give(self, folder: Path) -> None:
-        """Make one folder the user's own, without its contents."""
+        """Change the owner of a folder, without its content."""
         if self.user is not None:
             shutil.chown(folder, self.user, pwd.getpwnam(self.user).pw_gid)
         folder.chmod(0o700)
 
     def give_file(self, file: Path) -> None:
-        """Make one file the user's own, and nobody else's."""
+        """Change the owner of a file and make it private."""
         if self.user is not None:
             shutil.chown(file, self.user, pwd.getpwnam(self.user).pw_gid)
         file.chmod(0o600)
 
     def run(self, *command: str) -> None:
-        """Run a command as that user to its end; when it fails, its output is the message."""
+        """Run a command as the user; on failure its output is the message."""
         done = self._run(*command)
         if done.returncode != 0:
             raise ServerFailed(f"{command[0]} ended with {done.returncode}: {done.stdout.strip()}")

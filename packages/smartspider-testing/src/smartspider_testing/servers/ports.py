@@ -1,4 +1,4 @@
-"""Ports for servers that will be killed and started again."""
+"""Ports for servers that are killed and restarted."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ _given: set[int] = set()
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 where nobody listens, never the same one twice in a process.
+    """Return an unused port of 127.0.0.1, never the same one twice in a process.
 
-    It lies below the ports that the kernel lends to outgoing connections: one of those could be taken while
-    its server is down, or a client that tries again and again would end up connected to itself.
+    It lies below the ephemeral ports: one of those could be taken while its server is down, or a client
+    that
+    reconnects in a loop would end up connected to itself.
     """
     for _ in range(1000):
         port = random.randrange(LOWEST, _lowest_lent())  # noqa: S311 - no secret, only unlike the others'

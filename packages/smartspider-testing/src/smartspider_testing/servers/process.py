@@ -1,4 +1,4 @@
-"""One server process: begun, watched and ended by its id."""
+"""A server process, started, monitored and ended by its id."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TAIL_LINES = 15
 
 
 class ServerProcess:
-    """A process that ends with ours, whatever ends ours, and writes into a log of its own."""
+    """A process that ends with this one, even on SIGKILL, and writes its own log."""
 
     def __init__(
         self,
@@ -41,18 +41,18 @@ class ServerProcess:
 
     @property
     def pid(self) -> int:
-        """The process id; an error when it does not run."""
+        """The process id; raise if it is not running."""
         if self._process is None:
             raise ServerFailed(f"{self.name} in {self._folder} is not running")
         return self._process.pid
 
     @property
     def is_running(self) -> bool:
-        """Whether it was started and has not ended by itself since; a frozen one runs."""
+        """True from the start until the process ends; a frozen process is running."""
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
-        """Begin the process; whether it is of use is for the caller to find out."""
+        """Start the process, without waiting until it is ready."""
         if self.is_running:
             raise ServerFailed(f"{self.name} in {self._folder} is running already")
         self._forget()
@@ -68,7 +68,7 @@ class ServerProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                start_new_session=True,  # an interrupt at the terminal is for us, who then stop it in order
+                start_new_session=True,  # Ctrl-C is for this process, which then stops the server
             )
 
     def send(self, number: signal.Signals) -> None:
@@ -77,21 +77,21 @@ class ServerProcess:
             os.kill(self.pid, number)
 
     def freeze(self) -> None:
-        """Stop the process in its tracks; it stays connected and answers nothing."""
+        """Stop the process; it stays connected and answers nothing."""
         self.send(signal.SIGSTOP)
         self.wait_until("be frozen", lambda: process_stats.is_stopped(self.pid))
 
     def resume(self) -> None:
-        """Let a frozen process go on."""
+        """Continue a frozen process."""
         self.send(signal.SIGCONT)
 
     def end(self, number: signal.Signals, within_s: float = TIMEOUT_S) -> None:
-        """Send the signal and wait for the end; nothing when it has ended already."""
+        """Send a signal and wait for the end; do nothing if it has ended already."""
         if self._process is None:
             return
         self._ended_cpu_s += process_stats.family_cpu_s(self.pid)
         self.send(number)
-        self.resume()  # a frozen process hears no signal but KILL
+        self.resume()  # a frozen process reacts to no signal but KILL
         try:
             self._process.wait(within_s)
         except subprocess.TimeoutExpired:
@@ -107,17 +107,17 @@ class ServerProcess:
             self._process = None
 
     def cpu_s(self) -> float:
-        """Seconds of CPU of this process and its children, with those of earlier starts."""
+        """Return the CPU seconds of this process and its children, including earlier starts."""
         return self._ended_cpu_s + (process_stats.family_cpu_s(self.pid) if self.is_running else 0.0)
 
     @property
     def ended_cpu_s(self) -> float:
-        """Seconds of CPU of earlier starts."""
+        """Return the CPU seconds of earlier starts."""
         return self._ended_cpu_s
 
     def wait_until(self, what: str, is_so: Callable[[], bool], within_s: float = TIMEOUT_S) -> None:
-        """Return when it is so; an error that says what did not happen when it takes too long."""
-        for _ in _looks(within_s):
+        """Return once `is_so()`; raise an error that names `what` after `within_s`."""
+        for _ in _polls(within_s):
             if is_so():
                 return
             if not self.is_running:
@@ -125,12 +125,12 @@ class ServerProcess:
         raise self.failure(f"did not {what} within {within_s:g} s")
 
     def failure(self, what: str) -> ServerFailed:
-        """The error to raise, with the end of the log."""
+        """Return an error with the end of the log."""
         return ServerFailed(f"{self.name} in {self._folder} {what}{_log_tail(self.log)}")
 
 
 def as_user(user: str | None) -> list[str]:
-    """The words before a command that run it as another user; it stays the same process."""
+    """Return the command prefix that runs a program as another user in the same process."""
     words = [programs.setpriv()]
     if user is not None:
         entry = pwd.getpwnam(user)
@@ -138,16 +138,16 @@ def as_user(user: str | None) -> list[str]:
     return words
 
 
-def until_gone(pids: Sequence[int]) -> None:
-    """Return when none of the processes runs any more."""
-    for _ in _looks(TIMEOUT_S):
+def wait_until_gone(pids: Sequence[int]) -> None:
+    """Return once none of the processes is running."""
+    for _ in _polls(TIMEOUT_S):
         if not any(map(process_stats.is_alive, pids)):
             return
     raise ServerFailed(f"of the processes {list(pids)} some live on after {TIMEOUT_S:g} s")
 
 
-def _looks(within_s: float) -> Iterator[None]:
-    """Moments to look again, first at once and then less and less often, until the time is over."""
+def _polls(within_s: float) -> Iterator[None]:
+    """Yield at once, then at increasing intervals, until the time has passed."""
     deadline = time.monotonic() + within_s
     pause_s = 0.002
     yield
@@ -158,7 +158,7 @@ def _looks(within_s: float) -> Iterator[None]:
 
 
 def _log_tail(log: Path) -> str:
-    """The last lines of a log, to be put behind a message."""
+    """Return the last lines of a log, for messages."""
     try:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL_LINES:]
     except OSError:
@@ -168,5 +168,7 @@ def _log_tail(log: Path) -> str:
 
 @cache
 def _starter(pid: int) -> ThreadPoolExecutor:  # noqa: ARG001 - a fork has no threads and needs another one
-    """The thread that begins all servers: the kernel ends them with it, so it must live as long as we do."""
+    """Return the thread that starts all servers: the kernel ends them with it, so it lives as long as the
+    process.
+    """
     return ThreadPoolExecutor(1, thread_name_prefix="servers")

@@ -1,4 +1,4 @@
-"""What processes cost, as the kernel counts it."""
+"""CPU, memory and state of processes, from the kernel."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ PROC = Path("/proc")
 
 
 def cpu_s(pid: int) -> float:
-    """Seconds of CPU of a process and of its children that have ended; 0 when it is gone."""
+    """Return the CPU seconds of a process and its ended children; 0 if it is gone."""
     fields = _stat(pid)
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK") if fields else 0.0
 
 
 def family_cpu_s(pid: int) -> float:
-    """Seconds of CPU of a process and all its children, living and ended."""
-    # The parent first: a child that ends in between is missed this time instead of being counted twice.
+    """Return the CPU seconds of a process and all its children, live and ended."""
+    # The parent first: a child that ends in between is missed rather than counted twice.
     return cpu_s(pid) + sum(cpu_s(child) for child in children(pid))
 
 
 def memory_bytes(pid: int) -> int:
-    """Memory of a process, what it shares with others counted as its share; 0 when it is gone."""
+    """Return the proportional memory (PSS) of a process; 0 if it is gone."""
     try:
         text = (PROC / str(pid) / "smaps_rollup").read_text(encoding="ascii")
     except OSError:
@@ -30,24 +30,24 @@ def memory_bytes(pid: int) -> int:
 
 
 def children(pid: int) -> list[int]:
-    """The living children of a process."""
+    """Return the live children of a process."""
     every = (int(entry.name) for entry in PROC.iterdir() if entry.name.isdecimal())
     return [one for one in every if (fields := _stat(one)) and int(fields[1]) == pid]
 
 
 def is_alive(pid: int) -> bool:
-    """Whether the process still runs, or could: one that only waits to be buried does not count."""
+    """Return True if the process runs or is stopped; a zombie does not count."""
     fields = _stat(pid)
     return bool(fields) and fields[0] not in {"Z", "X"}
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether the process is frozen."""
+    """Return True if the process is stopped."""
     return _stat(pid)[:1] == ["T"]
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields behind the name: state, parent, ...; empty when there is no such process."""
+    """Return the fields after the name: state, parent, ...; empty if there is no such process."""
     try:
         line = (PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

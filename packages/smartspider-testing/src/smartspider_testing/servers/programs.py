@@ -1,4 +1,4 @@
-"""Where the servers' programs are on this machine, and which packages bring them."""
+"""The paths of the servers' programs, and the packages that install them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ PACKAGES = {
     "postgres": ("postgresql",),
     "faketime": ("faketime",),
 }
-"""The packages of Debian and Ubuntu by what they are wanted for."""
+"""Packages of Debian and Ubuntu, by purpose."""
 
 
 def redis_server() -> str:
-    """The path of a Redis server that is new enough to have functions."""
+    """Return the path of a Redis server that has functions (7 or newer)."""
     path = _on_path("redis-server", "redis")
     said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
     version = re.search(r"v=(\d+)\.(\d+)", said)
@@ -33,7 +33,7 @@ def redis_server() -> str:
 
 
 def openssl() -> str:
-    """The path of the program that makes certificates."""
+    """Return the path of openssl."""
     path = shutil.which("openssl")
     if path is None:
         raise NotInstalled("openssl is not installed; on Debian or Ubuntu: apt-get install openssl")
@@ -41,12 +41,12 @@ def openssl() -> str:
 
 
 def redis_sentinel() -> str:
-    """The path of Redis Sentinel."""
+    """Return the path of Redis Sentinel."""
     return _on_path("redis-sentinel", "redis")
 
 
 def postgres_folder() -> Path:
-    """The folder with `postgres` and `initdb`, the newest if there are several."""
+    """Return the folder with `postgres` and `initdb`, of the newest version."""
     found = {int(path.parent.parent.name): path.parent for path in _debian_postgres()}
     if found:
         version, folder = max(found.items())
@@ -65,7 +65,7 @@ def postgres_folder() -> Path:
 
 
 def libfaketime() -> Path:
-    """The library that gives one process a clock of its own."""
+    """Return the library that gives a process a clock of its own."""
     for folder in (Path("/usr/lib"), Path("/usr/local/lib")):
         for pattern in ("*/faketime/libfaketimeMT.so.1", "faketime/libfaketimeMT.so.1"):
             if found := sorted(folder.glob(pattern)):
@@ -74,7 +74,7 @@ def libfaketime() -> Path:
 
 
 def setpriv() -> str:
-    """The path of the program that ties a server's life to ours and gives it another user."""
+    """Return the path of setpriv, which ends a server with its parent and runs it as another user."""
     path = shutil.which("setpriv")
     if path is None:
         raise NotInstalled("setpriv is not on PATH; it is part of util-linux")
@@ -82,7 +82,7 @@ def setpriv() -> str:
 
 
 def missing(names: Iterable[str]) -> dict[str, str]:
-    """Which of the `PACKAGES` are not here or too old, each with the reason."""
+    """Return the `PACKAGES` that are missing or too old, with the reason."""
     reasons: dict[str, str] = {}
     for name in names:
         try:

@@ -1,4 +1,4 @@
-"""The network between a client and a server, to be cut, frozen and slowed."""
+"""A TCP proxy that can be cut, frozen and slowed."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ CHUNK = 65_536
 HELD_CHUNKS = 64
 TIMEOUT_S = 10.0
 RESET = struct.pack("ii", 1, 0)
-"""The linger of a socket that ends with a reset: nothing more is sent."""
+"""The linger option of a socket that closes with a reset and discards unsent data."""
 
 Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class TcpProxy:
-    """Passes bytes between a port of its own and a server, in a thread of its own, until told otherwise.
+    """Forwards bytes between its own port and a server, in a thread of its own.
 
-    `latency_s` delays each direction and may be set at any time; what is under way keeps its order.
+    `latency_s` delays each direction and may change at any time; bytes in transit keep their order.
     """
 
     def __init__(self, target_host: str, target_port: int) -> None:
@@ -39,11 +39,11 @@ class TcpProxy:
 
     @property
     def connections(self) -> int:
-        """How many connections are open now, frozen ones included."""
+        """The number of open connections, frozen ones included."""
         return len(self._links)
 
     def start(self) -> Self:
-        """Begin to listen."""
+        """Start listening."""
         is_ready = threading.Event()
         self._thread = threading.Thread(
             target=lambda: asyncio.run(self._live(is_ready)), name=f"proxy {self.url_port}", daemon=True
@@ -54,14 +54,14 @@ class TcpProxy:
         return self
 
     def stop(self) -> None:
-        """End all connections and the thread."""
+        """Close all connections and end the thread."""
         if self._thread is not None:
             self._loop.call_soon_threadsafe(self._is_over.set)
             self._thread.join(TIMEOUT_S)
             self._thread = None
 
     def cut(self) -> None:
-        """End all connections and refuse new ones; returns when that is so."""
+        """Close all connections and refuse new ones; return once that is done."""
         self._tell(self._cut)
 
     def restore(self) -> None:
@@ -69,17 +69,17 @@ class TcpProxy:
         self._tell(self._listen)
 
     def freeze(self) -> None:
-        """Let nothing through and close nothing: connections are accepted, and no byte moves."""
+        """Forward nothing and close nothing: connections are accepted, but no byte passes."""
         self._tell(lambda: _at_once(self._flows.clear))
 
     def resume(self) -> None:
-        """Let everything flow again; what was sent meanwhile arrives late, as after a partition."""
+        """Forward again; delayed bytes arrive late, as after a partition."""
         self._tell(lambda: _at_once(self._flows.set))
 
     def drop_answer_once(self, pattern: bytes) -> threading.Event:
-        """Pass the next request that has the pattern on, and reset its connection instead of answering it.
+        """Forward the next request that contains the pattern, and reset its connection instead of answering.
 
-        The event is set when that has happened: the server has answered, and nobody has heard it.
+        The event is set afterwards: the server has answered, and the answer is lost.
         """
         trap = _Trap(pattern)
         self._tell(lambda: _at_once(lambda: self._traps.append(trap)))
@@ -118,7 +118,7 @@ class TcpProxy:
         assert task is not None
         self._links.add(task)
         try:
-            # Whoever cuts has ended this task on purpose: it ends without a word.
+            # `cut` cancels this task on purpose, so it ends quietly.
             with suppress(asyncio.CancelledError, OSError, _Severed):
                 await self._pass(reader, writer)
         finally:
@@ -140,13 +140,13 @@ class TcpProxy:
         server[1].close()
 
     async def delay(self, due_at: float) -> None:
-        """Return when what was due at that time of the loop may go on."""
+        """Return once bytes that were due at that loop time may pass."""
         if (rest_s := due_at - self._loop.time()) > 0:
             await asyncio.sleep(rest_s)
         await self._flows.wait()
 
     def trap_for(self, seen: bytes) -> _Trap | None:
-        """The trap that these bytes spring, taken away for good."""
+        """Remove and return the trap that these bytes trigger."""
         found = next((trap for trap in self._traps if trap.pattern in seen), None)
         if found is not None:
             self._traps.remove(found)
@@ -154,7 +154,7 @@ class TcpProxy:
 
     @property
     def longest_pattern(self) -> int:
-        """How much of what has passed must be remembered."""
+        """The number of forwarded bytes to keep for matching."""
         return max((len(trap.pattern) for trap in self._traps), default=0)
 
     def __enter__(self) -> Self:
@@ -165,11 +165,11 @@ class TcpProxy:
 
 
 class _Severed(Exception):
-    """A trap was sprung: the connection ends here."""
+    """A trap was triggered: the connection ends here."""
 
 
 class _Trap:
-    """Waits for one request."""
+    """Waits for a request with a pattern."""
 
     def __init__(self, pattern: bytes) -> None:
         self.pattern = pattern
@@ -184,7 +184,7 @@ class _Link:
         self._trap: _Trap | None = None
 
     async def forth(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """From the client to the server, looking for patterns across the borders of packets."""
+        """Forward from the client to the server, matching patterns across packet boundaries."""
         seen = b""
 
         def deliver(block: bytes, _: _Trap | None) -> None:
@@ -197,7 +197,7 @@ class _Link:
         await self._flow(reader, writer, deliver)
 
     async def back(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """From the server to the client, up to the answer that must not arrive."""
+        """Forward from the server to the client, up to an answer to be dropped."""
 
         def deliver(block: bytes, trap: _Trap | None) -> None:
             if trap is not None:
@@ -213,7 +213,7 @@ class _Link:
         writer: asyncio.StreamWriter,
         deliver: Callable[[bytes, _Trap | None], None],
     ) -> None:
-        # What comes in is stamped when it comes, so that latency delays a stream and does not thin it.
+        # Bytes are timestamped on arrival, so latency delays a stream without reducing its throughput.
         held: asyncio.Queue[tuple[float, bytes, _Trap | None]] = asyncio.Queue(HELD_CHUNKS)
         loop = asyncio.get_running_loop()
 
@@ -238,7 +238,7 @@ class _Link:
 
 
 async def _both(first: Coroutine[Any, Any, None], second: Coroutine[Any, Any, None]) -> None:
-    """Run both to their ends; when one fails the other is cancelled, and the failure is raised as it was."""
+    """Run both to completion; if one fails, cancel the other and raise the failure unchanged."""
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(first)

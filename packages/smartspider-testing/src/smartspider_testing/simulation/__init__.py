@@ -1,1 +1,1 @@
-"""Simulation."""
+"""A deterministic simulation of crawls with faults, on the real SQLite backend and virtual time."""

@@ -1,4 +1,4 @@
-"""One crawl of a data folder: processes, workers and virtual time, and how right what it leaves behind is."""
+"""A simulated crawl of a data folder: processes, workers, virtual time, and checks of the result."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from smartspider_testing.simulation.worker import SimulatedSite, SimulatedWorker
 
 PER_HOST = 3
 RECOVERY_S = 600.0
-"""Virtual seconds that are plenty for the rest, once nothing goes wrong any more."""
+"""Virtual seconds within which all runs must complete once faults end."""
 
 
 class SimulatedClock(ManualClock):
-    """A clock nobody sleeps by."""
+    """A clock without sleepers."""
 
     def move(self, seconds: float) -> None:
-        """Time passes."""
+        """Advance the clock."""
         self._move_to(self._monotonic + seconds)
 
 
 class SimulatedCrawl:
-    """One data folder from its first run to the last page."""
+    """A data folder from its first run to the last page."""
 
     def __init__(self, seed: int, folder: Path) -> None:
         self.rng = random.Random(seed)  # noqa: S311 - repeatable on purpose
@@ -45,10 +45,10 @@ class SimulatedCrawl:
         self.dedup = self.rng.choice([ItemDedup(), ItemDedup(), *DEDUPS])
         self._lost_alone: Counter[int] = Counter()
         self.is_clock_steady = True
-        """Nobody has set the wall clock, by which receipts are written."""
+        """True unless a fault set the wall clock, which receipts depend on."""
 
     async def begin(self, seed: int) -> None:
-        """A run over a site of its own; the sites of all runs share their hosts."""
+        """Start a run on a site of its own; all sites share their hosts."""
         site = SimulatedSite(self.rng.randint(3, 25), seed, self.hosts, self.dedup)
         delay_s = self.rng.choice([0.0, 0.5, 1.0])
         concurrency = self.rng.choice([2, 4, 64])
@@ -64,7 +64,7 @@ class SimulatedCrawl:
         self.sites[run.id] = site
 
     async def step(self) -> None:
-        """The worker whose time comes first does one thing; keeping house happens now and then."""
+        """Let the worker that is due first take one step; occasionally run maintenance."""
         while len(self.workers) < 3:
             await self._add_worker()
         worker = min(self.workers, key=lambda candidate: candidate.due_at)
@@ -81,7 +81,7 @@ class SimulatedCrawl:
             await self._maintain()
 
     def random_worker(self) -> SimulatedWorker | None:
-        """Some worker, if there is one."""
+        """Return a random worker, or None if there is none."""
         return self.rng.choice(self.workers) if self.workers else None
 
     async def _add_worker(self) -> None:
@@ -101,19 +101,21 @@ class SimulatedCrawl:
                 await process.store.set_state(run_id, "running")
 
     async def kill_worker(self, worker: SimulatedWorker) -> None:
-        """A worker dies; someone may notice at once."""
+        """Kill a worker; another process may reclaim its leases at once."""
         self.discard(worker)
         await worker.backend.lose(worker.worker_id)
         if self.rng.random() < 0.7:
             await self.rng.choice(self.processes).frontier.reclaim()
 
     def discard(self, worker: SimulatedWorker) -> None:
-        """A worker is gone, and what it had fetched with it."""
+        """Remove a worker together with the pages it had fetched."""
         self.stats.discarded += len(worker.in_flight)
         self.workers.remove(worker)
 
     def would_bury(self, workers: list[SimulatedWorker]) -> bool:
-        """Whether losing these workers might bury a page that was lost alone before; if not, it is noted."""
+        """Return True if losing these workers could bury a page that was lost alone before; else record the
+        loss.
+        """
         alone = [lease.url_id for worker in workers for lease in worker.leases if lease.is_alone]
         if any(self._lost_alone[url_id] for url_id in alone):
             return True
@@ -121,7 +123,7 @@ class SimulatedCrawl:
         return False
 
     async def recover(self) -> None:
-        """No more faults: everyone who hangs goes on, everything that waits is let go."""
+        """Run without faults until every run completes."""
         store = self.processes[0].store
         until = self.clock.monotonic() + RECOVERY_S
         for worker in self.workers:
@@ -139,7 +141,7 @@ class SimulatedCrawl:
         self.stats.problems.append(f"nothing came to its end within {RECOVERY_S:g} s without faults")
 
     async def problems(self) -> list[str]:
-        """What is wrong with what is there."""
+        """Return what is wrong with the stored result."""
         problems = list(self.stats.problems)
         allowed = self.stats.retries + self.stats.discarded
         for number, (run_id, site) in enumerate(self.sites.items()):
@@ -169,7 +171,7 @@ class SimulatedCrawl:
         return problems + self._early_requests()
 
     def _early_requests(self) -> list[str]:
-        """Requests that left for a host before its delay had passed, by a clock that nobody set."""
+        """Return requests to a host that left before its delay had passed, by the monotonic clock."""
         problems = []
         for host, sends in self.stats.sends.items():
             spaced = [send for send in sends if send[1] > 0.0]

@@ -1,4 +1,4 @@
-"""How right the rows of simulated runs are that compare their items: none lost, none doubled."""
+"""Checks of simulated runs that deduplicate items: no row is lost, none is stored twice."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ DEDUPS = (
     *(ItemDedup((("sku",),), scope, "first", ("likes",)) for scope in ("run", "task")),
     *(ItemDedup((("sku",), ("code",)), scope, "last") for scope in ("run", "task")),
 )
-"""What simulated runs may compare; with several keys only what makes way for the last is easily foretold."""
+"""Dedup settings of simulated runs; with several keys only `last` has a predictable result."""
 
 
 class Candidate(NamedTuple):
-    """A row of a page as it was committed."""
+    """A row of a page as committed."""
 
     run_id: int
     item: dict[str, Any]
@@ -26,7 +26,7 @@ class Candidate(NamedTuple):
 
 
 async def dedup_problems(store: RunStore, sites: dict[int, SimulatedSite], dedup: ItemDedup) -> list[str]:
-    """What is wrong with the rows of the runs of one task; empty when nothing is."""
+    """Return what is wrong with the rows of the runs of one task."""
     problems: list[str] = []
     candidates: list[Candidate] = []
     stored: list[Candidate] = []
@@ -54,7 +54,7 @@ async def dedup_problems(store: RunStore, sites: dict[int, SimulatedSite], dedup
 async def _committed(
     store: RunStore, run_id: int, site: SimulatedSite
 ) -> tuple[dict[str, int], list[Candidate]]:
-    """Which fetch of each page was committed, and its rows."""
+    """Return the committed fetch of each page, and its rows."""
     committed: dict[str, int] = {}
     found: list[Candidate] = []
     for page in site.fetches:
@@ -69,7 +69,7 @@ async def _committed(
 async def _wrong_counts(
     store: RunStore, run_id: int, site: SimulatedSite, rows: Counter[str], shown: int
 ) -> list[str]:
-    """The counters of a run and of its pages against the rows."""
+    """Compare the counters of a run and of its pages with the rows."""
     problems = []
     counters = (await store.get_run(run_id)).counters
     if (counters.items, counters.items + counters.duplicates) != (rows.total(), shown):
@@ -87,7 +87,7 @@ async def _wrong_counts(
 
 
 def _first_problems(candidates: list[Candidate], stored: list[Candidate], dedup: ItemDedup) -> list[str]:
-    """Of each sku the one that was committed first, once per run or in all, with the likes of the last."""
+    """Check that the first committed row of each sku is stored, per run or overall, with the last likes."""
     groups: dict[tuple[int, str], list[Candidate]] = defaultdict(list)
     for one in candidates:
         groups[one.run_id if dedup.scope == "run" else 0, one.item["sku"]].append(one)
@@ -107,7 +107,7 @@ def _first_problems(candidates: list[Candidate], stored: list[Candidate], dedup:
 
 
 def _last_problems(candidates: list[Candidate], stored: list[Candidate]) -> list[str]:
-    """No two of a run have a key in common; whatever is not there was followed by one of the same key."""
+    """Check that no two rows of a run share a key and every missing row has a later one with its key."""
     problems = []
     seen = Counter[tuple[int, str, Any]]()
     for one in stored:

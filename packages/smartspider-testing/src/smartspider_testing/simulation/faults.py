@@ -1,4 +1,4 @@
-"""The faults of the simulation: each does one thing that happens to real crawls. False: not just now."""
+"""The faults of the simulation. Each returns False if it does not apply at the moment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STATES: tuple[RunState, ...] = ("paused", "stopping", "stopped", "running")
 
 
 async def crash(crawl: SimulatedCrawl) -> bool:
-    """A worker dies with everything in its hands."""
+    """Kill a worker with all its leases."""
     worker = crawl.random_worker()
     if worker is None or crawl.would_bury([worker]):
         return False
@@ -22,7 +22,7 @@ async def crash(crawl: SimulatedCrawl) -> bool:
 
 
 async def kill_in_settle(crawl: SimulatedCrawl) -> bool:
-    """The next settle of a worker ends somewhere inside, or without an answer."""
+    """Interrupt the next settle of a worker at a fail point, or lose its answer."""
     worker = crawl.random_worker()
     if worker is None or crawl.would_bury([worker]):
         return False
@@ -31,7 +31,7 @@ async def kill_in_settle(crawl: SimulatedCrawl) -> bool:
 
 
 async def fall_silent(crawl: SimulatedCrawl) -> bool:
-    """A worker hangs past its leases and then goes on as if nothing had happened."""
+    """Suspend a worker beyond its leases, then let it continue."""
     worker = crawl.random_worker()
     if worker is None or crawl.would_bury(crawl.workers):
         return False
@@ -42,7 +42,7 @@ async def fall_silent(crawl: SimulatedCrawl) -> bool:
 
 
 async def jump(crawl: SimulatedCrawl) -> bool:
-    """The machine's time is set forward or back."""
+    """Set the wall clock forward or back."""
     if crawl.would_bury(crawl.workers):
         return False
     crawl.is_clock_steady = False
@@ -51,7 +51,7 @@ async def jump(crawl: SimulatedCrawl) -> bool:
 
 
 async def reopen(crawl: SimulatedCrawl) -> bool:
-    """A process dies with its workers and another one opens the folder."""
+    """Kill a process with its workers and reopen the folder."""
     process = crawl.rng.choice(crawl.processes)
     workers = [worker for worker in crawl.workers if worker.backend is process]
     if crawl.would_bury(workers):
@@ -63,7 +63,7 @@ async def reopen(crawl: SimulatedCrawl) -> bool:
 
 
 async def change_state(crawl: SimulatedCrawl) -> bool:
-    """A run is paused, stopped or resumed."""
+    """Pause, stop or resume a run."""
     run_id = crawl.rng.choice(list(crawl.sites))
     store = crawl.rng.choice(crawl.processes).store
     state = crawl.rng.choice(STATES)
@@ -76,7 +76,7 @@ async def change_state(crawl: SimulatedCrawl) -> bool:
 
 
 async def offer(crawl: SimulatedCrawl) -> bool:
-    """Anything is offered again."""
+    """Offer a random page again."""
     run_id, site = crawl.rng.choice(list(crawl.sites.items()))
     process = crawl.rng.choice(crawl.processes)
     page = str(crawl.rng.randrange(site.graph.pages))
@@ -87,7 +87,7 @@ async def offer(crawl: SimulatedCrawl) -> bool:
 
 
 async def hold(crawl: SimulatedCrawl) -> bool:
-    """A host is held, or let go."""
+    """Hold or resume a host."""
     host = f"h{crawl.rng.randrange(crawl.hosts)}.example"
     frontier = crawl.rng.choice(crawl.processes).frontier
     if crawl.rng.random() < 0.5:
@@ -98,7 +98,7 @@ async def hold(crawl: SimulatedCrawl) -> bool:
 
 
 async def leave(crawl: SimulatedCrawl) -> bool:
-    """A worker goes in good order, or gives back what it has not begun."""
+    """Let a worker release the leases it has not begun, and sometimes leave."""
     worker = crawl.random_worker()
     if worker is None:
         return False
@@ -123,4 +123,4 @@ FAULTS: tuple[Callable[[SimulatedCrawl], Awaitable[bool]], ...] = (
     hold,
     leave,
 )
-"""What may happen between two steps, all alike, dying in a settle twice as often."""
+"""Equally likely between two steps; a crash in a settle is listed twice."""

@@ -1,7 +1,7 @@
-"""A deterministic simulation: workers over the real SQLite ledger, faults between every two steps.
+"""Run simulated crawls: workers on the real SQLite ledger, with faults between any two steps.
 
-`python -m smartspider_testing.simulation.runner --seeds 0:5000` runs that many different lives of a data folder.
-Time is virtual and chance is seeded, so a seed that fails does so again.
+`python -m smartspider_testing.simulation.runner --seeds 0:5000` runs that many crawls. Time is virtual and
+randomness is seeded, so a failing seed fails again.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from smartspider_testing.simulation.faults import FAULTS
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of our own is made in it
 STEPS_PER_PAGE = 10
-"""Steps with faults, by the size of the site; then everything is brought to its end without any."""
+"""Steps with faults per page of the site; then all runs complete without faults."""
 FAULT_CHANCE = 0.1
 
 
 class SimulationResult(msgspec.Struct, frozen=True):
-    """What came of one crawl. It is right when there are no problems."""
+    """The result of one crawl; correct if `problems` is empty."""
 
     seed: int
     problems: list[str]
@@ -38,7 +38,7 @@ class SimulationResult(msgspec.Struct, frozen=True):
 
 
 async def _simulate(seed: int, folder: Path) -> SimulationResult:
-    """Begin, suffer, recover; then look at what is there."""
+    """Start, inject faults, recover and check."""
     crawl = SimulatedCrawl(seed, folder)
     started_at = crawl.clock.monotonic()
     for number in range(crawl.rng.choice([1, 1, 2])):
@@ -59,7 +59,7 @@ async def _simulate(seed: int, folder: Path) -> SimulationResult:
 
 
 def simulate(seed: int) -> SimulationResult:
-    """One whole crawl of a data folder."""
+    """Simulate one crawl in a temporary folder."""
     folder = Path(tempfile.mkdtemp(prefix="smartspider-", dir=MEMORY if MEMORY.is_dir() else None))
     try:
         return asyncio.run(_simulate(seed, folder))
@@ -69,7 +69,7 @@ def simulate(seed: int) -> SimulationResult:
 
 
 def main() -> int:
-    """Run seeds; those that fail are printed with what is wrong, so that they can be replayed."""
+    """Run a range of seeds; print the failing ones with their problems."""
     parser = argparse.ArgumentParser(
         prog="python -m smartspider_testing.simulation.runner", description=__doc__
     )

@@ -1,4 +1,4 @@
-"""Simulated workers: they lease, fetch from a made-up site and settle, one small step at a time."""
+"""Simulated workers that lease, fetch from a simulated site and settle, one step at a time."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from smartspider_testing.sites.graph import ChangingGraph
 IDLE_S = 0.1
 RENEW_S = 20.0
 MAX_FAILURES = 2
-"""Times a fetch of one page fails; after that it comes."""
+"""Failed fetches per page before one succeeds."""
 
 
 class SimulatedSite:
-    """The pages of a run, spread over hosts; some are also reached by an address that redirects to them."""
+    """The pages of a run, spread over hosts; some also have a URL that redirects to them."""
 
     def __init__(self, pages: int, seed: int, hosts: int, dedup: ItemDedup = ItemDedup()) -> None:
         self._dedup = dedup
@@ -34,12 +34,12 @@ class SimulatedSite:
         self._hosts = hosts
 
     def request(self, page: str, kind: str = "p") -> Request:
-        """The request for a page (`p`), or for the address that leads to it (`r`)."""
+        """Return the request for a page (`p`) or for its redirecting URL (`r`)."""
         host = random.Random(page).randrange(self._hosts)  # noqa: S311 - spreads pages, no secret
         return make_request(f"http://h{host}.example/{kind}/{page}", priority=len(page) % 3)
 
     def answer(self, lease: Lease, rng: random.Random) -> Close | RetryLater:
-        """What comes back: a failure now and then, else the page as this fetch shows it."""
+        """Return the verdict of a fetch: an occasional failure, else the page as this fetch shows it."""
         kind, _, page = lease.request.url.partition(".example/")[2].partition("/")
         if self.failures[page] < MAX_FAILURES and rng.random() < 0.1:
             self.failures[page] += 1
@@ -67,7 +67,7 @@ class SimulatedSite:
         )
 
     def items(self, page: str, fetch: int) -> list[dict[str, Any]]:
-        """The rows of one fetch of a page; what they are recognised by is the same on many pages."""
+        """Return the rows of one fetch of a page; many pages share the same dedup keys."""
         rng = random.Random(f"{page}/{fetch}/items")  # noqa: S311 - repeatable, no secret
         return [
             {
@@ -83,19 +83,19 @@ class SimulatedSite:
 
 
 class SimulationStats(msgspec.Struct):
-    """What the simulated workers did, for the checks at the end."""
+    """Counters of the simulated workers, for the final checks."""
 
     fetches: int = 0
     retries: int = 0
     discarded: int = 0
-    """Pages that were fetched and went down with their worker."""
+    """Pages that were fetched and lost with their worker."""
     sends: dict[str, list[tuple[float, float]]] = {}
-    """Per host, the monotonic moments requests left and the delay that was in force."""
+    """Per host, the monotonic time of each request and the delay in force."""
     problems: list[str] = []
 
 
 class SimulatedWorker:
-    """One worker of one process. `due_at` is when its next step makes sense, on the monotonic clock."""
+    """A worker of one process. `due_at` is the monotonic time of its next step."""
 
     def __init__(
         self, backend: SqliteBackend, worker_id: int, sites: dict[int, SimulatedSite], stats: SimulationStats
@@ -104,7 +104,7 @@ class SimulatedWorker:
         self.worker_id = worker_id
         self.due_at = backend.clock.monotonic()
         self.crash_at: str | None = None
-        """The place inside the next settle where its process ends, or only the answer is lost."""
+        """The fail point at which the next settle is interrupted."""
         self._sites = sites
         self._stats = stats
         self._renew_at = self.due_at + RENEW_S
@@ -113,11 +113,11 @@ class SimulatedWorker:
 
     @property
     def leases(self) -> list[Lease]:
-        """Everything in its hands."""
+        """All leases it holds."""
         return [lease for lease, _ in self.leased] + [settlement.lease for _, settlement in self.in_flight]
 
     async def step(self, rng: random.Random) -> None:
-        """One thing: renew, send, settle or lease."""
+        """Do one thing: renew, send, settle or lease."""
         now = self.backend.clock.monotonic()
         if now >= self._renew_at and self.leases:
             self._renew_at = now + RENEW_S
@@ -147,13 +147,13 @@ class SimulatedWorker:
         self.due_at = self.backend.clock.monotonic() + min(wait_s, 5.0)
 
     async def _send(self, rng: random.Random, now: float) -> None:
-        """Send the next request inside its window; a window that was missed is given up for another."""
+        """Send the next request within its window; ask for another window if it was missed."""
         self.leased.sort(key=lambda pair: pair[1].not_before)
         lease, window = self.leased[0]
         host = lease.request.host
         if not window.is_free and now > window.not_after:
             permit = await self.backend.frontier.permit(host)
-            if isinstance(permit, GateClosed):  # over before it begins, so that it is asked for again then
+            if isinstance(permit, GateClosed):  # expired, so that the worker asks again then
                 permit = SendWindow(permit.at, permit.at - 1.0, window.delay_s)
             self.leased[0] = (lease, permit)
             return
@@ -172,7 +172,7 @@ class SimulatedWorker:
         self.in_flight.append((now + latency_s, Settlement(lease, verdict, news, sends=sends)))
 
     async def _settle(self, ready: list[Settlement]) -> None:
-        """Settle what came; a batch whose answer is lost is settled again."""
+        """Settle fetched pages; a batch whose answer was lost is settled again."""
         if self.crash_at is not None:
             crash_at(self.crash_at)
         try:

@@ -1,4 +1,4 @@
-"""Ordinary answers of a scriptable site."""
+"""Ordinary answers of a scripted site."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import msgspec
 from smartspider_testing.sites.http_server import SiteExchange
 
 Answer = Callable[[SiteExchange], Awaitable[None]]
-"""What a site does with one request; it may write any bytes, or none."""
+"""Answers one request; may write any bytes, or none."""
 
 
 def reply(
@@ -24,7 +24,7 @@ def reply(
     body: str | bytes = b"",
     delay_s: float = 0.0,
 ) -> Answer:
-    """A whole answer, after `delay_s` seconds."""
+    """Return an answer that sends a complete response after `delay_s` seconds."""
     payload = body.encode() if isinstance(body, str) else body
     lines = list((headers or {}).items())
 
@@ -45,7 +45,7 @@ def page(
 
 
 def versioned(html: str, *, etag: str = "", last_modified: str = "", delay_s: float = 0.0) -> Answer:
-    """An HTML page with a version: whoever has that version already is told 304 and nothing else."""
+    """An HTML page with validators; a conditional request for the same version gets 304."""
     named = {"ETag": etag, "Last-Modified": last_modified}
     headers = {name: value for name, value in named.items() if value}
     whole, same = page(html, headers=headers, delay_s=delay_s), reply(304, headers=headers, delay_s=delay_s)
@@ -66,18 +66,18 @@ def json_page(data: Any, *, status: int = 200, delay_s: float = 0.0) -> Answer:
 
 
 def gzipped(html: str) -> Answer:
-    """An HTML page that is sent compressed."""
+    """An HTML page compressed with gzip."""
     typed = {"Content-Type": "text/html; charset=utf-8", "Content-Encoding": "gzip"}
     return reply(200, headers=typed, body=gzip.compress(html.encode(), mtime=0))
 
 
 def redirect(to: str, status: int = 302) -> Answer:
-    """Sends the client elsewhere; `to` may be a path or a URL."""
+    """A redirect; `to` is a path or a URL."""
     return reply(status, headers={"Location": to})
 
 
 def too_many(retry_after: float | datetime | None = 1, status: int = 429) -> Answer:
-    """Asks for mercy: Retry-After in seconds, or as an HTTP date for a datetime, or without the header."""
+    """A 429 with Retry-After in seconds, as an HTTP date for a datetime, or without the header."""
     if retry_after is None:
         return reply(status)
     if isinstance(retry_after, datetime):
@@ -86,7 +86,7 @@ def too_many(retry_after: float | datetime | None = 1, status: int = 429) -> Ans
 
 
 def too_many_until(seconds: float, status: int = 429) -> Answer:
-    """Asks for mercy with the HTTP date that is so many seconds after the request, rounded up."""
+    """A 429 with Retry-After as the HTTP date `seconds` after the request, rounded up."""
 
     async def answer(exchange: SiteExchange) -> None:
         until = (datetime.now(UTC) + timedelta(seconds=seconds + 0.999999)).replace(microsecond=0)

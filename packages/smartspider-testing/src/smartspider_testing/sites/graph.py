@@ -1,7 +1,7 @@
-"""A site with a known set of pages on which everything else changes at every fetch.
+"""A site with a known set of pages whose content changes at every fetch.
 
-As a process: `python -m smartspider_testing.sites.graph --pages 3000 --seed 1`. Entry `/p/0`, items `.row` with
-`data-page`, `data-fetch` and `data-row`, links `a.child`; `GET /_stats` tells what was fetched.
+As a process: `python -m smartspider_testing.sites.graph --pages 3000 --seed 1`. Entry `/p/0`, items `.row`
+with `data-page`, `data-fetch` and `data-row`, links `a.child`; `GET /_stats` returns the fetches so far.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from smartspider.demo.serving import serve_until_told
+from smartspider.demo.process import serve_until_stopped
 from smartspider_testing.sites.http_server import SiteExchange, listen_http
 
 STATS_PATH = "/_stats"
@@ -24,12 +24,15 @@ _MAX_CHILDREN = 12
 
 
 class ChangingGraph:
-    """The pages and what each fetch of them shows, as pure functions of a seed.
+    """The pages and the content of each fetch, as pure functions of a seed.
 
-    Pages `0` to `pages - 1` form a tree that every fetch shows. Beside it each fetch shows other cross links,
-    another number of rows, all in another order, and for some pages leaves that only this very fetch links
-    to. So the rows of a finished crawl tell which fetch of each page was stored, and from that follows
-    exactly which pages must be there: `problems` says what is wrong.
+    Pages `0` to `pages - 1` form a tree that every fetch shows. In addition each fetch shows different
+    cross
+    links, a different number of rows in a different order, and on some pages leaves that only this fetch
+    links
+    to. So the rows of a finished crawl show which fetch of each page was stored, and that determines
+    exactly
+    which pages must be present: `problems` returns the differences.
     """
 
     def __init__(self, pages: int, seed: int = 1, *, leafy: float = 0.2) -> None:
@@ -49,7 +52,7 @@ class ChangingGraph:
                 with_room.append(number)
 
     def has(self, page: str) -> bool:
-        """Whether a page exists: of the tree, or a leaf that some fetch shows."""
+        """Return True if a page exists, in the tree or as a leaf of some fetch."""
         if page.isdecimal():
             return page == str(int(page)) and int(page) < self.pages
         parent, _, rest = page.partition("-")
@@ -57,11 +60,11 @@ class ChangingGraph:
         return parent.isdecimal() and fetch.isdecimal() and page in self.leaves(parent, int(fetch))
 
     def children(self, page: str) -> list[str]:
-        """The pages every fetch of `page` links to."""
+        """Return the pages that every fetch of `page` links to."""
         return [str(child) for child in self._children.get(int(page), ())] if page.isdecimal() else []
 
     def leaves(self, page: str, fetch: int) -> list[str]:
-        """The pages that only this fetch of `page` links to."""
+        """Return the pages that only this fetch of `page` links to."""
         if not page.isdecimal() or int(page) >= self.pages:
             return []
         draw = self._draw(page, fetch, "leaves")
@@ -69,11 +72,11 @@ class ChangingGraph:
         return [f"{page}-{fetch}-{number}" for number in range(count)]
 
     def rows(self, page: str, fetch: int) -> int:
-        """How many items this fetch of `page` shows; at least one."""
+        """Return the number of items on this fetch of `page`; at least one."""
         return self._draw(page, fetch, "rows").randint(1, 4)
 
     def html(self, page: str, fetch: int) -> str:
-        """The page as this fetch shows it."""
+        """Return the HTML of this fetch."""
         draw = self._draw(page, fetch, "order")
         cross = [str(draw.randrange(self.pages)) for _ in range(draw.randint(0, 6))]
         links = [*self.children(page), *self.leaves(page, fetch), *cross]
@@ -88,7 +91,7 @@ class ChangingGraph:
         return f"<!DOCTYPE html>\n<title>{page}</title>\n<ul>\n{items}</ul>\n<ul>\n{anchors}</ul>\n"
 
     def expected(self, stored: Mapping[str, int]) -> set[str]:
-        """The pages a correct crawl has, given which fetch of each page it stored."""
+        """Return the pages of a correct crawl that stored these fetches."""
         wanted, waiting = {"0"}, ["0"]
         while waiting:
             page = waiting.pop()
@@ -99,7 +102,7 @@ class ChangingGraph:
         return wanted
 
     def problems(self, items: Iterable[Mapping[str, Any]]) -> list[str]:
-        """What is wrong with the rows of a finished crawl (`page`, `fetch`, `row`); empty when nothing is."""
+        """Return what is wrong with the rows of a finished crawl (`page`, `fetch`, `row`)."""
         fetches: dict[str, Counter[int]] = defaultdict(Counter)
         rows: Counter[tuple[str, int, int]] = Counter()
         for item in items:
@@ -120,7 +123,7 @@ class ChangingGraph:
         return found
 
     def page_problems(self, stored: Mapping[str, int]) -> list[str]:
-        """What is wrong with the pages of a finished crawl, given which fetch of each it stored."""
+        """Return what is wrong with the pages of a finished crawl that stored these fetches."""
         expected = self.expected(stored)
         found = [f"page {page} is lost" for page in sorted(expected - stored.keys())]
         return found + [
@@ -132,7 +135,7 @@ class ChangingGraph:
 
 
 class GraphStats(msgspec.Struct):
-    """What the site saw: fetches of each page, and every arrival as (monotonic moment, page, fetch)."""
+    """Fetches by page, and every request as (monotonic time, page, fetch)."""
 
     pages: dict[str, int] = {}
     arrivals: list[tuple[float, str, int]] = []
@@ -141,7 +144,7 @@ class GraphStats(msgspec.Struct):
 
 @asynccontextmanager
 async def serving_graph(graph: ChangingGraph, *, port: int = 0, delay_s: float = 0.0) -> AsyncIterator[str]:
-    """Serve the graph inside this event loop and give its base address."""
+    """Serve the graph in this event loop and yield its base URL."""
     stats = GraphStats()
 
     async def answer(exchange: SiteExchange) -> None:
@@ -166,7 +169,7 @@ async def serving_graph(graph: ChangingGraph, *, port: int = 0, delay_s: float =
 
 
 def graph_task(base_url: str) -> dict[str, Any]:
-    """A task that crawls a whole graph as fast as it can and gives its rows."""
+    """Return a task that crawls the whole graph without delay."""
     attributes = ("page", "fetch", "row")
     fields = {name: {"type": "css", "expr": f"::attr(data-{name})"} for name in attributes}
     return {
@@ -180,7 +183,7 @@ def graph_task(base_url: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Serve a graph until stdin closes or a signal comes."""
+    """Serve a graph until stdin closes or a signal arrives."""
     parser = argparse.ArgumentParser(prog="python -m smartspider_testing.sites.graph", description=__doc__)
     parser.add_argument("--pages", type=int, default=3000)
     parser.add_argument("--seed", type=int, default=1)
@@ -191,7 +194,9 @@ def main() -> None:
     )
     options = parser.parse_args()
     graph = ChangingGraph(options.pages, options.seed, leafy=options.leafy)
-    asyncio.run(serve_until_told(serving_graph(graph, port=options.port, delay_s=options.delay_ms / 1000.0)))
+    asyncio.run(
+        serve_until_stopped(serving_graph(graph, port=options.port, delay_s=options.delay_ms / 1000.0))
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Sites that misbehave, each by a name. Every function gives an answer for a scriptable site."""
+"""Hostile sites by name. Every function returns an answer for a scripted site."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HTML = ("Content-Type", "text/html; charset=utf-8")
 
 
 def gzip_bomb(unpacked_bytes: int = 400_000_000) -> Answer:
-    """A small compressed page that unpacks to very much."""
+    """A small compressed page that unpacks to `unpacked_bytes`."""
 
     async def answer(exchange: SiteExchange) -> None:
         headers = [_HTML, ("Content-Encoding", "gzip"), ("Connection", "close")]
@@ -34,7 +34,7 @@ def gzip_bomb(unpacked_bytes: int = 400_000_000) -> Answer:
 
 
 def endless_body(chunk: str = "<p>more and more</p>\n") -> Answer:
-    """A page that goes on until the client has had enough."""
+    """A page that continues until the client disconnects."""
     block = chunk.encode() * 500
 
     async def answer(exchange: SiteExchange) -> None:
@@ -47,7 +47,7 @@ def endless_body(chunk: str = "<p>more and more</p>\n") -> Answer:
 
 
 def slow_drip(interval_s: float = 0.05, total_bytes: int = 1_000_000) -> Answer:
-    """A page that comes one byte at a time."""
+    """A page sent one byte at a time."""
 
     async def answer(exchange: SiteExchange) -> None:
         await exchange.head(200, [_HTML, ("Content-Length", str(total_bytes))])
@@ -59,7 +59,7 @@ def slow_drip(interval_s: float = 0.05, total_bytes: int = 1_000_000) -> Answer:
 
 
 def never() -> Answer:
-    """Takes the request and says nothing."""
+    """A request that is never answered."""
 
     async def answer(exchange: SiteExchange) -> None:
         await exchange.until_gone()
@@ -68,7 +68,7 @@ def never() -> Answer:
 
 
 def dropped_mid_body(promised: int = 100_000, sent: int = 1_000) -> Answer:
-    """Promises more than it sends, then hangs up."""
+    """A body that is shorter than its Content-Length, followed by a closed connection."""
 
     async def answer(exchange: SiteExchange) -> None:
         await exchange.head(200, [_HTML, ("Content-Length", str(promised))])
@@ -79,7 +79,7 @@ def dropped_mid_body(promised: int = 100_000, sent: int = 1_000) -> Answer:
 
 
 def dropped_at_once() -> Answer:
-    """Hangs up without a word."""
+    """A connection closed without a response."""
 
     async def answer(exchange: SiteExchange) -> None:
         exchange.abort()
@@ -99,12 +99,12 @@ def garbage(size: int = 4096, seed: int = 1) -> Answer:
 
 
 def huge_headers(size: int = 1_000_000) -> Answer:
-    """A header line longer than anyone reads."""
+    """A header line longer than any client accepts."""
     return reply(200, headers={"X-Long": "a" * size, "Content-Type": "text/html"}, body="<p>ok</p>")
 
 
 def redirect_loop() -> Answer:
-    """Sends the client back to where it is."""
+    """A redirect to the same URL."""
 
     async def answer(exchange: SiteExchange) -> None:
         await redirect(exchange.arrival.path)(exchange)
@@ -113,7 +113,7 @@ def redirect_loop() -> Answer:
 
 
 def redirect_chain() -> Answer:
-    """Sends the client on for ever, to a new address each time. Serve it under a prefix."""
+    """An endless chain of redirects to new URLs. Serve it under a prefix."""
 
     async def answer(exchange: SiteExchange) -> None:
         before, _, number = exchange.arrival.path.rpartition("/")
@@ -123,7 +123,7 @@ def redirect_chain() -> Answer:
 
 
 def million_links(links: int = 1_000_000, prefix: str = "/n/") -> Answer:
-    """A page with very many links, sent piece by piece."""
+    """A page with `links` links, sent in chunks."""
 
     async def answer(exchange: SiteExchange) -> None:
         await exchange.head(200, [_HTML, ("Connection", "close")])
@@ -141,7 +141,7 @@ def million_links(links: int = 1_000_000, prefix: str = "/n/") -> Answer:
 
 
 def wrong_charset(text: str = "价格 十二元", said: str = "utf-8", meant: str = "gbk") -> Answer:
-    """A page whose header names another charset than the one its bytes are in."""
+    """A page whose header names a charset other than that of its bytes."""
     body = f'<!DOCTYPE html><html><head><meta charset="{meant}"></head><body><p>{text}</p></body></html>'
     return reply(200, headers={"Content-Type": f"text/html; charset={said}"}, body=body.encode(meant))
 
@@ -154,7 +154,7 @@ def unknown_charset() -> Answer:
 
 
 def broken_html() -> Answer:
-    """A page no validator has seen."""
+    """A page of malformed HTML."""
     return page(
         "<html><body><p class=x>one<div><b><i>two</b></i><p class=x>three<a href=/next>next"
         "<table><tr><td>cell</p></table></div></div></span><p class=x>four</html><p class=x>five"
@@ -165,7 +165,7 @@ def broken_html() -> Answer:
 def poison_text(meta_charset: str = "utf-8") -> Answer:
     """A page with NUL bytes, references to lone surrogates, and surrogates encoded one by one.
 
-    Texts with class `x` are: a NUL byte, `&#0;`, `&#xD800;`, the bytes ED A0 80, a proper emoji, plain text.
+    The texts of class `x`: a NUL byte, `&#0;`, `&#xD800;`, the bytes ED A0 80, a proper emoji, plain text.
     """
     body = (
         b'<!DOCTYPE html><meta charset="' + meta_charset.encode() + b'">'
@@ -176,13 +176,13 @@ def poison_text(meta_charset: str = "utf-8") -> Answer:
 
 
 def binary_as_html(size: int = 100_000, seed: int = 2) -> Answer:
-    """Noise that claims to be a page."""
+    """Random bytes sent as text/html."""
     noise = random.Random(seed).randbytes(size)  # noqa: S311 - noise, no secret
     return reply(200, headers={"Content-Type": "text/html"}, body=b"\x89PNG\r\n\x1a\n" + noise)
 
 
 def path_trap(segment: str = "a") -> Answer:
-    """Every page links to one a level deeper. Serve it under a prefix."""
+    """Pages that each link to one a level deeper. Serve it under a prefix."""
 
     async def answer(exchange: SiteExchange) -> None:
         path = exchange.arrival.path.rstrip("/")
@@ -193,7 +193,9 @@ def path_trap(segment: str = "a") -> Answer:
 
 
 def calendar_trap(first: str = "2026-01-01") -> Answer:
-    """Every day links to the day before and the day after, for ever. Serve it under a prefix with `?day=`."""
+    """An endless calendar: every day links to the days before and after. Serve it under a prefix with
+    `?day=`.
+    """
 
     async def answer(exchange: SiteExchange) -> None:
         path, _, query = exchange.arrival.path.partition("?")
@@ -208,7 +210,7 @@ def calendar_trap(first: str = "2026-01-01") -> Answer:
 
 
 def deep_nesting(levels: int = 100_000) -> Answer:
-    """A page with elements inside elements inside elements."""
+    """A page with `levels` nested elements."""
     return page("<div>" * levels + '<p class="x">bottom</p>')
 
 
@@ -241,4 +243,4 @@ HOSTILE: Mapping[str, Callable[..., Answer]] = MappingProxyType(
         )
     }
 )
-"""All of them by name, for sites that are written down."""
+"""All hostile answers by name, for site specifications."""

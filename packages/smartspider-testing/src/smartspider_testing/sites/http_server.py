@@ -1,4 +1,4 @@
-"""A very small HTTP/1.1 server that stamps every request on arrival and lets a test write any bytes back."""
+"""A minimal HTTP/1.1 server that timestamps every request and lets a test write any bytes back."""
 
 from __future__ import annotations
 
@@ -15,40 +15,42 @@ _MAX_HEAD = 1 << 20
 
 
 class ReceivedRequest(msgspec.Struct):
-    """A request that reached the server."""
+    """A request received by the server."""
 
     arrived_at: float
-    """Monotonic moment at which its first bytes were read from the socket."""
+    """Monotonic time at which its first bytes were read from the socket."""
     method: str
     path: str
     """Path and query, as sent."""
     headers: dict[str, str]
-    """Names in lower case."""
+    """Names are in lower case."""
     peer: str
     body: bytes = b""
     answered_at: float | None = None
-    """Monotonic moment at which the answer was over, or None while it goes on."""
+    """Monotonic time at which the response was complete, or None before that."""
 
     @property
     def host(self) -> str:
-        """The hostname that was asked for, without port."""
+        """The requested host name without the port."""
         host = self.headers.get("host", "")
         return host[: host.index("]") + 1] if host.startswith("[") else host.partition(":")[0]
 
 
 class SiteExchange:
-    """One request and the socket to answer on. Closing it ends the connection after what was written."""
+    """One request and the connection to answer on."""
 
     def __init__(self, arrival: ReceivedRequest, connection: _Connection) -> None:
         self.arrival = arrival
         self._connection = connection
 
     async def write(self, chunk: bytes) -> None:
-        """Send bytes as they are; waits while the peer reads slowly, raises when it has gone."""
+        """Send bytes unchanged. Wait while the peer reads slowly; raise `ConnectionResetError` if it has
+        disconnected.
+        """
         await self._connection.write(chunk)
 
     async def reply(self, status: int, headers: Sequence[tuple[str, str]] = (), body: bytes = b"") -> None:
-        """Send a whole answer; Content-Length is added unless it is given."""
+        """Send a complete response; add Content-Length unless it is given."""
         named = {name.lower() for name, _ in headers}
         lines = list(headers)
         if "content-length" not in named and status not in {204, 304}:
@@ -67,15 +69,15 @@ class SiteExchange:
         await self.write("\r\n".join([*lines, "", ""]).encode("latin-1"))
 
     def close(self) -> None:
-        """End the connection once everything is sent."""
+        """Close the connection once everything is sent."""
         self._connection.finish()
 
     def abort(self) -> None:
-        """End the connection now, with a reset where the system sends one."""
+        """Close the connection at once, with a reset where the system sends one."""
         self._connection.abort()
 
     async def until_gone(self) -> None:
-        """Wait until the peer gives up or the server stops."""
+        """Wait until the peer disconnects or the server stops."""
         await self._connection.gone.wait()
 
 
@@ -83,7 +85,7 @@ Handler = Callable[[SiteExchange], Awaitable[None]]
 
 
 class _Connection(asyncio.Protocol):
-    """One client: its requests are stamped as the loop hands them over and answered one after the other."""
+    """A client connection: timestamp requests as they arrive and answer them in order."""
 
     def __init__(self, handler: Handler, open_ones: set[_Connection]) -> None:
         self._handler = handler
@@ -97,7 +99,7 @@ class _Connection(asyncio.Protocol):
         self.gone = asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # uvloop's transports do what asyncio.Transport promises without being one.
+        # uvloop's transports behave like asyncio.Transport without being a subclass.
         self._transport = cast("asyncio.Transport", transport)
         peer = transport.get_extra_info("peername")
         self._peer = f"{peer[0]}:{peer[1]}" if peer else ""
@@ -182,7 +184,7 @@ class _Connection(asyncio.Protocol):
 async def listen_http(
     handler: Handler, hosts: Sequence[str] = ("127.0.0.1",), port: int = 0
 ) -> AsyncIterator[int]:
-    """Serve on the same port of all `hosts` and give that port; leaving ends every connection."""
+    """Serve on the same port of all `hosts` and yield that port; close every connection on exit."""
     loop = asyncio.get_running_loop()
     open_ones: set[_Connection] = set()
     servers: list[asyncio.Server] = []

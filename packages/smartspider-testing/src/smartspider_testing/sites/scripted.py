@@ -1,7 +1,7 @@
-"""A loopback site whose every answer a test decides, and which remembers every request.
+"""A local site whose answers a test scripts, and which records every request.
 
-As a process: `python -m smartspider_testing.sites.scripted SPEC.json` with the form that `site_from_spec` takes;
-`GET /_log` there gives the requests so far.
+As a process: `python -m smartspider_testing.sites.scripted SPEC.json` with the format of `site_from_spec`;
+`GET /_log` returns the requests so far.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import msgspec
 
-from smartspider.demo.serving import serve_until_told
+from smartspider.demo.process import serve_until_stopped
 from smartspider_testing.sites.answers import Answer, json_page, page, reply, versioned
 from smartspider_testing.sites.hostile import HOSTILE
 from smartspider_testing.sites.http_server import ReceivedRequest, SiteExchange, listen_http
@@ -25,10 +25,9 @@ LOG_PATH = "/_log"
 
 
 class ScriptableSite:
-    """A site for one test.
+    """A scripted site: `async with ScriptableSite() as site`.
 
-    `on` scripts a path: its answers are given in turn and the last repeats. Paths that are not scripted
-    answer 404. Used as `async with ScriptableSite() as site`.
+    `on` scripts a path: its answers are sent in turn and the last one repeats. Other paths answer 404.
     """
 
     def __init__(self, hosts: Sequence[str] = ("127.0.0.1",), port: int = 0) -> None:
@@ -50,34 +49,34 @@ class ScriptableSite:
 
     @property
     def port(self) -> int:
-        """The port all hosts of the site listen on."""
+        """The port of all hosts of the site."""
         return self._port
 
     def url(self, path: str = "/", host: str | None = None) -> str:
-        """The address of a path, on the first host unless another is named."""
+        """Return the URL of a path, on the first host unless `host` is given."""
         return f"http://{host or self._hosts[0]}:{self._port}{path}"
 
     def on(self, path: str, *answers: Answer) -> Self:
-        """Script a path (with its query, if it has one): answers in turn, then the last for ever."""
+        """Script a path with its query: send the answers in turn, then repeat the last one."""
         if not answers:
             raise ValueError("a path needs at least one answer")
         self._routes[path] = list(answers)
         return self
 
     def under(self, prefix: str, answer: Answer) -> Self:
-        """Answer every path that begins so and is not scripted by itself; the longest prefix wins."""
+        """Answer every path with this prefix that is not scripted itself; the longest prefix wins."""
         self._prefixes[prefix] = answer
         return self
 
     def link(self, graph: dict[str, Iterable[str]]) -> Self:
-        """Script plain pages that link to each other: path to paths."""
+        """Script plain pages that link to each other: path to linked paths."""
         for path, targets in graph.items():
             anchors = "".join(f'<li><a href="{target}">{target}</a></li>' for target in targets)
             self.on(path, page(f"<title>{path}</title><h1>{path}</h1><ul>{anchors}</ul>"))
         return self
 
     def requests(self, path: str | None = None, host: str | None = None) -> list[ReceivedRequest]:
-        """What arrived so far, in order, for one path or host or both."""
+        """Return the requests so far in order, for a path, a host or both."""
         return [
             arrival
             for arrival in self.log
@@ -85,23 +84,23 @@ class ScriptableSite:
         ]
 
     def count(self, path: str) -> int:
-        """How often a path was asked for."""
+        """Return the number of requests for a path."""
         return len(self.requests(path))
 
     def gaps(self, host: str | None = None) -> list[float]:
-        """Seconds from each arrival to the next, for one host or for all together."""
+        """Return the seconds between consecutive requests, to one host or to all."""
         return gaps_of(self.requests(host=host))
 
     def peak_in_flight(self, host: str | None = None) -> int:
-        """The most requests that were unanswered at one moment."""
+        """Return the largest number of requests in flight at one time."""
         return peak_of(self.requests(host=host))
 
     async def until(self, requests: int, path: str | None = None) -> None:
-        """Wait until so many requests have arrived."""
+        """Wait until `requests` requests have arrived."""
         await self._wait(lambda: len(self.requests(path)) >= requests)
 
     async def until_idle(self) -> None:
-        """Wait until no request is unanswered."""
+        """Wait until all requests are answered."""
         await self._wait(lambda: self._unanswered == 0)
 
     async def _wait(self, is_true: Callable[[], bool]) -> None:
@@ -133,13 +132,13 @@ class ScriptableSite:
 
 
 def gaps_of(arrivals: Sequence[ReceivedRequest]) -> list[float]:
-    """Seconds from each arrival to the next."""
+    """Return the seconds between consecutive requests."""
     moments = sorted(arrival.arrived_at for arrival in arrivals)
     return [later - earlier for earlier, later in pairwise(moments)]
 
 
 def peak_of(arrivals: Sequence[ReceivedRequest]) -> int:
-    """The most of these requests that were unanswered at one moment."""
+    """Return the largest number of these requests in flight at one time."""
     changes = [(arrival.arrived_at, 1) for arrival in arrivals]
     changes += [(arrival.answered_at, -1) for arrival in arrivals if arrival.answered_at is not None]
     peak = now = 0
@@ -150,22 +149,22 @@ def peak_of(arrivals: Sequence[ReceivedRequest]) -> int:
 
 
 class AnswerSpec(msgspec.Struct, forbid_unknown_fields=True):
-    """An answer written down: a plain one, a JSON one, or a hostile one by name with its options."""
+    """The specification of an answer: plain, JSON, or hostile by name with options."""
 
     status: int = 200
     headers: dict[str, str] = {}
     body: str = ""
     data: Any = None
-    """Sent as JSON when given."""
+    """Sent as JSON if it is set."""
     delay_s: float = 0.0
     etag: str = ""
     last_modified: str = ""
-    """With one of these, an answer to those who have this version already says only that."""
+    """With `etag` or `last_modified`, a conditional request for the same version gets 304."""
     hostile: str | None = None
     options: dict[str, Any] = {}
 
     def answer(self) -> Answer:
-        """The answer itself."""
+        """Return the answer."""
         if self.hostile is not None:
             return HOSTILE[self.hostile](**self.options)
         if self.data is not None:
@@ -179,7 +178,7 @@ class AnswerSpec(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class SiteSpec(msgspec.Struct, forbid_unknown_fields=True):
-    """A site written down."""
+    """The specification of a site."""
 
     routes: dict[str, list[AnswerSpec]] = {}
     prefixes: dict[str, AnswerSpec] = {}
@@ -188,7 +187,7 @@ class SiteSpec(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def site_from_spec(spec: bytes) -> ScriptableSite:
-    """The site that a JSON text describes."""
+    """Return the site that a JSON specification describes."""
     written = msgspec.json.decode(spec, type=SiteSpec)
     site = ScriptableSite(written.hosts, written.port)
     for path, answers in written.routes.items():
@@ -205,10 +204,10 @@ async def _served(spec: bytes) -> AsyncIterator[str]:
 
 
 def main() -> None:
-    """Serve a written site until stdin closes or a signal comes."""
+    """Serve a specified site until stdin closes or a signal arrives."""
     parser = argparse.ArgumentParser(prog="python -m smartspider_testing.sites.scripted", description=__doc__)
     parser.add_argument("spec", type=Path)
-    asyncio.run(serve_until_told(_served(parser.parse_args().spec.read_bytes())))
+    asyncio.run(serve_until_stopped(_served(parser.parse_args().spec.read_bytes())))
 
 
 if __name__ == "__main__":

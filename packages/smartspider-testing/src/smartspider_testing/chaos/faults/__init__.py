@@ -1,4 +1,4 @@
-"""All faults by family, in the order of the table."""
+"""All faults by family, in the order of the report."""
 
 from __future__ import annotations
 

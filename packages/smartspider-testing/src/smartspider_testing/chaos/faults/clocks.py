@@ -13,7 +13,7 @@ HOUR_S = 3600.0
 
 
 def worker_clock(cluster: ChaosCluster, offset_s: float) -> None:
-    """A worker lives an hour away from the others, and its clock jumps back in the middle."""
+    """Start a worker whose clock is off by `offset_s`, then set its clock right."""
     cluster.wait_for_share(0.15)
     cluster.mark_fault()
     old = cluster.workers[0]
@@ -29,7 +29,7 @@ def worker_clock(cluster: ChaosCluster, offset_s: float) -> None:
 
 
 def redis_clock(cluster: ChaosCluster, offset_s: float) -> None:
-    """The clock of Redis jumps by an hour, and back."""
+    """Set the clock of Redis off by `offset_s`, then right."""
     cluster.wait_for_share(0.2)
     cluster.mark_fault()
     cluster.servers.redis.set_clock(offset_s)

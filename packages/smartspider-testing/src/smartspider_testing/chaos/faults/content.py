@@ -1,4 +1,4 @@
-"""Pages that are troublesome in themselves, and races about one page."""
+"""Pages that are hard to store, and races about one page."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ NUL_PAGES = ("7", "23", "41")
 
 
 def untouched(cluster: ChaosCluster) -> None:
-    """Nothing is broken: the site itself is the fault."""
+    """Inject nothing: the site itself is the fault."""
     cluster.mark_fault()
 
 
 def retry_failed(cluster: ChaosCluster) -> None:
-    """Pages are buried after their attempts; then the site is well and they are retried."""
+    """Bury pages after their attempts; repair the site and retry them."""
     failing = [str(page) for page in range(10, cluster.setup.pages, 9)]
     cluster.site.behave(failing=failing)
     cluster.run_id = cluster.start_run()
@@ -33,7 +33,7 @@ def retry_failed(cluster: ChaosCluster) -> None:
 
 
 def bury_races(cluster: ChaosCluster) -> None:
-    """A worker with a good page is frozen until another has buried that page; then it brings the success."""
+    """Freeze a worker with a fetched page until another worker has buried it; then let it settle."""
     cluster.run_id = cluster.start_run()
     cluster.wait_for_share(0.1)
     old = cluster.workers[0]
@@ -60,7 +60,7 @@ def bury_races(cluster: ChaosCluster) -> None:
 
 
 def _unstored(cluster: ChaosCluster) -> set[str]:
-    """Pages that were fetched and are not in the store."""
+    """Return the pages that were fetched and are not stored."""
     stored = {row.page for row in cluster.store.rows(cluster.run_id)}
     return {visit.page for visit in cluster.site.visits() if visit.page} - stored
 

@@ -1,4 +1,4 @@
-"""Starting, ending and limiting runs while something dies."""
+"""Crashes while runs are started, cancelled and limited."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ IDLE_S = 3.0
 
 
 def start_is_killed(cluster: ChaosCluster) -> None:
-    """Whoever starts a run dies at every place of it, then tries again."""
+    """Kill the command that starts a run at every fail point, then start again."""
     cluster.apply_task()
     cluster.mark_fault()
     reached = []
@@ -44,7 +44,7 @@ def start_is_killed(cluster: ChaosCluster) -> None:
 
 
 def api_is_killed(cluster: ChaosCluster) -> None:
-    """The API dies at every place of starting a run; the client sends the same request with the same key."""
+    """Kill the API at every fail point of starting a run; repeat it with the same idempotency key."""
     cluster.apply_task()
     cluster.mark_fault()
     port, reached = free_port(), []
@@ -69,13 +69,13 @@ def api_is_killed(cluster: ChaosCluster) -> None:
         cluster.check(answer == again == str(made[-1]), told)
         cluster.run_id = made[-1]
         if number < len(places) - 1 and not cluster.has_ended():
-            cluster.run_command("run", "cancel", str(cluster.run_id))  # unless it ends by itself just now
+            cluster.run_command("run", "cancel", str(cluster.run_id))  # fails if the run has just ended
     cluster.check(len(reached) == len(places), f"only {', '.join(reached) or 'nothing'} was come to")
     cluster.notes.append(f"killed at {', '.join(reached)}")
 
 
 def _post(port: int, key: str) -> str | None:
-    """Start a run over the API; its id, or None when no answer came."""
+    """Start a run through the API. Return its id, or None without a response."""
     answer = call_api(port, "/api/tasks/1/start", "POST", {"Idempotency-Key": key})
     if answer is None:
         return None
@@ -84,7 +84,7 @@ def _post(port: int, key: str) -> str | None:
 
 
 def start_without_keeper(cluster: ChaosCluster) -> None:
-    """The keeper dies before anything of a run was offered, and once more while it fills."""
+    """Kill the keeper before anything of a run is offered, and again while it fills Redis."""
     cluster.leader().kill()
     cluster.run_id = cluster.start_run()
     cluster.mark_fault()
@@ -104,7 +104,7 @@ def start_without_keeper(cluster: ChaosCluster) -> None:
 
 
 def cancel(cluster: ChaosCluster, *, is_deleted: bool) -> None:
-    """A run is cancelled with leases out; another run on the same hosts must not wait for it."""
+    """Cancel a run with leases in flight; another run on the same hosts must not wait for it."""
     cluster.wait_for_share(0.1)
     first = cluster.run_id
     cluster.mark_fault()
@@ -123,7 +123,7 @@ def cancel(cluster: ChaosCluster, *, is_deleted: bool) -> None:
 
 
 def limited(cluster: ChaosCluster) -> None:
-    """Many workers and a limit."""
+    """Crawl with many workers and a page limit."""
     cluster.mark_fault()
     cluster.wait_for_end()
     line = cluster.get_run()

@@ -1,4 +1,4 @@
-"""Keepers that freeze or die inside what they do as leader."""
+"""Keepers that freeze or die during the duties of a leader."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from smartspider_testing.chaos.setup import ClusterSetup
 
 TAKEOVER_S = 20.0
 TO_REDIS = ("keeper.arm", "keeper.drop", "keeper.replay", "keeper.refill")
-"""Places where the next thing a leader does is a call to Redis. What it would do to the store after it woke
-it finds refused there, or is stopped from by its own clock just before.
+"""Fail points followed by a call to Redis. A write to the store after the freeze is refused there, or
+prevented
+by the leader's own clock.
 """
 
 
 def kill_leader(cluster: ChaosCluster) -> None:
-    """The leader is killed, twice; the other one takes over."""
+    """Kill the leader twice; the standby takes over."""
     for share in (0.2, 0.5):
         cluster.wait_for_share(share)
         cluster.mark_fault()
@@ -31,20 +32,20 @@ def kill_leader(cluster: ChaosCluster) -> None:
 
 
 def stop_leader(cluster: ChaosCluster) -> None:
-    """The leader is asked to stop, twice; it resigns, and the other one goes on."""
+    """Stop the leader twice; it resigns, and the standby takes over."""
     for share in (0.2, 0.5):
         cluster.wait_for_share(share)
         cluster.mark_fault()
         leader = cluster.leader()
         epoch = cluster.store.leader()[1]
-        leader.leave()
+        leader.terminate()
         wait_until(lambda epoch=epoch: cluster.store.leader()[1] > epoch, "another keeper leads", TAKEOVER_S)  # type: ignore[misc] # bound now
         cluster.keepers[cluster.keepers.index(leader)] = cluster.start_process("keeper")
         cluster.wait_for_pages(5)
 
 
 def freeze_leader(cluster: ChaosCluster) -> None:
-    """The leader is frozen anywhere until another leads, then goes on."""
+    """Freeze the leader at any point until another leads, then resume it."""
     cluster.wait_for_share(0.25)
     cluster.mark_fault()
     leader, epoch = cluster.leader(), cluster.store.leader()[1]
@@ -57,7 +58,7 @@ def freeze_leader(cluster: ChaosCluster) -> None:
 
 
 def freeze_inside(cluster: ChaosCluster, place: str) -> None:
-    """The leader is frozen between what it read and what it writes; another leads; then it goes on."""
+    """Freeze the leader between a read and the write that follows; resume it once another leads."""
     for keeper in cluster.keepers:
         keeper.kill()
     frozen = cluster.start_process("keeper", SMARTSPIDER_FREEZE_AT=f"{place}:1")
@@ -87,7 +88,7 @@ def freeze_inside(cluster: ChaosCluster, place: str) -> None:
 
 
 def _steps_back(cluster: ChaosCluster, keeper: ClusterProcess) -> None:
-    """An old leader that wakes says that it leads no more, and waits like the others."""
+    """Check that a resumed leader reports the loss of its leadership and stands by."""
     wait_until(
         lambda: keeper.has_logged("keeper.term_over"), "the old leader says that its term is over", 20.0
     )
@@ -97,7 +98,7 @@ def _steps_back(cluster: ChaosCluster, keeper: ClusterProcess) -> None:
 
 
 def provoke(cluster: ChaosCluster, place: str) -> None:
-    """Do what makes a leader come to a place."""
+    """Trigger the duty that reaches a fail point."""
     if place == "keeper.drop":
         second = cluster.start_run("second")
         cluster.checked_command("run", "cancel", str(second))

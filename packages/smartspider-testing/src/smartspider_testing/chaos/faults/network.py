@@ -1,4 +1,4 @@
-"""The network between the processes and their servers."""
+"""Network failures between the processes and their servers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from smartspider_testing.servers import TcpProxy
 
 AWAY_S = 3.0
 LATENCY_S = 0.25
-"""Each way, so half a second for an answer."""
+"""One way, so half a second per round trip."""
 PROXIED = ClusterSetup(is_proxied=True, pages=240)
 
 Part = Literal["store", "frontier"]
@@ -31,7 +31,7 @@ def _wait(seconds: float) -> None:
 
 
 def cut(cluster: ChaosCluster, part: Part) -> None:
-    """All connections are reset and refused for a while, twice."""
+    """Reset and refuse all connections for a while, twice."""
     proxy = _proxy(cluster, part)
     for share in (0.2, 0.5):
         cluster.wait_for_share(share)
@@ -43,7 +43,7 @@ def cut(cluster: ChaosCluster, part: Part) -> None:
 
 
 def half_open(cluster: ChaosCluster, part: Part) -> None:
-    """Nothing answers and nothing closes, longer than anybody waits."""
+    """Freeze all connections, without closing them, for longer than any timeout."""
     proxy = _proxy(cluster, part)
     cluster.wait_for_share(0.3)
     cluster.mark_fault()
@@ -54,7 +54,7 @@ def half_open(cluster: ChaosCluster, part: Part) -> None:
 
 
 def latency(cluster: ChaosCluster, part: Part) -> None:
-    """Half a second for every answer."""
+    """Delay every answer by half a second."""
     proxy = _proxy(cluster, part)
     cluster.wait_for_share(0.2)
     cluster.mark_fault()
@@ -64,7 +64,7 @@ def latency(cluster: ChaosCluster, part: Part) -> None:
 
 
 def unknown_commit(cluster: ChaosCluster) -> None:
-    """The store commits and nobody hears of it, five times."""
+    """Drop the answer to a commit, five times."""
     cluster.wait_for_share(0.15)
     cluster.mark_fault()
     for _ in range(5):

@@ -1,4 +1,4 @@
-"""A PostgreSQL that restarts, is slow or has no room left."""
+"""A PostgreSQL that restarts, fails over, is slow or has a full disk."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MB = 1_000_000
 STILL_S = 4.0
 FULL = "takes no writes: disk full"
 FLAT = 1.6
-"""How much more memory a worker may have when the store is slow."""
+"""Allowed growth of a worker's memory while the store is slow."""
 
 
 def restart(cluster: ChaosCluster, *, is_killed: bool) -> None:
-    """The store goes away in the middle of everything and comes back."""
+    """Stop or kill the store during the crawl and start it again."""
     postgres = cluster.servers.postgres
     for share in (0.2, 0.45):
         cluster.wait_for_share(share)
@@ -36,7 +36,7 @@ def restart(cluster: ChaosCluster, *, is_killed: bool) -> None:
 
 
 def fail_over(cluster: ChaosCluster) -> None:
-    """The store dies for good under load; the server that followed it takes its place."""
+    """Kill the store under load and promote its synchronous standby."""
     cluster.wait_for_share(0.3)
     cluster.mark_fault()
     cluster.fail_over_store()
@@ -44,7 +44,7 @@ def fail_over(cluster: ChaosCluster) -> None:
 
 
 def forget(cluster: ChaosCluster) -> None:
-    """The store dies with commits that nobody else has: everything stops, and goes on from what is left."""
+    """Lose commits: kill the store, stop everything, and continue from a standby that is behind."""
     standby = cluster.servers.standby
     cluster.wait_for_share(0.3)
     standby.fall_behind()
@@ -68,7 +68,7 @@ def forget(cluster: ChaosCluster) -> None:
 
 
 def lose(cluster: ChaosCluster) -> None:
-    """The same while everything runs: whoever notices that commits are gone fills Redis anew by itself."""
+    """Lose commits under load: the cluster detects it and refills Redis by itself."""
     standby = cluster.servers.standby
     cluster.wait_for_share(0.3)
     standby.fall_behind()
@@ -88,7 +88,7 @@ def lose(cluster: ChaosCluster) -> None:
 
 
 def slow(cluster: ChaosCluster) -> None:
-    """Every statement takes ten times as long: in flight and memory stay bounded."""
+    """Make every statement ten times slower; requests in flight and memory stay bounded."""
     cluster.wait_for_share(0.15)
     before = max(worker.memory_bytes() for worker in cluster.workers)
     cluster.mark_fault()
@@ -104,7 +104,7 @@ def slow(cluster: ChaosCluster) -> None:
 
 
 def fill_disk(cluster: ChaosCluster) -> None:
-    """No room is left for the store: nothing more is fetched and the reason is told; with room it goes on."""
+    """Fill the disk of the store: fetching stops and the reason is reported; with free space it continues."""
     port = free_port()
     cluster.start_process("api", "--port", str(port))
     wait_until_serving(port)
@@ -139,7 +139,7 @@ def _fill_disk(cluster: ChaosCluster, port: int, receiver: WebhookReceiver) -> N
 
 
 def _check_told(cluster: ChaosCluster, port: int) -> None:
-    """Whoever asks is told why nothing moves."""
+    """Check that the status reports the full disk."""
     run = str(cluster.run_id)
     asked = {
         "stall": cluster.run_command("run", "stall", run).out,

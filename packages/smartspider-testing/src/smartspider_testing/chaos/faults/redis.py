@@ -1,4 +1,4 @@
-"""A single Redis that dies, forgets, is emptied or is full."""
+"""A single Redis that dies, loses data, is flushed or is out of memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FULL_S = 4.0
 
 
 def kill_and_cut(cluster: ChaosCluster, cut_s: float) -> None:
-    """Killed at once; what the last second wrote is lost, as in a power cut."""
+    """Kill Redis and lose the last second of its log, as in a power cut."""
     redis = cluster.servers.redis
     cluster.wait_for_share(0.3)
     cluster.mark_fault()
@@ -29,7 +29,7 @@ def kill_and_cut(cluster: ChaosCluster, cut_s: float) -> None:
 
 
 def roll_back_before_ack(cluster: ChaosCluster) -> None:
-    """A worker has offered and not acked; Redis forgets the offer; the worker acks."""
+    """Freeze a worker between offer and ack, roll Redis back behind the offer, and let the worker ack."""
     redis, old = cluster.servers.redis, cluster.workers[0]
     cluster.wait_for_share(0.1)
     old.kill()
@@ -45,7 +45,7 @@ def roll_back_before_ack(cluster: ChaosCluster) -> None:
 
 
 def flush(cluster: ChaosCluster) -> None:
-    """FLUSHALL, three times, and the functions with it once."""
+    """Run FLUSHALL three times, once together with FUNCTION FLUSH."""
     for share in (0.2, 0.35, 0.5):
         cluster.wait_for_share(share)
         cluster.mark_fault()
@@ -56,7 +56,7 @@ def flush(cluster: ChaosCluster) -> None:
 
 
 def flush_while_held(cluster: ChaosCluster) -> None:
-    """FLUSHALL while a host has asked to be left alone for long."""
+    """Run FLUSHALL during a long Retry-After of a host."""
     host = cluster.layout.names[1]
     cluster.wait_for_share(0.2)
     cluster.site.behave(holding=host, retry_after=HOLD_S)
@@ -72,7 +72,7 @@ def flush_while_held(cluster: ChaosCluster) -> None:
     cluster.mark_fault()
     cluster.servers.redis.command("FLUSHALL")
     wait_until(lambda: time.monotonic() > asked_at + HOLD_S, "the hold is over", 2 * HOLD_S)
-    # One request at a time, so that none was on its way when the answer came.
+    # One request at a time, so none was in flight when the answer arrived.
     cluster.problems += requests_during_hold(
         cluster.site.visits(), host, asked_at, HOLD_S + cluster.setup.latency_s
     )
@@ -80,7 +80,7 @@ def flush_while_held(cluster: ChaosCluster) -> None:
 
 
 def fill_memory(cluster: ChaosCluster) -> None:
-    """There is no memory left, and later there is."""
+    """Set maxmemory below the memory in use, later raise it."""
     redis = cluster.servers.redis
     cluster.wait_for_share(0.2)
     cluster.mark_fault()

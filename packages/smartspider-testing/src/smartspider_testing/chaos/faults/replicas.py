@@ -1,4 +1,4 @@
-"""Redis with Sentinels, and Redis Cluster."""
+"""Failovers of Redis Sentinel and outages in Redis Cluster."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SERVED_S = 2.0
 
 
 def fail_over(cluster: ChaosCluster) -> None:
-    """The master dies under load; a replica takes its place."""
+    """Kill the master under load; a replica is promoted."""
     group = cluster.servers.sentinel
     cluster.wait_for_share(0.3)
     cluster.mark_fault()
@@ -25,24 +25,26 @@ def fail_over(cluster: ChaosCluster) -> None:
 
 
 def partition(cluster: ChaosCluster) -> None:
-    """The old master is cut off from Sentinels, keeper and half of the workers; the others still reach it."""
+    """Partition the old master from Sentinels, keeper and half of the workers; the other workers still reach
+    it.
+    """
     group = cluster.servers.sentinel
     old = group.master()
     half = cluster.workers[: len(cluster.workers) // 2]
     for worker in half:
         worker.kill()
-        cluster.replace_worker(worker, SMARTSPIDER_FRONTIER_URL=group.way_round(old))
+        cluster.replace_worker(worker, SMARTSPIDER_FRONTIER_URL=group.direct_url(old))
     cluster.wait_for_share(0.3)
     cluster.mark_fault()
-    group.door(old).cut()
+    group.proxy_of(old).cut()
     group.wait_for_new_master(old)
     cluster.wait_for_pages(20)
-    group.door(old).restore()
+    group.proxy_of(old).restore()
     cluster.wait_for_pages(20)
 
 
 def shard_down(cluster: ChaosCluster) -> None:
-    """One server of a cluster is away for a while and comes back with old data; the others go on."""
+    """Stop one server of a Redis Cluster for a while and restart it with old data."""
     shards = cluster.servers.redis_cluster
     for server in shards.masters:
         server.remember_aof()

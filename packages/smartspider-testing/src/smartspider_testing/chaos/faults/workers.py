@@ -1,4 +1,4 @@
-"""Workers that die or freeze at any moment."""
+"""Workers that die or freeze at any point."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ SETTLE_GROUP = 64
 KILL_EVERY_S = 0.5
 LEASE_S = 6.0
 REACH_S = 20.0
-"""How long a worker may take to come to a place it is to die at."""
+"""Time within which a worker must reach its fail point."""
 
 SETTLING = (
     *(name for name in failpoints.NAMES if name != "settle.retried"),
     *failpoints.CLUSTER,
 )
-"""Every place of a worker's way from lease to ack that an untroubled page passes."""
+"""Every fail point from lease to ack that an ordinary page passes."""
 
 
 def kill_workers(cluster: ChaosCluster, kills: int) -> None:
-    """One after the other, each replaced at once."""
+    """Kill one worker after the other, each replaced at once."""
     cluster.wait_for_share(0.1)
     cluster.mark_fault()
     done = 0
@@ -43,7 +43,7 @@ def kill_workers(cluster: ChaosCluster, kills: int) -> None:
 
 
 def die_at(cluster: ChaosCluster, places: tuple[str, ...]) -> None:
-    """At each place one worker dies, several of them at a time; one that is well goes on."""
+    """Kill a worker at each fail point, several at a time; one worker stays alive."""
     cluster.wait_for_share(0.02)
     cluster.mark_fault()
     victims = cluster.workers[1:]
@@ -61,7 +61,7 @@ def die_at(cluster: ChaosCluster, places: tuple[str, ...]) -> None:
 
 
 def _die(cluster: ChaosCluster, victims: dict[str, ClusterProcess]) -> None:
-    """A worker for each of the places, until all of them are dead."""
+    """Start a worker for each fail point and wait until all of them have died."""
     dying = {}
     for place, victim in victims.items():
         victim.kill()
@@ -75,13 +75,13 @@ def _die(cluster: ChaosCluster, victims: dict[str, ClusterProcess]) -> None:
 
 
 def retry_dies(cluster: ChaosCluster) -> None:
-    """A worker dies while it puts a page off."""
+    """Kill a worker while it settles a retry."""
     cluster.site.behave(failing=[str(page) for page in range(0, cluster.setup.pages, 5)])
     die_at(cluster, ("settle.retried",))
 
 
 def freeze_worker(cluster: ChaosCluster) -> None:
-    """A worker with a fetched page sleeps for two lease times; others do its work; then it brings it."""
+    """Freeze a worker with a fetched page for two lease times; others do its work; then resume it."""
     cluster.wait_for_share(0.1)
     old = cluster.workers[0]
     old.kill()

@@ -1,1 +1,1 @@
-"""Postgres."""
+"""PostgreSQL servers and databases for tests."""

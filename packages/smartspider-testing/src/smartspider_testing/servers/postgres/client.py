@@ -1,4 +1,4 @@
-"""As much of the PostgreSQL protocol as it takes to make databases and to see that a server is up."""
+"""A minimal PostgreSQL client that creates databases and checks that a server is up."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PostgresRefused(ServerFailed):
 
 
 class PostgresClient:
-    """One connection over the socket file, for simple statements; rows come as text or None."""
+    """A connection over the socket file for simple statements; values are text or None."""
 
     def __init__(self, socket_file: Path, user: str, database: str, timeout_s: float = 30.0) -> None:
         self._socket = socket.socket(socket.AF_UNIX)
@@ -40,7 +40,7 @@ class PostgresClient:
         self._answer()
 
     def __call__(self, statement: str) -> list[list[str | None]]:
-        """Run statements; an error answer is raised, a lost connection is an OSError."""
+        """Run statements. Raise `PostgresRefused` for an error response, `OSError` for a lost connection."""
         text = statement.encode() + b"\0"
         self._socket.sendall(b"Q" + struct.pack("!I", len(text) + 4) + text)
         return self._answer()
@@ -72,7 +72,7 @@ class PostgresClient:
         raise ConnectionResetError("the PostgreSQL server closed the connection")
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._file.close()
         self._socket.close()
 

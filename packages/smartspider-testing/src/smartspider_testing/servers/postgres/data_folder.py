@@ -1,4 +1,4 @@
-"""An empty data folder of PostgreSQL."""
+"""Creates data folders of PostgreSQL."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from smartspider_testing.servers.owner import Owner
 ADMIN = "postgres"
 USER = "smartspider"
 ACCESS = f"local all,replication {ADMIN} trust\nhost all {USER} 127.0.0.1/32 trust\n"
-"""Whoever may enter the folder of the socket is the administrator; over TCP comes only an ordinary user."""
+"""Access to the socket's folder implies administrator rights; TCP is for an ordinary user only."""
 
 
 def make_data_folder(data: Path, owner: Owner, template: Path | None) -> None:
-    """Make the folder; with a template, copy that one, which the first who needs it makes."""
+    """Create the folder; with a template, copy the template, which the first caller creates."""
     if template is None:
         _initialise(data, owner)
         return
@@ -33,7 +33,7 @@ def make_data_folder(data: Path, owner: Owner, template: Path | None) -> None:
 
 
 def copy_data_folder(data: Path, owner: Owner, socket_folder: Path, port: int) -> None:
-    """A copy of all that a running server has, for one that will follow it."""
+    """Copy the data of a running server for a standby."""
     program = str(programs.postgres_folder() / "pg_basebackup")
     source = ("--host", str(socket_folder), "--port", str(port), "--username", ADMIN)
     owner.run(
@@ -49,5 +49,5 @@ def _initialise(data: Path, owner: Owner) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """All of it with its owner and its rights; what a killed copy left is overwritten."""
+    """Copy with owner and permissions; overwrite the remains of an interrupted copy."""
     subprocess.run(["cp", "-a", "--no-target-directory", str(source), str(target)], check=True)

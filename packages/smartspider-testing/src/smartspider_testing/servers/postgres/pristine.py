@@ -1,4 +1,4 @@
-"""One database for many tests, as new for each."""
+"""One database for many tests, reset for each."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ TIMEOUT_S = 10.0
 
 
 class PristineDatabase:
-    """A database that `prepare` fills once and `reset` brings back to that, in a few milliseconds.
+    """A database that `prepare` fills once and `reset` restores in a few milliseconds.
 
-    Deleting rows is ten times cheaper than making a database from a template; only when a test changed
-    the tables themselves is the database made anew.
+    Deleting rows is ten times cheaper than creating a database from a template; the database is recreated
+    only if a test changed the tables themselves.
     """
 
     def __init__(self, server: PostgresServer, name: str, prepare: Callable[[str], None]) -> None:
@@ -47,7 +47,7 @@ class PristineDatabase:
 
     @property
     def url(self) -> str:
-        """The address for a client."""
+        """The URL for clients."""
         return self._server.url(self.name)
 
     def _make(self) -> None:
@@ -55,12 +55,14 @@ class PristineDatabase:
         self._server.create_database(self.name)
         self._prepare(self.url)
         self._connection = self._server.connect(self.name)
-        self._connection("SET session_replication_role = replica")  # the order of deletions does not matter
+        self._connection("SET session_replication_role = replica")  # deletions need no order
         self._tables = self._connection(TABLES)
         self._statements = ";".join([RESTART_SEQUENCES, *_refilling(self._connection)])
 
     def reset(self) -> str:
-        """Send everybody away, put the first rows back and start ids anew; the address, as it was."""
+        """Disconnect all clients, restore the initial rows and reset sequences. Return the URL, which is
+        unchanged.
+        """
         self._send_others_away()
         if self._connection(TABLES) == self._tables:
             self._connection(self._statements)
@@ -70,7 +72,7 @@ class PristineDatabase:
         return self.url
 
     def _send_others_away(self) -> None:
-        """Who is leaving is asked for again at once: the server itself would look only every 100 ms."""
+        """Disconnect all clients. Poll without delay: the server itself checks only every 100 ms."""
         give_up_at = time.monotonic() + TIMEOUT_S
         while self._connection(SEND_OTHERS_AWAY):
             if time.monotonic() >= give_up_at:
@@ -78,7 +80,7 @@ class PristineDatabase:
             time.sleep(0.001)
 
     def close(self) -> None:
-        """Let go of the database; it stays until the server goes."""
+        """Close the connection; the database remains until the server is removed."""
         self._connection.close()
 
     def __enter__(self) -> Self:
@@ -89,7 +91,7 @@ class PristineDatabase:
 
 
 def _refilling(connection: PostgresClient) -> list[str]:
-    """Statements that empty every table and put back the rows that are in it now."""
+    """Return statements that empty every table and restore its current rows."""
     statements = []
     for schema, table in connection(ROOTS):
         assert schema is not None

@@ -1,4 +1,4 @@
-"""A PostgreSQL server to kill, restart and measure."""
+"""A PostgreSQL server for tests and measurements."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from smartspider_testing.servers.owner import Owner
 from smartspider_testing.servers.ports import free_port
 from smartspider_testing.servers.postgres.client import PostgresClient, PostgresRefused
 from smartspider_testing.servers.postgres.data_folder import ADMIN, USER, copy_data_folder, make_data_folder
-from smartspider_testing.servers.process import TIMEOUT_S, ServerProcess, until_gone
+from smartspider_testing.servers.process import TIMEOUT_S, ServerProcess, wait_until_gone
 from smartspider_testing.servers.temporary_folder import TemporaryFolder, clear_away
 
 DEFAULTS = {
@@ -34,11 +34,13 @@ QUICK = {"fsync": "off", "full_page_writes": "off"}
 
 
 class PostgresServer:
-    """One real PostgreSQL on 127.0.0.1 and a socket file; used as a context manager or by hand.
+    """A real PostgreSQL on 127.0.0.1 and a socket file; a context manager, or started by hand.
 
-    What it committed survives the kill of its processes; a crash of the machine only when `is_durable`. Root
-    lends it to an unprivileged user; where that user may not enter `folder`, all of it is in the temporary
-    folder of the machine until `close`. Servers with the same `template` (a path) share one initialisation.
+    Commits survive a kill of its processes, and a crash of the machine only if `is_durable`. Root runs it
+    as an
+    unprivileged user; if that user cannot enter `folder`, its files are in the machine's temporary folder
+    until
+    `close`. Servers with the same `template` (a path) share one initialisation.
     """
 
     def __init__(
@@ -88,20 +90,20 @@ class PostgresServer:
 
     @property
     def pid(self) -> int:
-        """The process id of the postmaster; an error when it does not run."""
+        """The process id of the postmaster; raise if it is not running."""
         return self._process.pid
 
     @property
     def is_running(self) -> bool:
-        """Whether the postmaster lives."""
+        """True while the postmaster is alive."""
         return self._process.is_running
 
     def url(self, database: str) -> str:
-        """The address of a database for a client: an ordinary user who may create databases."""
+        """Return the URL of a database for an ordinary user who may create databases."""
         return f"postgresql://{USER}@127.0.0.1:{self.port}/{quote(database, safe='')}"
 
     def start(self) -> Self:
-        """Start it, with the data it has; returns when it takes statements, recovery included."""
+        """Start it with its existing data; return when it accepts statements, after any recovery."""
         is_new = not self._data.exists()
         if is_new and self._follows is not None:
             copy_data_folder(self._data, self._owner, self._follows.folder, self._follows.port)
@@ -118,18 +120,18 @@ class PostgresServer:
         return self
 
     def wait_for_standby(self) -> None:
-        """Have every commit wait for the server that follows this one; returns when it is so."""
+        """Make every commit wait for the standby; return once that is in effect."""
         self.set("synchronous_standby_names", STANDBY)
         state = "SELECT sync_state FROM pg_stat_replication"
         self.wait_until("wait for its standby", lambda: self.execute(state) == [["sync"]])
 
     def fall_behind(self) -> None:
-        """Hear nothing more of the server that this one follows, until it is killed and started again."""
+        """Stop replicating from the primary until this server is killed and restarted."""
         ((receiver,),) = self.execute("SELECT pid FROM pg_stat_wal_receiver")
         os.kill(int(receiver or 0), signal.SIGSTOP)
 
     def promote(self) -> None:
-        """Make a server that followed one that takes writes; returns when it does."""
+        """Promote this standby; return once it accepts writes."""
         self.execute("SELECT pg_promote()")
         self.wait_until(
             "take writes", lambda: self.execute("SELECT pg_is_in_recovery()") == [["f"]], TIMEOUT_S
@@ -140,7 +142,7 @@ class PostgresServer:
         self.execute(f"ALTER SYSTEM SET {name} = '{value}'", "SELECT pg_reload_conf()")
 
     def use_tls(self, certificate: Certificate) -> None:
-        """Speak TLS as well from now on, for new connections."""
+        """Accept TLS on new connections."""
         for name, file in (("ssl_cert_file", certificate.file), ("ssl_key_file", certificate.key)):
             own = self.folder / file.name
             shutil.copyfile(file, own)
@@ -150,7 +152,7 @@ class PostgresServer:
         self.wait_until("speak TLS", lambda: self.execute("SHOW ssl") == [["on"]])
 
     def ask_for_password(self, password: str) -> None:
-        """From now on the ordinary user comes over TLS and with a password."""
+        """Require TLS and a password from the ordinary user."""
         self.execute(f"ALTER ROLE {USER} PASSWORD '{password}'")
         access = self._data / "pg_hba.conf"
         text = access.read_text(encoding="ascii").replace(f"host all {USER}", f"hostssl all {USER}")
@@ -158,46 +160,50 @@ class PostgresServer:
         self.execute("SELECT pg_reload_conf()")
 
     def stop(self) -> None:
-        """Shut it down in good order, its connections broken; nothing when it does not run."""
+        """Shut it down and close its connections; do nothing if it is not running."""
         self._process.end(signal.SIGINT)
 
     def kill(self) -> None:
-        """End the postmaster and all its children by SIGKILL, at one moment; nothing when it does not run."""
+        """Send SIGKILL to the postmaster and all its children; do nothing if it is not running."""
         if not self._process.is_running:
             self._process.end(signal.SIGKILL)
             return
-        self._process.freeze()  # so that it begins no child and tells none
+        self._process.freeze()  # so that it starts and signals no child meanwhile
         family = process_stats.children(self.pid)
         for child in family:
             with suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
         self._process.end(signal.SIGKILL)
-        until_gone(family)
+        wait_until_gone(family)
         self._release_memory()
 
     def _release_memory(self) -> None:
-        """Give back the segment by which PostgreSQL knows a living predecessor; a kill leaves it behind."""
+        """Remove the shared memory segment by which PostgreSQL detects a live predecessor; a kill leaves it
+        behind.
+        """
         with suppress(OSError, IndexError):
             lines = (self._data / "postmaster.pid").read_text(encoding="ascii").splitlines()
             subprocess.run(["ipcrm", "-m", lines[6].split()[1]], capture_output=True, check=False)
 
     def restart(self) -> Self:
-        """Stop it if it runs, and start it with the same data on the same port."""
+        """Stop it if it is running, and start it with the same data on the same port."""
         self.stop()
         return self.start()
 
     def close(self) -> None:
-        """End it, and remove what was put outside the folder it was given."""
+        """Stop it and remove its files outside the given folder."""
         self.kill()
         if self._lent is not None:
             self._lent.close()
 
     def connect(self, database: str = ADMIN) -> PostgresClient:
-        """A connection of the administrator."""
+        """Open a connection as administrator."""
         return PostgresClient(self.folder / f".s.PGSQL.{self.port}", ADMIN, database)
 
     def execute(self, *statements: str, database: str = ADMIN) -> list[list[str | None]]:
-        """Run statements as administrator, each by itself; the rows of the last, as text."""
+        """Run statements as administrator, each in its own transaction; return the rows of the last one as
+        text.
+        """
         rows: list[list[str | None]] = []
         with self.connect(database) as connection:
             for statement in statements:
@@ -205,31 +211,31 @@ class PostgresServer:
         return rows
 
     def create_database(self, name: str, template: str | None = None, tablespace: str | None = None) -> str:
-        """Make a database, empty or as a copy of another that nobody is connected to; its address."""
+        """Create a database, empty or from a template without connections. Return its URL."""
         copied = f" TEMPLATE {quoted(template)}" if template else ""
         placed = f" TABLESPACE {quoted(tablespace)}" if tablespace else ""
         self.execute(f"CREATE DATABASE {quoted(name)} OWNER {USER}{copied}{placed}")
         return self.url(name)
 
     def drop_database(self, name: str) -> None:
-        """Remove a database with everybody who is connected to it; nothing when there is none."""
+        """Drop a database and disconnect its clients; do nothing if there is none."""
         self.execute(f"DROP DATABASE IF EXISTS {quoted(name)} WITH (FORCE)")
 
     def create_tablespace(self, name: str, folder: Path) -> None:
-        """Let databases be put into a folder, such as a `SmallDisk`, while the log stays where it is."""
+        """Create a tablespace in a folder such as a `SmallDisk`; the log stays where it is."""
         self._owner.give(folder)
         self.execute(f"CREATE TABLESPACE {quoted(name)} OWNER {USER} LOCATION '{folder}'")
 
     def wait_until(self, what: str, is_so: Callable[[], bool], within_s: float = TIMEOUT_S) -> None:
-        """Return when it is so; else an error that says what it did not do, with the end of its log."""
+        """Return once `is_so()`; raise an error that names `what`, with the end of the log."""
         self._process.wait_until(what, is_so, within_s)
 
     def cpu_s(self) -> float:
-        """Seconds of CPU of all its processes so far, with those that have ended."""
+        """Return the CPU seconds of all its processes, ended ones included."""
         return self._process.cpu_s()
 
     def memory_bytes(self) -> int:
-        """Memory of all its processes, what they share counted once."""
+        """Return the memory of all its processes, shared memory counted once."""
         return sum(map(process_stats.memory_bytes, [self.pid, *process_stats.children(self.pid)]))
 
     def _answers(self) -> bool:
@@ -246,7 +252,7 @@ class PostgresServer:
 
 
 def quoted(name: str) -> str:
-    """A name as it stands in a statement."""
+    """Return a quoted SQL identifier."""
     if "\0" in name:
         raise ServerFailed("a name cannot have a zero byte")
     return '"' + name.replace('"', '""') + '"'

@@ -1,1 +1,1 @@
-"""Redis."""
+"""Redis servers for tests: single, Sentinel and Cluster."""

@@ -1,4 +1,4 @@
-"""The append-only file of a Redis server, remembered in time so that its youngest part can be lost."""
+"""Records the growth of a Redis append-only file, so that its most recent part can be cut off."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KEPT = int(120 / LOOK_S)
 
 
 class AppendOnlyFile:
-    """Looks at the size of the file while the server runs, and cuts it while it does not."""
+    """Records the size of the file while the server runs, and truncates it while it is down."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -22,13 +22,13 @@ class AppendOnlyFile:
         self._watcher: threading.Thread | None = None
 
     def watch(self) -> None:
-        """Begin to look."""
+        """Start recording."""
         self._ended.clear()
         self._watcher = threading.Thread(target=self._look_on, name="append-only file", daemon=True)
         self._watcher.start()
 
     def leave(self) -> None:
-        """Stop looking; the last look is what `cut` counts back from."""
+        """Stop recording; `cut` counts back from the last record."""
         if self._watcher is not None:
             self._ended.set()
             self._watcher.join()
@@ -49,7 +49,7 @@ class AppendOnlyFile:
         return max(found, key=lambda path: int(path.name.split(".")[-3]), default=None)
 
     def cut(self, seconds: float) -> int:
-        """Drop what came in the last so many seconds before the end; how many bytes that was."""
+        """Drop the bytes of the last `seconds` before the end. Return their number."""
         path = self._youngest()
         if path is None or not self._sizes:
             return 0

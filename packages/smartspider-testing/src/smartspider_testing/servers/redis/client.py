@@ -1,4 +1,4 @@
-"""As much of the Redis protocol as it takes to set servers up and to look at them."""
+"""A minimal Redis client that sets servers up and inspects them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class RedisRefused(ServerFailed):
 
 
 class RedisClient:
-    """One connection that sends a command and reads its answer: bytes, int, None or lists of them."""
+    """A connection that sends a command and reads its answer: bytes, int, None or lists of them."""
 
     def __init__(self, port: int, timeout_s: float = 5.0, guard: RedisSecurity = OPEN) -> None:
         self._socket = guard.connect(port, timeout_s)
@@ -27,7 +27,7 @@ class RedisClient:
                 raise
 
     def __call__(self, *words: str | bytes | float) -> object:
-        """Send one command; an error answer is raised, a lost connection is an OSError."""
+        """Send a command. Raise `RedisRefused` for an error, `OSError` for a lost connection."""
         encoded = [word if isinstance(word, bytes) else str(word).encode() for word in words]
         parts = [b"*%d\r\n" % len(encoded), *(b"$%d\r\n%s\r\n" % (len(word), word) for word in encoded)]
         self._socket.sendall(b"".join(parts))
@@ -60,7 +60,7 @@ class RedisClient:
         return block[:-2]
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._file.close()
         self._socket.close()
 
@@ -74,14 +74,14 @@ class RedisClient:
 
 
 def sections(text: object) -> dict[str, str]:
-    """The lines `name:value` of an INFO answer."""
+    """Return the `name:value` lines of an INFO answer."""
     assert isinstance(text, bytes)
     pairs = (line.partition(":") for line in text.decode().splitlines() if ":" in line)
     return {name: value for name, _, value in pairs}
 
 
 def pairs(flat: object) -> dict[str, str]:
-    """An answer that lists names and values in turn."""
+    """Return an answer of alternating names and values as a dictionary."""
     assert isinstance(flat, list)
     words = [word.decode() if isinstance(word, bytes) else str(word) for word in flat]
     return dict(zip(words[::2], words[1::2], strict=True))

@@ -17,9 +17,9 @@ SLOTS = 16_384
 
 
 class RedisCluster:
-    """Masters that share the slots evenly, each with so many replicas; one may be lost and the others work.
+    """Masters that share the slots evenly, each with replicas; the others keep serving if one is lost.
 
-    `masters[n]` holds the n-th range of slots at the start, `replicas[n]` are the servers that follow it.
+    `masters[n]` holds the n-th range of slots at the start, `replicas[n]` are its replicas.
     """
 
     def __init__(
@@ -55,16 +55,18 @@ class RedisCluster:
 
     @property
     def servers(self) -> list[RedisServer]:
-        """All servers, the masters first."""
+        """All servers, masters first."""
         return [*self.masters, *(server for group in self.replicas for server in group)]
 
     @property
     def url(self) -> str:
-        """The address for a client, without a password."""
+        """The URL for clients, without a password."""
         return f"redis+cluster://{','.join(f'127.0.0.1:{server.port}' for server in self.servers)}"
 
     def start(self) -> Self:
-        """Start and join all; returns when every server sees a whole cluster and every replica follows."""
+        """Start and join all servers; return once every server sees a complete cluster and every replica is
+        in sync.
+        """
         try:
             for server in self.servers:
                 self._open.enter_context(server)
@@ -79,7 +81,7 @@ class RedisCluster:
         return self
 
     def stop(self) -> None:
-        """End all servers."""
+        """Stop all servers."""
         self._open.close()
 
     def _share_slots(self) -> None:

@@ -1,4 +1,4 @@
-"""What a Redis asks of those who connect: a password, TLS, or nothing."""
+"""Authentication and encryption of a Redis: a password, TLS, or neither."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from smartspider_testing.servers.certificates import Certificate, CertificateAut
 
 @dataclass(frozen=True, slots=True)
 class Encryption:
-    """TLS with the certificates of one authority; a client must show one as well when it is asked for it."""
+    """TLS with certificates of one authority; optionally clients must present one too."""
 
     authority: CertificateAuthority
     server: Certificate
@@ -20,13 +20,13 @@ class Encryption:
 
 @dataclass(frozen=True, slots=True)
 class RedisSecurity:
-    """The password of the default user and TLS, for clients as between servers."""
+    """The password of the default user, and TLS for clients and between servers."""
 
     password: str = field(default="", repr=False)
     encryption: Encryption | None = None
 
     def settings(self, port: int) -> dict[str, str]:
-        """Lines of a configuration, the port included."""
+        """Return configuration lines, including the port."""
         lines = {"port": str(port)}
         if self.password:
             lines["requirepass"] = self.password
@@ -43,7 +43,7 @@ class RedisSecurity:
         return lines
 
     def connect(self, port: int, timeout_s: float) -> socket.socket:
-        """A connection of the administrator to a server of this kind."""
+        """Open an administrator's connection to a server with this configuration."""
         line = socket.create_connection(("127.0.0.1", port), timeout_s)
         if self.encryption is None:
             return line

@@ -1,4 +1,4 @@
-"""A Redis master with a replica, watched by Sentinels."""
+"""A Redis master with a replica, monitored by Sentinels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAME = "smartspider"
 
 
 class SentinelServer:
-    """One watcher; the group tells it from the start who the others are, so nobody has to find anybody."""
+    """A Sentinel; it is configured with the addresses of the others, so no discovery is needed."""
 
     def __init__(self, folder: Path, guard: RedisSecurity = OPEN) -> None:
         folder.mkdir(parents=True)
@@ -32,16 +32,16 @@ class SentinelServer:
         self.process = ServerProcess([programs.redis_sentinel(), str(self.configuration)], folder)
 
     def command(self, *words: str | int) -> object:
-        """Ask one thing."""
+        """Send a command."""
         with RedisClient(self.port, timeout_s=2.0, guard=self.guard) as connection:
             return connection(*words)
 
 
 class SentinelGroup:
-    """One master, its replicas, and Sentinels that replace the master when it falls silent.
+    """A master, its replicas, and Sentinels that replace a silent master.
 
-    `guards` are what servers and what Sentinels ask of clients: TLS both or none, for Sentinels speak to
-    servers and to each other in one way.
+    `guards` are the security settings of servers and of Sentinels: TLS for both or for neither, because a
+    Sentinel uses one kind of connection to servers and to other Sentinels.
     """
 
     def __init__(
@@ -69,11 +69,11 @@ class SentinelGroup:
 
     @property
     def url(self) -> str:
-        """The address for a client: the Sentinels and the name of what they watch, without passwords."""
+        """The URL for clients: the Sentinels and the name of the master set, without passwords."""
         return f"redis+sentinel://{','.join(f'127.0.0.1:{one.port}' for one in self.sentinels)}/{NAME}"
 
     def start(self) -> Self:
-        """Start all; returns when the replicas follow and the Sentinels could replace the master."""
+        """Start all servers; return once replicas are in sync and the Sentinels can fail over."""
         try:
             for server in self.servers:
                 self._open.enter_context(server)
@@ -91,7 +91,7 @@ class SentinelGroup:
         return self
 
     def stop(self) -> None:
-        """End all of them."""
+        """Stop all servers."""
         self._open.close()
 
     def _write_configuration(self, sentinel: SentinelServer) -> None:
@@ -115,7 +115,7 @@ class SentinelGroup:
         sentinel.configuration.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def _is_ready(self, sentinel: SentinelServer) -> bool:
-        """Whether it sees enough others to act, and a replica in good order for every one there is."""
+        """Return True if a Sentinel sees a quorum and every replica in sync."""
         try:
             enough = sentinel.command("SENTINEL", "CKQUORUM", NAME)
             replicas = sentinel.command("SENTINEL", "REPLICAS", NAME)
@@ -128,7 +128,7 @@ class SentinelGroup:
         return f"OK {len(self.sentinels)} usable".encode() in enough and len(linked) == len(self.servers) - 1
 
     def master(self) -> RedisServer:
-        """The server that most Sentinels name as master now."""
+        """Return the server that most Sentinels name as master."""
         votes = [self._named_by(sentinel) for sentinel in self.sentinels]
         ports = [port for port in votes if port is not None]
         if not ports:
@@ -137,7 +137,7 @@ class SentinelGroup:
         return next(server for server in self.servers if server.port == port)
 
     def wait_for_new_master(self, old: RedisServer, within_s: float = TIMEOUT_S) -> RedisServer:
-        """The server that took over from this one, when all Sentinels agree and it takes writes."""
+        """Return the new master once all Sentinels agree and it accepts writes."""
         process = self.sentinels[0].process
         process.wait_until("replace the master", partial(self._is_replaced, old), within_s)
         return self.master()

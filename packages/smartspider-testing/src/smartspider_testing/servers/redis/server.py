@@ -1,4 +1,4 @@
-"""A Redis server to kill, freeze, roll back and set the clock of."""
+"""A Redis server that tests kill, freeze, roll back and set the clock of."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ DEFAULTS = {
 
 
 class RedisServer:
-    """One real Redis on 127.0.0.1, as persistent as one in production; used as a context manager or by hand.
+    """A real Redis on 127.0.0.1, as persistent as in production; a context manager, or started by hand.
 
-    The configuration is written once: what the server (or Sentinel) changes in it survives a restart. With
-    `clock_offset_s` its wall clock is that far from the true one and can be moved while it runs.
+    The configuration is written once: changes by the server or a Sentinel survive a restart. With
+    `clock_offset_s` its wall clock is offset and can be changed while it runs.
     """
 
     def __init__(
@@ -75,22 +75,22 @@ class RedisServer:
 
     @property
     def url(self) -> str:
-        """The address for a client, without a password."""
+        """The URL for clients, without a password."""
         scheme = "rediss" if self.guard.encryption else "redis"
         return f"{scheme}://127.0.0.1:{self.port}"
 
     @property
     def pid(self) -> int:
-        """The process id; an error when it does not run."""
+        """The process id; raise if it is not running."""
         return self._process.pid
 
     @property
     def is_running(self) -> bool:
-        """Whether the process lives, frozen or not."""
+        """True while the process is alive, frozen or not."""
         return self._process.is_running
 
     def start(self) -> Self:
-        """Start it, with the data it has; returns when it answers."""
+        """Start it with its existing data; return once it answers."""
         self._process.start()
         try:
             self._process.wait_until("answer", self._answers)
@@ -102,11 +102,11 @@ class RedisServer:
         return self
 
     def stop(self) -> None:
-        """Shut it down in good order, everything on disk; nothing when it does not run."""
+        """Save and shut it down; do nothing if it is not running."""
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End it by SIGKILL; nothing when it does not run."""
+        """Send SIGKILL; do nothing if it is not running."""
         self._end(signal.SIGKILL)
 
     def _end(self, number: signal.Signals) -> None:
@@ -119,56 +119,56 @@ class RedisServer:
                 self._clock.clean(pid)
 
     def restart(self) -> Self:
-        """Stop it if it runs, and start it with the same data on the same port."""
+        """Stop it if it is running, and start it with the same data on the same port."""
         self.stop()
         return self.start()
 
     def freeze(self) -> None:
-        """Stop the process in its tracks: it accepts connections and answers nothing."""
+        """Stop the process: the kernel still accepts connections, but nothing is answered."""
         self._process.freeze()
 
     def resume(self) -> None:
-        """Let a frozen server go on."""
+        """Continue a frozen server."""
         self._process.resume()
 
     def remember_aof(self) -> None:
-        """From now on remember how the append-only file grows, so that `cut_aof` can take it back."""
+        """Record the growth of the append-only file from now on, for `cut_aof`."""
         self._is_watched = True
         if self.is_running:
             self._aof.watch()
 
     def cut_aof(self, seconds: float) -> int:
-        """Drop what was appended in the last so many seconds before the server ended, as a power cut does.
+        """Drop what was appended in the last `seconds` before the server ended, as a power cut does.
 
-        How many bytes were lost. The server must be down, and `remember_aof` called before.
+        Return the number of lost bytes. The server must be down and `remember_aof` must have been called.
         """
         if self.is_running or not self._is_watched:
             raise ServerFailed("cut_aof needs remember_aof before, and a server that was killed or stopped")
         return self._aof.cut(seconds)
 
     def set_clock(self, offset_s: float) -> None:
-        """Let the wall clock jump to so many seconds beside the true one."""
+        """Set the wall clock to `offset_s` from the true time."""
         if self._clock is None:
             raise ServerFailed("this server has the true clock: give clock_offset_s to begin with")
         self._clock.set(offset_s)
 
     def command(self, *words: str | bytes | float) -> object:
-        """Ask one thing over a connection of its own."""
+        """Send a command over a connection of its own."""
         with RedisClient(self.port, guard=self.guard) as connection:
             return connection(*words)
 
     def info(self, section: str) -> dict[str, str]:
-        """One section of INFO."""
+        """Return a section of INFO."""
         return sections(self.command("INFO", section))
 
     def empty(self) -> None:
-        """Remove all data and all functions, and reset the statistics."""
+        """Delete all data and functions, and reset the statistics."""
         with RedisClient(self.port, guard=self.guard) as connection:
             for words in (("FLUSHALL", "SYNC"), ("FUNCTION", "FLUSH", "SYNC"), ("CONFIG", "RESETSTAT")):
                 connection(*words)
 
     def cpu_s(self) -> float:
-        """Seconds of CPU so far, with those of earlier starts."""
+        """Return the CPU seconds so far, including earlier starts."""
         if not self.is_running:
             return self._process.ended_cpu_s
         figures = self.info("cpu")
@@ -176,15 +176,15 @@ class RedisServer:
         return self._process.ended_cpu_s + spent
 
     def memory_bytes(self) -> int:
-        """Bytes the server has in use for data and buffers."""
+        """Return the memory in use for data and buffers."""
         return int(self.info("memory")["used_memory"])
 
     def wait_for_replica(self) -> None:
-        """Return when this server, a replica, has all data of its master and follows it."""
+        """Return once this replica is in sync with its master."""
         self.wait_until("follow its master", self._follows)
 
     def wait_until(self, what: str, is_so: Callable[[], bool], within_s: float = TIMEOUT_S) -> None:
-        """Return when it is so; else an error that says what it did not do, with the end of its log."""
+        """Return once `is_so()`; raise an error that names `what`, with the end of the log."""
         self._process.wait_until(what, is_so, within_s)
 
     def _follows(self) -> bool:
