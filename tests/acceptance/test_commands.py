@@ -17,7 +17,7 @@ from tests.acceptance.workshop import (
     written_site,
 )
 
-from smartspider.demo import facts
+from smartspider.demo import expectations
 
 pytestmark = pytest.mark.acceptance
 
@@ -267,22 +267,22 @@ def test_the_demo_finds_what_the_shop_has(workshop: Workshop) -> None:
     finished = workshop.run("demo", "--json", "-o", "shop.jsonl").expect(0)
     summary = finished.json
     assert list(summary) == SUMMARY_KEYS
-    assert summary["pages"] == len(facts.expected_pages())
-    assert summary["items"] == facts.EXPECTED_ITEMS
-    assert (summary["missing"], summary["failed"]) == (facts.EXPECTED_MISSING, 0)
+    assert summary["pages"] == len(expectations.expected_pages())
+    assert summary["items"] == expectations.EXPECTED_ITEMS
+    assert (summary["missing"], summary["failed"]) == (expectations.EXPECTED_MISSING, 0)
     rows = sorted(workshop.rows("shop.jsonl"), key=lambda row: str(row["sku"]))
     base = str(rows[0]["url"]).rpartition("/product")[0]
-    assert rows == sorted(facts.expected_rows(base), key=lambda row: str(row["sku"]))
+    assert rows == sorted(expectations.expected_rows(base), key=lambda row: str(row["sku"]))
     counters = workshop.run("run", "show", "1", "--json").json["counters"]
-    assert counters["redirect"] == facts.EXPECTED_REDIRECTS
-    assert counters["retries"] == facts.EXPECTED_RETRIES
+    assert counters["redirect"] == expectations.EXPECTED_REDIRECTS
+    assert counters["retries"] == expectations.EXPECTED_RETRIES
 
 
 def test_the_demo_shows_its_rows_and_where_they_are(workshop: Workshop) -> None:
     shown = workshop.run("demo").expect(0)
-    assert f"of {facts.EXPECTED_ITEMS} rows" in shown.out
+    assert f"of {expectations.EXPECTED_ITEMS} rows" in shown.out
     path = Path(shown.out.rpartition("all rows: ")[2].strip())
-    assert len((workshop.folder / path).read_text().splitlines()) == facts.EXPECTED_ITEMS
+    assert len((workshop.folder / path).read_text().splitlines()) == expectations.EXPECTED_ITEMS
 
 
 def test_the_seed_task_of_the_contract_is_valid(workshop: Workshop) -> None:

@@ -1,1 +1,1 @@
-"""A small shop of our own to crawl: the same pages every time, served on loopback."""
+"""A small demo shop to crawl: the same pages every time, served on loopback."""

@@ -1,4 +1,4 @@
-"""The shop for programs: the same list of goods, paged in every way that interfaces have."""
+"""The JSON API of the shop: the same list of products with every kind of pagination."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _FIELD = re.compile(r"\bproducts\s*\(")
 
 
 def row(product: Product) -> dict[str, object]:
-    """A product in a list."""
+    """Return a product as in a list."""
     return {
         "sku": product.sku,
         "title": product.title,
         "brand": product.brand,
-        "category": product.shelf,
+        "category": product.category,
         "price": product.price,
         "currency": product.currency,
         "rating": float(product.rating),
@@ -30,7 +30,7 @@ def row(product: Product) -> dict[str, object]:
 
 
 def by_page(page: int) -> dict[str, object]:
-    """One page of the list, with where the next one is."""
+    """Return one page of the list, with the URL of the next."""
     goods = catalogue.products()
     last = -(-len(goods) // PAGE_SIZE)
     first = (page - 1) * PAGE_SIZE
@@ -44,24 +44,24 @@ def by_page(page: int) -> dict[str, object]:
 
 
 def by_offset(offset: int, limit: int) -> dict[str, object]:
-    """A piece of the list."""
+    """Return a slice of the list."""
     goods = catalogue.products()[offset : offset + min(limit, MAX_SIZE)]
     return {"total": len(catalogue.products()), "items": [row(product) for product in goods]}
 
 
 def by_cursor(cursor: str | None, query: dict[str, str] | None = None) -> dict[str, object] | None:
-    """A piece of what a search finds, with the cursor of the next; None when the cursor is not ours."""
+    """Return a part of the search results with the next cursor; None for an unknown cursor."""
     start = 0 if cursor is None else _place(cursor)
     if start is None:
         return None
-    goods = catalogue.found(query or {})
+    goods = catalogue.search(query or {})
     end = start + PAGE_SIZE
     more = _cursor(end) if end < len(goods) else None
     return {"items": [row(product) for product in goods[start:end]], "meta": {"next": more}}
 
 
 def link_header(page: int) -> str:
-    """The Link header of a page of the list."""
+    """Return the Link header of a page of the list."""
     last = -(-len(catalogue.products()) // PAGE_SIZE)
     links = [f'</api/by-link?page={last}>; rel="last"']
     if page < last:
@@ -70,7 +70,7 @@ def link_header(page: int) -> str:
 
 
 def detail(product: Product) -> dict[str, object]:
-    """A product with all there is to know, and where its reviews are."""
+    """Return a product with all its data and the URL of its reviews."""
     return {
         **row(product),
         "description": product.description,
@@ -80,7 +80,7 @@ def detail(product: Product) -> dict[str, object]:
 
 
 def reviews(product: Product) -> dict[str, object]:
-    """The first reviews of a product."""
+    """Return the first reviews of a product."""
     stars = float(product.rating)
     return {
         "sku": product.sku,
@@ -92,14 +92,14 @@ def reviews(product: Product) -> dict[str, object]:
 
 
 def graphql(asked: object) -> dict[str, object]:
-    """The answer to one query the shop understands: `products(first, after, category)`."""
+    """Answer the one supported query: `products(first, after, category)`."""
     query = asked.get("query") if isinstance(asked, dict) else None
     if not isinstance(asked, dict) or not isinstance(query, str) or not _FIELD.search(query):
-        return {"errors": [{"message": "only products(first, after, category) can be asked for"}]}
+        return {"errors": [{"message": "only products(first, after, category) is supported"}]}
     given = asked.get("variables")
     variables = given if isinstance(given, dict) else {}
     category, after, first = (variables.get(name) for name in ("category", "after", "first"))
-    goods = catalogue.found({"category": category} if isinstance(category, str) else {})
+    goods = catalogue.search({"category": category} if isinstance(category, str) else {})
     start = _place(after) if isinstance(after, str) else 0
     if start is None:
         return {"errors": [{"message": "the cursor is not ours"}]}

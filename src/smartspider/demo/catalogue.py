@@ -1,4 +1,4 @@
-"""The shop's goods: derived from one seed, the same on every machine and at every start."""
+"""The products of the shop, derived from one seed: the same on every machine and at every start."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from hashlib import blake2b
 
 import msgspec
 
-from smartspider.demo.words import BRANDS, COLOURS, ORIGINS, PRAISE, SENSES, SHELVES, Shelf
+from smartspider.demo.words import BRANDS, CATEGORIES, COLOURS, ORIGINS, PRAISE, SENSES, Category
 
 SEED = b"smartspider demo shop 1"
-PER_SHELF = 30
+PER_CATEGORY = 30
 PER_LIST_PAGE = 12
 PRICE_BANDS = {"under-20": (0, 2_000), "20-to-60": (2_000, 6_000), "over-60": (6_000, 10**9)}
 SORTS = ("price", "rating")
 
 SLOW_PRODUCTS = frozenset({17, 66, 131, 203})
-"""Numbers of the products whose pages take their time."""
+"""Numbers of products with slow pages."""
 BUSY_PRODUCTS = frozenset({40})
-"""Numbers of the products that answer 503 with Retry-After to the first request."""
+"""Numbers of products that answer 503 with Retry-After to the first request."""
 BROKEN_PRODUCTS = frozenset({93, 178})
-"""Numbers of the products that answer 500 to the first request."""
+"""Numbers of products that answer 500 to the first request."""
 MOVED_PRODUCTS = (12, 77, 150)
-"""Numbers of the products that had another address once and are redirected from it."""
+"""Numbers of products that are redirected from an old URL."""
 CHINESE_PRODUCT = 5
-"""Number of the product whose page is written in Chinese and encoded in GBK."""
+"""The number of the product whose page is in Chinese and encoded in GBK."""
 
 
 class Product(msgspec.Struct, frozen=True):
-    """One thing that can be bought."""
+    """A product of the shop."""
 
     number: int
     sku: str
     slug: str
     title: str
-    shelf: str
+    category: str
     brand: str
     cents: int
     currency: str
@@ -50,22 +50,22 @@ class Product(msgspec.Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """Where its page is."""
+        """The path of its page."""
         return f"/product/{self.slug}"
 
     @property
     def old_path(self) -> str:
-        """Where its page was before the shop moved."""
+        """The path of its page before the shop moved."""
         return f"/p/{self.number}"
 
     @property
     def price(self) -> str:
-        """The price as the page shows it, without currency."""
+        """The price as shown on the page, without currency."""
         return f"{self.cents // 100}.{self.cents % 100:02d}"
 
 
 def _draw(number: int, what: str, below: int) -> int:
-    """A number in [0, below) that depends on nothing but the seed and the arguments."""
+    """Return a number in [0, below) that depends only on the seed and the arguments."""
     digest = blake2b(f"{number}/{what}".encode(), key=SEED, digest_size=8).digest()
     return int.from_bytes(digest, "big") % below
 
@@ -75,17 +75,17 @@ def _pick(number: int, what: str, words: tuple[str, ...]) -> str:
 
 
 def slug_of(text: str) -> str:
-    """The part of a URL that stands for a title."""
+    """Convert a title to the last part of a URL."""
     return "-".join("".join(char if char.isalnum() else " " for char in text.lower()).split())
 
 
-def _product(number: int, shelf: Shelf, look: str, thing: str) -> Product:
+def _product(number: int, category: Category, look: str, thing: str) -> Product:
     title = f"{look} {thing}"
-    material = _pick(number, "material", shelf.materials)
+    material = _pick(number, "material", category.materials)
     colour = _draw(number, "colour", len(COLOURS))
     tenths = 30 + _draw(number, "rating", 21)
     description = (
-        f"The {title} is made of {material} for {_pick(number, 'use', shelf.uses)}. "
+        f"The {title} is made of {material} for {_pick(number, 'use', category.uses)}. "
         f"It {_pick(number, 'sense', SENSES)}. {_pick(number, 'praise', PRAISE)}"
     )
     return Product(
@@ -93,7 +93,7 @@ def _product(number: int, shelf: Shelf, look: str, thing: str) -> Product:
         sku=f"SP-{number + 1001}",
         slug=slug_of(title),
         title=title,
-        shelf=shelf.slug,
+        category=category.slug,
         brand=_pick(number, "brand", BRANDS),
         cents=400 + _draw(number, "price", 180) * 65,
         currency="EUR",
@@ -128,50 +128,50 @@ def _in_chinese(product: Product) -> Product:
 
 @cache
 def products() -> tuple[Product, ...]:
-    """All goods, in the order of their numbers."""
+    """Return all products by number."""
     made: list[Product] = []
-    for shelf in SHELVES:
-        for look in shelf.looks:
-            for thing in shelf.things:
-                product = _product(len(made), shelf, look, thing)
+    for category in CATEGORIES:
+        for look in category.looks:
+            for thing in category.things:
+                product = _product(len(made), category, look, thing)
                 made.append(_in_chinese(product) if product.number == CHINESE_PRODUCT else product)
     return tuple(made)
 
 
 @cache
 def by_slug() -> dict[str, Product]:
-    """Goods by the last part of their path."""
+    """Return products by the last part of their path."""
     return {product.slug: product for product in products()}
 
 
 @cache
-def on_shelf(slug: str) -> tuple[Product, ...]:
-    """The goods of a category."""
-    return tuple(product for product in products() if product.shelf == slug)
+def in_category(slug: str) -> tuple[Product, ...]:
+    """Return the products of a category."""
+    return tuple(product for product in products() if product.category == slug)
 
 
-def shelf_pages() -> int:
-    """How many list pages each category has."""
-    return -(-PER_SHELF // PER_LIST_PAGE)
+def category_pages() -> int:
+    """Return the number of list pages per category."""
+    return -(-PER_CATEGORY // PER_LIST_PAGE)
 
 
 def brands() -> dict[str, str]:
-    """Names of the brands by slug."""
+    """Return brand names by slug."""
     return {slug_of(name): name for name in BRANDS}
 
 
 def related_to(product: Product) -> tuple[Product, ...]:
-    """Four other goods: three from the same category and one from the next."""
+    """Return four other products: three of the same category and one of the next."""
     goods = products()
-    shelf = on_shelf(product.shelf)
-    place = product.number % PER_SHELF
-    near = tuple(shelf[(place + step) % PER_SHELF] for step in (1, 7, 13))
-    return (*near, goods[(product.number + PER_SHELF) % len(goods)])
+    category = in_category(product.category)
+    place = product.number % PER_CATEGORY
+    near = tuple(category[(place + step) % PER_CATEGORY] for step in (1, 7, 13))
+    return (*near, goods[(product.number + PER_CATEGORY) % len(goods)])
 
 
-def found(query: dict[str, str]) -> tuple[Product, ...]:
-    """The goods a search shows: `category`, `price`, `brand` and `q` narrow, `sort` orders."""
-    goods = on_shelf(query["category"]) if "category" in query else products()
+def search(query: dict[str, str]) -> tuple[Product, ...]:
+    """Return search results: `category`, `price`, `brand` and `q` filter, `sort` orders."""
+    goods = in_category(query["category"]) if "category" in query else products()
     low, high = PRICE_BANDS.get(query.get("price", ""), (0, 10**9))
     words = query.get("q", "").lower()
     brand = brands().get(query.get("brand", ""))

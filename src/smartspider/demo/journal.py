@@ -1,4 +1,4 @@
-"""The shop's journal: articles with dates, their feeds, and a page that is all table."""
+"""The journal of the shop: dated articles, their feeds, and a page with a table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from html import escape
 import msgspec
 
 from smartspider.demo import catalogue, pages
-from smartspider.demo.words import SHELVES
+from smartspider.demo.words import CATEGORIES
 
 PER_PAGE = 8
 ARTICLES = 24
@@ -20,7 +20,7 @@ TABLE_PATH = "/compare"
 
 
 class Article(msgspec.Struct, frozen=True):
-    """One piece of writing, about one product."""
+    """An article about one product."""
 
     number: int
     slug: str
@@ -32,13 +32,13 @@ class Article(msgspec.Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """Where its page is."""
+        """The path of its page."""
         return f"/journal/{self.slug}"
 
 
 @cache
 def articles() -> tuple[Article, ...]:
-    """All articles, the newest first; two days lie between them."""
+    """Return all articles, newest first, two days apart."""
     goods = catalogue.products()
     return tuple(_article(number, goods[number * 10 + 3]) for number in range(ARTICLES))
 
@@ -63,17 +63,17 @@ def _article(number: int, product: catalogue.Product) -> Article:
 
 
 def by_slug() -> dict[str, Article]:
-    """Articles by the last part of their path."""
+    """Return articles by the last part of their path."""
     return {article.slug: article for article in articles()}
 
 
 def list_pages() -> int:
-    """How many pages the list of articles has."""
+    """Return the number of pages of the article list."""
     return -(-ARTICLES // PER_PAGE)
 
 
 def article_list(page: int, base: str) -> str:
-    """One page of the list; pages beyond the last are empty."""
+    """Return one page of the list; pages beyond the last are empty."""
     first = (page - 1) * PER_PAGE
     rows = "\n".join(
         f'<li class="entry"><h2><a href="{article.path}">{escape(article.title)}</a></h2>\n'
@@ -88,7 +88,7 @@ def article_list(page: int, base: str) -> str:
 
 
 def article_page(article: Article, base: str) -> str:
-    """A whole article."""
+    """Return the page of an article."""
     text = "\n".join(f"<p>{escape(paragraph)}</p>" for paragraph in article.paragraphs)
     body = f"""<article itemscope itemtype="https://schema.org/Article">
 <h1 itemprop="headline">{escape(article.title)}</h1>
@@ -103,7 +103,7 @@ def article_page(article: Article, base: str) -> str:
 
 
 def rss(base: str) -> str:
-    """The newest articles as RSS 2.0."""
+    """Return the newest articles as RSS 2.0."""
     entries = "\n".join(
         f"<item><title>{escape(article.title)}</title><link>{base}{article.path}</link>"
         f'<guid isPermaLink="true">{base}{article.path}</guid>'
@@ -121,7 +121,7 @@ def rss(base: str) -> str:
 
 
 def atom(base: str) -> str:
-    """The newest articles as Atom."""
+    """Return the newest articles as Atom."""
     entries = "\n".join(
         f"<entry><id>{base}{article.path}</id><title>{escape(article.title)}</title>"
         f'<link rel="alternate" href="{base}{article.path}"/>'
@@ -138,7 +138,7 @@ def atom(base: str) -> str:
 
 
 def json_feed(base: str) -> dict[str, object]:
-    """The newest articles as JSON Feed."""
+    """Return the newest articles as JSON Feed."""
     return {
         "version": "https://jsonfeed.org/version/1.1",
         "title": f"{pages.SHOP_NAME} journal",
@@ -158,8 +158,10 @@ def json_feed(base: str) -> dict[str, object]:
 
 
 def comparison(base: str) -> str:
-    """The cheapest product of each category, side by side."""
-    cheapest = [min(catalogue.on_shelf(shelf.slug), key=lambda each: each.cents) for shelf in SHELVES]
+    """Return a page that compares the cheapest product of each category."""
+    cheapest = [
+        min(catalogue.in_category(category.slug), key=lambda each: each.cents) for category in CATEGORIES
+    ]
     rows = "\n".join(
         f'<tr><td>{product.sku}</td><td><a href="{product.path}">{escape(product.title)}</a></td>'
         f"<td>{pages.SIGNS[product.currency]}{product.price}</td><td>{product.rating}</td></tr>"

@@ -1,4 +1,4 @@
-"""The shop's HTML pages, as pure functions of the catalogue."""
+"""The HTML pages of the shop, as pure functions of the catalogue."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from urllib.parse import urlencode
 from smartspider.demo import catalogue, structured
 from smartspider.demo.catalogue import Product
 from smartspider.demo.style import HUES, STYLE
-from smartspider.demo.words import SHELVES
+from smartspider.demo.words import CATEGORIES
 
 SHOP_NAME = "Lantern Lane"
 SIGNS = {"EUR": "€", "CNY": "¥"}
 
 MISSING_PATH = "/summer-sale"
-"""Linked from the home page, and not there."""
+"""Linked from the home page, answers 404."""
 FORBIDDEN_PATHS = ("/cart", "/private/offers", "/private/staff")
-"""Linked from every page, and forbidden by robots.txt."""
+"""Linked from every page, disallowed by robots.txt."""
 PICKS = (3, 41, 64, 95, 133, 160, 199, 221)
-"""Numbers of the products shown on the home page, with tracking parameters in their links."""
+"""Numbers of products on the home page, linked with tracking parameters."""
 
 
 def document(
-    title: str, body: str, *, path: str, base: str, shelf: str = "", product: Product | None = None
+    title: str, body: str, *, path: str, base: str, category: str = "", product: Product | None = None
 ) -> str:
-    """A whole page around `body`."""
+    """Return a complete page around `body`."""
     language = product.language if product else "en"
     charset = product.charset if product else "utf-8"
-    hue = f' style="--hue:{HUES[shelf]}"' if shelf else ""
+    hue = f' style="--hue:{HUES[category]}"' if category else ""
     more = f"{structured.head(product, base)}\n" if product else ""
     return f"""<!DOCTYPE html>
 <html lang="{language}"{hue}>
@@ -46,7 +46,7 @@ def document(
 <a href="/brands">Brands</a><a href="/about">About</a><a href="/cart">Cart</a></nav>
 </div></header>
 <nav class="categories" aria-label="Categories"><div class="wrap"><ul>
-{_category_links(shelf)}
+{_category_links(category)}
 </ul></div></nav>
 <main class="wrap">
 {body}
@@ -63,8 +63,8 @@ def document(
 def _category_links(current: str) -> str:
     marks = {current: ' aria-current="page"'}
     return "\n".join(
-        f'<li><a href="/category/{shelf.slug}"{marks.get(shelf.slug, "")}>{escape(shelf.title)}</a></li>'
-        for shelf in SHELVES
+        f'<li><a href="/category/{one.slug}"{marks.get(one.slug, "")}>{escape(one.title)}</a></li>'
+        for one in CATEGORIES
     )
 
 
@@ -90,8 +90,8 @@ def _rating(product: Product) -> str:
     return f'<span class="rating" data-value="{product.rating}">★ {product.rating}</span>'
 
 
-def home(base: str) -> str:
-    """The front page: categories, picks, and the links of a shop that has been moved once."""
+def home_page(base: str) -> str:
+    """Return the home page: categories, picks, and links to old URLs."""
     goods = catalogue.products()
     picks = tuple(goods[number] for number in PICKS)
     classics = "\n".join(
@@ -112,12 +112,12 @@ def home(base: str) -> str:
     return document("Good things, made slowly", body, path="/", base=base)
 
 
-def category(slug: str, page: int, base: str) -> str:
-    """One page of a category's list."""
-    shelf = next(shelf for shelf in SHELVES if shelf.slug == slug)
-    pages = catalogue.shelf_pages()
+def category_page(slug: str, page: int, base: str) -> str:
+    """Return one page of a category."""
+    category = next(category for category in CATEGORIES if category.slug == slug)
+    pages = catalogue.category_pages()
     first = (page - 1) * catalogue.PER_LIST_PAGE
-    goods = catalogue.on_shelf(slug)[first : first + catalogue.PER_LIST_PAGE]
+    goods = catalogue.in_category(slug)[first : first + catalogue.PER_LIST_PAGE]
     before = (
         f'<a class="previous" rel="prev" href="{list_path(slug, page - 1)}">← Previous</a>'
         if page > 1
@@ -126,28 +126,28 @@ def category(slug: str, page: int, base: str) -> str:
     after = (
         f'<a class="next" rel="next" href="{list_path(slug, page + 1)}">Next →</a>' if page < pages else ""
     )
-    body = f"""{_breadcrumbs([("/", "Home")], shelf.title)}
-<h1>{escape(shelf.title)}</h1>
-<p class="lead">{escape(shelf.blurb)}</p>
+    body = f"""{_breadcrumbs([("/", "Home")], category.title)}
+<h1>{escape(category.title)}</h1>
+<p class="lead">{escape(category.blurb)}</p>
 {_facets(slug, swapped=page > 1)}
 {_grid(goods)}
 <nav class="pager" aria-label="Pages">{before}<span>Page {page} of {pages}</span>{after}</nav>"""
-    return document(shelf.title, body, path=list_path(slug, page), base=base, shelf=slug)
+    return document(category.title, body, path=list_path(slug, page), base=base, category=slug)
 
 
 def list_path(slug: str, page: int) -> str:
-    """Where a page of a category's list is."""
+    """Return the path of a page of a category."""
     return f"/category/{slug}" if page == 1 else f"/category/{slug}?page={page}"
 
 
 def facet_queries(slug: str) -> list[dict[str, str]]:
-    """The searches a category's pages link to."""
+    """Return the searches that category pages link to."""
     bands = [{"category": slug, "price": band} for band in catalogue.PRICE_BANDS]
     return bands + [{"category": slug, "sort": sort} for sort in catalogue.SORTS]
 
 
 def _facets(slug: str, *, swapped: bool) -> str:
-    """Search links; `swapped` writes the same queries in the other order, as real sites do."""
+    """Return search links; `swapped` writes the same queries in the other order, as real sites do."""
     links = []
     for query in facet_queries(slug):
         pairs = list(query.items())
@@ -158,11 +158,11 @@ def _facets(slug: str, *, swapped: bool) -> str:
 
 
 def search(query: dict[str, str], base: str) -> str:
-    """What a search finds."""
-    goods = catalogue.found(query)
+    """Return the results of a search."""
+    goods = catalogue.search(query)
     slug = query.get("category", "")
-    shelf = slug if slug in HUES else ""
-    facets = _facets(shelf, swapped=False) if shelf else ""
+    category = slug if slug in HUES else ""
+    facets = _facets(category, swapped=False) if category else ""
     asked = ", ".join(f"{key} {value}" for key, value in sorted(query.items()))
     body = f"""{_breadcrumbs([("/", "Home")], "Search")}
 <h1>{len(goods)} found</h1>
@@ -170,14 +170,14 @@ def search(query: dict[str, str], base: str) -> str:
 {facets}
 {_grid(goods)}"""
     return document(
-        "Search", body, path="/search?" + urlencode(sorted(query.items())), base=base, shelf=shelf
+        "Search", body, path="/search?" + urlencode(sorted(query.items())), base=base, category=category
     )
 
 
 def product_page(product: Product, base: str) -> str:
-    """Everything there is to know about one product."""
-    shelf = next(shelf for shelf in SHELVES if shelf.slug == product.shelf)
-    trail = _breadcrumbs([("/", "Home"), (list_path(shelf.slug, 1), shelf.title)], product.title)
+    """Return the page of a product."""
+    category = next(category for category in CATEGORIES if category.slug == product.category)
+    trail = _breadcrumbs([("/", "Home"), (list_path(category.slug, 1), category.title)], product.title)
     brand_path = f"/brand/{catalogue.slug_of(product.brand)}"
     stock = f"{product.stock} in stock" if product.stock else "Sold out"
     stock_class = "stock" if product.stock else "stock gone"
@@ -206,7 +206,9 @@ def product_page(product: Product, base: str) -> str:
 </article>
 <section class="related"><h2>Goes well with it</h2>
 {_grid(catalogue.related_to(product), "?utm_source=related")}</section>"""
-    return document(product.title, body, path=product.path, base=base, shelf=product.shelf, product=product)
+    return document(
+        product.title, body, path=product.path, base=base, category=product.category, product=product
+    )
 
 
 def _specs(product: Product) -> str:
@@ -222,7 +224,7 @@ def _breadcrumbs(links: list[tuple[str, str]], here: str) -> str:
 
 
 def brand_index(base: str) -> str:
-    """The list of brands."""
+    """Return the list of brands."""
     links = "\n".join(
         f'<li><a href="/brand/{slug}">{escape(name)}</a></li>' for slug, name in catalogue.brands().items()
     )
@@ -231,16 +233,16 @@ def brand_index(base: str) -> str:
 
 
 def brand(slug: str, base: str) -> str:
-    """The goods of one brand."""
+    """Return the products of one brand."""
     name = catalogue.brands()[slug]
-    goods = catalogue.found({"brand": slug})
+    goods = catalogue.search({"brand": slug})
     trail = _breadcrumbs([("/", "Home"), ("/brands", "Brands")], name)
     body = f'{trail}\n<h1>{escape(name)}</h1>\n<p class="lead">{len(goods)} products</p>\n{_grid(goods)}'
     return document(name, body, path=f"/brand/{slug}", base=base)
 
 
 def about(base: str) -> str:
-    """What this shop is for."""
+    """Return the page about the shop."""
     body = """<h1>About this shop</h1>
 <p class="lead">Nothing here can be bought. The shop exists so that a crawler can be tried out safely.</p>
 <p>Some pages are slow, some fail at first and recover, some have moved, one is written in Chinese, and a few
@@ -249,12 +251,12 @@ are off limits to robots. A careful crawler finds every product once and leaves 
 
 
 def forbidden(path: str, base: str) -> str:
-    """What a visitor sees where robots must not go."""
+    """Return a page that robots.txt disallows."""
     body = '<h1>For people only</h1>\n<p class="lead">robots.txt asks crawlers to stay away from here.</p>'
     return document("For people only", body, path=path, base=base)
 
 
 def not_found(path: str, base: str) -> str:
-    """What a visitor sees where nothing is."""
-    body = '<h1>Nothing here</h1>\n<p class="lead">This page has gone, or it never was.</p>'
+    """Return the 404 page."""
+    body = '<h1>Nothing here</h1>\n<p class="lead">There is no such page.</p>'
     return document("Nothing here", body, path=path, base=base)

@@ -11,24 +11,24 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 
 from smartspider.demo import catalogue, pages
-from smartspider.demo.programs import add_routes
-from smartspider.demo.serving import serve_until_told
+from smartspider.demo.process import serve_until_stopped
+from smartspider.demo.program_routes import add_routes
 from smartspider.demo.style import drawing
-from smartspider.demo.words import SHELVES
+from smartspider.demo.words import CATEGORIES
 
 SLOW_S = 0.3
 RETRY_AFTER_S = 1
 
 HITS = web.AppKey("hits", Counter[str])
-"""How often each path with its query was asked for."""
+"""Requests per path and query."""
 FAILED = web.AppKey("failed", set[str])
-"""Articles whose page has failed already and works from now on."""
+"""Products whose page has failed once and works from now on."""
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def create_shop() -> web.Application:
-    """The shop: the same pages every time, with its own memory of which pages have failed already."""
+    """Create the shop, with its own record of pages that have failed."""
     app = web.Application(middlewares=[_remember])
     app[HITS] = Counter()
     app[FAILED] = set()
@@ -49,7 +49,7 @@ def create_shop() -> web.Application:
 
 @asynccontextmanager
 async def running_shop(host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[str]:
-    """Serve the shop inside this event loop and give its address."""
+    """Serve the shop in this event loop and yield its URL."""
     runner = web.AppRunner(create_shop(), access_log=None, shutdown_timeout=1.0)
     await runner.setup()
     try:
@@ -78,16 +78,16 @@ def _html(text: str, *, status: int = 200) -> web.Response:
 
 
 async def _home(request: web.Request) -> web.Response:
-    return _html(pages.home(_base(request)))
+    return _html(pages.home_page(_base(request)))
 
 
 async def _category(request: web.Request) -> web.Response:
     slug, page = request.match_info["slug"], request.query.get("page", "1")
-    if slug not in {shelf.slug for shelf in SHELVES} or not page.isascii() or not page.isdigit():
+    if slug not in {category.slug for category in CATEGORIES} or not page.isascii() or not page.isdigit():
         raise web.HTTPNotFound
-    if not 1 <= int(page) <= catalogue.shelf_pages():
+    if not 1 <= int(page) <= catalogue.category_pages():
         raise web.HTTPNotFound
-    return _html(pages.category(slug, int(page), _base(request)))
+    return _html(pages.category_page(slug, int(page), _base(request)))
 
 
 async def _search(request: web.Request) -> web.Response:
@@ -106,14 +106,14 @@ async def _product(request: web.Request) -> web.Response:
     text = pages.product_page(product, _base(request))
     if product.charset == "utf-8":
         return _html(text)
-    # The header leaves the charset out on purpose: only the page itself says how it is encoded.
+    # The header has no charset on purpose: only the page itself declares its encoding.
     return web.Response(
         body=text.encode(product.charset, "xmlcharrefreplace"), headers={"Content-Type": "text/html"}
     )
 
 
 def _first_failure(product: catalogue.Product, failed: set[str]) -> web.Response | None:
-    """The bad answer that a fragile page gives once."""
+    """Return the error that a fragile page gives once."""
     if product.sku in failed:
         return None
     failed.add(product.sku)
@@ -158,12 +158,12 @@ async def _forbidden(request: web.Request) -> web.Response:
 
 
 def main() -> None:
-    """Serve until stdin closes or a signal comes."""
+    """Serve until stdin closes or a signal arrives."""
     parser = argparse.ArgumentParser(prog="python -m smartspider.demo.shop", description=__doc__)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0)
     options = parser.parse_args()
-    asyncio.run(serve_until_told(running_shop(options.host, options.port)))
+    asyncio.run(serve_until_stopped(running_shop(options.host, options.port)))
 
 
 if __name__ == "__main__":

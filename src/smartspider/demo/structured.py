@@ -1,4 +1,4 @@
-"""What a product page says of itself to machines: JSON-LD, OpenGraph, and microdata around the product."""
+"""Structured data of product pages: JSON-LD, OpenGraph and microdata."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from smartspider.demo.catalogue import Product
 
 
 def head(product: Product, base: str) -> str:
-    """JSON-LD and OpenGraph of a product, for the head of its page."""
+    """Return JSON-LD and OpenGraph for the head of a product page."""
     url, image = base + product.path, f"{base}/images/{product.sku}.svg"
     known = {
         "@context": "https://schema.org",
@@ -43,13 +43,13 @@ def head(product: Product, base: str) -> str:
     tags = "\n".join(
         f'<meta property="{name}" content="{escape(content)}">' for name, content in properties.items()
     )
-    # In ASCII, so that it is the same JSON in whatever charset the page is sent; `</` would end the script.
+    # ASCII, so that it is the same JSON in every charset; `</` would end the script.
     written = json.dumps(known).replace("</", "<\\/")
     return f'{tags}\n<script type="application/ld+json">{written}</script>'
 
 
 def microdata(product: Product) -> str:
-    """Properties of a product that stand where nobody sees them."""
+    """Return hidden microdata properties of a product."""
     return (
         f'<meta itemprop="sku" content="{product.sku}">'
         f'<meta itemprop="name" content="{escape(product.title)}">\n'

@@ -1,11 +1,11 @@
-"""How the shop looks: one style sheet inside every page, and a drawing for every product."""
+"""The style sheet of the shop, and a drawing for every product."""
 
 from __future__ import annotations
 
 from smartspider.demo.catalogue import Product
-from smartspider.demo.words import SHELVES
+from smartspider.demo.words import CATEGORIES
 
-HUES = {shelf.slug: shelf.hue for shelf in SHELVES}
+HUES = {category.slug: category.hue for category in CATEGORIES}
 
 STYLE = """
 :root { --ink:#22262e; --soft:#5d6675; --line:#e6e3dc; --ground:#faf8f4; --card:#fff; --hue:28;
@@ -68,8 +68,8 @@ footer a { color:var(--soft); }
 
 
 def drawing(product: Product) -> str:
-    """An SVG picture of a product: quiet shapes in the colours of its category."""
-    hue, turn = HUES[product.shelf], product.number * 37 % 360
+    """Return an SVG drawing of a product in the colours of its category."""
+    hue, turn = HUES[product.category], product.number * 37 % 360
     size = 70 + product.number * 13 % 50
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 300" role="img">'

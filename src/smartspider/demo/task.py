@@ -7,7 +7,7 @@ from importlib.resources import files
 
 
 def demo_task(base_url: str) -> dict[str, object]:
-    """The task for a shop at `base_url`, as its task file would be read."""
+    """Return the task for a shop at `base_url`."""
     text = files("smartspider.demo").joinpath("tasks/shop.json").read_text(encoding="utf-8")
     task: dict[str, object] = json.loads(text)
     task["entry_urls"] = [base_url if base_url.endswith("/") else f"{base_url}/"]

@@ -1,17 +1,17 @@
-"""The words the shop's catalogue is made of."""
+"""The words of the catalogue."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 
-class Shelf(NamedTuple):
-    """A category and the words its products are named and described with."""
+class Category(NamedTuple):
+    """A category, and the words that name and describe its products."""
 
     slug: str
     title: str
     hue: int
-    """Colour of the category on the page, in degrees."""
+    """The colour of the category on the page, in degrees."""
     blurb: str
     looks: tuple[str, ...]
     things: tuple[str, ...]
@@ -19,8 +19,8 @@ class Shelf(NamedTuple):
     uses: tuple[str, ...]
 
 
-SHELVES = (
-    Shelf(
+CATEGORIES = (
+    Category(
         "tea",
         "Tea & Coffee",
         28,
@@ -30,7 +30,7 @@ SHELVES = (
         ("whole leaf", "single-origin beans", "tinplate", "small-batch roast"),
         ("slow mornings", "long conversations", "the second cup of the day"),
     ),
-    Shelf(
+    Category(
         "books",
         "Books & Paper",
         210,
@@ -40,7 +40,7 @@ SHELVES = (
         ("recycled paper", "linen cover", "thread-sewn paper", "cotton paper"),
         ("train journeys", "rainy weekends", "the bedside table"),
     ),
-    Shelf(
+    Category(
         "light",
         "Lamps & Light",
         48,
@@ -50,7 +50,7 @@ SHELVES = (
         ("brushed steel", "blown glass", "rice paper", "beeswax"),
         ("reading corners", "dark evenings", "a quiet hallway"),
     ),
-    Shelf(
+    Category(
         "kitchen",
         "Kitchen",
         4,
@@ -60,7 +60,7 @@ SHELVES = (
         ("cast iron", "enamelled steel", "oiled walnut", "glazed stoneware"),
         ("Sunday cooking", "busy kitchens", "soups that take all day"),
     ),
-    Shelf(
+    Category(
         "garden",
         "Garden",
         128,
@@ -70,7 +70,7 @@ SHELVES = (
         ("galvanised steel", "terracotta", "ash wood", "woven willow"),
         ("small balconies", "patient gardeners", "the first warm days"),
     ),
-    Shelf(
+    Category(
         "desk",
         "Desk & Studio",
         262,
@@ -80,7 +80,7 @@ SHELVES = (
         ("solid brass", "waxed canvas", "anodised aluminium", "beech wood"),
         ("clear thinking", "first drafts", "tidy desks"),
     ),
-    Shelf(
+    Category(
         "sound",
         "Sound",
         316,
@@ -90,7 +90,7 @@ SHELVES = (
         ("lacquered maple", "aluminium and felt", "bamboo", "walnut veneer"),
         ("kitchen dancing", "late listening", "beginners with patience"),
     ),
-    Shelf(
+    Category(
         "outdoors",
         "Outdoors",
         168,

@@ -5,13 +5,13 @@ from hashlib import sha256
 import msgspec
 
 from smartspider.demo import catalogue
-from smartspider.demo.facts import EXPECTED_ITEMS, expected_pages
-from smartspider.demo.words import SHELVES
+from smartspider.demo.expectations import EXPECTED_ITEMS, expected_pages
+from smartspider.demo.words import CATEGORIES
 
 
 def test_the_catalogue_is_the_same_everywhere_and_every_time() -> None:
     digest = sha256(msgspec.json.encode(catalogue.products())).hexdigest()
-    assert digest == "5edd0464ef50960b0dc7227a4100c4e435e472b9bd0c95e46c0c146db60eb5c4"
+    assert digest == "7769283d73f8cacb8cdadb4074b18245ffcd7ca39fadc4dcb834d145fc8eefad"
 
 
 def test_every_product_has_a_page_of_its_own() -> None:
@@ -22,10 +22,10 @@ def test_every_product_has_a_page_of_its_own() -> None:
 
 
 def test_every_shelf_and_every_brand_has_goods() -> None:
-    for shelf in SHELVES:
-        assert len(catalogue.on_shelf(shelf.slug)) == catalogue.PER_SHELF
+    for shelf in CATEGORIES:
+        assert len(catalogue.in_category(shelf.slug)) == catalogue.PER_CATEGORY
     for slug in catalogue.brands():
-        assert catalogue.found({"brand": slug})
+        assert catalogue.search({"brand": slug})
 
 
 def test_related_goods_are_others() -> None:
@@ -35,12 +35,12 @@ def test_related_goods_are_others() -> None:
 
 
 def test_a_search_narrows_and_orders() -> None:
-    cheap = catalogue.found({"category": "tea", "price": "under-20", "sort": "price"})
+    cheap = catalogue.search({"category": "tea", "price": "under-20", "sort": "price"})
     assert cheap
     assert [product.cents for product in cheap] == sorted(product.cents for product in cheap)
-    assert all(product.cents < 2_000 and product.shelf == "tea" for product in cheap)
-    assert {product.title for product in catalogue.found({"q": "kettle"})} >= {"Enamel Kettle"}
-    best = catalogue.found({"category": "desk", "sort": "rating"})
+    assert all(product.cents < 2_000 and product.category == "tea" for product in cheap)
+    assert {product.title for product in catalogue.search({"q": "kettle"})} >= {"Enamel Kettle"}
+    best = catalogue.search({"category": "desk", "sort": "rating"})
     assert best[0].rating >= best[-1].rating
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import aiohttp
 
-from smartspider.demo.process import site_process
-from smartspider.demo.serving import is_lifeline
+from smartspider.demo.process import is_pipe_or_socket, site_process
 
 _SHOP = (sys.executable, "-m", "smartspider.demo.shop")
 
@@ -39,5 +38,5 @@ def test_it_ends_on_sigterm() -> None:
 def test_only_a_pipe_tells_that_the_starter_is_gone() -> None:
     reading, writing = os.pipe()
     with os.fdopen(reading), os.fdopen(writing, "w"), Path(os.devnull).open() as nothing:
-        assert is_lifeline(reading)
-        assert not is_lifeline(nothing.fileno())
+        assert is_pipe_or_socket(reading)
+        assert not is_pipe_or_socket(nothing.fileno())

@@ -11,7 +11,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from smartspider.core.requests.urls import canonical_url, normal_url
-from smartspider.demo.facts import (
+from smartspider.demo.expectations import (
     EXPECTED_ITEMS,
     EXPECTED_MISSING,
     EXPECTED_REDIRECTS,

@@ -16,7 +16,8 @@ from smartspider.core.pages.extraction import Extraction, Item
 from smartspider.core.pages.page import Page
 from smartspider.core.pages.rules import RuleType
 from smartspider.demo import catalogue, journal, pages
-from smartspider.extract import follows, json_reading
+from smartspider.extract.links import follows
+from smartspider.extract.parsing import json_parser
 from smartspider.outputs import sqlite, xlsx
 from smartspider.outputs.compression import COMPRESSIONS
 from smartspider.pipeline.compile import StepCompiler
@@ -108,10 +109,12 @@ def test_a_step_makes_of_a_value_what_is_shown(step: Any, kind: str, given: Any,
 
 
 def _treated(step: dict[str, Any], item: Item) -> Item | None:
-    pipeline = StepCompiler(find_step).pipeline((step,), tuple(TableColumn(name, "json") for name in item))
+    pipeline = StepCompiler(find_step).compile_pipeline(
+        (step,), tuple(TableColumn(name, "json") for name in item)
+    )
     assert pipeline is not None
     page = Page(LIST_URL, 200, {}, b"", "utf-8", FETCHED_AT)
-    treated = pipeline.treat(Extraction([item], [], LIST_URL), page)
+    treated = pipeline.process(Extraction([item], [], LIST_URL), page)
     return treated.items[0] if treated.items else None
 
 
@@ -183,7 +186,7 @@ def test_every_format_and_compression_is_explained() -> None:
 
 def test_the_numbers_shown_are_the_numbers() -> None:
     sentences = {
-        "rules.md": [f"JSON deeper than {json_reading.DEEPEST} levels"],
+        "rules.md": [f"JSON deeper than {json_parser.DEEPEST} levels"],
         "steps.md": [
             f"The first {notes.REJECTS_KEPT:,} of a run are kept",
             f"of each value {notes.REJECT_BYTES // 1000} KB",
@@ -192,7 +195,7 @@ def test_the_numbers_shown_are_the_numbers() -> None:
         "tasks.md": [
             f"A link carries at most {follows.CARRIED_BYTES // 1000} KB",
             f"all links of a page {follows.CARRIED_BYTES_OF_A_PAGE // 1_000_000} MB",
-            f"all entries together make at most {entries.MOST_ENTRIES:,}",
+            f"all entries together make at most {entries.MAX_ENTRIES:,}",
         ],
         "outputs.md": [
             f"{xlsx.SHEET_ROWS - 1:,} rows in a sheet",

@@ -1,28 +1,29 @@
-"""What a correct crawl of the shop finds, computed from the catalogue and not by crawling."""
+"""The results of a correct crawl of the shop, computed from the catalogue without crawling."""
 
 from __future__ import annotations
 
 from smartspider.demo import api, catalogue, journal, pages
 from smartspider.demo.catalogue import Product
-from smartspider.demo.words import SHELVES
+from smartspider.demo.words import CATEGORIES
 
-EXPECTED_ITEMS = len(SHELVES) * catalogue.PER_SHELF
+EXPECTED_ITEMS = len(CATEGORIES) * catalogue.PER_CATEGORY
 """Rows of the demo task: one per product."""
 EXPECTED_MISSING = 1
 """Pages that answer 404."""
 EXPECTED_REFUSED = len(pages.FORBIDDEN_PATHS)
-"""Links that robots.txt forbids."""
+"""Links that robots.txt disallows."""
 EXPECTED_REDIRECTS = len(catalogue.MOVED_PRODUCTS)
-"""Links that are redirected to a product which is linked elsewhere too."""
+"""Links that redirect to a product which is also linked directly."""
 EXPECTED_RETRIES = len(catalogue.BUSY_PRODUCTS) + len(catalogue.BROKEN_PRODUCTS)
-"""Failed answers that a later one makes good, in a shop that was just started."""
+"""Failures that succeed on retry, in a newly started shop."""
 
 API_PATHS = ("/api/products", "/api/by-offset", "/api/by-cursor", "/api/by-link")
-"""Lists of all products as JSON, 20 a page: by number, by offset and limit, by cursor (`meta.next`), and by
-Link header. `POST /api/search` takes `{q, category, cursor}`, `POST /graphql` takes
-`products(first, after, category)`."""
+"""Lists of all products as JSON, 20 per page: by page number, by offset and limit, by cursor (`meta.next`),
+and by Link header. `POST /api/search` takes `{q, category, cursor}`, `POST /graphql` takes
+`products(first, after, category)`.
+"""
 API_PAGES = -(-EXPECTED_ITEMS // api.PAGE_SIZE)
-"""Pages that each of these lists has."""
+"""Pages of each of these lists."""
 FEED_PATHS = ("/journal/feed.xml", "/journal/atom.xml", "/journal/feed.json")
 """The journal as RSS, Atom and JSON Feed."""
 EXPECTED_ARTICLES = journal.ARTICLES
@@ -32,12 +33,12 @@ TABLE_PATH = journal.TABLE_PATH
 
 
 def expected_pages() -> frozenset[str]:
-    """Canonical paths of all pages the demo task gets with status 200."""
-    lists = {pages.list_path(shelf.slug, page) for shelf in SHELVES for page in _list_numbers()}
+    """Return the canonical paths of all pages that the demo task gets with status 200."""
+    lists = {pages.list_path(category.slug, page) for category in CATEGORIES for page in _list_numbers()}
     searches = {
         "/search?" + "&".join(sorted(f"{key}={value}" for key, value in query.items()))
-        for shelf in SHELVES
-        for query in pages.facet_queries(shelf.slug)
+        for category in CATEGORIES
+        for query in pages.facet_queries(category.slug)
     }
     brands = {f"/brand/{slug}" for slug in catalogue.brands()}
     goods = {product.path for product in catalogue.products()}
@@ -45,16 +46,16 @@ def expected_pages() -> frozenset[str]:
 
 
 def expected_rows(base_url: str) -> list[dict[str, object]]:
-    """The rows of the demo task, by article number."""
+    """Return the rows of the demo task, by SKU."""
     return [_row(product, base_url.rstrip("/")) for product in catalogue.products()]
 
 
 def _list_numbers() -> range:
-    return range(1, catalogue.shelf_pages() + 1)
+    return range(1, catalogue.category_pages() + 1)
 
 
 def _row(product: Product, base: str) -> dict[str, object]:
-    shelf = next(shelf for shelf in SHELVES if shelf.slug == product.shelf)
+    category = next(category for category in CATEGORIES if category.slug == product.category)
     return {
         "sku": product.sku,
         "title": product.title,
@@ -63,7 +64,7 @@ def _row(product: Product, base: str) -> dict[str, object]:
         "rating": product.rating,
         "stock": str(product.stock),
         "brand": product.brand,
-        "breadcrumbs": ["Home", shelf.title],
+        "breadcrumbs": ["Home", category.title],
         "colours": ", ".join(product.colours),
         "specs": {
             "material": product.specs["Material"],
@@ -80,13 +81,13 @@ def _row(product: Product, base: str) -> dict[str, object]:
 
 
 def expected_skus(category: str | None = None) -> list[str]:
-    """Article numbers of all products, or of one category, in the order of the lists."""
-    goods = catalogue.products() if category is None else catalogue.on_shelf(category)
+    """Return the SKUs of all products, or of one category, in list order."""
+    goods = catalogue.products() if category is None else catalogue.in_category(category)
     return [product.sku for product in goods]
 
 
 def expected_articles(base_url: str) -> list[dict[str, str]]:
-    """The articles of the journal, newest first."""
+    """Return the articles of the journal, newest first."""
     base = base_url.rstrip("/")
     return [
         {
@@ -101,6 +102,6 @@ def expected_articles(base_url: str) -> list[dict[str, str]]:
 
 
 def expected_reviews(sku: str) -> list[str]:
-    """Ids of the reviews that `/api/products/SKU/reviews` lists."""
+    """Return the ids of the reviews at `/api/products/SKU/reviews`."""
     product = next(product for product in catalogue.products() if product.sku == sku)
     return [f"{sku}-{number}" for number in range(1, min(product.reviews, 3) + 1)]

@@ -1,4 +1,4 @@
-"""What the shop answers to programs and readers of its journal: routes of `api`, `journal` and the feeds."""
+"""Routes of the shop for programs and feed readers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
-from smartspider.demo import api, catalogue, feeds, journal
+from smartspider.demo import api, catalogue, journal, sitemaps
 
 LARGEST_NUMBER = 1_000_000
 _HTML = "text/html"
@@ -14,7 +14,7 @@ _XML = "application/xml"
 
 
 def add_routes(app: web.Application) -> None:
-    """Everything of the shop that is not for customers."""
+    """Add the routes of the API, the journal, the feeds and the sitemaps."""
     router = app.router
     router.add_get("/api/products", _by_page)
     router.add_get("/api/by-offset", _by_offset)
@@ -30,9 +30,9 @@ def add_routes(app: web.Application) -> None:
     router.add_get("/journal/feed.json", _json_feed)
     router.add_get("/journal/{slug}", _article)
     router.add_get(journal.TABLE_PATH, _text(journal.comparison, _HTML))
-    router.add_get("/robots.txt", _text(feeds.robots, "text/plain"))
-    router.add_get("/sitemap.xml", _text(feeds.sitemap_index, _XML))
-    router.add_get("/sitemaps/pages.xml", _text(feeds.page_sitemap, _XML))
+    router.add_get("/robots.txt", _text(sitemaps.robots, "text/plain"))
+    router.add_get("/sitemap.xml", _text(sitemaps.sitemap_index, _XML))
+    router.add_get("/sitemaps/pages.xml", _text(sitemaps.page_sitemap, _XML))
     router.add_get("/sitemaps/products.xml.gz", _product_sitemap)
 
 
@@ -133,4 +133,4 @@ async def _json_feed(request: web.Request) -> web.Response:
 
 
 async def _product_sitemap(request: web.Request) -> web.Response:
-    return web.Response(body=feeds.product_sitemap(_base(request)), content_type="application/gzip")
+    return web.Response(body=sitemaps.product_sitemap(_base(request)), content_type="application/gzip")

@@ -1,4 +1,4 @@
-"""What the shop tells crawlers: robots.txt and sitemaps."""
+"""The robots.txt and sitemaps of the shop."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Iterable
 from html import escape
 
 from smartspider.demo import catalogue, pages
-from smartspider.demo.words import SHELVES
+from smartspider.demo.words import CATEGORIES
 
 _SITEMAP_NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
 
 def robots(base: str) -> str:
-    """The rules for crawlers."""
+    """Return robots.txt."""
     return f"User-agent: *\nDisallow: /private/\nDisallow: /cart\n\nSitemap: {base}/sitemap.xml\n"
 
 
 def sitemap_index(base: str) -> str:
-    """The sitemap of sitemaps."""
+    """Return the sitemap index."""
     entries = "".join(
         f"<sitemap><loc>{escape(base)}{path}</loc></sitemap>"
         for path in ("/sitemaps/pages.xml", "/sitemaps/products.xml.gz")
@@ -27,20 +27,20 @@ def sitemap_index(base: str) -> str:
 
 
 def page_sitemap(base: str) -> str:
-    """Everything but products."""
-    lists = [pages.list_path(shelf.slug, page) for shelf in SHELVES for page in _list_numbers()]
+    """Return the sitemap of all pages but products."""
+    lists = [pages.list_path(category.slug, page) for category in CATEGORIES for page in _list_numbers()]
     brands = [f"/brand/{slug}" for slug in catalogue.brands()]
     return _sitemap(base, ["/", "/about", "/brands", *lists, *brands])
 
 
 def product_sitemap(base: str) -> bytes:
-    """All products, compressed; the same bytes each time."""
+    """Return the compressed sitemap of all products; the same bytes each time."""
     text = _sitemap(base, (product.path for product in catalogue.products()))
     return gzip.compress(text.encode(), mtime=0)
 
 
 def _list_numbers() -> range:
-    return range(1, catalogue.shelf_pages() + 1)
+    return range(1, catalogue.category_pages() + 1)
 
 
 def _sitemap(base: str, paths: Iterable[str]) -> str:
