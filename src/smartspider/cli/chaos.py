@@ -42,9 +42,12 @@ def chaos(
 
     from smartspider.cli.exit_codes import code_of_findings
     from smartspider.cli.output import print_json, say, tell
+    from smartspider.core.extras import require_package
+
+    require_package("`smartspider chaos`", "smartspider_testing", "smartspider-testing")
     from smartspider_testing.chaos.faults import FAULTS
-    from smartspider_testing.chaos.outcome import Outcome, table_of
-    from smartspider_testing.chaos.running import Size, chosen, run_faults
+    from smartspider_testing.chaos.report import FaultResult, format_table
+    from smartspider_testing.chaos.runner import ScaleOverrides, run_faults, select_faults
 
     known = [fault.name for fault in FAULTS]
     unknown = sorted(set(names) - set(known))
@@ -54,7 +57,7 @@ def chaos(
         raise click.BadParameter(
             f"no fault is called {unknown[0]!r}; {meant}--list shows all", param_hint="--only"
         )
-    faults = chosen(FAULTS, names, is_short=is_short)
+    faults = select_faults(FAULTS, names, is_short=is_short)
     if lists:
         listed = [{"name": one.name, "fault": one.row, "expected": one.expected} for one in faults]
         if as_json:
@@ -65,16 +68,16 @@ def chaos(
                 tell(f"{one['name']:<{width}}  {one['fault']}: {one['expected']}")
         return code_of_findings(all_well=True)
 
-    def on_outcome(outcome: Outcome) -> None:
-        notes = f" ({'; '.join(outcome.notes)})" if outcome.notes else ""
-        say(f"{outcome.verdict:<7}  {outcome.fault}: {outcome.row}, {outcome.seconds:.0f} s{notes}")
+    def on_result(result: FaultResult) -> None:
+        notes = f" ({'; '.join(result.notes)})" if result.notes else ""
+        say(f"{result.verdict:<7}  {result.fault}: {result.row}, {result.seconds:.0f} s{notes}")
 
-    outcomes = run_faults(faults, Size(pages, workers), keep, on_outcome)
+    results = run_faults(faults, ScaleOverrides(pages, workers), keep, on_result)
     if as_json:
-        print_json([{**_plain(outcome), "verdict": outcome.verdict} for outcome in outcomes])
+        print_json([{**_plain(result), "verdict": result.verdict} for result in results])
     else:
-        tell(table_of(outcomes))
-    return code_of_findings(all_well=not any(outcome.problems for outcome in outcomes))
+        tell(format_table(results))
+    return code_of_findings(all_well=not any(result.problems for result in results))
 
 
 def _plain(value: object) -> dict[str, object]:

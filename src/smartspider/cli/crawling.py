@@ -16,34 +16,27 @@ from smartspider.cli.output import count, listed, print_json, say
 from smartspider.cli.progress import Progress
 from smartspider.cli.receipt import receipt_lines
 from smartspider.core.errors import StoreUnavailable
-from smartspider.core.plan import Plan
-from smartspider.core.runs import Run
-from smartspider.engine.memory import tune_process
-from smartspider.interfaces.sink import PLAIN, OutputOptions
-from smartspider.services.columns import columns_of
-from smartspider.services.compiled import compile_plan
-from smartspider.services.crawl import WRITTEN, choose_run, summarise
-from smartspider.services.difference import rows_of
-from smartspider.services.outputs import Written, check_outputs, write_outputs
-from smartspider.taskfile.cautions import cautions
+from smartspider.core.runs.plan import Plan
+from smartspider.core.runs.run import Run
+from smartspider.engine.runtime import tune_process
+from smartspider.installation.addresses import address_policy
+from smartspider.installation.settings import Settings, read_settings
+from smartspider.interfaces.output import PLAIN, OutputOptions
+from smartspider.services.results.columns import columns_of
+from smartspider.services.results.diff import rows_of
+from smartspider.services.results.outputs import Written, check_outputs, write_outputs
+from smartspider.services.runs.compiled import compile_plan
+from smartspider.services.runs.crawl import WRITTEN, choose_run, summarise
+from smartspider.taskfile.checks import find_cautions
 from smartspider.taskfile.compile import compile_task
-from smartspider.taskfile.model import Task
+from smartspider.taskfile.model.task import Task
 from smartspider.telemetry.logs import FOLDER as LOGS
 from smartspider.wiring import faults
-from smartspider.wiring.addresses import address_policy
 from smartspider.wiring.crawl import crawl_run
-from smartspider.wiring.folder import (
-    DataFolder,
-    folder_of,
-    open_folder,
-    owing,
-    owing_runs,
-    run_lock,
-    task_lock,
-)
+from smartspider.installation.data_folder import DataFolder, folder_of, owing, owing_runs, run_lock, task_lock
+from smartspider.wiring.folder import open_folder
 from smartspider.wiring.left_folder import refuse_moved
 from smartspider.wiring.loop import run_loop
-from smartspider.wiring.settings import Settings, read_settings
 
 SHOWN_FAILURES = 3
 
@@ -71,7 +64,7 @@ def crawl_task(task: Task, order: Order) -> int:
     tune_process()
     if task.schedule is not None:
         say("note: crawling now; its `schedule` starts runs where a server (`smartspider up`) keeps the task")
-    for caution in cautions(task):
+    for caution in find_cautions(task):
         say(f"note: {caution.path}: {caution.message}")
     path = folder_of(order.data, plan.name)
     refuse_moved(path)

@@ -34,7 +34,7 @@ def demo(data: Path | None, output: Path | None, *, as_json: bool) -> int:
     from smartspider.demo.process import site_process
     from smartspider.demo.task import demo_task
     from smartspider.taskfile.load import parse_task
-    from smartspider.wiring.folder import folder_of
+    from smartspider.installation.data_folder import folder_of
 
     folder = folder_of(data, "demo_shop")
     rows = output or folder / "demo.jsonl"
@@ -51,8 +51,8 @@ def _show(place: Path, file: Path) -> None:
     """The first rows as a table, and where all of them are."""
     from smartspider.cli.output import tell
     from smartspider.cli.tables import show_rows
-    from smartspider.services.newest import find_run
-    from smartspider.services.rows import find_rows
+    from smartspider.services.results.filters import find_rows
+    from smartspider.services.runs.lookup import find_run
     from smartspider.wiring.folder import open_folder
     from smartspider.wiring.loop import run_loop
 

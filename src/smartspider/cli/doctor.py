@@ -15,10 +15,11 @@ def doctor(data: Path | None, *, as_json: bool) -> int:
     from smartspider.cli.exit_codes import code_of_findings
     from smartspider.cli.output import print_json, size, tell
     from smartspider.core.errors import StoreUnavailable
-    from smartspider.services.doctor import Check, check_installation
-    from smartspider.wiring.folder import all_folders, open_folder
+    from smartspider.installation.settings import read_settings
+    from smartspider.services.doctor import DoctorCheck, check_installation
+    from smartspider.installation.data_folder import all_folders
+    from smartspider.wiring.folder import open_folder
     from smartspider.wiring.loop import run_loop
-    from smartspider.wiring.settings import read_settings
 
     if data is None and read_settings().is_cluster:
         return _of_cluster(as_json=as_json)
@@ -30,7 +31,7 @@ def doctor(data: Path | None, *, as_json: bool) -> int:
             with open_folder(place) as folder:
                 folders[str(place)] = run_loop(folder.store.sizes())
         except StoreUnavailable as error:
-            checks.append(Check(str(place), is_ok=False, detail=error.message))
+            checks.append(DoctorCheck(str(place), is_ok=False, detail=error.message))
     if as_json:
         print_json({"checks": checks, "folders": folders})
     else:
@@ -46,10 +47,10 @@ def _of_cluster(*, as_json: bool) -> int:
     """Whether the servers of a cluster can be used, and what takes space in its store."""
     from smartspider.cli.exit_codes import code_of_findings
     from smartspider.cli.output import print_json, size, tell
+    from smartspider.installation.settings import read_settings
     from smartspider.services.doctor import check_installation
     from smartspider.wiring.checking import check_servers
     from smartspider.wiring.loop import run_loop
-    from smartspider.wiring.settings import read_settings
 
     checks = check_installation()
     servers, sizes = run_loop(check_servers(read_settings()))

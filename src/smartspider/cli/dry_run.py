@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from smartspider.services.preview import Coverage, PageSeen, Preview
+    from smartspider.services.preview.preview import FieldCoverageCount, Preview, PreviewedPage
 
 ROWS_SHOWN = 10
 LOW = 0.5
@@ -24,13 +24,13 @@ def dry_run(task: Path, limit: int, settings: tuple[str, ...], *, as_json: bool)
     """Fetch a few pages of a task as a crawl would, show what comes out of them, and keep nothing."""
     from smartspider.cli.exit_codes import Exit
     from smartspider.cli.output import print_json, say
-    from smartspider.services.compiled import compile_plan
+    from smartspider.installation.addresses import address_policy
+    from smartspider.installation.settings import read_settings
+    from smartspider.services.runs.compiled import compile_plan
     from smartspider.taskfile.compile import compile_task
     from smartspider.taskfile.load import load_task
-    from smartspider.wiring.addresses import address_policy
     from smartspider.wiring.loop import run_loop
     from smartspider.wiring.previewing import preview_task
-    from smartspider.wiring.settings import read_settings
 
     plan = compile_task(load_task(task, settings))
     compile_plan(plan)
@@ -67,7 +67,7 @@ def _show(preview: Preview, task: Path) -> None:
         say(f"nothing was kept; try selectors with: smartspider shell {preview.pages[0].url}")
 
 
-def _show_page(page: PageSeen) -> None:
+def _show_page(page: PreviewedPage) -> None:
     from smartspider.cli.output import count, tell
 
     found = count(len(page.items), "item")
@@ -89,7 +89,7 @@ def _show_page(page: PageSeen) -> None:
             tell(f"  step       {name}: {said}")
 
 
-def _note(line: Coverage) -> str:
+def _note(line: FieldCoverageCount) -> str:
     if line.filled > line.items * LOW:
         return ""
     return "rarely found" if line.filled else "never found"

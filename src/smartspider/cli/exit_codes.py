@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from smartspider.core import errors
 
 if TYPE_CHECKING:
-    from smartspider.core.runs import Run
+    from smartspider.core.runs.run import Run
 
 
 class Exit(IntEnum):

@@ -22,7 +22,7 @@ def extract(url: str, rules: str, page_type: str, *, ignore_robots: bool, as_jso
     """
     from smartspider.cli.exit_codes import Exit
     from smartspider.cli.output import count, print_json, say, tell_json
-    from smartspider.services.trying import task_from, try_rules
+    from smartspider.services.preview.rules import task_from, try_rules
     from smartspider.wiring.fetch_one import fetch_one
     from smartspider.wiring.loop import run_loop
 
@@ -51,7 +51,7 @@ def extract(url: str, rules: str, page_type: str, *, ignore_robots: bool, as_jso
 
 def _check(task: dict[str, Any]) -> None:
     """Wrong rules are refused before anything is fetched."""
-    from smartspider.services.compiled import compile_plan
+    from smartspider.services.runs.compiled import compile_plan
     from smartspider.taskfile.compile import compile_task
     from smartspider.taskfile.load import parse_task
 
@@ -61,7 +61,7 @@ def _check(task: dict[str, Any]) -> None:
 def _read_rules(rules: str) -> Any:
     """A file, JSON text or a plain selector."""
     from smartspider.core.errors import NotFound
-    from smartspider.services.trying import many
+    from smartspider.services.preview.rules import many
     from smartspider.taskfile.load import read_document, read_text
 
     if rules.lstrip().startswith(("{", "[{", '["')):

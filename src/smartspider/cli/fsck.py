@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from smartspider.interfaces.store import Finding
+    from smartspider.store.runs.fsck import Finding
 
 
 @click.command()
@@ -38,17 +38,19 @@ def fsck(data: Path | None, *, repair: bool, rebuild: bool, as_json: bool) -> in
 async def _found(data: Path | None, *, repair: bool, rebuild: bool) -> tuple[str, list[Finding]]:
     from smartspider.cli.output import say
     from smartspider.cli.place import CLUSTER
+    from smartspider.installation.settings import Settings, read_settings
     from smartspider.wiring import checking
-    from smartspider.wiring.folder import find_folder
-    from smartspider.wiring.opening import open_premises, place_of
-    from smartspider.wiring.settings import Settings, read_settings
+    from smartspider.installation.data_folder import find_folder
+    from smartspider.wiring.opening import files_folder, open_installation
 
     settings = read_settings()
     is_cluster = settings.is_cluster and data is None
-    path = place_of(None, settings) if is_cluster else find_folder(data)
+    path = files_folder(None, settings) if is_cluster else find_folder(data)
     settings = settings if is_cluster else Settings()
-    async with open_premises(path, settings) as premises:
+    async with open_installation(path, settings) as installation:
         if rebuild:
-            parts = await checking.rebuild(premises)
+            parts = await checking.rebuild(installation)
             say(f"the frontier was filled anew, {parts} of {parts} parts serve")
-        return CLUSTER if is_cluster else str(path), await checking.check(premises, settings, repair=repair)
+        return CLUSTER if is_cluster else str(path), await checking.check(
+            installation, settings, repair=repair
+        )

@@ -9,16 +9,16 @@ from typing import Any, cast
 import msgspec
 
 from smartspider.core.errors import RequestInvalid
-from smartspider.views.asked import KnobWords, LimitWords
+from smartspider.views.arguments import LimitArguments, TuningArguments
 
 LIMITS = "limits."
 KNOBS = (
-    *(name for name in KnobWords.__annotations__ if name != "limits"),
-    *(f"{LIMITS}{name}" for name in LimitWords.__annotations__),
+    *(name for name in TuningArguments.__annotations__ if name != "limits"),
+    *(f"{LIMITS}{name}" for name in LimitArguments.__annotations__),
 )
 
 
-def parse_knobs(texts: Sequence[str]) -> KnobWords:
+def parse_knobs(texts: Sequence[str]) -> TuningArguments:
     """What they say; `none` and `null` take a rate or a limit away. Raises `RequestInvalid`."""
     knobs: dict[str, Any] = {}
     limits: dict[str, Any] = {}
@@ -26,7 +26,7 @@ def parse_knobs(texts: Sequence[str]) -> KnobWords:
         name, is_said, value = text.partition("=")
         if not is_said:
             raise RequestInvalid(f"{text[:60]!r} turns no knob", hint="write it as delay_s=1")
-        if name in LimitWords.__annotations__:
+        if name in LimitArguments.__annotations__:
             name = LIMITS + name
         if name not in KNOBS:
             near = get_close_matches(name, KNOBS, n=1)

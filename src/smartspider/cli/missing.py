@@ -17,8 +17,8 @@ async def note_missing(place: Path, *, has_keeper: bool = False) -> None:
     """
     from smartspider.cli.output import say
     from smartspider.core.errors import StoreUnavailable
-    from smartspider.wiring.opening import open_premises
-    from smartspider.wiring.settings import read_settings
+    from smartspider.installation.settings import read_settings
+    from smartspider.wiring.opening import open_installation
 
     settings = read_settings()
     if not settings.is_cluster:
@@ -26,6 +26,6 @@ async def note_missing(place: Path, *, has_keeper: bool = False) -> None:
     from smartspider.wiring.checking import missing, unusable
 
     with suppress(StoreUnavailable, TimeoutError):
-        async with asyncio.timeout(NOTE_S), open_premises(place, settings) as premises:
-            for words in await (unusable if has_keeper else missing)(premises):
+        async with asyncio.timeout(NOTE_S), open_installation(place, settings) as installation:
+            for words in await (unusable if has_keeper else missing)(installation):
                 say(f"note: {words}")

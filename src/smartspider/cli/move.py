@@ -39,9 +39,11 @@ def move(
     """
     from smartspider.cli.exit_codes import Exit
     from smartspider.cli.output import print_json, say
-    from smartspider.wiring.folder import find_folder
+    from smartspider.core.extras import require_extra
+    from smartspider.installation.data_folder import find_folder
     from smartspider.wiring.loop import run_loop
 
+    require_extra("`smartspider move`", "cluster")
     folder = find_folder(data)
     if cancel:
         place = run_loop(_cancel(folder))
@@ -63,8 +65,8 @@ def move(
 def _order(folder: Path, frontier: str | None, store: str | None) -> Order:
     """Where it goes: by the options, or by the settings, which nobody reads over a shoulder."""
     from smartspider.cli.actor import cli_actor
+    from smartspider.installation.settings import POSTGRES, REDIS, read_settings
     from smartspider.wiring.move_checks import Order
-    from smartspider.wiring.settings import POSTGRES, REDIS, read_settings
 
     settings = read_settings()
     store, frontier = store or settings.store_url, frontier or settings.frontier_url

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from smartspider.interfaces.sink import OutputOptions
+    from smartspider.interfaces.output import OutputOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -70,7 +70,7 @@ def output_options(command: F) -> F:
 
 def options_from(chosen: dict[str, Any]) -> OutputOptions:
     """What the options of `output_options` say."""
-    from smartspider.interfaces.sink import OutputOptions
+    from smartspider.interfaces.output import OutputOptions
 
     return OutputOptions(
         has_envelope=chosen["envelope"],

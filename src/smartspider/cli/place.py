@@ -15,9 +15,9 @@ from smartspider.cli.profiles import LOCAL, Profile
 
 if TYPE_CHECKING:
     from smartspider.client import Client
+    from smartspider.installation.settings import Settings
     from smartspider.views.listed import Listed
     from smartspider.wiring.office.local import LocalOffice
-    from smartspider.wiring.settings import Settings
 
     Office = LocalOffice | Client
 
@@ -88,7 +88,7 @@ class Place(msgspec.Struct, frozen=True):
     def remote(self) -> Profile | None:
         """The server; None: a data folder."""
         from smartspider.cli.profiles import read_profiles
-        from smartspider.wiring.settings import read_settings
+        from smartspider.installation.settings import read_settings
 
         self._check()
         if self.data is not None:
@@ -108,7 +108,7 @@ class Place(msgspec.Struct, frozen=True):
 
     def cluster(self) -> Settings | None:
         """The settings of the cluster they name, when no other place was chosen."""
-        from smartspider.wiring.settings import read_settings
+        from smartspider.installation.settings import read_settings
 
         settings = read_settings()
         is_chosen = self.data is None and self.remote() is None
@@ -116,7 +116,7 @@ class Place(msgspec.Struct, frozen=True):
 
     def folder(self, task: str | None = None) -> Path:
         """The data folder to look into."""
-        from smartspider.wiring.folder import find_folder, folder_with
+        from smartspider.installation.data_folder import find_folder, folder_with
 
         return find_folder(self.data) if task is None else folder_with(self.data, task)
 

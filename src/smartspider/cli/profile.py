@@ -34,14 +34,14 @@ def add(name: str, url: str, user: str | None, ca_file: Path | None, *, as_json:
     """Keep a server by a name, after asking it who one is there. The first one kept is the one in use."""
     from smartspider.cli.output import print_json, say
     from smartspider.cli.profiles import Profile, checked_name, read_profiles, write_profiles
-    from smartspider.client.connection import checked_url
+    from smartspider.client.http import check_server_url
     from smartspider.wiring.loop import run_loop
 
     if sum(given is not None for given in (*tokens.values(), user)) > 1:
         raise click.UsageError("--token, --token-file and --user say the same: give one of them.")
     checked_name(name)
     given = _given(**tokens)
-    new = Profile(checked_url(url), given, None if ca_file is None else str(ca_file.resolve()))
+    new = Profile(check_server_url(url), given, None if ca_file is None else str(ca_file.resolve()))
     new, me = run_loop(_known(new, user))
     profiles = read_profiles().with_one(name, new)
     write_profiles(profiles)

@@ -11,9 +11,9 @@ import msgspec
 
 from smartspider.cli.output import say
 from smartspider.core.errors import SmartSpiderError
-from smartspider.core.runs import Run
+from smartspider.core.runs.run import Run
 from smartspider.interfaces.clock import Clock
-from smartspider.interfaces.store import Store
+from smartspider.store.runs.store import RunStore
 
 REDRAW_S = 0.25
 LINE_S = 5.0
@@ -77,7 +77,7 @@ def bar(figures: Figures, rate: float) -> Any:
 class Progress:
     """Shows a run while it is being worked on; whatever happens to it, the work goes on."""
 
-    def __init__(self, store: Store, run_id: int, clock: Clock) -> None:
+    def __init__(self, store: RunStore, run_id: int, clock: Clock) -> None:
         self._store = store
         self._run_id = run_id
         self._clock = clock

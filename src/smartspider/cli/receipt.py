@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smartspider.cli.output import count
-from smartspider.core.plan import Plan
-from smartspider.interfaces.store import HostReceipt
+from smartspider.core.runs.plan import Plan
+from smartspider.store.runs.records import HostReceipt
 
 SHOWN = 5
 

@@ -75,11 +75,11 @@ def diff(
     async def compare(office: Office) -> None:
         here = isinstance(office, LocalOffice)
         found = _in_folder(office, asked) if isinstance(office, LocalOffice) else _at_server(office, asked)
-        async with found as difference:
+        async with found as diff_runs:
             if as_json:
-                _print_lines(difference)
+                _print_lines(diff_runs)
             else:
-                _show(difference, SHOWN if limit is None else limit, is_local=here)
+                _show(diff_runs, SHOWN if limit is None else limit, is_local=here)
 
     place.do(compare, task=choice["task"])
 
@@ -100,16 +100,16 @@ async def _runs(office: Office, asked: Choice) -> tuple[str | None, str]:
 @asynccontextmanager
 async def _in_folder(office: LocalOffice, asked: Choice) -> AsyncIterator[Found]:
     """However many changes there are, memory stays the same."""
-    from smartspider.services.difference import difference, key_fields, previous_run
-    from smartspider.wiring.plans import plan_of
+    from smartspider.services.results.diff import diff_runs, key_fields, previous_run
+    from smartspider.services.runs.plans import plan_of
 
     earlier, later = await _runs(office, asked)
-    store = office.premises.store
+    store = office.installation.store
     after = await store.get_run(int(later))
     before = await previous_run(store, after) if earlier is None else await store.get_run(int(earlier))
     plan = plan_of(after)
     fields = key_fields(plan, [name for part in asked.key.split(",") if (name := part.strip())])
-    async with difference(store, before, after, plan, fields) as found:
+    async with diff_runs(store, before, after, plan, fields) as found:
         changes = found.changes(asked.limit)
         yield Found(str(before.id), str(after.id), found.key, found.counts, changes, fields)
 

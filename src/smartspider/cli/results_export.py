@@ -20,7 +20,7 @@ from smartspider.cli.results_options import RUN, TASK
 if TYPE_CHECKING:
     from smartspider.cli.place import Office
     from smartspider.client import Client
-    from smartspider.interfaces.sink import OutputOptions
+    from smartspider.interfaces.output import OutputOptions
     from smartspider.wiring.office.local import LocalOffice
 
 
@@ -54,7 +54,7 @@ def export(
     """Write all rows that a run has so far to files."""
     from smartspider.cli.output import listed, print_json, say
     from smartspider.cli.runs import chosen_run
-    from smartspider.services.outputs import check_outputs
+    from smartspider.services.results.outputs import check_outputs
     from smartspider.wiring.office.local import LocalOffice
 
     options = options_from(chosen)
@@ -83,12 +83,12 @@ async def _from_folder(
     office: LocalOffice, run_id: str, paths: tuple[Path, ...], options: OutputOptions, *, only_changes: bool
 ) -> Exported:
     """All files in one pass over the rows."""
-    from smartspider.services.columns import columns_of
-    from smartspider.services.difference import rows_of
-    from smartspider.services.outputs import write_outputs
-    from smartspider.wiring.plans import plan_of
+    from smartspider.services.results.columns import columns_of
+    from smartspider.services.results.diff import rows_of
+    from smartspider.services.results.outputs import write_outputs
+    from smartspider.services.runs.plans import plan_of
 
-    store = office.premises.store
+    store = office.installation.store
     run = await store.get_run(int(run_id))
     plan = plan_of(run)
     rows = rows_of(store, run, plan, only_changes=only_changes)
@@ -103,8 +103,8 @@ async def _from_server(
     from contextlib import aclosing
 
     from smartspider.core.errors import NotBuilt
-    from smartspider.sinks.compression import compression_of
-    from smartspider.sinks.files import PendingFile
+    from smartspider.outputs.compression import compression_of
+    from smartspider.outputs.files import PendingFile
 
     if options.is_split:
         raise NotBuilt(

@@ -41,6 +41,6 @@ def rejects(run_id: str | None, task: str | None, limit: int, place: Place, *, a
 def in_short(value: Any) -> str:
     """The beginning of a value as JSON, which tells the text `1` from the number."""
     from smartspider.cli.tables import cell
-    from smartspider.sinks.cells import json_text
+    from smartspider.outputs.cells import json_text
 
     return cell(json_text(value))

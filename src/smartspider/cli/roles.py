@@ -11,7 +11,7 @@ import click
 from smartspider.cli.spans import SpanType
 
 if TYPE_CHECKING:
-    from smartspider.core.crews import Span
+    from smartspider.core.workers.worker import WorkerRange
 
 DRAIN_S = 60.0
 """How long a worker finishes what it holds when it is asked to leave: longer than any request takes."""
@@ -41,14 +41,16 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print where it is a
 def api(host: str, port: int, data: Path | None, *, as_json: bool) -> None:
     """Run the API alone, until Ctrl-C."""
     from smartspider.cli.up import address_of, first_token
+    from smartspider.core.extras import require_extra
+    from smartspider.installation.settings import read_settings
     from smartspider.wiring import faults
     from smartspider.wiring.loop import run_loop
-    from smartspider.wiring.opening import place_of
-    from smartspider.wiring.settings import read_settings
+    from smartspider.wiring.opening import files_folder
     from smartspider.wiring.up import listen
 
+    require_extra("`smartspider api`", "server")
     faults.arm_from_environment()
-    place = place_of(data, read_settings())
+    place = files_folder(data, read_settings())
     with listen(host, port) as listener:
         from smartspider.api.process import serve
 
@@ -77,13 +79,13 @@ def api(host: str, port: int, data: Path | None, *, as_json: bool) -> None:
 )
 @DATA
 @JSON
-def worker(concurrency: int, processes: Span | None, data: Path | None, *, as_json: bool) -> None:
+def worker(concurrency: int, processes: WorkerRange | None, data: Path | None, *, as_json: bool) -> None:
     """Run a worker, which takes up whatever there is, until Ctrl-C or until it is drained.
 
     Asked to stop, it finishes what it holds and returns the rest; asked twice, it leaves at once.
     """
     from smartspider.cli.missing import note_missing
-    from smartspider.engine.memory import tune_process
+    from smartspider.engine.runtime import tune_process
     from smartspider.wiring import faults
     from smartspider.wiring.left_folder import refuse_left
     from smartspider.wiring.loop import run_loop
@@ -104,14 +106,14 @@ def worker(concurrency: int, processes: Span | None, data: Path | None, *, as_js
     run_loop(work_on_all(Place(place, number, concurrency, with_parent=False, drain_s=DRAIN_S)))
 
 
-def _counted(processes: Span | None) -> dict[str, object]:
+def _counted(processes: WorkerRange | None) -> dict[str, object]:
     if processes is None:
         return {"processes": 1}
-    more = {"most_processes": processes.most} if processes.is_range else {}
-    return {"processes": processes.least, **more}
+    more = {"most_processes": processes.maximum} if processes.is_range else {}
+    return {"processes": processes.minimum, **more}
 
 
-async def _supervise(place: Path, processes: Span, slots: int) -> None:
+async def _supervise(place: Path, processes: WorkerRange, slots: int) -> None:
     from smartspider.cli.output import say
     from smartspider.wiring.driver import driven
     from smartspider.wiring.parent import stop_on_signals
@@ -128,7 +130,7 @@ async def _supervise(place: Path, processes: Span, slots: int) -> None:
     if processes.is_range:
         crew = crew_of(place, processes, slots=slots, drain_s=DRAIN_S)
     else:
-        posts = worker_posts(place, count=processes.least, slots=slots, drain_s=DRAIN_S)
+        posts = worker_posts(place, count=processes.minimum, slots=slots, drain_s=DRAIN_S)
     staff = Staff(posts, environment(), on_end, crew=crew, patience_s=PATIENCE_S)
     stop_on_signals(staff.stop, with_parent=False)
     async with driven(place, staff, say):
@@ -158,12 +160,12 @@ def keeper(data: Path | None, *, as_json: bool) -> None:
 def _existing(data: Path | None) -> Path:
     """The folder that the other processes use; these two make none. On a cluster, that of this machine."""
     from smartspider.core.errors import NotFound
-    from smartspider.wiring.folder import find_folder
-    from smartspider.wiring.opening import place_of
-    from smartspider.wiring.settings import read_settings
+    from smartspider.installation.settings import read_settings
+    from smartspider.installation.data_folder import find_folder
+    from smartspider.wiring.opening import files_folder
 
     settings = read_settings()
-    place = place_of(data, settings)
+    place = files_folder(data, settings)
     try:
         return place if settings.is_cluster else find_folder(place)
     except NotFound as error:
@@ -172,7 +174,7 @@ def _existing(data: Path | None) -> Path:
 
 def _called(place: Path) -> str:
     from smartspider.cli.place import CLUSTER
-    from smartspider.wiring.settings import read_settings
+    from smartspider.installation.settings import read_settings
 
     return CLUSTER if read_settings().is_cluster else str(place)
 

@@ -86,7 +86,7 @@ def delete(run_id: str, place: Place, *, as_json: bool) -> None:
 async def chosen_run(office: Office, run_id: str | None, task: str | None = None) -> RunView:
     """The run that is named, or the newest one, of a task or of all."""
     from smartspider.core.errors import NotFound
-    from smartspider.services.newest import START
+    from smartspider.services.runs.lookup import START
     from smartspider.wiring.office.local import LocalOffice
 
     if run_id is not None:

@@ -203,11 +203,11 @@ def _local(at: str, timezone: str) -> str:
     """The same moment as the clocks there show it; nothing where that is told already."""
     from zoneinfo import ZoneInfo
 
-    from smartspider.core.moments import iso_moment
+    from smartspider.core.datetimes import parse_iso_datetime
 
     if timezone == "UTC":
         return ""
-    return f"  {iso_moment(at).astimezone(ZoneInfo(timezone)).strftime('%a %Y-%m-%d %H:%M:%S')} {timezone}"
+    return f"  {parse_iso_datetime(at).astimezone(ZoneInfo(timezone)).strftime('%a %Y-%m-%d %H:%M:%S')} {timezone}"
 
 
 def _words(said: dict[str, Any]) -> Any:

@@ -12,10 +12,10 @@ from typing import Any, get_args
 from smartspider.cli.output import count, say, tell, tell_json
 from smartspider.cli.tables import cell, show_rows
 from smartspider.core.errors import RequestInvalid, SmartSpiderError, TaskInvalid
-from smartspider.core.page import Page
-from smartspider.core.rules import EXPRESSIONS, RuleType
-from smartspider.core.urls import normal_url
-from smartspider.services.trying import VALUE, Tried, plain_rule, task_from, try_rules
+from smartspider.core.pages.page import Page
+from smartspider.core.pages.rules import EXPRESSIONS, RuleType
+from smartspider.core.requests.urls import normal_url
+from smartspider.services.preview.rules import VALUE, RuleResult, plain_rule, task_from, try_rules
 from smartspider.taskfile.load import parse_task
 from smartspider.wiring.fetch_one import fetch_one
 from smartspider.wiring.loop import run_loop
@@ -113,7 +113,7 @@ class Session:
         for value in values[:SHOWN]:
             tell(f"  {cell(value)}")
 
-    def _tried(self, fields: dict[str, Any]) -> Tried:
+    def _tried(self, fields: dict[str, Any]) -> RuleResult:
         assert self._page is not None  # noqa: S101 - fetched before the first line is read
         return try_rules(self._task(fields), self._page)
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from smartspider.sinks.cells import text_of
+from smartspider.outputs.cells import text_of
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -35,10 +35,10 @@ def apply(file: Path, note: str, place: Place, *, as_json: bool) -> None:
     import msgspec
 
     from smartspider.cli import task_view
-    from smartspider.services.checking import check_task
+    from smartspider.services.tasks.checking import check_task
     from smartspider.taskfile.load import load_task, read_document, read_text
     from smartspider.wiring import faults
-    from smartspider.wiring.folder import folder_of
+    from smartspider.installation.data_folder import folder_of
 
     faults.arm_from_environment()
     remote = place.remote()
@@ -85,7 +85,7 @@ async def _named(office: Office, name: str) -> TaskLine | None:
 def list_tasks(place: Place, *, as_json: bool) -> None:
     """All tasks of a server, of the data folders here, or of the one named."""
     from smartspider.cli import task_view
-    from smartspider.wiring.folder import all_folders
+    from smartspider.installation.data_folder import all_folders
 
     remote = place.remote()
     if remote is not None:

@@ -25,10 +25,10 @@ class Compared(msgspec.Struct, frozen=True):
 
 def compared(old: VersionView, new: VersionView) -> Compared:
     """What changed between two versions, whoever keeps them."""
-    from smartspider.services.spec_difference import spec_difference
-    from smartspider.services.task_views import change_views
+    from smartspider.services.tasks.spec_diff import diff_specs
+    from smartspider.services.tasks.views import change_views
 
-    changes = change_views(spec_difference(bytes(old.spec), bytes(new.spec)))
+    changes = change_views(diff_specs(bytes(old.spec), bytes(new.spec)))
     return Compared(new.name, old.version, new.version, changes)
 
 

@@ -42,7 +42,7 @@ def init(path: Path, name: str, url: str | None, *, force: bool, as_json: bool) 
 def validate(task: Path, settings: tuple[str, ...], *, as_json: bool) -> int:
     """Check a task file: everything wrong with it at once, or that it is fine."""
     from smartspider.core.errors import TaskInvalid
-    from smartspider.services.checking import check_task
+    from smartspider.services.tasks.checking import check_task
     from smartspider.taskfile.load import load_task
 
     try:
@@ -85,8 +85,8 @@ def schema(task: Path | None, *, _as_json: bool) -> None:
 
 
 def _row_schema(task: Path) -> object:
-    from smartspider.services.columns import schema_of
-    from smartspider.services.compiled import compile_plan
+    from smartspider.services.results.columns import schema_of
+    from smartspider.services.runs.compiled import compile_plan
     from smartspider.taskfile.compile import compile_task
     from smartspider.taskfile.load import load_task
 

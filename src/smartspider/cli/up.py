@@ -12,7 +12,7 @@ from smartspider.cli.spans import SpanType
 if TYPE_CHECKING:
     import socket
 
-    from smartspider.core.crews import Span
+    from smartspider.core.workers.worker import WorkerRange
     from smartspider.wiring.up import Crew, Post
 
 WORKERS = 2
@@ -46,23 +46,32 @@ WORKERS = 2
 @click.option("--logs", "shows_logs", is_flag=True, help="Print what they log as JSON lines.")
 @click.option("--json", "as_json", is_flag=True, help="Print where everything is as one JSON object.")
 def up(
-    host: str, port: int, workers: Span, data: Path | None, demo_port: int, *, with_demo: bool, **flags: bool
+    host: str,
+    port: int,
+    workers: WorkerRange,
+    data: Path | None,
+    demo_port: int,
+    *,
+    with_demo: bool,
+    **flags: bool,
 ) -> None:
     """Run everything on this machine: API, keeper and workers.
 
     Ctrl-C stops it in good order. Runs go on where they were when it is started again.
     """
+    from smartspider.core.extras import require_extra
+    from smartspider.installation.settings import read_settings
     from smartspider.wiring import faults
     from smartspider.wiring.loop import run_loop
-    from smartspider.wiring.opening import place_of
-    from smartspider.wiring.settings import read_settings
+    from smartspider.wiring.opening import files_folder
     from smartspider.wiring.up import SLOTS, crew_of, listen, posts, shop_post
 
+    require_extra("`smartspider up`", "server")
     faults.arm_from_environment()
-    place = place_of(data, read_settings())
+    place = files_folder(data, read_settings())
     with listen(host, port) as listener:
         crew = crew_of(place, workers, slots=SLOTS) if workers.is_range else None
-        staff, shop = posts(place, listener, workers=0 if crew else workers.least), ""
+        staff, shop = posts(place, listener, workers=0 if crew else workers.minimum), ""
         if with_demo:
             post, shop = shop_post(demo_port)
             staff.append(post)
@@ -112,10 +121,10 @@ def _ended(name: str, code: int) -> str:
 
 async def first_token(place: Path) -> str | None:
     """The token of the first admin, when this is the first start."""
+    from smartspider.installation.settings import read_settings
     from smartspider.wiring.first_admin import first_admin
     from smartspider.wiring.house import open_house
     from smartspider.wiring.left_folder import refuse_left
-    from smartspider.wiring.settings import read_settings
 
     refuse_left(place)
     async with open_house(place, read_settings()) as house:
@@ -128,7 +137,7 @@ async def _greet(listener: socket.socket, told: dict[str, Any], *, as_json: bool
 
     from smartspider.cli.missing import note_missing
     from smartspider.cli.output import say, tell_json
-    from smartspider.wiring.settings import read_settings
+    from smartspider.installation.settings import read_settings
     from smartspider.wiring.up import answers
 
     await answers(listener, is_tls=told["url"].startswith("https:"))
@@ -151,7 +160,7 @@ async def _greet(listener: socket.socket, told: dict[str, Any], *, as_json: bool
 
 def address_of(listener: socket.socket) -> str:
     """Where a browser finds what listens there."""
-    from smartspider.wiring.settings import read_settings
+    from smartspider.installation.settings import read_settings
 
     host, port = listener.getsockname()[:2]
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104 - compared

@@ -14,7 +14,7 @@ from smartspider.cli.exit_codes import Exit, code_of_state
 from smartspider.cli.output import count, say, tell_json
 from smartspider.cli.progress import LINE_S, Figures, Rate, bar, line
 from smartspider.core.errors import Forbidden, NotFound
-from smartspider.core.runs import GUARD
+from smartspider.core.runs.run import GUARD
 from smartspider.views.live import LiveEvent
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from smartspider.backends.redis import wording
+from smartspider.backends.redis import errors
 from smartspider.cli.main import main
+from smartspider.installation.settings import Settings, read_settings
 from smartspider.wiring.cluster import open_cluster
-from smartspider.wiring.settings import Settings, read_settings
 from smartspider_testing.servers import RedisServer
 
 TASK = '{"name": "shop", "entry_urls": ["http://127.0.0.1:9/"], "selectors": {"fields": {"title": "title"}}}'
@@ -87,7 +87,7 @@ def test_a_folder_is_told_of_crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.usefixtures("cluster")
 def test_fsck_without_a_keeper_says_what_to_start(capsys: Captured) -> None:
-    assert f"try: {wording.NO_KEEPER}" in said(capsys, 5, "fsck")
+    assert f"try: {errors.NO_KEEPER}" in said(capsys, 5, "fsck")
 
 
 def test_a_run_that_nobody_hands_out_or_works_on_is_noted_when_it_starts(
@@ -102,8 +102,8 @@ def test_a_run_that_nobody_hands_out_or_works_on_is_noted_when_it_starts(
     assert '"reason": "no keeper ever led: nothing new is handed out"' in told.out
 
     async def lead() -> None:
-        async with open_cluster(cluster, tmp_path) as premises:
-            assert await premises.leadership.take("another:7:abc", 60.0)
+        async with open_cluster(cluster, tmp_path) as installation:
+            assert await installation.leadership.take("another:7:abc", 60.0)
 
     asyncio.run(lead())
     told_later = said(capsys, 0, "run", "start", "shop", "--overlap")

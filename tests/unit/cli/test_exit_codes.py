@@ -6,7 +6,7 @@ import pytest
 
 from smartspider.cli.exit_codes import ERRORS, Exit, code_of_error, code_of_findings, code_of_run
 from smartspider.core import errors
-from smartspider.core.runs import Counters, Run, RunState
+from smartspider.core.runs.run import Counters, Run, RunState
 
 
 def test_the_codes_are_those_of_the_contract() -> None:

@@ -12,8 +12,8 @@ from smartspider.cli.main import main
 from smartspider.cli.missing import note_missing
 from smartspider.cli.spans import SpanType
 from smartspider.core.errors import SettingInvalid
+from smartspider.installation.settings import read_settings
 from smartspider.wiring.cluster import open_cluster
-from smartspider.wiring.settings import read_settings
 from smartspider_testing.servers import RedisServer
 
 Captured = pytest.CaptureFixture[str]
@@ -93,8 +93,8 @@ def test_a_worker_that_comes_before_the_keeper_is_told(
     )
 
     async def lead() -> None:
-        async with open_cluster(read_settings(), apart) as premises:
-            assert await premises.leadership.take("crawler-1:7:abc", 60.0)
+        async with open_cluster(read_settings(), apart) as installation:
+            assert await installation.leadership.take("crawler-1:7:abc", 60.0)
 
     asyncio.run(lead())
     asyncio.run(note_missing(apart))

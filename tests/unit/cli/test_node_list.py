@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from smartspider.cli.main import main
-from smartspider.core.workers import Form, WorkerCard
-from smartspider.interfaces.worker_registry import Beat
+from smartspider.core.workers.worker import WorkerHealth, WorkerRegistration
+from smartspider.interfaces.worker_registry import HeartbeatReport
 from smartspider.wiring.folder import open_folder
 
 
@@ -18,11 +18,11 @@ def test_how_machines_and_workers_do_is_told_where_it_is_worth_a_word(
 ) -> None:
     async def join() -> None:
         for name, form in (
-            ("bad", Form(lag_s=0.25, fault_share=0.3, load=1.5)),
-            ("well", Form(lag_s=0.01, load=1.5)),
+            ("bad", WorkerHealth(lag_s=0.25, fault_share=0.3, load=1.5)),
+            ("well", WorkerHealth(lag_s=0.01, load=1.5)),
         ):
-            worker_id = await folder.frontier.join(WorkerCard(name, "crawler-1", slots=8, cpus=4))
-            await folder.workers.beat(worker_id, Beat(8, 2.0, 1 << 20, form=form))
+            worker_id = await folder.frontier.join(WorkerRegistration(name, "crawler-1", slots=8, cpus=4))
+            await folder.workers.beat(worker_id, HeartbeatReport(8, 2.0, 1 << 20, health=form))
 
     with open_folder(tmp_path / "data") as folder:
         asyncio.run(join())

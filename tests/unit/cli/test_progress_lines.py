@@ -21,11 +21,13 @@ from smartspider.cli.output import print_json, say, size, tell
 from smartspider.cli.progress import Progress
 from smartspider.cli.receipt import receipt_lines
 from smartspider.core.errors import StoreUnavailable
-from smartspider.core.runs import Counters, Run, RunState
-from smartspider.interfaces.store import Failure, HostReceipt, HostStatus, Store
-from smartspider.wiring.folder import DataFolder
+from smartspider.core.runs.run import Counters, Run, RunState
+from smartspider.store.runs.listing import FailedRequest
+from smartspider.store.runs.records import HostReceipt, HostStatus
+from smartspider.store.runs.store import RunStore
+from smartspider.installation.data_folder import DataFolder
 from smartspider_testing.clock import ManualClock
-from smartspider_testing.contracts.acts import plan_of
+from smartspider_testing.contracts.actions import plan_of
 
 
 def run_with(in_flight: int = 0, state: RunState = "running", reason: str = "", **counters: int) -> Run:
@@ -47,7 +49,7 @@ class Shown:
 
 
 def screen(store: Shown, clock: ManualClock | None = None) -> Progress:
-    return Progress(cast("Store", store), 1, clock or ManualClock())
+    return Progress(cast("RunStore", store), 1, clock or ManualClock())
 
 
 async def test_a_line_says_how_far_and_how_fast() -> None:
@@ -224,7 +226,7 @@ async def test_an_ending_that_cannot_be_read_is_a_note() -> None:
         async def receipt(self, _run_id: int) -> list[HostReceipt]:
             raise StoreUnavailable("busy")
 
-        async def failures(self, _run_id: int, _limit: int) -> list[Failure]:
+        async def failures(self, _run_id: int, _limit: int) -> list[FailedRequest]:
             raise StoreUnavailable("busy")
 
     folder = cast("DataFolder", SimpleNamespace(store=Away(), path=Path("data")))

@@ -10,20 +10,20 @@ from typing import Any
 import pytest
 
 from smartspider.cli.main import main
-from smartspider.core.extraction import Change, Rejected, StepCount
-from smartspider.core.verdict import Close, Settlement
-from smartspider.core.workers import WorkerCard
+from smartspider.core.frontier.verdict import Close, Settlement
+from smartspider.core.pages.extraction import RejectedItem, StepCount, ValueChange
+from smartspider.core.workers.worker import WorkerRegistration
+from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
-from smartspider_testing.contracts.acts import begin, settle, take_one
-from smartspider_testing.sqlite import SqliteGround
+from smartspider_testing.contracts.actions import begin, settle, take_one
 
 REJECTED = [
-    Rejected(f"is not a price ({number})", {"price": "free"}, "pipeline[0] number", "price", ["free"])
+    RejectedItem(f"is not a price ({number})", {"price": "free"}, "pipeline[0] number", "price", ["free"])
     for number in range(3)
 ]
 CHANGES = [
-    Change(0, "pipeline[1] trim", "name", " a ", "a"),
-    Change(1, "pipeline[0] number", "price", "1,5", 1.5),
+    ValueChange(0, "pipeline[1] trim", "name", " a ", "a"),
+    ValueChange(1, "pipeline[0] number", "price", "1,5", 1.5),
 ]
 
 
@@ -32,15 +32,15 @@ def folder(tmp_path: Path) -> Path:
     """A data folder with two runs: one that tells, and a newer one with nothing to tell."""
 
     async def fill() -> None:
-        ground = SqliteGround(tmp_path, ManualClock())
-        run = await begin(ground, "one")
-        await begin(ground, "one")
-        lease = await take_one(ground, await ground.frontier.join(WorkerCard("w")), run)
+        backend = SqliteBackend(tmp_path, ManualClock())
+        run = await begin(backend, "one")
+        await begin(backend, "one")
+        lease = await take_one(backend, await backend.frontier.join(WorkerRegistration("w")), run)
         counts = {"pipeline[0] number": StepCount(4, 1, 0, 3)}
         await settle(
-            ground, Settlement(lease, Close("done", rejected=REJECTED, changes=CHANGES, counts=counts))
+            backend, Settlement(lease, Close("done", rejected=REJECTED, changes=CHANGES, counts=counts))
         )
-        await ground.close()
+        await backend.close()
 
     asyncio.run(fill())
     return tmp_path

@@ -6,19 +6,19 @@ import click
 import pytest
 
 from smartspider.cli.spans import SpanType
-from smartspider.core.crews import Span
+from smartspider.core.workers.worker import WorkerRange
 
 
 @pytest.mark.parametrize(
     ("text", "span", "is_range"),
     [
-        ("4", Span(4, 4), False),
-        ("1-8", Span(1, 8), True),
-        ("0-3", Span(0, 3), True),
-        (" 2-2 ", Span(2, 2), False),
+        ("4", WorkerRange(4, 4), False),
+        ("1-8", WorkerRange(1, 8), True),
+        ("0-3", WorkerRange(0, 3), True),
+        (" 2-2 ", WorkerRange(2, 2), False),
     ],
 )
-def test_a_number_or_two_are_read(text: str, span: Span, *, is_range: bool) -> None:
+def test_a_number_or_two_are_read(text: str, span: WorkerRange, *, is_range: bool) -> None:
     found = SpanType(1, 256).convert(text, None, None)
     assert (found, found.is_range) == (span, is_range)
 
@@ -30,4 +30,4 @@ def test_what_makes_no_sense_is_refused(text: str) -> None:
 
 
 def test_a_server_may_do_without_workers() -> None:
-    assert SpanType(0, 256).convert("0", None, None) == Span(0, 0)
+    assert SpanType(0, 256).convert("0", None, None) == WorkerRange(0, 0)
