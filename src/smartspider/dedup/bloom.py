@@ -1,7 +1,7 @@
-"""A Bloom filter over fingerprints: in blocks of 128 bytes, and growing by further filters.
+"""A Bloom filter over fingerprints, in blocks of 128 bytes; it grows by adding filters.
 
-A fingerprint is uniform already, so its bytes are the hash: the first six choose the block, the other ten
-the sixteen bits in it. Redis computes the same places (`backends/redis/dedup/library/bloom.lua`), so that
+A fingerprint is uniform, so its bytes are the hash: the first six select the block, the other ten the
+sixteen bits in it. Redis computes the same bits (`backends/redis/dedup/library/bloom.lua`), so that
 filters can be copied.
 """
 
@@ -12,17 +12,19 @@ from typing import Protocol
 
 BLOCK_BYTES = 128
 KEYS_PER_BLOCK = 32
-"""32 bits a key: one filter errs on about one of 500,000 keys when it is full."""
+"""32 bits per key: a full filter errs on about one of 500,000 keys."""
 FIRST_CAPACITY = (1 << 14) - KEYS_PER_BLOCK
 LARGEST_CAPACITY = (1 << 24) - KEYS_PER_BLOCK
-"""A block less than a power of two: with its header an allocator would round more up by a quarter."""
+"""One block less than a power of two: with its header an allocator would round a power of two up by a
+quarter.
+"""
 GROWTH = 4
 PROMISED_ERRORS = 1e-4
-"""How much of what is new a growing filter takes for known, at most."""
+"""Upper bound of the false positive rate of a scalable filter."""
 
 
 class Bits(Protocol):
-    """Bytes that can be written to: a bytearray, or a mapped file."""
+    """A writable buffer: a bytearray or a mapped file."""
 
     def __getitem__(self, place: int) -> int: ...
 
@@ -32,7 +34,7 @@ class Bits(Protocol):
 
 
 def capacity_of(number: int, first: int = FIRST_CAPACITY) -> int:
-    """How many keys the filter with this number takes: four times those of the one before, up to a bound."""
+    """Return the capacity of a filter by its number: four times that of the one before, up to a maximum."""
     capacity = first
     for _ in range(number):
         if capacity >= LARGEST_CAPACITY:
@@ -42,12 +44,12 @@ def capacity_of(number: int, first: int = FIRST_CAPACITY) -> int:
 
 
 def size_of(capacity: int) -> int:
-    """Bytes of a filter for so many keys."""
+    """Return the size in bytes of a filter with this capacity."""
     return capacity // KEYS_PER_BLOCK * BLOCK_BYTES
 
 
 def bits_of(fingerprint: bytes) -> tuple[int, ...]:
-    """The sixteen bits of a block that stand for a fingerprint: eight from its bytes, eight mixed of them."""
+    """Return the sixteen bits of a fingerprint in its block: eight from its bytes, eight mixed from them."""
     left, right = int.from_bytes(fingerprint[6:11], "big"), int.from_bytes(fingerprint[11:16], "big")
     a, b, c, d = left & 1023, left >> 10 & 1023, left >> 20 & 1023, left >> 30
     e, f, g, h = right & 1023, right >> 10 & 1023, right >> 20 & 1023, right >> 30
@@ -61,7 +63,7 @@ def bits_of(fingerprint: bytes) -> tuple[int, ...]:
 
 
 class BloomFilter:
-    """One filter of a fixed size. It never denies a key that was added."""
+    """A filter of a fixed size. It has no false negatives."""
 
     def __init__(self, bits: Bits) -> None:
         self._bits = bits
@@ -71,12 +73,12 @@ class BloomFilter:
         return self.has(fingerprint, bits_of(fingerprint))
 
     def has(self, fingerprint: bytes, places: tuple[int, ...]) -> bool:
-        """Whether a key is in, where its `bits_of` are known."""
+        """Return whether a key was added; `places` is its `bits_of`."""
         bits, start = self._bits, self._start(fingerprint)
         return all(bits[start + (place >> 3)] >> (place & 7) & 1 for place in places)
 
     def add(self, fingerprint: bytes, places: tuple[int, ...] | None = None) -> None:
-        """From now on this key is in."""
+        """Add a key."""
         bits, start = self._bits, self._start(fingerprint)
         for place in places or bits_of(fingerprint):
             bits[start + (place >> 3)] |= 1 << (place & 7)
@@ -86,7 +88,7 @@ class BloomFilter:
 
 
 Allocate = Callable[[int, int], Bits | None]
-"""Zeroed bytes for the filter with a number; None: there are no more."""
+"""Returns a zeroed buffer for the filter with a number; None if there is no space."""
 
 
 def _in_memory(_number: int, size: int) -> Bits:
@@ -94,9 +96,9 @@ def _in_memory(_number: int, size: int) -> Bits:
 
 
 class ScalableBloomFilter:
-    """Filters that together take any number of keys, as far as bytes are given to them.
+    """A series of filters that grows with the number of keys, as far as buffers are available.
 
-    Errors stay below `PROMISED_ERRORS` up to some forty filters: half a billion keys.
+    The false positive rate stays below `PROMISED_ERRORS` up to some forty filters: half a billion keys.
     """
 
     def __init__(self, first: int = FIRST_CAPACITY, allocate: Allocate = _in_memory) -> None:
@@ -107,17 +109,17 @@ class ScalableBloomFilter:
         self.bytes_used = 0
 
     def open(self, filters: Sequence[Bits], newest: int) -> None:
-        """Go on with filters that are there; the last of them holds `newest` keys."""
+        """Continue with existing filters; the last one holds `newest` keys."""
         self._filters = [BloomFilter(bits) for bits in filters]
         self._room = capacity_of(len(filters) - 1, self._first) - newest if filters else 0
         self.bytes_used = sum(len(bits) for bits in filters)
 
     def find_known(self, fingerprints: Iterable[bytes]) -> set[bytes]:
-        """Those that were added, and a few others."""
+        """Return the fingerprints that were added, and a few false positives."""
         return {one for one in fingerprints if self._has(one, bits_of(one))}
 
     def add(self, fingerprints: Iterable[bytes]) -> tuple[int, int]:
-        """How many of these were added, and how many were not because there was no room."""
+        """Add fingerprints; return how many were new, and how many were refused for lack of space."""
         added = refused = 0
         for one in fingerprints:
             places = bits_of(one)
@@ -132,12 +134,12 @@ class ScalableBloomFilter:
         return added, refused
 
     def _has(self, fingerprint: bytes, places: tuple[int, ...]) -> bool:
-        # The newest filter is the largest, and mostly holds what is asked for.
+        # The newest filter is the largest, and most lookups hit it.
         return any(each.has(fingerprint, places) for each in reversed(self._filters))
 
     @property
     def newest(self) -> int:
-        """How many keys the last filter holds."""
+        """Number of keys in the last filter."""
         return capacity_of(len(self._filters) - 1, self._first) - self._room if self._filters else 0
 
     def _grow(self) -> bool:

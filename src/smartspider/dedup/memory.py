@@ -1,4 +1,4 @@
-"""What this worker knows to be stored already, so that a page's usual links cost nothing."""
+"""A worker's memory of stored URLs."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ T = TypeVar("T", bound=Hashable)
 
 LOCAL_BYTES = 64_000_000
 FINGERPRINT_BYTES = 110
-"""What a fingerprint takes in a set of Python's."""
+"""Memory of a fingerprint in a Python set."""
 
 
 class RecentSet(Generic[T]):
-    """The last values added or asked for, at least `capacity` and at most twice as many; `weigh` makes these
-    sums of weights, such as bytes.
+    """The most recently added or queried values: at least `capacity`, at most twice as many. With `weigh`,
+    capacity is a sum of weights, such as bytes.
     """
 
     def __init__(self, capacity: int = 100_000, weigh: Callable[[T], int] | None = None) -> None:
@@ -37,11 +37,11 @@ class RecentSet(Generic[T]):
 
     @property
     def weight(self) -> int:
-        """Of all values; one that is added again may count twice for a while."""
+        """Sum of all weights; a value that is added again may count twice for a while."""
         return self._young_weight + self._old_weight
 
     def add(self, value: T) -> None:
-        """Remember a value."""
+        """Add a value."""
         if value in self._young:
             return
         self._young.add(value)
@@ -51,19 +51,19 @@ class RecentSet(Generic[T]):
             self._old_weight, self._young_weight = self._young_weight, 0
 
     def update(self, values: Iterable[T]) -> None:
-        """Remember values."""
+        """Add values."""
         for value in values:
             self.add(value)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all values."""
         self._young.clear()
         self._old.clear()
         self._young_weight = self._old_weight = 0
 
 
 class WorkerMemory:
-    """Committed fingerprints in this worker's memory, by run and epoch; bounded in bytes for all runs."""
+    """Committed fingerprints by run, of one epoch; the memory of all runs together is bounded."""
 
     def __init__(self, max_bytes: int = LOCAL_BYTES) -> None:
         self._max_bytes = max_bytes
@@ -71,9 +71,7 @@ class WorkerMemory:
         self._runs: dict[int, RecentSet[bytes]] = {}
 
     def for_run(self, run_id: int, epoch: str = "") -> RecentSet[bytes]:
-        """What is known of a run. With another epoch everything known before is forgotten, also by those who
-        still hold it.
-        """
+        """Return the set of a run. Another epoch clears all sets, including those already handed out."""
         self.set_epoch(epoch)
         if run_id not in self._runs:
             self._runs[run_id] = RecentSet(1, lambda _: FINGERPRINT_BYTES)
@@ -81,21 +79,21 @@ class WorkerMemory:
         return self._runs[run_id]
 
     def set_epoch(self, epoch: str) -> None:
-        """Committed rows may be gone, if this is another epoch."""
+        """Clear all sets if the epoch changed: committed rows may be lost."""
         if epoch != self._epoch:
             self._epoch = epoch
             for known in self._runs.values():
                 known.clear()
 
     def retain(self, runs: Collection[int]) -> None:
-        """Forget all other runs."""
+        """Remove all other runs."""
         for run_id in self._runs.keys() - set(runs):
             self._runs.pop(run_id).clear()
         self._share()
 
     @property
     def bytes_used(self) -> int:
-        """Of all runs."""
+        """Memory of all runs."""
         return sum(known.weight for known in self._runs.values())
 
     def _share(self) -> None:

@@ -1,4 +1,4 @@
-"""Layers in front of the store's unique key: what is known need not be asked there."""
+"""URL filters in front of the store's unique key: a URL that a filter knows needs no lookup in the store."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Literal, Protocol
 
 import msgspec
 
-
 FilterMode = Literal["off", "exact", "exact+bloom"]
 """The filters all tasks share in front of the store: none, the exact set, or the exact set behind a Bloom
 filter.
@@ -15,22 +14,22 @@ filter.
 
 
 class FilterKey(msgspec.Struct, frozen=True, order=True):
-    """Whose knowledge it is. `epoch` changes whenever committed rows may be gone: another store, one that was
-    restored, or a standby that took over; what was known before is then not asked any more.
+    """The owner of a set of fingerprints. `epoch` changes whenever committed rows may be lost: another store,
+    a restored one, or a standby that took over. Sets of earlier epochs are not used.
     """
 
     kind: Literal["run", "task"]
     id: int
     epoch: str = ""
     window_days: int = 0
-    """Of a task: the window that its runs share."""
+    """Tasks only: the window that its runs share."""
 
     def __str__(self) -> str:
         return f"{self.kind}.{self.id}.{self.window_days}.{self.epoch}"
 
 
 def parse_filter_key(text: str) -> FilterKey | None:
-    """The key that is written so; None for anything else."""
+    """Parse the text of a key; None for any other text."""
     kind, _, rest = text.partition(".")
     number, _, rest = rest.partition(".")
     days, _, epoch = rest.partition(".")
@@ -40,7 +39,7 @@ def parse_filter_key(text: str) -> FilterKey | None:
 
 
 class FilterSize(msgspec.Struct, frozen=True):
-    """How large a layer is, all keys together."""
+    """The size of a filter, all keys together."""
 
     entries: int
     bytes_used: int
@@ -48,12 +47,12 @@ class FilterSize(msgspec.Struct, frozen=True):
 
     @property
     def share(self) -> float:
-        """Of its budget."""
+        """Used share of the budget."""
         return self.bytes_used / self.bytes_max if self.bytes_max else 1.0
 
 
 class FilterAddition(msgspec.Struct, frozen=True):
-    """What came of adding: `refused` did not fit into the budget."""
+    """The result of adding; `refused` exceeded the budget."""
 
     new: int
     refused: int
@@ -61,88 +60,88 @@ class FilterAddition(msgspec.Struct, frozen=True):
 
 
 class UrlFilter(Protocol):
-    """Fingerprints that are known, by key.
+    """A set of known fingerprints per key.
 
-    1. Known is only what was added under the same key; a lossy layer errs, but on less than one new
-       fingerprint in ten thousand. Whoever adds does so after the commit of the row.
-    2. What was added is known until it is dropped or the layer loses it; losing is always allowed.
-    3. Adding again changes nothing but the day, which only grows. An exact layer knows the day: `since_day`
-       names only what was added on it or later.
-    4. What is dropped is not known any more, at once, also when it takes longer to free its memory.
-    5. A layer never takes more than its budget: what does not fit is refused, counted, and not known.
-    6. Any number at a time; whoever asks for many does so in one call.
+    1. Only fingerprints added under the same key are known; a lossy filter errs on less than one new
+    fingerprint in ten thousand. Fingerprints are added after the commit of their rows.
+    2. An added fingerprint is known until it is dropped or the filter loses it; losing is always allowed.
+    3. Adding again changes only the day, which only grows. An exact filter knows the day: `since_day`
+    selects what was added on that day or later.
+    4. A dropped key is unknown at once, even if freeing its memory takes longer.
+    5. A filter never exceeds its budget: what does not fit is refused, counted, and unknown.
+    6. Calls take any number of fingerprints at a time.
     """
 
     async def find_known(
         self, key: FilterKey, fingerprints: Sequence[bytes], *, since_day: int = 0
     ) -> set[bytes]:
-        """Those of them that are known."""
+        """Return the known ones among the fingerprints."""
 
     async def add(self, key: FilterKey, fingerprints: Sequence[bytes], *, day: int = 0) -> FilterAddition:
-        """Their rows are committed: from now on they are known."""
+        """Add fingerprints whose rows are committed."""
 
     async def drop(self, key: FilterKey) -> None:
-        """Forget all of a key."""
+        """Drop all fingerprints of a key."""
 
     async def keys(self) -> list[FilterKey]:
-        """All there are."""
+        """Return all keys."""
 
     async def size(self) -> FilterSize:
-        """How large it is."""
+        """Return the size."""
 
 
 class ExactUrlFilter(UrlFilter, Protocol):
-    """7. What an exact layer holds can be listed, and so compared with the store."""
+    """7. The fingerprints of an exact filter can be listed, to compare them with the store."""
 
     def entries(self, key: FilterKey) -> AsyncIterator[list[bytes]]:
-        """All that is known under a key while it is listed; what is added meanwhile may be left out."""
+        """Yield the fingerprints of a key; those added meanwhile may be missing."""
 
 
 class LocalFront(Protocol):
-    """A layer that may only say "certainly new", and so spares the question to the next."""
+    """A filter in this process that tells new fingerprints without a round trip."""
 
     def find_possibly_known(self, key: FilterKey, fingerprints: Iterable[bytes]) -> set[bytes]:
-        """All but those that are certainly new, as far as this process knows."""
+        """Return all but the fingerprints that are certainly new to this process."""
 
     async def add(self, key: FilterKey, fingerprints: Sequence[bytes]) -> FilterSize:
-        """These are known from now on, to all who refresh."""
+        """Add fingerprints, visible to every process after its next refresh."""
 
     async def refresh(self, key: FilterKey) -> None:
-        """Learn a little of what others noted."""
+        """Copy a part of what other processes added."""
 
     def forget(self, key: FilterKey) -> None:
-        """Nobody asks here any more: what was learned is let go."""
+        """Free the copy of a key."""
 
 
 class DistinctEstimates(Protocol):
-    """About how many distinct requests there are, with a standard error of 0.81 %; never exact or large."""
+    """Estimated numbers of distinct requests, with a standard error of 0.81 %, in little memory."""
 
     async def add(self, keys: Sequence[FilterKey], fingerprints: Sequence[bytes]) -> None:
-        """These belong to all of the keys."""
+        """Count fingerprints for all of the keys."""
 
     async def estimate(self, keys: Sequence[FilterKey]) -> dict[FilterKey, int]:
-        """How many each has; 0 when nothing was noted."""
+        """Return the estimate of each key; 0 if nothing was counted."""
 
 
 class FilterStack(msgspec.Struct, frozen=True):
-    """What stands between workers and the store; all of it may be missing."""
+    """The filters between workers and the store; each is optional."""
 
     exact: ExactUrlFilter | None = None
     front: LocalFront | None = None
-    """Before the exact one."""
+    """In front of the exact filter."""
     lossy: UrlFilter | None = None
-    """For tasks with `dedup.urls: bloom`, and for these only."""
+    """Only for tasks with `dedup.urls: bloom`."""
     estimates: DistinctEstimates | None = None
 
 
 class StoredUrls(Protocol):
-    """What the store says, who is always right."""
+    """The stored URLs, which are always right."""
 
     async def stored(self, run_id: int, fingerprints: Sequence[bytes]) -> set[bytes]:
-        """Those of them that have a row in the run."""
+        """Return the fingerprints that have a row in the run."""
 
     async def totals(self, run_ids: Sequence[int]) -> Mapping[int, int]:
-        """How many rows the runs have; runs that are not there are left out."""
+        """Return the number of rows of each run; missing runs are left out."""
 
     async def epoch(self) -> str:
-        """The epoch of the store, see `FilterKey`."""
+        """Return the epoch of the store, see `FilterKey`."""

@@ -1,1 +1,3 @@
-"""What turns leases into settlements."""
+"""The worker: leases requests, fetches and reads pages, and settles the verdicts. Read `processor.py`, then
+`worker.py`.
+"""

@@ -1,4 +1,4 @@
-"""Reading a page: its items, and the requests its links lead to."""
+"""Read an answer: its items, and the requests its links lead to."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from smartspider.interfaces.pipeline import Pipeline
 
 
 class AnswerReader:
-    """Turns an answer into a reading. Only good answers are extracted."""
+    """Turns an answer into a reading. Only 2xx answers are extracted."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class AnswerReader:
         return Reading(page, close, found)
 
     def _publish_losses(self, extraction: Extraction, request: Request) -> None:
-        """Tell what was found in the page and is not in its rows and links as it stood there."""
+        """Publish events about values, links and items of the page that are not stored unchanged."""
         where = (self._run_id, request.host, request.url)
         if extraction.cleaned:
             self._bus.publish(ValuesCleaned(*where, extraction.cleaned))
@@ -88,7 +88,7 @@ class AnswerReader:
             self._bus.publish(ItemsRejected(*where, len(extraction.rejected), extraction.rejected[0].reason))
 
     def _find_children(self, page: Page, request: Request, extraction: Extraction) -> ChildRequests:
-        """The requests the page leads to, as far as it may be followed and its list goes on."""
+        """Return the child requests, without those that robots directives or a date cutoff exclude."""
         page_plan = self._plan.pages.get(request.page)
         is_rules = page_plan is None or page_plan.kind == "rules"
         if is_rules and self._plan.politeness.obey_robots and header_forbids_follow(page.headers):
@@ -99,7 +99,7 @@ class AnswerReader:
         return self._links.children(extraction, request)
 
     def _landed(self, page: Page, request: Request) -> Request | None:
-        """The request that redirects on one host ended at, when it is not the one that was asked for."""
+        """Return the request at the end of redirects on one host, unless it is the same request."""
         if not page.hops:
             return None
         landed = self._redirected(request, page.url, Extras(meta=request.extras.meta))
@@ -120,7 +120,7 @@ class AnswerReader:
         return Close("redirect", f"to {child.url}", page.status, children=[child])
 
     def _redirected(self, request: Request, url: str, extras: Extras) -> Request:
-        """The request that takes the place of one that was redirected."""
+        """Return the request that replaces a redirected one."""
         return make_request(
             url,
             rules=self._plan.canonical,
@@ -136,14 +136,15 @@ _encode = msgspec.json.Encoder().encode
 
 
 def is_unchanged(page: Page, request: Request) -> bool:
-    """Whether the server says that the page is still the version that an earlier run stored."""
+    """Return whether the server answers that the page is still the stored version."""
     return page.status == 304 and request.extras.version is not None and not page.hops
 
 
 def validators_of(plan: Plan, page: Page, request: Request, items: list[Item]) -> Validators | None:
-    """What a later run compares the page with, and asks with; None when the task does not look back.
+    """Return what a later run compares the page with and sends in a conditional request; None if the task
+    does not recrawl.
 
-    Content is the items where the page type has fields, and the body elsewhere.
+    The content is the items if the page type has fields, else the body.
     """
     if not plan.recrawl.needs_history:
         return None
@@ -155,13 +156,13 @@ def validators_of(plan: Plan, page: Page, request: Request, items: list[Item]) -
 
 
 def without_next_pages(extraction: Extraction) -> Extraction:
-    """The same without its links to further pages."""
+    """Return the extraction without its links to next pages."""
     links = [link for link in extraction.links if not link.is_pagination]
     return msgspec.structs.replace(extraction, links=links)
 
 
 def is_list_too_old(extraction: Extraction, older: DateCutoff, now: float) -> bool:
-    """Whether the page has dates and all of them are older. Items that were rejected count as well."""
+    """Return whether the page has dates, all older than the cutoff. Rejected items count too."""
     limit = older.moment if older.age_s is None else now - older.age_s
     moments = list(_moments(extraction, older.field))
     return bool(moments) and limit is not None and max(moments) < limit
@@ -175,7 +176,7 @@ def _moments(extraction: Extraction, field: str) -> Iterator[float]:
 
 
 def _moment(value: Any) -> float | None:
-    """The moment of an ISO date, UTC unless it names a zone; None for anything else."""
+    """Return the timestamp of an ISO date, in UTC unless it names a zone; None for any other value."""
     if not isinstance(value, str):
         return None
     try:

@@ -1,4 +1,4 @@
-"""What a worker stands on, and how it goes about its work."""
+"""A worker's context and options."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from smartspider.store.runs.store import RunStore
 
 
 class WorkerContext(msgspec.Struct, frozen=True):
-    """What a worker stands on."""
+    """The services a worker uses."""
 
     store: RunStore
     frontier: Frontier
@@ -23,19 +23,19 @@ class WorkerContext(msgspec.Struct, frozen=True):
     clock: Clock
     bus: EventBus
     outage: OutageRetry | None = None
-    """With a store or frontier that is away; none: the worker ends."""
+    """Retries calls while the store or frontier is unavailable; None: the worker ends instead."""
 
 
 class WorkerOptions(msgspec.Struct, frozen=True):
-    """How a worker goes about its work, where that is not as usual."""
+    """Options of a worker that deviate from the defaults."""
 
     drain_s: float | None = None
-    """How long it waits for what is in flight when it is asked to stop."""
+    """Seconds to finish requests in flight after a request to stop."""
     renew_s: float | None = None
-    """How often it renews its leases."""
+    """Seconds between renewals of its leases."""
     reclaims: bool = True
-    """Whether it takes back what dead workers hold; where a keeper does, it need not."""
+    """Reclaim the leases of dead workers; not needed where a keeper does it."""
     is_placed: bool = True
-    """Whether it takes hosts of its own before those of other workers."""
+    """Prefer the hosts assigned to this worker."""
     leases_ahead: bool = False
-    """Whether slots go on before what they finished is settled: worth it where the ledger is far."""
+    """Lease new requests before finished ones are settled; useful with a slow ledger."""

@@ -1,4 +1,4 @@
-"""How a worker does, measured by itself."""
+"""A worker's own health, and its share of the work compared with its peers."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from smartspider.core.workers.worker import WorkerHealth
 from smartspider.interfaces.event_bus import EventBus
 
 DECAY = 200
-"""Of so many requests the last ones count."""
+"""Requests in the moving averages."""
 LAG_DECAY = 5
-"""And of so many beats."""
+"""Heartbeats in the moving average of the lag."""
 LAG_MAX_S = 2.0
-"""A machine that slept was not slow."""
+"""Longer lags come from a suspended machine and are cut."""
 
 
 class HealthMeter:
-    """Counts what comes of requests, and how late this process gets to what is due.
+    """Measures the share of failed requests and the scheduling lag of this process.
 
-    A worker without requests has no faults: the share begins at nought and grows with what is seen.
+    The share of faults starts at 0 and grows with what is observed.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class HealthMeter:
         self._latest_s = 0.0
 
     def record_settled(self, settlements: Iterable[Settlement], stored: int) -> None:
-        """Requests are over, and of so many of them a page was stored."""
+        """Record settled requests, `stored` of which stored a page."""
         self._pages += stored
         for one in settlements:
             self._requests += 1
@@ -43,11 +43,11 @@ class HealthMeter:
             self._request_s += (one.elapsed_s - self._request_s) / min(self._requests, DECAY)
 
     def record_lag(self, seconds: float) -> None:
-        """Something was done so long after it was due."""
+        """Record that something ran `seconds` late."""
         self._latest_s = max(self._latest_s, min(seconds, LAG_MAX_S))
 
     def measure(self) -> WorkerHealth:
-        """How it does now. Asked for with each beat: the worst lateness since the last one is counted."""
+        """Return the current health. Called once per heartbeat: the worst lag since the last call counts."""
         self._lag_s += (self._latest_s - self._lag_s) / LAG_DECAY
         self._latest_s = 0.0
         return WorkerHealth(
@@ -63,21 +63,22 @@ def _load() -> float:
 
 
 class Peers:
-    """What a worker makes of how all of them do. When it begins to ask for less, and when that is over, it is
-    said.
+    """The share of its slots and the hosts a worker takes, by the health of all workers.
+
+    Publishes an event when it starts to take less, and when it takes its full share again.
     """
 
     def __init__(self, bus: EventBus, *, is_placed: bool = True) -> None:
         self.share = 1.0
-        """Of its slots, what it fills."""
+        """The share of its slots that it fills."""
         self.own = b""
-        """The hosts that it takes first, see `core/workers/host_assignment.py`; none: it does not matter."""
+        """The hosts it prefers, see `core/workers/host_assignment.py`; empty: no preference."""
         self._bus = bus
         self._is_placed = is_placed
         self._placed_for: tuple[int, dict[int, float]] = (0, {})
 
     def update(self, worker_id: int, peers: Mapping[int, WorkerHealth]) -> None:
-        """All workers that stay, as they do now, this one among them."""
+        """Take over the health of all workers that are not draining, including this one."""
         weights = load_shares(peers)
         self._set_share(weights.get(worker_id, 1.0), peers.get(worker_id, WorkerHealth()))
         if self._is_placed and self._placed_for != (worker_id, weights):
@@ -85,7 +86,7 @@ class Peers:
             self.own = owned_partitions(worker_id, weights) if len(weights) > 1 else b""
 
     def usable_slots(self, slots: int) -> int:
-        """How many of its slots it fills: one at least, unless it has none."""
+        """Return how many slots to fill: at least one, unless it has none."""
         return min(slots, max(int(slots * self.share), 1))
 
     def _set_share(self, share: float, health: WorkerHealth) -> None:

@@ -1,4 +1,4 @@
-"""A worker as others see it: there from joining to leaving, with what it holds."""
+"""The presence of a worker: registration, heartbeats with its leases, lease renewal."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.worker_registry import HeartbeatReply, HeartbeatReport
 
 BEAT_S = 1.8
-"""What a worker is told with the answer, it hears in less than two seconds."""
+"""The reply carries orders, so a worker receives them within two seconds."""
 RENEW_S = 20.0
 RECLAIM_S = 5.0
 LEAVE_S = 5.0
-"""How long it may take to say goodbye."""
+"""Timeout of leaving."""
 
 
 class WorkerProbe(msgspec.Struct, frozen=True):
-    """What a worker is asked for, and told."""
+    """The callbacks of a worker for its heartbeat."""
 
     leases: Callable[[], list[Lease]]
     slots: Callable[[], int | None]
-    """How many it has; None: as many as it is told."""
+    """Its number of slots; None: the number it is ordered to have."""
     health: HealthMeter
-    """How it does; how late it is said to be there counts."""
+    """Its health; the lateness of heartbeats counts as lag."""
     apply: Callable[[HeartbeatReply], None]
     on_error: Callable[[Exception], None]
-    """Something ended that must not end."""
+    """Called with an error that ends a periodic task."""
 
 
 class Heartbeat:
-    """Joins, says now and then that its worker is alive and what it holds, renews that, and leaves."""
+    """Registers the worker, sends heartbeats, renews its leases, and unregisters it."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Heartbeat:
 
     @asynccontextmanager
     async def running(self, probe: WorkerProbe) -> AsyncIterator[None]:
-        """The worker is there as long as the block lasts; all this goes on whatever it waits for."""
+        """Keep the worker registered for the duration of the block."""
         await self._join()
         try:
             tasks = self._tasks(probe)
@@ -83,7 +83,7 @@ class Heartbeat:
         self.worker_id = await self._outage.call("join", lambda: join(self._registration))
 
     async def _leave(self) -> None:
-        """What cannot be said now is seen by others: a worker that is silent is gone."""
+        """Unregister. If that fails, others see the missing heartbeats."""
         if not self._outage.is_enabled:
             await self._context.frontier.leave(self.worker_id)
             return
@@ -101,12 +101,12 @@ class Heartbeat:
         finally:
             self._beat_at = monotonic() + BEAT_S
         if orders.is_unknown and self._outage.is_enabled:
-            await self._join()  # it was silent for too long; what it holds may be stored nevertheless
+            await self._join()  # it was silent for too long; its pages may still be stored
         else:
             probe.apply(orders)
 
     async def _renew(self, leases: list[Lease]) -> None:
-        """A lease that is lost is finished anyway: the first commit of a page wins."""
+        """Renew leases. A lost one is finished anyway: the first commit of a page wins."""
         if leases:
             await self._context.frontier.renew(leases)
 
@@ -116,7 +116,7 @@ class Heartbeat:
 
 
 class PeriodicTask(msgspec.Struct, frozen=True):
-    """Something to be done again and again."""
+    """A call repeated at an interval."""
 
     name: str
     every_s: float
@@ -127,7 +127,7 @@ class PeriodicTask(msgspec.Struct, frozen=True):
 async def running_periodically(
     tasks: list[PeriodicTask], clock: Clock, outage: OutageRetry, on_error: Callable[[Exception], None]
 ) -> AsyncIterator[None]:
-    """Chores are done until the block ends. What ends one of them is told, and nobody else waits for it."""
+    """Run tasks until the block ends, each in a loop of its own. `on_error` gets the error that ends one."""
     loops = [asyncio.create_task(_repeat(task, clock, outage, on_error)) for task in tasks]
     try:
         yield
@@ -152,5 +152,5 @@ async def _repeat(
                 outage.report_success(task.name)
                 backoff.reset()
                 await clock.sleep(task.every_s)
-    except Exception as error:  # noqa: BLE001 - whoever works raises it: nothing must end unseen
+    except Exception as error:  # noqa: BLE001 - the worker raises it
         on_error(error)

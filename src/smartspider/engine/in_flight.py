@@ -1,4 +1,4 @@
-"""What a worker has in its hands: requests from their lease to their settlement, each worked on by itself."""
+"""The requests a worker holds, from lease to settlement, each processed by its own task."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from smartspider.engine.processor import Processed
 
 
 class LeasedRequest(msgspec.Struct, frozen=True):
-    """A request that is being worked on, and with which job."""
+    """A leased request, its job and its task."""
 
     lease: Lease
     opened: OpenedJob
@@ -25,9 +25,9 @@ class LeasedRequest(msgspec.Struct, frozen=True):
 
 
 class InFlight:
-    """Begins with requests, settles what is finished and gives back what nobody will store.
+    """Starts requests, settles finished ones, and releases those whose result would not be stored.
 
-    `on_finished` is called when a request can be settled, `on_trouble` with what must not go unseen.
+    `on_finished` is called when a request can be settled, `on_error` with an unexpected error.
     """
 
     def __init__(
@@ -44,29 +44,29 @@ class InFlight:
         self._held: dict[FencingToken, LeasedRequest] = {}
         self._done: list[Processed] = []
         self.settle_s = 0.0
-        """How long the last settle took; endless where it failed."""
+        """Duration of the last settle; infinite if it failed."""
 
     @property
     def held(self) -> int:
-        """How many there are, finished ones among them."""
+        """Number of held requests, finished ones included."""
         return len(self._held)
 
     @property
     def finished(self) -> int:
-        """How many wait to be settled."""
+        """Number of requests that wait to be settled."""
         return len(self._done)
 
     @property
     def in_flight(self) -> int:
-        """How many are being worked on."""
+        """Number of requests being processed."""
         return len(self._held) - len(self._done)
 
     def leases(self) -> list[Lease]:
-        """All leases that are held."""
+        """Return all held leases."""
         return [request.lease for request in self._held.values()]
 
     def start(self, lease: Lease, opened: OpenedJob) -> None:
-        """Begin with a request."""
+        """Start to process a request."""
         opened.users += 1
         opened.job.links.admit(lease.request.host, lease.request.page)
         task = asyncio.create_task(self._work(lease, opened.job))
@@ -75,14 +75,14 @@ class InFlight:
     async def _work(self, lease: Lease, job: Job) -> None:
         try:
             processed = await job.processor.process(lease)
-        except Exception as error:  # noqa: BLE001 - the worker raises it: nothing must end unseen
+        except Exception as error:  # noqa: BLE001 - the worker raises it
             self._on_error(error)
             return
         self._done.append(processed)
         self._on_finished()
 
     async def settle(self) -> None:
-        """Commit what was finished; only then are its links known and its leases over."""
+        """Commit finished requests. Only then are their links remembered and their leases ended."""
         clock = self._context.clock
         group = list(self._done)
         began_at, self.settle_s = clock.monotonic(), float("inf")
@@ -101,7 +101,9 @@ class InFlight:
             self._context.bus.publish(event)
 
     async def abandon(self, runs: Container[int]) -> None:
-        """Break off what nobody will store, and give it back; what is of one of `runs` goes on."""
+        """Cancel and release requests of runs that are cancelled, deleted or at their limit; requests of
+        `runs` continue.
+        """
         others = {request.lease.run_id for request in self._held.values() if request.lease.run_id not in runs}
         abandoned_runs = {run_id for run_id in others if await self._is_abandoned(run_id)}
         requests = [request for request in self._held.values() if request.lease.run_id in abandoned_runs]
@@ -121,7 +123,7 @@ class InFlight:
         return run.state == "cancelled" or run.reason.startswith(LIMIT)
 
     async def cancel_all(self) -> None:
-        """Break off everything; who leaves gives it back."""
+        """Cancel everything; leaving the frontier releases it."""
         await _cancel(list(self._held.values()))
 
 

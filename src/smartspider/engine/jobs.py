@@ -1,4 +1,4 @@
-"""What a worker has opened for the runs it works on: one job each, closed when nobody needs it any more."""
+"""The jobs a worker has opened: one per run, closed when no request uses it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from smartspider.engine.processor import Processor
 
 
 class Job(msgspec.Struct, frozen=True):
-    """A run as one worker works on it: its plan when the job was opened, and what carries it out."""
+    """The plan of a run when the job was opened, and the objects that process it."""
 
     plan: Plan
     processor: Processor
@@ -25,7 +25,7 @@ OpenJob = Callable[[Run], AbstractAsyncContextManager[Job]]
 
 
 class OpenedJob:
-    """A job, and how many requests in the worker's hands it is needed for."""
+    """A job and the number of requests that use it."""
 
     def __init__(self, job: Job, revision: int, stack: AsyncExitStack) -> None:
         self.job = job
@@ -34,12 +34,12 @@ class OpenedJob:
         self._stack = stack
 
     async def close(self) -> None:
-        """Let go of what the job stands on."""
+        """Close the resources of the job."""
         await self._stack.aclose()
 
 
 class JobCache:
-    """The open jobs of a worker. One that was replaced or is over stays open while it has users."""
+    """The open jobs of a worker. A replaced or finished one stays open while it has users."""
 
     def __init__(self, open_job: OpenJob) -> None:
         self._open = open_job
@@ -47,7 +47,7 @@ class JobCache:
         self._retired: list[OpenedJob] = []
 
     async def get(self, run: Run) -> OpenedJob:
-        """The job of a run with its knobs as they are turned now."""
+        """Return the job of a run with its current tuning, opened if needed."""
         opened = self._current.get(run.id)
         if opened is None or opened.revision != run.revision:
             stack = AsyncExitStack()
@@ -57,7 +57,7 @@ class JobCache:
         return opened
 
     async def retain(self, runs: Iterable[int]) -> None:
-        """Close the jobs of all other runs, and those that were replaced, as soon as they have no users."""
+        """Close the jobs of all other runs and replaced ones once they have no users."""
         for run_id in self._current.keys() - set(runs):
             self._retire(run_id)
         free = [opened for opened in self._retired if not opened.users]

@@ -1,4 +1,4 @@
-"""From the links of a page to the requests that are worth making."""
+"""Turn the links of a page into requests."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from smartspider.dedup.memory import RecentSet
 LinkKey = tuple[str, str, str]
 _UNKEYED: LinkKey = ("", "", "")
 LINKS_BYTES = 32_000_000
-"""What links take that need no second look, for each reason."""
+"""Memory for remembered links, for stored and for refused ones."""
 RobotsCheck = Callable[[str], bool | None]
-"""Whether robots.txt allows a URL; None when its host's robots.txt is not known yet."""
+"""Returns whether robots.txt allows a URL; None if that robots.txt is not known yet."""
 
 
 class ChildRequests(msgspec.Struct):
-    """The children of a page, and the links they came from."""
+    """The child requests of a page, and the links they came from."""
 
     children: list[Request]
     keys: list[LinkKey]
     duplicates: int = 0
     links: list[Request] = []
-    """Known children too, where later runs ask whether the page changed."""
+    """All children, known ones included; filled if later runs send conditional requests."""
     next_pages: list[Request] = []
-    """Further pages that are only wanted when an item of this one is new; not among the children."""
+    """Next pages that are added only if an item of this page is new; not among `children`."""
 
     def add(self, child: Request, key: LinkKey) -> None:
-        """Another child, and the link it came from."""
+        """Add a child and the link it came from."""
         self.children.append(child)
         if key is not _UNKEYED:
             self.keys.append(key)
 
 
-class _Place(NamedTuple):
-    """Where a link leads."""
+class _Target(NamedTuple):
+    """The target of a link."""
 
     url: str
     canonical: str
@@ -51,14 +51,14 @@ class _Place(NamedTuple):
 
 
 class _Refused(NamedTuple):
-    """Why a link is not followed. `is_lasting`: the same link is refused on every page."""
+    """The reason why a link is not followed. `is_lasting`: the same link is refused on every page."""
 
     reason: str
     is_lasting: bool = False
 
 
 class LinkFilter:
-    """Decides which links of a run's pages become requests. Remembers what needs no second look."""
+    """Decides which links of a run's pages become requests. Remembers stored and refused links."""
 
     def __init__(self, plan: Plan, robots: RobotsCheck, known: RecentSet[bytes] | None = None) -> None:
         self._plan = plan
@@ -73,41 +73,39 @@ class LinkFilter:
         self._hits = self._misses = 0
 
     def admit(self, host: str, page: str = DEFAULT_PAGE) -> None:
-        """A host whose page was handed out belongs to the run, whatever led to it; where only a sitemap lies
-        does not.
-        """
+        """Add the host of a leased page to the scope, unless the page is a sitemap or robots.txt."""
         if not self._scope.domains and host not in self._scope.hosts and not page.startswith(OWN_PAGE):
             self._scope = self._scope.with_hosts([host])
             self._refused.clear()
 
     def remember(self, found: ChildRequests) -> None:
-        """These children are committed: from now on they are known."""
+        """Remember committed children as known."""
         self._stored.update(found.keys)
         self._known.update([child.fingerprint for child in found.children])
 
     def forget(self) -> None:
-        """Rows that were committed may be gone: nothing is known any more."""
+        """Forget all known links: committed rows may be lost."""
         self._stored.clear()
         self._known.clear()
 
     def take_counts(self) -> tuple[int, int]:
-        """Links that were known here and those that were not, since this was last asked."""
+        """Return the hits and misses since the last call."""
         counts = self._hits, self._misses
         self._hits = self._misses = 0
         return counts
 
     def children(self, extraction: Extraction, request: Request) -> ChildRequests:
-        """Requests for the links of a page that are in scope and not known."""
+        """Return requests for links that are in scope and not known."""
         found = ChildRequests([], [])
         base = extraction.base
-        places = _Places(base)
+        link_base = _LinkBase(base)
         fresh: set[bytes] = set()
-        further: set[bytes] = set()
+        next_pages: set[bytes] = set()
         for link in extraction.links:
-            extras = _kept(link, request) if link.is_pagination else link.extras
-            key = places.key_of(link, extras)
-            is_further = self._needs_history and link.is_pagination
-            if key in self._stored and not self._keeps_all and not is_further:
+            extras = _inherited_extras(link, request) if link.is_pagination else link.extras
+            key = link_base.key_of(link, extras)
+            is_next = self._needs_history and link.is_pagination
+            if key in self._stored and not self._keeps_all and not is_next:
                 found.duplicates += 1
                 continue
             child = None if key in self._refused else self._child(link, extras, request, base, key)
@@ -116,10 +114,10 @@ class LinkFilter:
             identity = child.fingerprint
             if self._keeps_all:
                 found.links.append(child)
-            if is_further:
-                further.add(identity)
-            # What was left alone as a link may be known; as a further page it is fetched.
-            if identity in fresh or (identity in self._known and not is_further):
+            if is_next:
+                next_pages.add(identity)
+            # A known link may be a row that was skipped; as a next page it is fetched.
+            if identity in fresh or (identity in self._known and not is_next):
                 found.duplicates += 1
                 continue
             fresh.add(identity)
@@ -129,31 +127,35 @@ class LinkFilter:
                 found.add(child, key)
         self._hits += found.duplicates
         self._misses += len(fresh)
-        return _marked(found, further) if further else found
+        return _mark_next_pages(found, next_pages) if next_pages else found
 
     def refusal_of(self, link: Link, request: Request, base: str) -> str | None:
-        """Why a link of a page would not be followed, or None."""
-        place = self._place_of(link, request, base)
-        return place.reason if isinstance(place, _Refused) else None
+        """Return why a link is not followed, or None."""
+        target = self._resolve(link, request, base)
+        return target.reason if isinstance(target, _Refused) else None
 
     def _child(self, link: Link, extras: Extras, request: Request, base: str, key: LinkKey) -> Request | None:
-        place = self._place_of(link, request, base)
-        if isinstance(place, _Refused):
-            if place.is_lasting and not self._scope.same_host and link.depth is None and key is not _UNKEYED:
-                self._refused.add(key)  # with `same_host` it depends on the page, which the key does not name
+        target = self._resolve(link, request, base)
+        if isinstance(target, _Refused):
+            if target.is_lasting and not self._scope.same_host and link.depth is None and key is not _UNKEYED:
+                self._refused.add(
+                    key
+                )  # with `same_host` it depends on the page, which is not part of the key
             return None
-        url, canonical, depth = place
+        url, canonical, depth = target
         if extras is NO_EXTRAS:
             is_sitemap = link.depth is not None and link.page.startswith(OWN_PAGE)
             identity = fingerprint(canonical)
             return Request(url, identity, link.page, link.priority, depth, is_next_page=is_sitemap)
         if link.is_pagination and origin_of(url) != origin_of(request.url):
-            extras = msgspec.structs.replace(extras, headers=())  # they may hold secrets of that origin
+            extras = msgspec.structs.replace(
+                extras, headers=()
+            )  # they may hold credentials for the original origin
         identity = fingerprint(canonical, method=extras.method, body=extras.body)
         return Request(url, identity, link.page, link.priority, depth, extras=extras)
 
-    def _place_of(self, link: Link, request: Request, base: str) -> _Place | _Refused:
-        """Where a link leads, or why it is not followed."""
+    def _resolve(self, link: Link, request: Request, base: str) -> _Target | _Refused:
+        """Return the target of a link, or why it is not followed."""
         depth = link.depth
         if depth is None:
             depth = request.depth if link.is_pagination else request.depth + 1
@@ -171,11 +173,13 @@ class LinkFilter:
         if refusal is not None:
             return _Refused(refusal, is_lasting=True)
         pattern = pattern_refusal(canonical, link.allow, link.deny)
-        return _Place(url, canonical, depth) if pattern is None else _Refused(pattern)
+        return _Target(url, canonical, depth) if pattern is None else _Refused(pattern)
 
     def _listed_refusal(self, url: str, canonical: str, link: Link, request: Request) -> str | None:
-        """Why what a sitemap or robots.txt lists is kept out, or None. Sitemaps may lie on another host when
-        robots.txt says so, and on their index's; the host of a sitemap says nothing about its pages.
+        """Return why an entry of a sitemap or robots.txt is refused, or None.
+
+        A sitemap may be on another host if robots.txt lists it, or on the host of its index. The host of a
+        sitemap does not extend the scope to its pages.
         """
         if not link.page.startswith(OWN_PAGE):
             return self._refusal(url, canonical, None)
@@ -197,7 +201,7 @@ class LinkFilter:
         return reason
 
     def redirect_refusal(self, url: str, request: Request) -> str | None:
-        """Why a request may not be redirected to a URL, or None. Where an entry leads, joins the scope."""
+        """Return why a redirect to a URL is refused, or None. The target of an entry joins the scope."""
         if request.page.startswith(OWN_PAGE):
             return self._plan.traps.refusal(url)
         canonical = canonical_url(url, self._plan.canonical)
@@ -208,12 +212,12 @@ class LinkFilter:
 
 
 def _link_bytes(key: LinkKey) -> int:
-    """What a key takes in a set; all but its href is shared with others of its page."""
+    """Return the memory of a key; all but its href is shared between keys of a page."""
     return 200 + len(key[1])
 
 
-class _Places:
-    """Where links of a page go out from: the same href from the same place means the same URL."""
+class _LinkBase:
+    """The base that links of a page are relative to: the same href from the same base means the same URL."""
 
     def __init__(self, base: str) -> None:
         self._base = base
@@ -221,26 +225,26 @@ class _Places:
         self._folder = base.rpartition("/")[0]
 
     def key_of(self, link: Link, extras: Extras) -> LinkKey:
-        """What a plain link is known by; other requests are known by their fingerprint only."""
+        """Return the key of a plain link; other requests are known by their fingerprint only."""
         if extras is not NO_EXTRAS and (extras.method != "GET" or extras.body):
             return _UNKEYED
-        return self._from(link.href), link.href, link.page
+        return self._anchor(link.href), link.href, link.page
 
-    def _from(self, href: str) -> str:
+    def _anchor(self, href: str) -> str:
         first = href[:1]
         if first == "/":
             return self._origin
         if first in "?#" or first <= " " or (":" in href and "://" not in href[:8]):
-            return self._base  # such a link goes out from the page, not from its folder (also `http:?page=2`)
+            return self._base  # relative to the page, not to its folder (also `http:?page=2`)
         return self._folder
 
 
-def _marked(found: ChildRequests, further: set[bytes]) -> ChildRequests:
-    """The same, told which children are further pages of a list."""
+def _mark_next_pages(found: ChildRequests, next_pages: set[bytes]) -> ChildRequests:
+    """Return the children with next pages marked."""
 
     def mark(requests: list[Request]) -> list[Request]:
         return [
-            msgspec.structs.replace(each, is_next_page=True) if each.fingerprint in further else each
+            msgspec.structs.replace(each, is_next_page=True) if each.fingerprint in next_pages else each
             for each in requests
         ]
 
@@ -252,8 +256,8 @@ def _marked(found: ChildRequests, further: set[bytes]) -> ChildRequests:
     )
 
 
-def _kept(link: Link, request: Request) -> Extras:
-    """What the request for a further page has besides its URL: what that of this page has."""
+def _inherited_extras(link: Link, request: Request) -> Extras:
+    """Return the extras of a next page: those of its link, else those of the current page."""
     extras = request.extras if link.extras is NO_EXTRAS else link.extras
     if extras == NO_EXTRAS:
         return NO_EXTRAS

@@ -1,4 +1,4 @@
-"""Servers that are away for a while: waited for, with one word when that begins and one when it is over."""
+"""Retry calls while the store or the frontier is unavailable; publish the start and the end of an outage."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from smartspider.interfaces.robots_cache import RobotsAnswer, RobotsCache
 
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 0.5
-"""Short: a frontier that was replaced serves again some three seconds later, and nobody should sleep then."""
+"""Short, because a replaced frontier is ready again after some three seconds."""
 
 T = TypeVar("T")
 
 
 class Backoff:
-    """Each twice as long as the one before, up to the longest."""
+    """Pauses that double up to a maximum."""
 
     def __init__(self) -> None:
         self._next_s = FIRST_PAUSE_S
 
     def next_s(self) -> float:
-        """How long to wait this time."""
+        """Return the next pause."""
         pause_s, self._next_s = self._next_s, min(self._next_s * 2.0, LONGEST_PAUSE_S)
         return pause_s
 
     def reset(self) -> None:
-        """All is well again."""
+        """Start again with the shortest pause."""
         self._next_s = FIRST_PAUSE_S
 
 
 class OutageRetry:
-    """What a worker does about a store or a frontier that is away.
+    """Retries calls during an outage.
 
-    With `is_enabled` it waits for as long as that takes; without, the first failure is the last.
+    If `is_enabled` is False, the first failure is raised.
     """
 
     def __init__(self, clock: Clock, bus: EventBus, *, is_enabled: bool) -> None:
@@ -50,7 +50,7 @@ class OutageRetry:
         self._since = 0.0
 
     def report_failure(self, what: str, error: StoreUnavailable) -> None:
-        """Something cannot be done for now; raises the error where that is the end of it."""
+        """Record that `what` failed; raise the error if retries are disabled."""
         if not self.is_enabled:
             raise error
         if not self._failing:
@@ -59,14 +59,14 @@ class OutageRetry:
         self._failing.add(what)
 
     def report_success(self, what: str) -> None:
-        """It can be done, as ever or again."""
+        """Record that `what` succeeded; the outage ends when nothing fails any more."""
         if what in self._failing:
             self._failing.discard(what)
             if not self._failing:
                 self._bus.publish(StoreReturned(0, self._clock.monotonic() - self._since))
 
     async def call(self, what: str, ask: Callable[[], Awaitable[T]]) -> T:
-        """Ask until there is an answer."""
+        """Call until it succeeds."""
         backoff = Backoff()
         while True:
             try:
@@ -80,30 +80,30 @@ class OutageRetry:
 
 
 class OutageRetryGate:
-    """The gates of a frontier; a permit is waited for as long as it takes."""
+    """The gates of a frontier; waits out an outage."""
 
     def __init__(self, frontier: Frontier, outage: OutageRetry) -> None:
         self._frontier = frontier
         self._outage = outage
 
     async def permit(self, host: str) -> SendWindow | GateClosed:
-        """The next slot of a host."""
+        """Reserve the next slot of a host."""
         return await self._outage.call("permit", lambda: self._frontier.permit(host))
 
 
 class OutageRetryRobotsCache:
-    """A robots cache; the store is waited for as long as it takes."""
+    """A robots cache that waits out an outage of the store."""
 
     def __init__(self, cache: RobotsCache, outage: OutageRetry) -> None:
         self._cache = cache
         self._outage = outage
 
     async def get_robots(self, origin: str) -> RobotsAnswer | None:
-        """What is known."""
+        """Return the cached answer of an origin, if any."""
         return await self._outage.call("robots", lambda: self._cache.get_robots(origin))
 
     async def put_robots(self, answer: RobotsAnswer, *, host: str, crawl_delay_s: float | None) -> None:
-        """Keep an answer."""
+        """Cache an answer."""
         await self._outage.call(
             "robots", lambda: self._cache.put_robots(answer, host=host, crawl_delay_s=crawl_delay_s)
         )

@@ -1,4 +1,4 @@
-"""Permits from the host gate: a request leaves inside its window or waits for another one."""
+"""Permits from the host gate: a request is sent inside its window or gets another one."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from smartspider.core.frontier.verdict import SentRequest
 from smartspider.interfaces.clock import Clock
 
 NEAR_S = 0.5
-"""How long before a window the connection for it may be opened."""
+"""A connection may be opened this long before the window."""
 ASK_S = 1.0
-"""A closed gate is asked again this often: it may have been opened by hand."""
+"""Interval of asking a closed gate again: an operator may open it."""
 
 
 class PermitSource(Protocol):
-    """The part of a frontier that a permit asks."""
+    """The part of a frontier that grants permits."""
 
     async def permit(self, host: str) -> SendWindow | GateClosed:
-        """Reserve one more slot of a host, if that is near."""
+        """Reserve the next slot of a host if it is near, else say when to ask again."""
 
 
 class SendLog:
-    """What the permits of one lease did: the requests that left, and how long they waited for it."""
+    """The sends of one lease and the time spent waiting for send windows."""
 
     __slots__ = ("sends", "waited_s")
 
@@ -33,7 +33,7 @@ class SendLog:
 
 
 class GatePermit:
-    """See `interfaces/fetcher.py`. All permits of one lease write the same trail."""
+    """See `interfaces/fetcher.py`. All permits of one lease share a send log."""
 
     __slots__ = ("_clock", "_entered", "_gate", "_host", "_trail", "_window")
 
@@ -54,22 +54,22 @@ class GatePermit:
 
     @property
     def sends(self) -> tuple[SentRequest, ...]:
-        """The requests that left under this lease for hosts with a delay."""
+        """The requests sent under this lease to hosts with a delay."""
         return tuple(self._trail.sends)
 
     @property
     def waited_s(self) -> float:
-        """How long requests under this lease waited for their windows."""
+        """Seconds that requests of this lease waited for their windows."""
         return self._trail.waited_s
 
     async def approach(self) -> None:
-        """Come back shortly before the window opens."""
+        """Return shortly before the window opens."""
         window = await self._next_window()
         if not window.is_free:
             await self._wait_until(window.not_before - NEAR_S)
 
     async def enter(self) -> None:
-        """Come back inside the window; a window that was missed is replaced by the next one."""
+        """Return inside the window; a missed window is replaced by the next one."""
         while True:
             window = await self._next_window()
             if window.is_free:
@@ -81,13 +81,13 @@ class GatePermit:
                 return
 
     def sent(self) -> None:
-        """Note for the receipt that a request left, where it had to keep a distance."""
+        """Record the send for the receipt, if the host has a delay."""
         reach("fetch.sent")
         if self._entered is not None:
             self._trail.sends.append(SentRequest(self._host, self._clock.monotonic(), self._entered.delay_s))
 
     async def _next_window(self) -> SendWindow:
-        """The window that is there, or the next one: a gate that is closed is asked again until it is not."""
+        """Return the reserved window, or reserve the next one, asking again while the gate is closed."""
         while self._window is None:
             answer = await self._gate.permit(self._host)
             if isinstance(answer, SendWindow):
@@ -103,7 +103,7 @@ class GatePermit:
         self._trail.waited_s += self._clock.monotonic() - started
 
     def another(self, host: str) -> GatePermit:
-        """A permit for one more request; on the same host it may have the window this one has not used."""
+        """Return a permit for one more request; on the same host it takes over an unused window."""
         window = None
         if host == self._host:
             window, self._window = self._window, None

@@ -1,4 +1,4 @@
-"""One leased request, from its permit to its settlement. Read this first."""
+"""Process one leased request, from its permit to its settlement. Read this first."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Processed(msgspec.Struct, frozen=True):
 
 
 class Reader(Protocol):
-    """Turns an answer into a reading: `engine.reader.PageReader`, or somebody who watches one."""
+    """Turns an answer into a reading: `AnswerReader`, or a wrapper around one."""
 
     def read(self, page: Page, request: Request) -> Reading:
         """Read an answer; raise `NotReadable` if that fails."""
 
 
 class Processor:
-    """Fetches, reads and judges. It writes nothing: what should happen is in the settlement."""
+    """Fetches, reads and judges. It writes nothing: the settlement says what to store."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Processor:
         self._clock = clock
 
     async def process(self, lease: Lease) -> Processed:
-        """What to do with a leased request. Raises only `StoreUnavailable`."""
+        """Return the settlement of a leased request. Raises only `StoreUnavailable`."""
         permit = self._permit_for(lease)
         started = self._clock.monotonic()
         outcome: Reading | FetchFailed
@@ -68,11 +68,11 @@ class Processor:
         except FetchFailed as error:
             outcome = error
         except StoreUnavailable:
-            raise  # the page is not to blame: it stays open for when the store is back
-        except Exception as error:  # noqa: BLE001 - a defect of ours must not cost the run more than this page
-            where = traceback.extract_tb(error.__traceback__)[-1]
-            place = f"{Path(where.filename).name}:{where.lineno}"
-            outcome = NotReadable(f"unexpected {type(error).__name__} at {place}: {error}")
+            raise  # the page stays open until the store is available again
+        except Exception as error:  # noqa: BLE001 - a bug must cost the run no more than this page
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            location = f"{Path(frame.filename).name}:{frame.lineno}"
+            outcome = NotReadable(f"unexpected {type(error).__name__} at {location}: {error}")
         found = outcome.children if isinstance(outcome, Reading) else None
         judgement = judge(lease, outcome, self._plan.retry, random.random())  # noqa: S311 - jitter
         return Processed(

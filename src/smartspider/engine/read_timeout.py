@@ -1,4 +1,4 @@
-"""Reading that ends: an expression of a task may take for ever on a page that nobody thought of."""
+"""A time limit for reading a page: a regular expression of a task may backtrack without end."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from smartspider.engine.processor import Reader
 from smartspider.engine.verdicts import Reading
 
 LONGEST_S = 20.0
-"""Well below the time of a lease, which nobody renews meanwhile."""
+"""Well below the duration of a lease, which is not renewed meanwhile."""
 
 
 class _TookTooLong(BaseException):
-    """Not an `Exception`, so that nobody on the way takes it for a mistake of one step."""
+    """Not an `Exception`, so that no handler on the way takes it for the error of a step."""
 
 
 class ReadTimeout:
-    """Another reader, cut off after a while. Regular expressions, the only part that can take for ever, look
-    for signals while they search. Outside the main thread, where no signal arrives, nothing is cut off.
-    A process has one alarm, so all readers of a process share it: only one reads at a time.
+    """A reader with a time limit.
+
+    Regular expressions, the only part that can run without end, check for signals while they search.
+    Outside the main thread no signal arrives, so there is no limit. A process has one alarm, shared by all
+    readers: only one reads at a time.
     """
 
     _is_reading: ClassVar[bool] = False
@@ -37,7 +39,7 @@ class ReadTimeout:
             signal.signal(signal.SIGALRM, ReadTimeout._end)
 
     def read(self, page: Page, request: Request) -> Reading:
-        """What a page holds; raises `NotReadable` when that takes too long."""
+        """Read an answer; raise `NotReadable` at the time limit."""
         if not self._can_end:
             return self._reader.read(page, request)
         try:
@@ -50,7 +52,7 @@ class ReadTimeout:
                 signal.setitimer(signal.ITIMER_REAL, 0)
         except _TookTooLong:
             what = (
-                f"reading took more than {self._longest_s:g} s: does a regular expression try too many ways?"
+                f"reading took more than {self._longest_s:g} s: a regular expression may backtrack too much"
             )
             raise NotReadable(what) from None
 

@@ -1,4 +1,4 @@
-"""Which runs a worker works on: some that it was given, or whatever there is."""
+"""The runs a worker works on: given ones, or all of the installation."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from smartspider.interfaces.event_bus import EventBus
 from smartspider.store.runs.store import RunStore
 
 FINISH_S = 2.0
-"""How often a run that goes on is asked whether its time is up."""
+"""Interval of checking the time limit of a running run."""
 
 
 class RunSource(Protocol):
-    """What a worker is there for."""
+    """Provides the runs of a worker."""
 
     is_endless: bool
-    """Whether the worker stays when there is nothing to do."""
+    """True if the worker stays while there is no run."""
 
     async def poll(self) -> list[Run]:
-        """The runs to take requests of, as they stand; those that are over are ended on the way."""
+        """Return the runs to lease from, in their current state; finished ones are ended."""
 
     async def refuse(self, run: Run, error: Exception) -> None:
-        """This worker cannot work on a run; raises the error where nobody else will."""
+        """Handle a run whose job cannot be opened; raise the error if no other worker can try."""
 
 
 class GivenRuns:
-    """The runs of a command: the worker leaves when they are over, paused or stopped."""
+    """The runs of a command: the worker ends when they are finished, paused or stopped."""
 
     is_endless = False
 
@@ -41,19 +41,21 @@ class GivenRuns:
         self._run_ids = run_ids
 
     async def poll(self) -> list[Run]:
-        """Those that are running."""
+        """Return the running ones."""
         runs = [await self._store.finish(run_id) for run_id in self._run_ids]
         return [run for run in runs if run.state == "running"]
 
     async def refuse(self, run: Run, error: Exception) -> None:  # noqa: ARG002 - part of the protocol
-        """Whoever gave the run hears of it."""
+        """Raise the error to the command."""
         raise error
 
 
 class AllRuns:
-    """Whatever is queued or running, oldest first. `is_free` says whether nobody has a run to himself.
+    """All queued and running runs, oldest first. `is_available` is False for a run that a command works on
+    alone.
 
-    With `is_kept` a keeper ends runs; here only those end that have nothing left, so that nobody waits.
+    With `has_keeper` a keeper ends runs; then only runs without open requests are ended here, to end them
+    at once.
     """
 
     is_endless = True
@@ -63,55 +65,55 @@ class AllRuns:
         store: RunStore,
         clock: Clock,
         bus: EventBus,
-        is_free: Callable[[int], bool],
+        is_available: Callable[[int], bool],
         *,
-        is_kept: bool = False,
+        has_keeper: bool = False,
     ) -> None:
-        self._is_kept = is_kept
+        self._has_keeper = has_keeper
         self._store = store
         self._clock = clock
         self._bus = bus
-        self._is_free = is_free
+        self._is_available = is_available
         self._finish_at = 0.0
 
     async def poll(self) -> list[Run]:
-        """Those that are running; queued ones are taken up."""
-        live = [run for run in await self._store.live_runs() if self._is_free(run.id)]
+        """Return the running ones; start queued ones."""
+        live = [run for run in await self._store.live_runs() if self._is_available(run.id)]
         is_time = self._clock.monotonic() >= self._finish_at
         if is_time:
             self._finish_at = self._clock.monotonic() + FINISH_S
         running = []
         for run in live:
             with suppress(NotFound):  # deleted just now
-                now = await self._moved_on(run, is_time=is_time)
+                now = await self._advance(run, is_time=is_time)
                 if now.state == "running":
                     running.append(now)
         return running
 
     async def refuse(self, run: Run, error: Exception) -> None:
-        """The run fails with the reason; the worker goes on with the others."""
+        """Mark the run as failed; the worker continues with the others."""
         message = error.message if isinstance(error, SmartSpiderError) else f"{type(error).__name__}: {error}"
-        reason = f"no worker can work on it: {message}"
-        with suppress(NotFound, NotAllowed):  # somebody else ended it meanwhile
+        reason = f"the worker cannot open the run: {message}"
+        with suppress(NotFound, NotAllowed):  # ended meanwhile
             run = await self._store.set_state(run.id, "failed", reason, actor=SYSTEM)
             self._bus.publish(RunEnded(run.id, run.state, run.reason))
 
-    async def _moved_on(self, run: Run, *, is_time: bool) -> Run:
-        """The run after what is due to it: its beginning, or its end."""
+    async def _advance(self, run: Run, *, is_time: bool) -> Run:
+        """Start a queued run, end a finished one, and return its new state."""
         if run.state == "queued":
-            return await self._begun(run)
+            return await self._start(run)
         is_asked = is_time or run.state == "stopping"
-        if run.counters.open and (self._is_kept or not is_asked):
+        if run.counters.open and (self._has_keeper or not is_asked):
             return run
         now = await self._store.finish(run.id)
         if now.state not in ("running", "stopping"):
             self._bus.publish(RunEnded(now.id, now.state, now.reason))
         return now
 
-    async def _begun(self, run: Run) -> Run:
+    async def _start(self, run: Run) -> Run:
         try:
             now = await self._store.set_state(run.id, "running", actor=SYSTEM, was="queued")
-        except (Conflict, NotAllowed):  # another worker was faster, or a person thought better of it
+        except (Conflict, NotAllowed):  # another worker was faster, or the run was cancelled
             return await self._store.get_run(run.id)
         self._bus.publish(RunStarted(run.id, run.task_name, is_resumed=run.started_at is not None))
         return now

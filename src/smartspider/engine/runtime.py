@@ -1,4 +1,4 @@
-"""The clock of real life."""
+"""The runtime of a process: clock, event bus, memory."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class SystemClock:
     """See `interfaces/clock.py`."""
 
     def now(self) -> float:
-        """Seconds since 1970."""
+        """Return the seconds since 1970."""
         return time.time()
 
     def monotonic(self) -> float:
-        """Seconds that never go back."""
+        """Return seconds that never go back."""
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Sleep."""
         await asyncio.sleep(seconds)
 
 
@@ -39,17 +39,17 @@ class LocalBus:
         self._subscribers: list[Subscriber] = []
 
     def subscribe(self, subscriber: Subscriber) -> None:
-        """Hear all events from now on."""
+        """Add a subscriber for all events from now on."""
         self._subscribers.append(subscriber)
 
     def publish(self, event: Event) -> None:
-        """Tell all subscribers; one that fails is dropped."""
+        """Call all subscribers; one that raises is removed."""
         for subscriber in tuple(self._subscribers):
             try:
                 subscriber(event)
             except Exception:
                 self._subscribers.remove(subscriber)
-                logging.getLogger(__name__).exception("a subscriber failed and was dropped")
+                logging.getLogger(__name__).exception("a subscriber failed and was removed")
 
 
 _STATM = Path("/proc/self/statm")
@@ -57,10 +57,10 @@ _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3
 
 
 def tune_process() -> None:
-    """Keep freed memory for the next page, and look for garbage cycles less often.
+    """Keep freed memory for the next page, and run garbage collection less often.
 
-    glibc gives a parsed page's memory back to the kernel and asks for it again at the next page, which costs
-    as much as parsing it. Where the C library is another one, nothing happens.
+    glibc returns the memory of a parsed page to the kernel and requests it again for the next page, which
+    costs as much as parsing. With another C library this does nothing.
     """
     with contextlib.suppress(OSError, AttributeError):
         mallopt = ctypes.CDLL(None).mallopt
@@ -73,7 +73,7 @@ def tune_process() -> None:
 
 
 def resident_bytes() -> int:
-    """Memory this process has now; where the system does not tell, the most it ever had."""
+    """Return the resident memory of this process, or its peak if the system does not report it."""
     try:
         return int(_STATM.read_bytes().split()[1]) * os.sysconf("SC_PAGESIZE")
     except (OSError, ValueError, IndexError):

@@ -1,4 +1,4 @@
-"""Worker processes: started, watched, started again when they die, stopped one by one or together."""
+"""Start, watch, restart and stop worker processes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from smartspider.interfaces.clock import Clock
 MAX_EARLY_DEATHS = 12
 EARLY_S = 5.0
 SETTLED_S = 3.0
-"""Who worked so long had a store that could be used, and will again: a full disk is not for ever."""
+"""After this long the store has worked, so an unavailable store is retried: a full disk is temporary."""
 FIRST_PAUSE_S = 0.25
 LONGEST_PAUSE_S = 5.0
 STORE_UNAVAILABLE = 5
@@ -22,14 +22,14 @@ STORE_UNAVAILABLE = 5
 
 Spawn = Callable[[int], Awaitable[Process]]
 OnEnd = Callable[[int, int], None]
-"""Called with the number of a process that ended before all were asked to, and its exit code."""
+"""Called with the number and exit code of a process that ended before a stop was requested."""
 
 
 class Supervisor:
-    """Keeps `count` processes alive until each has ended in good order.
+    """Keeps `count` processes alive until each exits with code 0.
 
-    A crawl gives up when one dies again and again; a server (`is_lasting`) goes on with pauses in between.
-    Where more come and some go (`is_elastic`), it also stays while there is none.
+    A crawl gives up when one dies repeatedly at its start; a server (`is_lasting`) continues with pauses.
+    With `is_elastic` processes are added and released, and it also runs without any.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Supervisor:
         self._is_elastic = is_elastic
         self._group: asyncio.TaskGroup | None = None
         self._released: set[int] = set()
-        """Numbers of processes that were asked to leave for good."""
+        """Numbers of processes that are to exit for good."""
         self._begun_at = clock.monotonic()
         self._stopping = asyncio.Event()
         self._spawn = spawn
@@ -56,7 +56,7 @@ class Supervisor:
         self._processes: dict[int, Process] = {}
 
     async def run(self) -> None:
-        """Come back when all workers are done; raises the first reason why one cannot be kept alive."""
+        """Return when all workers have ended; raise the first reason why one cannot be kept alive."""
         try:
             async with asyncio.TaskGroup() as group:
                 self._group = group
@@ -68,20 +68,20 @@ class Supervisor:
             raise several.exceptions[0] from None
 
     def add(self, number: int) -> None:
-        """Keep one more process alive, under a number that was not used before; not while all are leaving."""
+        """Keep one more process alive, under an unused number; ignored while stopping."""
         if self._group is not None and not self._stopping.is_set():
             self._group.create_task(self._keep(number))
 
     def release(self, number: int) -> None:
-        """Ask one to finish what is in flight and leave; it is not started again, however it ends."""
+        """Ask one process to finish its requests in flight and exit; it is not restarted."""
         self._released.add(number)
         self._ask(number)
 
     def stop(self) -> None:
-        """Ask all workers to finish what is in flight and leave."""
+        """Ask all processes to finish their requests in flight and exit."""
         self._stopping.set()
         for number in self._processes:
-            if number not in self._released:  # asked twice, it would leave at once
+            if number not in self._released:  # a second signal makes it exit at once
                 self._ask(number)
 
     def _ask(self, number: int) -> None:
@@ -102,8 +102,8 @@ class Supervisor:
                 return
             if code == STORE_UNAVAILABLE and not (self._is_lasting and self._has_settled()):
                 raise StoreUnavailable(
-                    f"worker {number} cannot use the store; what was saved is safe",
-                    hint="mend what the line above says and run the same command again",
+                    f"worker {number} cannot use the store; committed data is safe",
+                    hint="fix the error above and run the same command again",
                 )
             if self._stopping.is_set():
                 return
@@ -118,14 +118,14 @@ class Supervisor:
             elif early_deaths >= MAX_EARLY_DEATHS:
                 raise SmartSpiderError(
                     f"worker {number} died {early_deaths} times in a row right after its start (code {code})",
-                    hint="look into the logs of the data folder, and try `smartspider doctor`",
+                    hint="check the logs in the data folder, and run `smartspider doctor`",
                 )
 
     def _has_settled(self) -> bool:
         return self._clock.monotonic() - self._begun_at >= SETTLED_S
 
     async def _pause(self, early_deaths: int) -> None:
-        """The longer, the more often one died at once; over when all are asked to stop."""
+        """Pause before a restart, longer after each early death; ends when a stop is requested."""
         if early_deaths:
             pause_s = min(FIRST_PAUSE_S * 2.0 ** min(early_deaths, 30), LONGEST_PAUSE_S)
             with suppress(TimeoutError):

@@ -1,4 +1,4 @@
-"""Errors and answers become verdicts here, in one pure function; nobody else retries."""
+"""Decide the verdict of an answer or an error, in one pure function. Nothing else retries."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 class Reaction(NamedTuple):
-    """What a kind of failure leads to."""
+    """The consequence of a kind of failure."""
 
     ends: ClosedState | None
-    """The state it ends in at once; None: it is tried again until attempts run out."""
+    """The state it ends in at once; None: it is retried until attempts run out."""
     blames_host: bool = False
     slows_down: bool = False
     hold_s: float | None = None
@@ -56,7 +56,7 @@ REACTIONS: dict[type[errors.FetchFailed], Reaction] = {
     errors.NotReadable: Reaction("broken"),
     errors.FetchFailed: Reaction("dead"),
 }
-"""Every way a fetch can fail, and what then happens."""
+"""Every kind of failed fetch and its consequence."""
 
 
 class Judgement(NamedTuple):

@@ -1,4 +1,4 @@
-"""A worker: one pump that fills its hands with requests of its runs, and settles what they finished."""
+"""A worker: one loop that leases requests of its runs and settles finished ones."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ SETTLE_PAGES = 64
 SETTLE_S = 0.050
 IDLE_S = 0.100
 QUICK_S = 0.100
-"""A store that settles within this time is trusted with more than is in flight."""
+"""If the last settle was faster, requests are leased before finished ones are settled."""
 REFRESH_S = 0.5
 DRAIN_S = 8.0
-"""How long a worker that was asked to stop waits for what is in flight."""
+"""Seconds to finish requests in flight after a request to stop."""
 LAST_S = 5.0
-"""How long it may take after that to store what came."""
+"""Further seconds to store the results."""
 
 
 class Worker:
-    """Works on the runs of its duty until they are over, or until it is asked to stop.
+    """Works on the runs of its source until they end, or until it is stopped.
 
-    Without `slots` it has as many as the runs it was given may have in flight.
+    Without `slots` it has as many as its runs may have in flight.
     """
 
     def __init__(
@@ -74,12 +74,12 @@ class Worker:
         self._next_ahead = 0.0
 
     def stop(self) -> None:
-        """Take no more work, finish what is in flight, give the rest back."""
+        """Lease nothing more, finish requests in flight, release the rest."""
         self._is_stopping = True
         self._wake.set()
 
     async def run(self) -> None:
-        """Work; come back when nothing of it is in this worker's hands any more."""
+        """Work until this worker holds no request any more."""
         probe = WorkerProbe(
             self._in_flight.leases, self._own_slots, self._health, self._apply_orders, self._on_error
         )
@@ -112,9 +112,10 @@ class Worker:
         self._wake.set()
 
     async def _pump(self) -> None:
-        """Settle and lease in turns until there is a reason to leave.
+        """Settle and lease in turns until there is a reason to end.
 
-        Where the store is away nothing is leased, and what is in hand is kept until it can be settled.
+        While the store is unavailable nothing is leased, and held requests are kept until they can be
+        settled.
         """
         backoff = Backoff()
         while not self._is_stopping:
@@ -133,7 +134,7 @@ class Worker:
             await self._sleep_until(self._next_wake(next_at))
 
     async def _cycle(self) -> float | None:
-        """Settle what is finished, then take what is there; when to ask again, on this worker's clock."""
+        """Settle finished requests, lease new ones, and return when to ask again, on this worker's clock."""
         is_full = False
         if self._in_flight.finished:
             await self._gather()
@@ -147,19 +148,19 @@ class Worker:
         return next_at
 
     def _is_settle_due(self) -> bool:
-        """A whole group waits, or half of the slots have nothing to do."""
+        """Return whether a full batch waits, or half of the slots are idle."""
         usable_slots = self._peers.usable_slots(self._slots)
         idle = usable_slots - self._in_flight.in_flight
         return self._in_flight.finished >= SETTLE_PAGES or idle * 2 >= usable_slots
 
     async def _gather(self) -> None:
-        """Wait a moment for more pages, so that they are settled together."""
+        """Wait briefly for more pages, to settle them together."""
         self._wake.clear()
         if not self._is_settle_due() and not self._is_stopping:
             await self._wait(SETTLE_S)
 
     def _next_wake(self, next_at: float | None) -> float:
-        """When there is something to do again, unless a page comes first."""
+        """Return when to continue, unless a page finishes first."""
         if not self._runs:
             return self._refresh_at
         idle_until = self._clock.monotonic() + IDLE_S
@@ -172,7 +173,7 @@ class Worker:
         await self._wait(moment - self._clock.monotonic())
 
     async def _back_off(self, seconds: float) -> None:
-        """Wait, whatever comes meanwhile, unless there is a reason to leave."""
+        """Wait for the whole time, unless there is a reason to end."""
         until = self._clock.monotonic() + seconds
         while not self._is_stopping and self._error is None and self._clock.monotonic() < until:
             self._wake.clear()
@@ -188,15 +189,16 @@ class Worker:
                 self._health.record_lag(self._clock.monotonic() - due_at)
 
     async def _lease_ahead(self) -> bool:
-        """Fill the slots whose pages are finished, so that they do not wait for the store; whether all are.
+        """Lease for the slots of finished pages, so that they need not wait for the store; return whether all
+        slots are filled.
 
-        So at most twice as many requests as slots are in hand. Where there are no more to be had before
-        these are settled, as by the limits of a run, that is not tried again for a while.
+        At most twice as many requests as slots are held. If nothing could be leased before settling, for
+        example because of the limits of a run, this pauses for a while.
         """
-        is_slow = self._in_flight.settle_s > QUICK_S  # what it fetched would only wait for the store
+        is_slow = self._in_flight.settle_s > QUICK_S  # new pages would only wait for the store
         if not self._leases_ahead or is_slow or self._clock.monotonic() < self._next_ahead:
             return False
-        with contextlib.suppress(StoreUnavailable):  # settling will find out
+        with contextlib.suppress(StoreUnavailable):  # settling reports the outage
             await self._lease(finished=min(self._in_flight.finished, self._peers.usable_slots(self._slots)))
         is_full = self._in_flight.in_flight >= self._peers.usable_slots(self._slots)
         if not is_full:
@@ -204,7 +206,9 @@ class Worker:
         return is_full
 
     async def _lease(self, *, finished: int = 0) -> float | None:
-        """Fill the free slots, and those of finished pages; when to ask again, on this worker's clock."""
+        """Lease for the free slots and those of finished pages; return when to ask again, on this worker's
+        clock.
+        """
         want = self._peers.usable_slots(self._slots) - self._in_flight.held + finished
         if want <= 0 or not self._runs or self._is_stopping:
             return None
@@ -217,7 +221,7 @@ class Worker:
         return self._clock.monotonic() + max(batch.next_at - batch.now, 0.001)
 
     async def _start_all(self, leases: Sequence[Lease]) -> None:
-        """Begin with requests; what this worker cannot work on, or not now, it gives back."""
+        """Start requests; release those that cannot be started."""
         left = list(leases)
         refused: list[Lease] = []
         try:
@@ -230,7 +234,7 @@ class Worker:
                 await self._context.frontier.release([*refused, *left])
 
     async def _start(self, lease: Lease) -> bool:
-        """Begin with a request; False when this worker cannot work on its run."""
+        """Start a request; return False if the job of its run cannot be opened."""
         run = self._runs.get(lease.run_id)
         opened = await self._open_job(run) if run is not None else None
         if opened is None:
@@ -239,22 +243,22 @@ class Worker:
         return True
 
     async def _open_job(self, run: Run) -> OpenedJob | None:
-        """The job of a run; None when it cannot be opened here, which ends the run or this worker."""
+        """Return the job of a run; None if it cannot be opened, which ends the run or this worker."""
         try:
             return await self._jobs.get(run)
         except StoreUnavailable:
             raise
-        except Exception as error:  # noqa: BLE001 - one run that is wrong must not cost the others their worker
+        except Exception as error:  # noqa: BLE001 - a bad run must not stop the others
             self._runs.pop(run.id, None)
             await self._source.refuse(run, error)
             return None
 
     async def _refresh_runs(self) -> None:
-        """See which runs there are, with their knobs as they are turned now."""
+        """Refresh the list of runs and their tuning."""
         self._refresh_at = self._clock.monotonic() + REFRESH_S
         self._runs = {run.id: run for run in await self._source.poll()}
         if not self._runs:
-            self._refresh_at += REFRESH_S  # who has nothing to do looks half as often
+            self._refresh_at += REFRESH_S  # an idle worker polls half as often
         if self._follows:
             opened = [await self._open_job(run) for run in list(self._runs.values())]
             self._slots = sum(each.job.plan.concurrency for each in opened if each is not None)
@@ -262,12 +266,12 @@ class Worker:
         await self._jobs.retain(self._runs)
 
     async def _drain(self) -> None:
-        """Finish and settle what is in flight and can be stored; leaving gives back the rest."""
+        """Finish and settle requests in flight; leaving releases the rest."""
         self._runs = {}
         drain_s = DRAIN_S if self._drain_s is None else self._drain_s
         give_up_at = self._clock.monotonic() + drain_s
         is_retrying = self._outage.is_enabled
-        # What was not stored by then is fetched again by somebody else.
+        # Requests that are not stored by then are fetched again by another worker.
         with contextlib.suppress(*((TimeoutError,) if is_retrying else ())):
             async with asyncio.timeout(drain_s + LAST_S if is_retrying else None):
                 await self._outage.call("work", lambda: self._in_flight.abandon(()))

@@ -1,1 +1,3 @@
-"""The keeper: one leads and does the house's duties. Read `keeper.py`, then `duties.py`, the list of them."""
+"""The keeper: the coordinator process of an installation. One keeper leads and performs the duties. Read
+`keeper.py`, then `duties.py`, the list of duties.
+"""

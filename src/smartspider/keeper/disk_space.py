@@ -1,4 +1,4 @@
-"""The duty of looking whether the store has room, and telling people when it has not: by the shortest way."""
+"""Check the disk space of the store; notify directly, since a full store accepts no writes."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ IDLE_S = 10.0
 
 
 class StoreOutage(msgspec.Struct, frozen=True):
-    """What a notice tells of the store."""
+    """The part of a notification about the store."""
 
     reason: str
     since: str
     away_s: float
     runs: list[str]
-    """Live runs, which stand still meanwhile."""
+    """Live runs, which make no progress meanwhile."""
 
 
 class StoreNotification(msgspec.Struct, frozen=True):
-    """A notice without its number; `run` is there for readers that expect it, and empty."""
+    """A notification without its id; `run` is empty, for readers that expect the key."""
 
     event: NotificationEvent
     at: str
@@ -43,7 +43,7 @@ class StoreNotification(msgspec.Struct, frozen=True):
 
 
 class _PendingDelivery(msgspec.Struct, frozen=True):
-    """A letter on its way. There is no outbox to keep it in: the store takes no writes."""
+    """A message to deliver. It is kept in memory: the store accepts no writes."""
 
     target: NotificationTarget
     message: Message
@@ -52,9 +52,9 @@ class _PendingDelivery(msgspec.Struct, frozen=True):
 
 
 class WatchDiskSpace:
-    """Sees when the disk of the store is full, and when there is room again; writes nothing.
+    """Detects that the disk of the store is full, and that it has space again. Writes nothing.
 
-    Who leads next tells it again: a notice may come twice.
+    A new leader notifies again, so a notification may be sent twice.
     """
 
     name = "store"
@@ -78,26 +78,26 @@ class WatchDiskSpace:
 
     @property
     def every_s(self) -> float:
-        """Seldom while no run writes anything: a look makes the disk of the database work."""
+        """Longer while no run is live: the check causes disk activity."""
         return IDLE_S if self._is_idle else CHECK_S
 
     async def do(self, term: Term) -> None:
-        """Look, tell what changed, and bring what is due."""
+        """Check, notify about a change, and deliver due messages."""
         try:
             await self._check_room()
         except StoreFull as error:
             if self._since is None:
                 self._since = self._clock.now()
-                log.error(  # noqa: TRY400 - where it was noticed is of no interest
-                    "store.full: %s; nothing is handed out until there is room", error.message
+                log.error(  # noqa: TRY400 - the traceback has no value
+                    "store.full: %s; no request is leased until there is space", error.message
                 )
                 await self._notify("store.full", error.message, term)
         except StoreUnavailable:
-            pass  # one that does not answer at all is told of by those who need it
+            pass  # an unavailable store is reported by its users
         else:
             if self._since is not None:
-                log.info("store.returned: the store takes writes again")
-                await self._notify("store.returned", "the store takes writes again", term)
+                log.info("store.returned: the store accepts writes again")
+                await self._notify("store.returned", "the store accepts writes again", term)
                 self._since = None
         await self._deliver()
         self._is_idle = self._since is None and not self._pending and not await self._has_runs()
@@ -114,7 +114,7 @@ class WatchDiskSpace:
             targets = await self._notifications.find_targets(limit=MAX_TARGETS)
             runs = [str(run.id) for run in await self._store.live_runs()]
         except StoreUnavailable as error:
-            log.warning("nobody can be told: %s", error.message)
+            log.warning("notifications cannot be sent: %s", error.message)
             return
         outage = StoreOutage(reason, told_at(since), round(now - since, 1), runs)
         data = msgspec.json.encode(StoreNotification(event, told_at(now), outage))
@@ -133,7 +133,7 @@ class WatchDiskSpace:
             self._pending = later + [one for one in left if one is not None]
 
     async def _send(self, pending: _PendingDelivery) -> _PendingDelivery | None:
-        """What is left to be done about it."""
+        """Deliver a message; return it with its next attempt if that failed."""
         try:
             await self._notifier.deliver(pending.target, pending.message)
         except DeliveryFailed as error:

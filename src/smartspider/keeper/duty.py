@@ -1,4 +1,4 @@
-"""What a duty is."""
+"""The protocol of a duty."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from smartspider.interfaces.leadership import Term
 
 
 class Duty(Protocol):
-    """Something the leader does again and again. Done twice, it does no harm; what would, carries the epoch.
+    """A recurring job of the leader. Doing it twice is harmless; writes that would be harmful carry the
+    epoch.
 
-    `do` comes back soon, or often: a leader whose term is over is stopped at the next `await`.
+    `do` returns soon or awaits often: a leader that loses its term is stopped at the next `await`.
     """
 
     name: str
 
     @property
     def every_s(self) -> float:
-        """How long to wait before it is done again."""
+        """Seconds until the next time."""
 
     async def do(self, term: Term) -> None:
-        """Do it once; `term` is that of the leader."""
+        """Do it once in the leader's term."""

@@ -1,4 +1,4 @@
-"""The duty of looking whether all is well, and telling when that changes."""
+"""Check the health of the installation and log changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CLOCK_S = 5.0
 
 
 class CheckHealth:
-    """Disk space, the size of the write-ahead log, silent workers, the clock."""
+    """Checks disk space, the size of the write-ahead log, silent workers, and the clock."""
 
     name, every_s = "health", 15.0
 
@@ -34,8 +34,8 @@ class CheckHealth:
         self._store_now = store_now
         self.findings: dict[str, str] = {}
 
-    async def do(self, term: Term) -> None:  # noqa: ARG002 - it only looks
-        """Tell what is new, and what is over."""
+    async def do(self, term: Term) -> None:  # noqa: ARG002 - read-only
+        """Log new and resolved problems."""
         found = {**dict(self._of_disk()), **dict(self._of_clock())}
         for worker in await self._workers.find():
             silent_s = self._store_now() - worker.seen_at
@@ -45,16 +45,16 @@ class CheckHealth:
             if name not in self.findings:
                 log.warning("health: %s", message)
         for name in self.findings.keys() - found.keys():
-            log.info("health: %s is well again", name)
+            log.info("health: %s is healthy again", name)
         self.findings = found
 
     def _of_disk(self) -> Iterator[tuple[str, str]]:
         usage = shutil.disk_usage(self._folder)
         if usage.free < min(LOW_BYTES, usage.total * LOW_SHARE):
-            yield "disk", f"only {usage.free / 1e6:.0f} MB are free on the disk of {self._folder}"
+            yield "disk", f"only {usage.free / 1e6:.0f} MB free on the disk of {self._folder}"
         wal = sum(file.stat().st_size for file in self._folder.glob("*.db-wal"))
         if wal > LARGEST_WAL:
-            yield "wal", f"the write-ahead log has {wal / 1e6:.0f} MB: some program reads for very long"
+            yield "wal", f"the write-ahead log has {wal / 1e6:.0f} MB: a process holds a read transaction open for long"
 
     def _of_clock(self) -> Iterator[tuple[str, str]]:
         ahead_s = self._store_now() - self._clock.now()

@@ -1,4 +1,4 @@
-"""One of all keepers leads. While it does, each duty is done at its own pace."""
+"""The keeper process: one of all keepers leads and performs the duties, each at its own interval."""
 
 from __future__ import annotations
 
@@ -10,29 +10,28 @@ from smartspider.core.cancellation import propagate_cancellation
 from smartspider.core.errors import LeadershipLost, SmartSpiderError
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Leadership, Term
-from smartspider.keeper.aligned_timer import AlignedTimer
 from smartspider.keeper.duty import Duty
 
 TERM_S = 10.0
 RENEW_SHARE = 0.3
-"""The part of its term after which a leader prolongs it, in whole seconds: other duties are done then."""
+"""Share of the term after which the leader renews it, in whole seconds, so that it coincides with duties."""
 RESIGN_S = 3.0
-"""Who wants to leave does not wait for a store that is away."""
+"""Timeout of resigning: a stopping keeper does not wait for an unavailable store."""
 POLL_S = 1.0
-"""How often a keeper that does not lead looks whether somebody does."""
+"""Interval at which a standby checks for a leader."""
 
 log = logging.getLogger("smartspider.keeper")
 
 
 def leader_name(owner: str) -> str:
-    """Who leads, for people: `HOST:PID:...` names a process."""
+    """Return a readable name for an owner `HOST:PID:...`."""
     host, _, rest = owner.partition(":")
     pid = rest.partition(":")[0]
-    return f"the keeper on {host} (pid {pid})" if pid.isdecimal() else owner or "another one"
+    return f"the keeper on {host} (pid {pid})" if pid.isdecimal() else owner or "another keeper"
 
 
 class Keeper:
-    """Takes the lead when nobody has it, prolongs its term, and stops at once when that is over."""
+    """Takes the lead if it is free, renews its term, and stops at once when the term ends."""
 
     def __init__(
         self,
@@ -49,12 +48,12 @@ class Keeper:
         self._duties = duties
         self._clock = clock
         self._ends_at = 0.0
-        """Of the term, by this process's own clock: asked for before it was granted, so never too late."""
+        """End of the term on this process's clock: measured from before the request, so never too late."""
         self._logged_epoch = 0
-        """The term of another one that was told of: once is enough."""
+        """The term of another leader that was logged."""
 
     async def run(self) -> None:
-        """Keep house until cancelled; then resign, so that the next one need not wait."""
+        """Perform duties until cancelled; then resign, so that a standby takes over at once."""
         try:
             while True:
                 term = await self._try_lead()
@@ -73,12 +72,12 @@ class Keeper:
                 return None
             return await self._take()
         except SmartSpiderError as error:
-            log.warning("the lead cannot be taken: %s", error.message)
+            log.warning("cannot take the lead: %s", error.message)
             return None
 
     def _stand_by(self, current: Term) -> None:
         if current.epoch != self._logged_epoch:
-            message = "standing by: %s leads, term %d; this keeper takes over when that one is gone"
+            message = "standing by: %s leads, term %d; this keeper takes over if it fails"
             log.info(message, leader_name(current.owner), current.epoch)
             self._logged_epoch = current.epoch
 
@@ -98,7 +97,7 @@ class Keeper:
                     group.create_task(self._repeat(duty, term, timer), name=duty.name)
                 group.create_task(self._renew(term, timer), name="term")
         except* LeadershipLost as errors:
-            log.warning("keeper.term_over: leading no more: %s", errors.exceptions[0])
+            log.warning("keeper.term_over: no longer leading: %s", errors.exceptions[0])
 
     async def _repeat(self, duty: Duty, term: Term, timer: AlignedTimer) -> None:
         while True:
@@ -111,7 +110,7 @@ class Keeper:
                 raise
             except SmartSpiderError as error:
                 log.warning("%s failed: %s", duty.name, error.message)
-            except Exception:  # one duty that fails must not stop the others
+            except Exception:  # a failing duty must not stop the others
                 log.exception("%s failed", duty.name)
             await timer.wait(duty.every_s)
 
@@ -121,15 +120,15 @@ class Keeper:
             try:
                 renewed = await self._take()
             except SmartSpiderError as error:
-                log.warning("the term cannot be prolonged: %s", error.message)
+                log.warning("cannot renew the term: %s", error.message)
                 self._require_term(term)
                 continue
             if renewed is None or renewed.epoch != term.epoch:
-                raise LeadershipLost(f"term {term.epoch} is over")
+                raise LeadershipLost(f"term {term.epoch} has ended")
 
     def _require_term(self, term: Term) -> None:
         if self._clock.monotonic() >= self._ends_at:
-            raise LeadershipLost(f"term {term.epoch} was not prolonged in time")
+            raise LeadershipLost(f"term {term.epoch} was not renewed in time")
 
     async def _resign(self) -> None:
         try:
@@ -137,4 +136,42 @@ class Keeper:
                 await self._leadership.resign(self._owner)
         except (SmartSpiderError, TimeoutError) as error:
             message = error.message if isinstance(error, SmartSpiderError) else "the store does not answer"
-            log.warning("the lead cannot be given up, it ends by itself: %s", message)
+            log.warning("cannot resign, the term expires by itself: %s", message)
+
+
+SHORTEST = 0.25
+"""Shortest wait, as a share of the interval."""
+
+
+class AlignedTimer:
+    """Wakes all waiters with the same or a multiple interval at the same time.
+
+    A wake-up of the process costs about as much as the check it does, and calls made at the same time
+    share a round trip.
+    """
+
+    def __init__(self, clock: Clock, group: asyncio.TaskGroup) -> None:
+        self._clock = clock
+        self._group = group
+        self._pending: dict[float, asyncio.Task[None]] = {}
+
+    @property
+    def pending(self) -> list[asyncio.Task[None]]:
+        """The timers that run now."""
+        return list(self._pending.values())
+
+    async def wait(self, every_s: float) -> None:
+        """Wait for the next multiple of the interval, and for at least a quarter of it."""
+        now = self._clock.monotonic()
+        moment = (now // every_s + 1.0) * every_s
+        if moment - now < every_s * SHORTEST:
+            moment += every_s
+        if moment not in self._pending:
+            self._pending[moment] = self._group.create_task(self._sleep_until(moment))
+        await asyncio.shield(self._pending[moment])
+
+    async def _sleep_until(self, moment: float) -> None:
+        try:
+            await self._clock.sleep(moment - self._clock.monotonic())
+        finally:
+            del self._pending[moment]

@@ -1,4 +1,4 @@
-"""Duties about notices: putting them into the outbox, and delivering them."""
+"""Write notifications to the outbox, and deliver them."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ log = logging.getLogger("smartspider.keeper")
 
 
 class WriteNotifications:
-    """Looks at what happened to runs."""
+    """Writes the notifications of new events."""
 
     name, every_s = "notices", 1.0
 
     def __init__(self, installation: Installation) -> None:
         self._installation = installation
         self._done = (0, -1)
-        """The term, and its last event that all notices were written of."""
+        """The term and the last event whose notifications are written."""
 
     async def do(self, term: Term) -> None:
-        """All new events; mostly there are none, and nothing else is asked for."""
+        """Process all new events; usually there are none."""
         last = term.epoch, await self._installation.events.last_id()
         if last == self._done:
             return
@@ -40,7 +40,7 @@ class WriteNotifications:
 
 
 class DeliverNotifications:
-    """Delivers what is in the outbox, several at a time."""
+    """Delivers notifications from the outbox, several at a time."""
 
     name, every_s = "post", 1.0
     at_once = 8
@@ -51,7 +51,7 @@ class DeliverNotifications:
         self._clock = clock
 
     async def do(self, term: Term) -> None:
-        """All that are due."""
+        """Deliver all due notifications."""
         while due := await self._store.due(limit=self.at_once):
             delivered = await asyncio.gather(
                 *(self._deliver(notification, term.epoch) for notification in due), return_exceptions=True
@@ -65,11 +65,11 @@ class DeliverNotifications:
             target = await self._store.get_target(notification.target_id)
             await self._notifier.deliver(target, message_of(notification))
         except NotFound:
-            return  # deleted meanwhile, with what waited for it
+            return  # the target was deleted meanwhile
         except DeliveryFailed as error:
             log.warning("notification %d, try %d: %s", notification.id, notification.tries + 1, error.message)
             why = error.message
-        except Exception:  # it must not be tried again and again at once
+        except Exception:  # must not be retried at once
             log.exception("notification %d, try %d", notification.id, notification.tries + 1)
             why = "an unexpected error"
         else:

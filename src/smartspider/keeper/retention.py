@@ -1,4 +1,4 @@
-"""Duties about what need not be kept: logs, events, runs, known URLs, and what signs people in."""
+"""Delete what need not be kept: logs, events, runs, URL filters, expired sessions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MINUTE_S = 60.0
 
 
 class TrimLogs:
-    """Keeps the log lines within their budget and their age."""
+    """Deletes log lines beyond the size or age limit."""
 
     name, every_s = "logs", 30.0
 
@@ -33,8 +33,8 @@ class TrimLogs:
         self._clock = clock
         self._retention = retention
 
-    async def do(self, term: Term) -> None:  # noqa: ARG002 - done twice, it does nothing
-        """Forget the oldest."""
+    async def do(self, term: Term) -> None:  # noqa: ARG002 - idempotent
+        """Delete the oldest lines."""
         if self._retention.log_bytes is not None:
             await self._logs.trim(self._retention.log_bytes)
         if self._retention.log_age_s is not None:
@@ -42,7 +42,7 @@ class TrimLogs:
 
 
 class TrimEvents:
-    """Keeps the events of each run within their number: of live ones often, of others once they are over."""
+    """Deletes the oldest events of runs beyond the limit per run."""
 
     name, every_s = "events", MINUTE_S
 
@@ -52,8 +52,8 @@ class TrimEvents:
         self._keep = retention.events_per_run
         self._watched: set[int] = set()
 
-    async def do(self, term: Term) -> None:  # noqa: ARG002 - done twice, it does nothing
-        """Every run that is live, or was when this was last done."""
+    async def do(self, term: Term) -> None:  # noqa: ARG002 - idempotent
+        """Trim every run that is live, or was the last time."""
         live = {run.id for run in await self._store.live_runs()}
         for run_id in sorted(live | self._watched):
             await self._events.trim(run_id, self._keep)
@@ -62,7 +62,7 @@ class TrimEvents:
 
 
 class DeleteOldRuns:
-    """Forgets old runs with their rows, when the settings say so."""
+    """Deletes old runs with their rows, if the settings say so."""
 
     name, every_s = "retention", 15.0
     walk_every_s = 3600.0
@@ -72,14 +72,14 @@ class DeleteOldRuns:
         self._clock = clock
         self._next_at = 0.0
 
-    async def do(self, term: Term) -> None:  # noqa: ARG002 - done twice, it does nothing
-        """One page of runs; after the last one, none for an hour."""
+    async def do(self, term: Term) -> None:  # noqa: ARG002 - idempotent
+        """Check one page of runs; after the last page pause for an hour."""
         if self._clock.monotonic() >= self._next_at and not await self._sweep.step():
             self._next_at = self._clock.monotonic() + self.walk_every_s
 
 
 class FreeUrlFilters:
-    """Frees what is known of the URLs of runs that are over, and of a store that is gone."""
+    """Drops the URL filters of finished runs and of lost stores."""
 
     name, every_s = "known", MINUTE_S
 
@@ -90,8 +90,8 @@ class FreeUrlFilters:
         self._store = store
         self._epoch = epoch
 
-    async def do(self, term: Term) -> None:  # noqa: ARG002 - done twice, it does nothing
-        """Ask about each run that a layer knows of; those that may go on are left alone."""
+    async def do(self, term: Term) -> None:  # noqa: ARG002 - idempotent
+        """Drop the filters of all runs that cannot continue."""
         known = {key.id for layer in self._layers for key in await layer.keys() if key.kind == "run"}
         if known:
             epoch = "" if self._epoch is None else await self._epoch()
@@ -106,7 +106,7 @@ class FreeUrlFilters:
 
 
 class DeleteExpired:
-    """Forgets what is of no use any more: tickets, refreshes, kept answers, notices that ended."""
+    """Deletes expired tickets, refresh tokens, idempotency records and finished notifications."""
 
     name, every_s = "sweep", MINUTE_S
 
@@ -124,10 +124,10 @@ class DeleteExpired:
         self._clock = clock
         self._retention = retention
 
-    async def do(self, term: Term) -> None:  # noqa: ARG002 - done twice, it does nothing
-        """All of it, in short steps."""
+    async def do(self, term: Term) -> None:  # noqa: ARG002 - idempotent
+        """Delete in short steps."""
         await self._users.sweep()
-        while await self._idempotency.sweep():  # noqa: ASYNC110 - others have a turn in between
+        while await self._idempotency.sweep():  # noqa: ASYNC110 - yields to other tasks, waits for nothing
             await asyncio.sleep(0)
         before = self._clock.now() - self._retention.notification_age_s
         while await self._notifications.sweep(before):  # noqa: ASYNC110 - as above

@@ -1,4 +1,4 @@
-"""Duties about runs: leases of the dead, what the frontier lost, and runs that have nothing left to do."""
+"""Duties about runs: reclaim leases, complete runs, restore lost requests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = logging.getLogger("smartspider.keeper")
 
 
 class ReclaimLeases:
-    """Takes back what dead or silent workers hold."""
+    """Reclaims the leases of dead or silent workers."""
 
     name = "reclaim"
 
@@ -29,33 +29,33 @@ class ReclaimLeases:
         self._frontier = frontier
         self.every_s = every_s
 
-    async def do(self, term: Term) -> None:  # noqa: ARG002 - done twice, it does nothing
-        """All of it; a frontier that is away has somebody who tells of it."""
+    async def do(self, term: Term) -> None:  # noqa: ARG002 - idempotent
+        """Reclaim; other duties report an unavailable frontier."""
         with contextlib.suppress(FrontierUnavailable):
             await self._frontier.reclaim()
 
 
 class CompleteRuns:
-    """Ends runs that have nothing left to do, that were asked to stop, or whose time is over."""
+    """Ends runs that have nothing left to fetch, were stopped, or reached their time limit."""
 
     name = "completion"
     check_all_every = 5
-    """Every so many times also at those that seem to have work: they are to tell how far they are."""
+    """Every so many rounds all live runs are checked, so that they report progress."""
 
     def __init__(self, store: RunStore, now: Callable[[], float]) -> None:
         self._store = store
         self._now = now
         self._round = 0
         self._deadline_at = math.inf
-        """When the time of the next one is over."""
+        """The next time limit of a run."""
 
     @property
     def every_s(self) -> float:
-        """Often when a run's time is nearly over."""
+        """Shorter when a time limit is near."""
         return SOON_S if self._deadline_at < self._now() + USUAL_S else USUAL_S
 
     async def do(self, term: Term) -> None:
-        """Every live run that may be over."""
+        """End live runs that may be finished."""
         self._round += 1
         is_thorough = self._round % self.check_all_every == 0
         live = await self._store.live_runs()
@@ -72,9 +72,9 @@ class CompleteRuns:
 
 
 class ReplayOpenRows:
-    """Offers open rows that the frontier does not have: all there is to mend after any fault.
+    """Offers open rows that are missing in the frontier: the repair after any failure.
 
-    Looks when the lead is taken, and then seldom.
+    Checks when the lead is taken, and rarely after that.
     """
 
     name, every_s = "replay", 600.0
@@ -85,8 +85,8 @@ class ReplayOpenRows:
         self._frontier = frontier
         self._replay = replay
 
-    async def do(self, term: Term) -> None:  # noqa: ARG002 - anything may be offered again, by anyone
-        """Every live run."""
+    async def do(self, term: Term) -> None:  # noqa: ARG002 - offering is idempotent
+        """Check every live run."""
         for run in await self._store.live_runs():
             if not await self._replay.is_whole(run.id):
                 offered = await self._offer(run.id)
@@ -97,5 +97,5 @@ class ReplayOpenRows:
         while piece := await self._replay.open_rows(run_id, after=after):
             offered += await self._frontier.offer(run_id, piece)
             after = piece[-1]
-            await asyncio.sleep(self.pause_s)  # workers come first
+            await asyncio.sleep(self.pause_s)  # workers have priority
         return offered

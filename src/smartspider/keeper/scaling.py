@@ -1,4 +1,4 @@
-"""The duty of saying how many workers are wanted."""
+"""Decide how many workers are wanted."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from smartspider.store.nodes.scaling import ScalingStore
 log = logging.getLogger("smartspider.keeper")
 
 LANES = 100
-"""Hosts of a run that are looked at; the others are taken to be like them."""
+"""Hosts sampled per run; the others are assumed to be alike."""
 ALL_LANES = 400
-"""Hosts of all runs together: while they are looked at the frontier serves nobody else."""
+"""Hosts sampled per run; the others are assumed to be alike."""
 RUNS = 100
-"""Runs whose hosts are looked at; what is beyond waits for these."""
+"""Runs whose hosts are sampled; the others wait for these."""
 REPEAT_S = 30.0
-"""A decision that is the same is told again so often while nothing is to be fetched."""
+"""Interval of storing an unchanged decision while there is nothing to fetch."""
 
 
 class DecideWorkers:
-    """Measures, decides, keeps the decision with its reasons, and tells when it is another.
+    """Measures, decides, stores the decision with its reason, and logs a change.
 
-    While the frontier is away the last decision stays: nobody is sent home because of that.
+    While the frontier is unavailable the last decision stands.
     """
 
     name, every_s = "scaling", 5.0
@@ -64,7 +64,7 @@ class DecideWorkers:
         self._last: ScalingDecision | None = None
 
     async def do(self, term: Term) -> None:
-        """Once; hardly anything while no run has work."""
+        """Decide once; cheap while no run has work."""
         if term.epoch != self._epoch:
             await self._load(term)
         runs = await self._store.runs()
@@ -78,7 +78,7 @@ class DecideWorkers:
         await self._keep(term, msgspec.structs.replace(decision, at=self._now()))
 
     async def _load(self, term: Term) -> None:
-        """What another leader said holds as if it had been said here."""
+        """Continue from the decision of the previous leader."""
         self._last_workers, self._window, self._last = (
             {},
             StabilizationWindow(self._options.stabilization_s),
@@ -116,5 +116,5 @@ class DecideWorkers:
 
 
 def _is_same(before: ScalingDecision, now: ScalingDecision) -> bool:
-    """Whether nothing is to be fetched, and nothing was."""
+    """Return whether there was and is nothing to fetch."""
     return not now.runs and msgspec.structs.replace(now, at=before.at) == before

@@ -1,4 +1,4 @@
-"""Duties about schedules: firing, trying again, and following what stands in tasks."""
+"""Fire schedules, retry failed firings, and apply the schedules in tasks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ log = logging.getLogger("smartspider.keeper")
 
 
 class FireSchedules:
-    """Deals with each schedule whose time has come."""
+    """Fires schedules that are due."""
 
     name, every_s = "schedules", 1.0
 
@@ -22,7 +22,7 @@ class FireSchedules:
         self._installation = installation
 
     async def do(self, term: Term) -> None:
-        """All that are due; one that cannot be dealt with keeps none of the others waiting."""
+        """Fire all due schedules; one that fails does not delay the others."""
         while due := await self._installation.schedules.due():
             is_stuck = False
             for schedule in due:
@@ -46,7 +46,7 @@ class FireSchedules:
 
 
 class RetryFirings:
-    """Tries failed runs of schedules again."""
+    """Retries failed runs of schedules."""
 
     name, every_s = "retries", 5.0
 
@@ -54,12 +54,14 @@ class RetryFirings:
         self._installation = installation
 
     async def do(self, term: Term) -> None:
-        """All whose time has come."""
+        """Retry those that are due."""
         await retry_failed(self._installation, epoch=term.epoch)
 
 
 class FollowTasks:
-    """Walks through the tasks, a page at a time: who saved one may have died before its schedule followed."""
+    """Applies the schedules of all tasks, one page at a time, in case a process died between saving a task
+    and doing so.
+    """
 
     name, every_s = "tasks", 10.0
     page = 50
@@ -68,8 +70,8 @@ class FollowTasks:
         self._installation = installation
         self._after = 0
 
-    async def do(self, term: Term) -> None:  # noqa: ARG002 - done twice, it does nothing
-        """One page."""
+    async def do(self, term: Term) -> None:  # noqa: ARG002 - idempotent
+        """Process one page of tasks."""
         page = await self._installation.tasks.find(after=self._after, limit=self.page)
         for task in page:
             await follow_task(self._installation, task.id, actor=task.owner)

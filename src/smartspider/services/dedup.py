@@ -1,4 +1,4 @@
-"""Do layers in front of the store agree with it? What they know and no row stands for would lose pages."""
+"""URL filters: consistency with the store, distinct URLs, sizes. A wrong entry would lose pages."""
 
 from __future__ import annotations
 
@@ -26,13 +26,18 @@ CODE = "known_urls"
 
 
 async def check_filter(
-    seen: ExactUrlFilter, rows: StoredUrls, epoch: str, *, repair: bool = False, at_most: int | None = None
+    url_filter: ExactUrlFilter,
+    rows: StoredUrls,
+    epoch: str,
+    *,
+    repair: bool = False,
+    at_most: int | None = None,
 ) -> list[Finding]:
-    """Compare all sets of runs with the rows, or `at_most` so many entries of each; `repair` drops what is
-    wrong. It may be done while runs go on: a row is always there before its entry.
+    """Compare the sets of runs with the rows, at most `at_most` entries of each; `repair` drops wrong sets.
+    Safe while runs go on: a row always exists before its entry.
     """
     findings = []
-    keys = [key for key in await seen.keys() if key.kind == "run"]
+    keys = [key for key in await url_filter.keys() if key.kind == "run"]
     totals = await rows.totals([key.id for key in keys])
     for key in keys:
         if key.id not in totals:
@@ -40,17 +45,19 @@ async def check_filter(
         elif key.epoch != epoch:
             wrong = "they are of another epoch of the store"
         else:
-            wrong = await _without_rows(seen, rows, key, at_most)
+            wrong = await _without_rows(url_filter, rows, key, at_most)
         if wrong and repair:
-            await seen.drop(key)
+            await url_filter.drop(key)
         if wrong:
             findings.append(Finding(CODE, f"known URLs of run {key.id}: {wrong}", is_repaired=repair))
     return findings
 
 
-async def _without_rows(seen: ExactUrlFilter, rows: StoredUrls, key: FilterKey, at_most: int | None) -> str:
+async def _without_rows(
+    url_filter: ExactUrlFilter, rows: StoredUrls, key: FilterKey, at_most: int | None
+) -> str:
     looked_at = 0
-    async for batch in seen.entries(key):
+    async for batch in url_filter.entries(key):
         looked_at += len(batch)
         without = set(batch) - await rows.stored(key.id, batch)
         if without:
@@ -60,15 +67,15 @@ async def _without_rows(seen: ExactUrlFilter, rows: StoredUrls, key: FilterKey, 
     return ""
 
 
-async def drop_finished(layers: Sequence[UrlFilter], live: Collection[int], epoch: str) -> list[FilterKey]:
-    """Free what layers know of runs that are not `live`, and of other epochs; which keys it was. A run that
-    is opened again learns anew.
+async def drop_finished(filters: Sequence[UrlFilter], live: Collection[int], epoch: str) -> list[FilterKey]:
+    """Drop the sets of runs that are not `live` and of other epochs; return their keys. A resumed run starts
+    a new set.
     """
     dropped = []
-    for layer in layers:
-        for key in await layer.keys():
+    for url_filter in filters:
+        for key in await url_filter.keys():
             if key.epoch != epoch or (key.kind == "run" and key.id not in live):
-                await layer.drop(key)
+                await url_filter.drop(key)
                 dropped.append(key)
     return dropped
 
@@ -76,22 +83,22 @@ async def drop_finished(layers: Sequence[UrlFilter], live: Collection[int], epoc
 WAIT_S = 0.5
 WARN_SHARE = 0.8
 ERROR = 0.0081
-"""The standard error of an estimate, as a share of it: two of three are nearer than that."""
+"""The relative standard error of an estimate: two of three are nearer than that."""
 
 COUNTED = "smartspider_known_urls_total"
 LABELS = {"bloom": "lossy"}
-"""Of layers that are counted by another name."""
+"""Metric labels of filters that differ from their names."""
 ADVICE = "give it more by SMARTSPIDER_DEDUP_MEMORY, or the store is asked"
 
 T = TypeVar("T")
 
 
 class DistinctUrls(msgspec.Struct, frozen=True):
-    """About how many distinct URLs there are; None where nobody counts them."""
+    """Estimated numbers of distinct URLs; None where they are not counted."""
 
     of_run: int | None = None
     of_task: int | None = None
-    """Of all runs of the task together."""
+    """All runs of the task together."""
 
     @property
     def error(self) -> float | None:
@@ -99,32 +106,36 @@ class DistinctUrls(msgspec.Struct, frozen=True):
         return ERROR if self.of_run is not None else None
 
 
-async def estimate_distinct(layers: FilterStack, run: Run) -> DistinctUrls:
-    """About how many distinct URLs a run and its task have met."""
-    if layers.estimates is None:
+async def estimate_distinct(filters: FilterStack, run: Run) -> DistinctUrls:
+    """Estimate the distinct URLs of a run and of its task."""
+    if filters.estimates is None:
         return DistinctUrls()
     of_run, of_task = FilterKey("run", run.id), FilterKey("task", run.task_id)
-    about = await _or_none(layers.estimates.estimate([of_run, of_task])) or {}
+    about = await _or_none(filters.estimates.estimate([of_run, of_task])) or {}
     return DistinctUrls(about.get(of_run) or None, about.get(of_task) or None)
 
 
-async def filter_sizes(layers: FilterStack) -> dict[str, FilterSize]:
-    """How large layers are that have a budget, by name; one that does not answer is left out."""
-    asked = {"exact": layers.exact, "bloom": layers.lossy}
-    found = {name: await _or_none(layer.size()) for name, layer in asked.items() if layer is not None}
+async def filter_sizes(filters: FilterStack) -> dict[str, FilterSize]:
+    """Return the sizes of filters that have a budget, by name; those that do not answer are left out."""
+    sizes = {"exact": filters.exact, "bloom": filters.lossy}
+    found = {
+        name: await _or_none(url_filter.size())
+        for name, url_filter in sizes.items()
+        if url_filter is not None
+    }
     return {name: size for name, size in found.items() if size is not None}
 
 
 def check_filter_size(name: str, size: FilterSize, sums: Mapping[MetricKey, float]) -> DoctorCheck:
-    """Whether a layer has room, and what it was asked so far; `sums` are those of the installation."""
+    """Check the free space of a filter and report its lookups; `sums` are the metrics of the installation."""
     used = f"{size.bytes_used / 1e6:.1f} of {size.bytes_max / 1e6:.0f} MB ({size.share:.0%})".replace(
         "%", " %"
     )
-    asked = {
+    sizes = {
         outcome: int(sums.get((COUNTED, (("layer", LABELS.get(name, name)), ("outcome", outcome))), 0.0))
         for outcome in ("hits", "misses", "refused")
     }
-    detail = ", ".join([used, *(f"{number} {outcome}" for outcome, number in asked.items())])
+    detail = ", ".join([used, *(f"{number} {outcome}" for outcome, number in sizes.items())])
     is_ok = size.share < WARN_SHARE
     return DoctorCheck(f"known URLs, {name}", is_ok, detail if is_ok else f"{detail}: {ADVICE}")
 

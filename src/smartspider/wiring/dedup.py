@@ -1,4 +1,4 @@
-"""The layers in front of an installation's store, opened by its settings."""
+"""Open the URL filters of an installation by its settings."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ from smartspider.interfaces.event_bus import EventBus
 
 
 class FilterLocation(msgspec.Struct, frozen=True):
-    """Where layers are: in the Redis of a cluster, or in a data folder."""
+    """The location of URL filters: the Redis of a cluster, or a data folder."""
 
     path: Path
-    """The data folder; on a cluster it is not used."""
+    """The data folder; not used on a cluster."""
     frontier_url: str = ""
     mode: FilterMode = "off"
     max_bytes: int = 256_000_000
-    """For each kind of layer."""
+    """Budget of each kind of filter."""
     rows: StoredUrls | None = None
-    """What the store says, and what epoch it is in."""
+    """The stored URLs and the epoch of the store."""
 
     @property
     def is_shared(self) -> bool:
-        """Whether workers of several machines share them."""
+        """True if workers of several machines share the filters."""
         return self.frontier_url.startswith("redis")
 
 
 @asynccontextmanager
 async def open_filters(place: FilterLocation) -> AsyncIterator[FilterStack]:
-    """The layers of a place, closed at the end; nothing is sent and no file is made before one is used."""
+    """Open the filters of a location; connections and files are opened on first use."""
     if place.is_shared:
         require_extra("a shared URL filter", "cluster")
         from smartspider.backends.redis.address import read_url
         from smartspider.backends.redis.dedup.opening import open_filters as open_shared
 
         address = read_url(place.frontier_url)
-        async with open_shared(address, place.mode, max_bytes=place.max_bytes) as layers:
-            yield layers
+        async with open_shared(address, place.mode, max_bytes=place.max_bytes) as filters:
+            yield filters
         return
     from smartspider.backends.sqlite.dedup import FolderBloomFilter
 
@@ -63,7 +63,7 @@ async def open_filters(place: FilterLocation) -> AsyncIterator[FilterStack]:
 
 
 class ProcessDedup:
-    """What is known of runs; without a ledger in front of the store, only what this process has stored."""
+    """Deduplication in one process: worker memory and, with a ledger, shared filters."""
 
     def __init__(self, ledger: DedupLedger | None = None, *, shares_all: bool = False) -> None:
         self.ledger = ledger
@@ -73,17 +73,17 @@ class ProcessDedup:
 
     @contextmanager
     def run_memory(self, run_id: int) -> Iterator[RecentSet[bytes]]:
-        """What this process knows of a run, forgotten when the last job of the run is closed."""
+        """Yield the memory of a run, which is freed when the last job of the run closes."""
         self._open[run_id] += 1
         try:
             yield self._local.for_run(run_id)
         finally:
             self._open[run_id] -= 1
-            self._open += Counter()  # those without a job are left out
+            self._open += Counter()  # removes zero counts
             self._local.retain(self._open)
 
     def deduplicating(self, run: Run, plan: Plan, links: LinkFilter) -> AbstractContextManager[None]:
-        """Have the pages of a run sifted, where there is a layer for it."""
+        """Deduplicate the URLs of a run with filters, if there is one for its task."""
         if self.ledger is None or not (self._shares_all or plan.urls == "bloom"):
             return nullcontext()
         return self.ledger.deduplicating(run.id, DedupRun(plan, run.task_id, links))
@@ -92,7 +92,7 @@ class ProcessDedup:
 def filter_location(
     installation: Installation, settings: Settings, mode: FilterMode | None = None
 ) -> FilterLocation:
-    """Where the layers of an installation are; `mode` is that of the settings, unless another is given."""
+    """Return the location of the filters of an installation; `mode` overrides the settings."""
     max_bytes = settings.dedup_memory
     if not installation.is_cluster:
         return FilterLocation(installation.path, max_bytes=max_bytes, rows=installation.stored_urls)
@@ -106,18 +106,18 @@ def filter_location(
 async def open_dedup(
     installation: Installation, settings: Settings, bus: EventBus
 ) -> AsyncIterator[ProcessDedup]:
-    """With all layers of an installation; nothing is sent and no file is made before one is used."""
+    """Open deduplication with all filters of an installation."""
     place = filter_location(installation, settings)
-    async with open_filters(place) as layers:
-        # Also without a layer: of the memory of a worker nothing may outlast the history of a database.
-        yield ProcessDedup(_ledger(installation, layers, bus), shares_all=installation.is_cluster)
+    async with open_filters(place) as filters:
+        # Needed even without a filter: worker memory must not outlive the history of a database.
+        yield ProcessDedup(_ledger(installation, filters, bus), shares_all=installation.is_cluster)
 
 
-def _ledger(installation: Installation, layers: FilterStack, bus: EventBus) -> DedupLedger:
+def _ledger(installation: Installation, filters: FilterStack, bus: EventBus) -> DedupLedger:
     if not installation.is_cluster:
-        return DedupLedger(installation.ledger, layers, installation.clock, bus)
+        return DedupLedger(installation.ledger, filters, installation.clock, bus)
     return DedupLedger(
-        installation.ledger, layers, installation.clock, bus, epoch=installation.stored_urls.epoch
+        installation.ledger, filters, installation.clock, bus, epoch=installation.stored_urls.epoch
     )
 
 
@@ -125,7 +125,7 @@ def _ledger(installation: Installation, layers: FilterStack, bus: EventBus) -> D
 async def open_run_dedup(
     plan: Plan, installation: Installation, settings: Settings, bus: EventBus
 ) -> AsyncIterator[ProcessDedup]:
-    """The same for one run in a data folder: without layers, unless its task names one."""
+    """Open deduplication for one run in a data folder: without filters, unless its task names one."""
     if plan.urls != "bloom":
         yield ProcessDedup()
         return
@@ -134,12 +134,12 @@ async def open_run_dedup(
 
 
 async def drop_run_filter(installation: Installation, run_id: int) -> None:
-    """Free what a data folder knows of a run that is over; on a cluster the keeper does. A file that must
-    stay takes some space and means nothing.
+    """Delete the filter of a finished run in a data folder; on a cluster the keeper does it. A file that
+    cannot be deleted only wastes space.
     """
     if installation.is_cluster:
         return
-    async with open_filters(FilterLocation(installation.path)) as layers:
-        if layers.lossy is not None:
+    async with open_filters(FilterLocation(installation.path)) as filters:
+        if filters.lossy is not None:
             with suppress(StoreUnavailable):
-                await layers.lossy.drop(FilterKey("run", run_id))
+                await filters.lossy.drop(FilterKey("run", run_id))

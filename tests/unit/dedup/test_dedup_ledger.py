@@ -291,7 +291,7 @@ async def test_a_layer_that_is_away_is_passed_over_and_left_alone_for_a_while(
     assert await desk.settle(done(1, "/a")) == [["/a"]]
     assert await desk.settle(done(2, "/a")) == [["/a"]]
     assert (away.asked, desk.ledger.counts["exact"].unavailable) == (1, 1)
-    await desk.clock.advance(deduplicator.REST_S)
+    await desk.clock.advance(deduplicator.PAUSE_S)
     await desk.settle(done(3, "/a"))
     assert away.asked == 2
 

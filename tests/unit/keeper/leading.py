@@ -27,10 +27,9 @@ from smartspider.installation.remote_frontier import RemoteFrontier
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.frontier.arming import ArmShard
 from smartspider.keeper.frontier.controls import RunControlSender, SendRunControls
-from smartspider.keeper.frontier.filling import FillLanes, ShardLoader
+from smartspider.keeper.frontier.filling import FillLanes, ShardLoader, SweepOpenRows
 from smartspider.keeper.frontier.loads import CountLoads
 from smartspider.keeper.frontier.state import FrontierState
-from smartspider.keeper.frontier.sweeping import SweepOpenRows
 
 CAP = 20
 

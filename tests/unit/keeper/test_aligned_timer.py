@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from smartspider.keeper.aligned_timer import AlignedTimer
+from smartspider.keeper.keeper import AlignedTimer
 from smartspider_testing.clock import ManualClock
 
 

@@ -8,8 +8,7 @@ from tests.unit.keeper.leading import House, Leader
 
 from smartspider.core.frontier.updates import FrontierUpdate, HostRow
 from smartspider.keeper.frontier import hosts
-from smartspider.keeper.frontier.hosts import SendChangedHosts
-from smartspider.keeper.frontier.idle_hosts import IDLE_S, EvictIdleHosts
+from smartspider.keeper.frontier.hosts import IDLE_S, EvictIdleHosts, SendChangedHosts
 from smartspider_testing.contracts.actions import HOST, url, urls
 
 

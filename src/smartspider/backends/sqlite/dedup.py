@@ -1,7 +1,7 @@
 """The lossy filter of a data folder: bits in mapped files that all processes of the machine share.
 
-A commit may be lost with the machine's power while bits that were set after it are on the disk. So bits are
-only good as long as the machine runs; when it was started anew they begin from nothing: the store is asked.
+A power failure may lose a commit while bits set after it are on the disk. So bits are valid only until the
+machine restarts; then the filter starts empty and the store is asked.
 """
 
 from __future__ import annotations
@@ -26,17 +26,16 @@ FOLDER = "known-urls"
 BUDGET = 256_000_000
 HEAD = "head"
 _LAYOUT = struct.Struct("<?40sQQQ")
-"""Whether it was dropped, of which start of the machine it is, keys of the first filter, filters, keys in the
-last one."""
+"""Dropped flag, boot id, capacity of the first filter, number of filters, keys in the last one."""
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 T = TypeVar("T")
 
 
 class FolderBloomFilter:
-    """A lossy layer, see `dedup/url_filter.py`; days are not kept. Whoever opens it closes it.
+    """A lossy filter, see `dedup/url_filter.py`; days are not kept.
 
-    With `rows` it forgets a run, when it is first asked about it, of which it knows more than has rows.
+    With `rows`, on first use of a run it drops the run if it knows more URLs than the run has rows.
     """
 
     def __init__(self, folder: Path, *, max_bytes: int = BUDGET, rows: StoredUrls | None = None) -> None:
@@ -50,7 +49,7 @@ class FolderBloomFilter:
     async def find_known(
         self, key: FilterKey, fingerprints: Sequence[bytes], *, since_day: int = 0
     ) -> set[bytes]:
-        """Those that were added, and a few others; whenever that was."""
+        """Return the added fingerprints and a few false positives; days are ignored."""
         del since_day
         await self._compare(key)
 
@@ -61,7 +60,7 @@ class FolderBloomFilter:
         return await self._aside(ask)
 
     async def add(self, key: FilterKey, fingerprints: Sequence[bytes], *, day: int = 0) -> FilterAddition:
-        """Their rows are committed: from now on they are known."""
+        """Add fingerprints whose rows are committed."""
         del day
         await self._compare(key)
 
@@ -75,7 +74,7 @@ class FolderBloomFilter:
         return await self._aside(tell)
 
     async def drop(self, key: FilterKey) -> None:
-        """Forget all of a key."""
+        """Drop all fingerprints of a key."""
 
         def drop() -> None:
             mapped = self._mapped(key, creates=False)
@@ -86,7 +85,7 @@ class FolderBloomFilter:
         await self._aside(drop)
 
     async def count(self, key: FilterKey) -> int:
-        """How many were added under a key; those it took for known are not among them."""
+        """Return how many fingerprints were added under a key, false positives excluded."""
 
         def look() -> int:
             mapped = self._mapped(key, creates=False)
@@ -95,16 +94,16 @@ class FolderBloomFilter:
         return await self._aside(look)
 
     async def keys(self) -> list[FilterKey]:
-        """All there are."""
+        """Return all keys."""
         names = [path.parent.name for path in self._folder.glob(f"*/{HEAD}")]
         return sorted(key for key in map(parse_filter_key, names) if key is not None)
 
     async def size(self) -> FilterSize:
-        """How large it is, on the disk and, where it is used, in memory. Filters are taken whole."""
+        """Return the size on disk, which is also that in memory. Filters are allocated whole."""
         return await self._aside(self._size)
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         with self._lock:
             self._let_go()
 
@@ -114,16 +113,16 @@ class FolderBloomFilter:
         self._opened.clear()
 
     async def _compare(self, key: FilterKey) -> None:
-        """The database may be another one than it was, or an older copy of it."""
+        """Drop a key that disagrees with the database, which may be another one or an older copy."""
         if self._rows is None or key in self._compared or key.kind != "run":
             return
-        count = await self.count(key)  # before the rows, of which there may be more in a moment
+        count = await self.count(key)  # before the rows are counted, whose number may grow
         if count > (await self._rows.totals([key.id])).get(key.id, 0):
             await self.drop(key)
         self._compared.add(key)
 
     async def _aside(self, work: Callable[[], T]) -> T:
-        """Do it beside the event loop, one at a time."""
+        """Run in a thread, one call at a time."""
 
         def locked() -> T:
             with self._lock:
@@ -158,7 +157,7 @@ class FolderBloomFilter:
 
 
 class MappedBloom:
-    """The filter of one key in files. Who adds locks it; asking needs no lock."""
+    """The filter of one key in files. Adding takes a lock; queries need none."""
 
     def __init__(self, path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
@@ -177,18 +176,18 @@ class MappedBloom:
         self._seen = (0, 0)
 
     def find_known(self, fingerprints: Sequence[bytes]) -> set[bytes]:
-        """Those that were added by anybody, and a few others."""
+        """Return the fingerprints added by any process, and a few false positives."""
         self._catch_up()
         return self._bloom.find_known(fingerprints)
 
     def add(self, fingerprints: Sequence[bytes], has_room: Callable[[int], bool]) -> tuple[int, int]:
-        """How many of these were added, and how many did not fit."""
+        """Add fingerprints; return how many were new and how many did not fit."""
 
         def allocate(number: int, size: int) -> Bits | None:
             return self._map(number, size, creates=True) if has_room(size) else None
 
         with self._locked():
-            if self.is_dropped:  # a moment ago, by another process: this knowledge is lost
+            if self.is_dropped:  # another process dropped it; the addition is lost
                 return 0, 0
             self._catch_up()
             self._bloom.allocate = allocate
@@ -199,23 +198,23 @@ class MappedBloom:
 
     @property
     def count(self) -> int:
-        """How many were added by anybody."""
+        """Number of fingerprints added by any process."""
         filters, newest = _LAYOUT.unpack_from(self._head)[3:]
         return int(newest) + sum(capacity_of(number, self._first) for number in range(filters - 1))
 
     @property
     def is_dropped(self) -> bool:
-        """Whether somebody did."""
+        """True if a process dropped it."""
         return bool(_LAYOUT.unpack_from(self._head)[0])
 
     def drop(self) -> None:
-        """All who have it open see it at once."""
+        """Mark it as dropped, visible to all processes at once."""
         with self._locked():
             self._head[0] = 1
             shutil.rmtree(self._path, ignore_errors=True)
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._bloom = ScalableBloomFilter(self._first)
         for bits in self._bits:
             bits.close()
@@ -235,7 +234,7 @@ class MappedBloom:
         _LAYOUT.pack_into(self._head, 0, False, boot_id().encode(), first, filters, newest)
 
     def _catch_up(self) -> None:
-        """Others may have added to it."""
+        """Map filters that other processes added."""
         filters, newest = _LAYOUT.unpack_from(self._head)[3:]
         if (filters, newest) == self._seen:
             return
@@ -248,7 +247,7 @@ class MappedBloom:
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if creates else 0)
         file = os.open(self._path / f"{number}.bits", flags, 0o600)
         try:
-            # Taken whole: writing to a hole of a mapped file on a full disk would end the process.
+            # Allocated whole: writing to a hole of a mapped file on a full disk would kill the process.
             os.posix_fallocate(file, 0, size)
             bits = mmap.mmap(file, size)
         except OSError:
@@ -271,7 +270,7 @@ class MappedBloom:
 
 
 def boot_id() -> str:
-    """Another one each time the machine is started; where none is told, of each process."""
+    """Return an id that changes with each start of the machine; if the system has none, with each process."""
     try:
         return _BOOT.read_text(encoding="ascii").strip()[:40]
     except OSError:

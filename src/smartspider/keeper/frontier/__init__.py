@@ -1,5 +1,4 @@
-"""The leader's duties about a frontier apart from the store.
+"""The leader's duties about a remote frontier.
 
-Read `arming.py`, then `controls.py`, `filling.py`, `sweeping.py`, `loads.py` and `resting.py`; `watch.py` is
-shared.
+Read `arming.py`, then `controls.py`, `filling.py`, `loads.py` and `hosts.py`; all share `state.py`.
 """

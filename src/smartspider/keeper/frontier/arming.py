@@ -1,4 +1,4 @@
-"""The duty of vouching for a shard: it serves only while the leader says, again and again, that it may."""
+"""Arm the shards of a remote frontier: a shard serves only while the leader renews its arming."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from smartspider.keeper.frontier.state import MARGIN_S, FrontierState
 RENEW_S = 1.0
 POLL_S = 0.25
 CHECK_S = 60.0
-"""How often it is looked how a server is set up that serves: somebody may have changed that."""
+"""Interval of checking the configuration of a serving server, which may be changed."""
 LOADING_S = 3.0
-"""How long open rows are offered before a shard is armed; what is left is offered while it serves."""
+"""Time for offering open rows before a shard is armed; the rest is offered while it serves."""
 LEAD_S = 0.3
-"""How far ahead slots are given where store and frontier answer soon: so long a connection may take."""
+"""How far ahead slots are granted if store and frontier are fast: the time a connection may take."""
 LEAD_MAX_S = 3.5
 LEAD_SPARE = 1.5
 LEAD_DECAY = 0.98
-OTHER_HISTORY = "the database has another history and may have lost commits, so it is filled anew"
+OTHER_HISTORY = "the database has another history and may have lost commits, so the shard is refilled"
 
 log = logging.getLogger("smartspider.keeper")
 
 
 class ArmShard:
-    """Arms one shard and renews that. There is one such duty for each, so that none waits for another.
+    """Arms one shard and renews the arming. Each shard has its own duty, so that none waits for another.
 
-    The process that was armed last, by this leader or by the one before, goes on: no other can serve. Any
-    other gets all hosts, runs and heads first, and is armed when the arming of that one must have lapsed.
-    Which one is last is noted in the store before it is armed.
+    The process armed last, by this leader or the previous one, continues: no other can serve. Any other
+    process first gets all hosts, runs and queue heads, and is armed after the last arming must have
+    lapsed. The store records the process before it is armed.
     """
 
     def __init__(
@@ -49,43 +49,43 @@ class ArmShard:
         self._loader = loader
         self._shard = shard
         self._must_discard = False
-        """What the shard holds cannot be believed any more."""
+        """The content of the shard must be discarded."""
         self._reset(0)
 
     def _reset(self, epoch: int) -> None:
         self._epoch = epoch
         self._process = ""
-        """That serves."""
+        """The serving process."""
         self._last_armed: str | None = None
-        """That was armed last, and in which history, as the store has it; None: not asked in this term."""
+        """The process armed last and its history, as recorded in the store; None: not read in this term."""
         self._history = ""
-        """Of the store, that the shard is filled from."""
+        """The history of the store that the shard is filled from."""
         self._sent: tuple[str, float] | None = None
-        """The last arming that was sent in this term: to which process, and what it told. It may have come
-        there also when no answer came back.
+        """The last arming sent in this term: the process, and the time it confirmed. It may have arrived even
+        if no answer came back.
         """
         self._has_served = False
-        """In this term."""
+        """True if it served in this term."""
         self._loaded = ""
-        """Process that has all it needs to be armed."""
+        """The process that holds everything it needs to be armed."""
         self._is_unavailable = False
         self._check_at = 0.0
         self._logged_unfit = ""
-        """What was said last about a server that serves and should be set up otherwise."""
+        """The last logged warning about the configuration of a serving server."""
         self._lead_s = LEAD_S
-        """What is allowed next."""
+        """The lead to grant next."""
         self._granted_s = 0.0 if epoch <= 1 else LEAD_MAX_S
-        """What was allowed last; by the leader before, who knows."""
+        """The lead granted last; unknown for the previous leader."""
         self._last_slot_at = 0.0
-        """When the last slot is over that was given until the last arming."""
+        """End of the last slot granted before the last arming."""
 
     @property
     def every_s(self) -> float:
-        """Often while it does not serve: somebody waits for that."""
+        """Shorter while the shard does not serve."""
         return RENEW_S if self._process else POLL_S
 
     async def do(self, term: Term) -> None:
-        """Renew, or begin anew."""
+        """Renew the arming, or arm again."""
         self._state.begin_term(term)
         if term.epoch != self._epoch:
             self._reset(term.epoch)
@@ -103,8 +103,8 @@ class ArmShard:
             self._loaded = ""
 
     def _follow_history(self) -> None:
-        """Where commits may have been lost, ids are given a second time: what the shard holds of the first
-        must not meet them.
+        """Discard the shard if the history of the store changed: after lost commits ids are assigned again,
+        and must not meet the shard's old ones.
         """
         before, self._history = self._history, self._state.history
         if before not in ("", self._history):
@@ -112,7 +112,7 @@ class ArmShard:
             self._mark_unavailable(OTHER_HISTORY, is_always_logged=True)
 
     def _stored_name(self, process: str) -> str:
-        """A process as it is noted: with the history it is filled from."""
+        """Return the recorded form of a process: with the history it is filled from."""
         return f"{process}@{self._history}" if self._history else process
 
     async def _renew(self, term: Term, confirmed_at: float) -> None:
@@ -127,7 +127,7 @@ class ArmShard:
             await self._require_fit(term, await self._unfit())
 
     async def _unfit(self) -> FrontierUnfit | None:
-        """Why the server must not be used as it is set up. Whether it answers is seen by other calls."""
+        """Return why the server must not be used as configured. Other calls notice whether it answers."""
         self._check_at = self._state.now() + CHECK_S
         try:
             await self._state.index.check(self._shard)
@@ -139,8 +139,8 @@ class ArmShard:
         return None
 
     async def _require_fit(self, term: Term, unfit: FrontierUnfit | None) -> None:
-        """Refuse a server that throws keys away: gates may be among them. Any other goes on, and it is told
-        what is wrong with it: a restart would take longer, and nothing be lost.
+        """Refuse a server that evicts keys, which may be gates. Any other unfit server continues with a
+        warning: a restart would cost time, and nothing is lost.
         """
         if unfit is not None and unfit.loses_keys:
             with contextlib.suppress(FrontierUnavailable):
@@ -152,7 +152,7 @@ class ArmShard:
         self._logged_unfit = problem
 
     async def _discard(self, term: Term) -> None:
-        """What it holds is forgotten before it serves again, whoever leads then."""
+        """Have the shard forget its content before it serves again, whoever leads then."""
         await self._state.index.disarm(self._shard, term.epoch, forgets=True)
         self._loaded = ""
 
@@ -162,12 +162,12 @@ class ArmShard:
         served_until = now if before is None else min(now, before[1] + self._state.lapse_s)
         self._last_slot_at = max(self._last_slot_at, served_until + self._granted_s)
         lead = SlotLead(self._lead_s, max(self._last_slot_at - confirmed_at, 0.0))
-        self._granted_s = max(self._granted_s, lead.lead_s)  # as long as nobody knows which of them holds
+        self._granted_s = max(self._granted_s, lead.lead_s)  # until it is known which of them applies
         try:
             wanted_s = await self._state.index.arm(self._shard, term.epoch, confirmed_at, lead)
         except FrontierUnavailable as error:
             if isinstance(error, NotArmed) or not error.has_arrived:
-                self._sent = before  # it changed nothing anywhere
+                self._sent = before  # it had no effect
             raise
         self._granted_s = lead.lead_s
         self._lead_s = min(max(wanted_s * LEAD_SPARE, self._lead_s * LEAD_DECAY, LEAD_S), LEAD_MAX_S)
@@ -177,7 +177,7 @@ class ArmShard:
         if found is None:
             if unfit is not None:
                 raise unfit
-            await self._state.index.check(self._shard)  # raises why
+            await self._state.index.check(self._shard)  # raises the reason
             self._mark_unavailable("it does not answer")
             return
         await self._require_fit(term, unfit)
@@ -199,7 +199,7 @@ class ArmShard:
             await self._arm_anew(term, found)
 
     def _can_continue(self, term: Term, found: ShardState) -> bool:
-        """Whether the process has all it needs, and no other can have served since it did."""
+        """Return whether the process has everything it needs and no other can have served since."""
         if self._sent is not None:
             return found.process == self._sent[0] and found.epoch == term.epoch
         return self._stored_name(found.process) == self._last_armed and found.epoch > 0
@@ -210,7 +210,7 @@ class ArmShard:
             self._loaded = found.process
         if self._state.now() < self._available_at(found.process):
             return
-        # What changed while it was waited for.
+        # Changes since the load.
         await send_hosts(self._state, term, self._shard)
         await self._send_controls(term)
         if self._last_armed != self._stored_name(found.process):
@@ -248,13 +248,13 @@ class ArmShard:
         await self._controls.send(term, self._shard, turn, controls)
 
     def _available_at(self, process: str) -> float:
-        """When no other process can serve this shard any more."""
+        """Return when no other process can serve this shard any more."""
         state = self._state
         if self._sent is not None:
             last, confirmed_at = self._sent
             return confirmed_at if process == last else confirmed_at + state.lapse_s + MARGIN_S
         is_ours = self._stored_name(process) == self._last_armed
-        if self._epoch == 1 or is_ours:  # nobody ever led before, or this one was armed last
+        if self._epoch == 1 or is_ours:  # this is the first term ever, or this process was armed last
             return state.began_at
         return state.began_at + state.lapse_s + MARGIN_S
 
@@ -265,11 +265,11 @@ class ArmShard:
         if self._is_unavailable:
             self._is_unavailable = False
             log.info("shard %d of the frontier serves again", self._shard)
-            for control in self._state.controls:  # some who had to offer may have given up
+            for control in self._state.controls:  # workers may have given up offering
                 self._state.request_fill(control.run_id)
 
     def _mark_unavailable(self, why: str, *, is_always_logged: bool = False) -> None:
-        """It serves nobody for now; that is told once, and where it never served yet only if it is news."""
+        """Mark the shard as not serving. Logged once; before it ever served, only with `is_always_logged`."""
         self._process = ""
         self._state.armed.pop(self._shard, None)
         self._state.counts.pop(self._shard, None)

@@ -1,4 +1,4 @@
-"""The duty of telling the frontier which runs there are and how they are to be worked on."""
+"""Send run controls to the frontier: the runs, their states and settings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BEGINNING_S = 0.25
 
 
 class RunControlSender:
-    """Tells shards about runs; what was read later is never followed by what was read before."""
+    """Sends run controls to shards. A later read is never overwritten by an earlier one."""
 
     def __init__(self, state: FrontierState) -> None:
         self._state = state
@@ -29,21 +29,21 @@ class RunControlSender:
         self._sent: dict[int, tuple[int, int, list[RunControl]]] = {}
 
     async def read(self) -> tuple[int, list[RunControl]]:
-        """All runs, and the turn in which they were read."""
+        """Read all run controls; return them with the number of the read."""
         turn = next(self._turns)
         return turn, await self._state.rows.controls()
 
     async def send(
         self, term: Term, shard: int, turn: int, controls: Sequence[RunControl], *, anew: bool = False
     ) -> None:
-        """Tell a shard, unless it knows, or was told by a later turn."""
+        """Send controls to a shard, unless it has them or got those of a later read."""
         own = [self._share_for(control, shard) for control in controls]
         async with self._locks[shard]:
             epoch, newest, known = self._sent.get(shard, (0, 0, []))
             if turn < newest:
                 return
             if anew or epoch != term.epoch or known != own:
-                self._sent.pop(shard, None)  # until it is known again what the shard knows
+                self._sent.pop(shard, None)  # unknown until the call succeeds
                 if {one.run_id for one in known} - {one.run_id for one in own}:
                     reach("keeper.drop")
                 await self._state.index.set_controls(shard, term.epoch, own)
@@ -56,9 +56,10 @@ class RunControlSender:
 def share_of(
     control: RunControl, shard: int, counts: Mapping[int, Mapping[int, IndexCounts]], shards: int
 ) -> RunControl:
-    """A run as one of several shards is told: what it may have in flight is divided among those with work.
+    """Return the control of a run for one of several shards: its concurrency is divided among shards with
+    work.
 
-    Each gets one at least, so that work that appears somewhere begins there.
+    Each gets at least one, so that new work starts anywhere.
     """
     if shards == 1:
         return control
@@ -76,7 +77,7 @@ def share_of(
 
 
 class SendRunControls:
-    """Tells every shard that serves which runs there are, and notices those that are new."""
+    """Sends run controls to every serving shard, and requests a fill for new runs."""
 
     name = "controls"
 
@@ -86,8 +87,8 @@ class SendRunControls:
 
     @property
     def every_s(self) -> float:
-        """Seldom while there is no run; often while one waits to begin, for nothing of it is handed out
-        before the shards know that it has.
+        """Longer while there is no run; shorter while one is queued, since none of its requests is leased
+        before the shards know that it started.
         """
         controls = self._state.controls
         if not controls:
@@ -95,7 +96,7 @@ class SendRunControls:
         return BEGINNING_S if any(one.state == "queued" for one in controls) else SEND_S
 
     async def do(self, term: Term) -> None:
-        """All shards side by side; one that fails is seen to by its arming."""
+        """Send to all shards concurrently; the arming handles one that fails."""
         state = self._state
         state.begin_term(term)
         shards = list(state.armed)

@@ -1,4 +1,4 @@
-"""The duties about a frontier apart from the store."""
+"""The list of duties about a remote frontier."""
 
 from __future__ import annotations
 
@@ -7,26 +7,24 @@ from smartspider.interfaces.clock import Clock
 from smartspider.keeper.duty import Duty
 from smartspider.keeper.frontier.arming import ArmShard
 from smartspider.keeper.frontier.controls import RunControlSender, SendRunControls
-from smartspider.keeper.frontier.filling import FillWhenWanted, ShardLoader
-from smartspider.keeper.frontier.hosts import SendChangedHosts
-from smartspider.keeper.frontier.idle_hosts import EvictIdleHosts
+from smartspider.keeper.frontier.filling import FillWhenWanted, ShardLoader, SweepOpenRows
+from smartspider.keeper.frontier.hosts import EvictIdleHosts, SendChangedHosts
 from smartspider.keeper.frontier.loads import CountLoads
 from smartspider.keeper.frontier.state import FrontierState
-from smartspider.keeper.frontier.sweeping import SweepOpenRows
 from smartspider.store.runs.store import RunStore
 
 TERM_S = 5.0
-"""Of a keeper on a cluster: a dead one is followed soon, because nothing is handed out without one."""
+"""The term of a keeper on a cluster: short, because nothing is leased without a leader."""
 
 
 def build_arming_duties(remote: RemoteFrontier) -> list[Duty]:
-    """One for each shard, and nothing else."""
+    """Return the arming duties, one per shard."""
     state = FrontierState(remote)
     return _arming(state, RunControlSender(state), ShardLoader(state))
 
 
 def build_frontier_duties(remote: RemoteFrontier, store: RunStore, clock: Clock) -> list[Duty]:
-    """All of them. What one knows the others use, so they are made together."""
+    """Return all duties about the frontier; they share one state."""
     state = FrontierState(remote)
     controls, loader = RunControlSender(state), ShardLoader(state)
     return [

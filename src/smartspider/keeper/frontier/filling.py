@@ -1,7 +1,8 @@
-"""Offering open rows: all of a small run, the heads of the lanes of a large one."""
+"""Offer open rows to the frontier: all of a small run, the heads of the lanes of a large one."""
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 
@@ -9,34 +10,36 @@ import msgspec
 
 from smartspider.core.failpoints import reach
 from smartspider.core.frontier.updates import QueuePosition
+from smartspider.core.runs.run import LEASES_IN
+from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.frontier.state import FrontierState, gather_shards
 
 HEAD = 1000
-"""Rows of a lane that are offered at a time."""
+"""Rows of a lane offered at a time."""
 LARGEST_HEAD = 64 * HEAD
 PIECE = 500
 WALKED = 20_000
-"""A run with no more open rows than this is offered as a whole."""
+"""A run with at most so many open rows is offered as a whole."""
 ROWS = 20_000
-"""Rows that are looked at with one statement, more or less."""
+"""Approximate rows per statement."""
 LANES = ROWS // HEAD
 MOST_LANES = 2000
-"""Lanes whose heads are looked at with one statement."""
+"""Maximum lanes per statement."""
 
 
 class Filled(msgspec.Struct, frozen=True):
-    """What came of offering the heads of lanes."""
+    """The result of offering the heads of lanes."""
 
     new: int
-    """Rows that were not live."""
+    """Approximate rows per statement."""
     rows: int
     longer: list[str]
-    """Lanes of which the store has more."""
+    """Lanes with more rows in the store."""
 
 
 class ShardLoader:
-    """Offers open rows of runs to shards. Whatever is live there stays as it is."""
+    """Offers open rows of runs to shards. Live ones stay as they are."""
 
     def __init__(self, state: FrontierState) -> None:
         self._state = state
@@ -44,7 +47,7 @@ class ShardLoader:
     async def offer(
         self, term: Term, run_id: int, shards: Collection[int], *, is_expired: Callable[[], bool] = bool
     ) -> int:
-        """Offer what a run has open to some shards, until `is_over`; how many were not live there."""
+        """Offer the open rows of a run to some shards until `is_expired`; return how many were not live."""
         offered, after, walked = 0, 0, 0
         while walked < WALKED:
             places = await self._state.rows.places_after(run_id, after=after, limit=PIECE)
@@ -57,7 +60,7 @@ class ShardLoader:
     async def _offer_heads(
         self, term: Term, run_id: int, shards: Collection[int], is_expired: Callable[[], bool]
     ) -> int:
-        """Many lanes at a time, the more the shorter they are."""
+        """Offer the heads of lanes, more lanes at a time the shorter they are."""
         offered, after, size = 0, "", LANES
         while not is_expired() and (hosts := await self._state.rows.lanes(run_id, after=after, limit=size)):
             own: dict[int, list[str]] = {}
@@ -75,7 +78,7 @@ class ShardLoader:
     async def send(
         self, term: Term, run_id: int, places: Sequence[QueuePosition], shards: Collection[int]
     ) -> int:
-        """Offer places to those of the shards they belong to."""
+        """Offer positions to those of `shards` that their hosts belong to."""
         groups: dict[int, list[QueuePosition]] = {}
         for place in places:
             if (shard := self._state.index.shard_of(place.host)) in shards:
@@ -91,14 +94,14 @@ class ShardLoader:
         """Offer the best open rows of lanes of a shard."""
         heads = await self._state.rows.heads(run_id, hosts, limit)
         sizes = Counter(place.host for place in heads)
-        tails = {host: sizes[host] >= limit for host in hosts}  # rows that wait come on top
+        tails = {host: sizes[host] >= limit for host in hosts}  # waiting rows come on top
         reach("keeper.refill")
         new = await self._state.index.replay(shard, term.epoch, run_id, heads, tails=tails)
         return Filled(new, len(heads), [host for host, has_more in tails.items() if has_more])
 
 
 class FillLanes:
-    """Offers new runs, and what lanes left in the store when their heads are nearly used up."""
+    """Offers new runs, and refills lanes whose heads are nearly used up."""
 
     name, every_s = "filling", 0.25
 
@@ -106,19 +109,19 @@ class FillLanes:
         self._state = state
         self._loader = loader
         self._limits: dict[tuple[int, str], int] = {}
-        """Of lanes that were filled just now. Where one is short again, its best rows are leased or waiting,
-        and more of them have to be looked at.
+        """Limits of lanes filled in the last round. If one is short again, its best rows are leased or
+        waiting, and more of them must be read.
         """
 
     async def do(self, term: Term) -> None:
-        """Runs that want it, then lanes that are short."""
+        """Offer requested runs, then refill short lanes."""
         state = self._state
         state.begin_term(term)
         shards = list(state.armed)
         if not shards:
             return
         for run_id in list(state.fill_requests):
-            state.fill_requests.pop(run_id, None)  # before: who wants it meanwhile wants it once more
+            state.fill_requests.pop(run_id, None)  # first, so that a request made meanwhile is kept
             try:
                 await self._loader.offer(term, run_id, shards)
             except BaseException:
@@ -130,7 +133,7 @@ class FillLanes:
             self._limits |= {} if isinstance(limits, BaseException) else limits
 
     async def _refill(self, term: Term, shard: int) -> dict[tuple[int, str], int]:
-        """Lanes that are short, and how far to look where one is short again at once."""
+        """Refill short lanes; return the limits for lanes that may be short again."""
         cut = [run_id for run_id, run_counts in self._state.counts.get(shard, {}).items() if run_counts.cut]
         limits: dict[tuple[int, str], int] = {}
         for run_id in cut:
@@ -147,10 +150,44 @@ class FillLanes:
 
 
 class FillWhenWanted(FillLanes):
-    """The same, woken up by the first run there is."""
+    """The same, but waits without polling while there is no run."""
 
     async def do(self, term: Term) -> None:
-        """Wait while there is no run, then do it."""
+        """Wait for a run, then fill."""
         self._state.begin_term(term)
         await self._state.wait_for_request()
         await super().do(term)
+
+
+log = logging.getLogger("smartspider.keeper")
+
+
+class SweepOpenRows:
+    """Offers every open row of live runs, in steps."""
+
+    name, every_s = "sweep", 30.0
+    pause_s = 0.25
+    """Pause between steps: workers have priority."""
+
+    def __init__(self, state: FrontierState, loader: ShardLoader, clock: Clock) -> None:
+        self._state = state
+        self._loader = loader
+        self._clock = clock
+
+    async def do(self, term: Term) -> None:
+        """Sweep each run."""
+        self._state.begin_term(term)
+        for control in list(self._state.controls):
+            if control.state in LEASES_IN:
+                await self._sweep(term, control.run_id)
+
+    async def _sweep(self, term: Term, run_id: int) -> None:
+        offered, after = 0, 0
+        while places := await self._state.rows.places_after(run_id, after=after, limit=PIECE):
+            offered += await self._loader.send(term, run_id, places, list(self._state.armed))
+            if len(places) < PIECE:
+                break
+            after = places[-1].url_id
+            await self._clock.sleep(self.pause_s)
+        if offered and not self._state.run_counts(run_id).cut:
+            log.info("run %d: %d open requests were not queued", run_id, offered)

@@ -1,4 +1,4 @@
-"""The duty of counting what the frontier holds: for those who look, and to notice what is missing there."""
+"""Count the requests in the frontier: for status views, and to detect missing ones."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from smartspider.interfaces.leadership import Term
 from smartspider.keeper.frontier.state import FrontierState, gather_shards
 
 QUEUES_SHARE = 0.05
-"""The part of the time that may go into counting queues, which takes longer the more hosts there are."""
+"""Maximum share of the time spent counting queues, which grows with the number of hosts."""
 REPAIR_S = 5.0
-"""A run is not mended more often than this: between commit and offer something is always missing."""
+"""Minimum interval of repairs of a run: between commit and offer a few are always missing."""
 
 
 LiveRuns = Callable[[], Awaitable[list[Run]]]
-"""Tells the runs that are worked on, with their counters."""
+"""Returns the live runs with their counters."""
 
 
 class CountLoads:
-    """Counts what is held of each run, keeps what changed, and has runs offered that lack something."""
+    """Counts the requests of each run, stores changed counts, and requests a fill for incomplete runs."""
 
     name, every_s = "loads", 1.0
 
@@ -40,7 +40,7 @@ class CountLoads:
         self._repaired_at: dict[int, float] = {}
 
     async def do(self, term: Term) -> None:
-        """All that is held; queues only as often as that is worth it."""
+        """Count; queues only as often as `QUEUES_SHARE` allows."""
         self._state.begin_term(term)
         if not self._state.controls:
             return
@@ -55,7 +55,7 @@ class CountLoads:
         self._queues_at = began_at + (self._clock.monotonic() - began_at) / QUEUES_SHARE
 
     async def count(self, term: Term, *, with_queues: bool) -> None:
-        """Count in all shards that serve, and keep what changed."""
+        """Count in all serving shards, and store changed counts."""
         state = self._state
         state.begin_term(term)
         if term.epoch != self._epoch:
@@ -75,13 +75,13 @@ class CountLoads:
         )
         for shard, counts in zip(shards, counted, strict=True):
             if isinstance(counts, FrontierUnavailable):
-                state.armed.pop(shard, None)  # until its arming has looked at it
+                state.armed.pop(shard, None)  # until its arming has checked it
                 continue
             known = {} if with_queues else state.counts.get(shard, {})
             state.counts[shard] = {run: _with_queue(one, known.get(run)) for run, one in counts.items()}
 
     def _repair(self, opened: dict[int, int]) -> None:
-        """Runs of which less is held than is open, twice in a row, are offered again."""
+        """Request a fill for runs that had fewer requests in the frontier than open rows twice in a row."""
         state, now = self._state, self._clock.monotonic()
         incomplete = set()
         for run_id, rows in opened.items():
@@ -96,7 +96,7 @@ class CountLoads:
         self._repaired_at = {run_id: at for run_id, at in self._repaired_at.items() if run_id in opened}
 
     async def _keep(self, controls: Sequence[RunControl]) -> None:
-        """Write what is new. Whether a run that is to stop has nothing leased is told again and again."""
+        """Store changed counts. Those of a stopping run are always stored: it ends when nothing is leased."""
         loads = {}
         for control in controls:
             run_counts = self._state.run_counts(control.run_id)
@@ -115,5 +115,5 @@ class CountLoads:
 
 
 def _with_queue(counts: IndexCounts, known: IndexCounts | None) -> IndexCounts:
-    """What was counted now, with the queues as they were counted before."""
+    """Return new counts with the queue length of the last full count."""
     return counts if known is None else msgspec.structs.replace(counts, queued=known.queued)

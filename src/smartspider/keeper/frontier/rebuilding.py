@@ -1,4 +1,4 @@
-"""Building the frontier anew from the store, by hand."""
+"""Rebuild the frontier from the store, on request of an operator."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ TIMEOUT_S = 120.0
 
 
 async def rebuild(remote: RemoteFrontier, arming: list[Duty], clock: Clock, *, owner: str) -> int:
-    """Forget what the frontier holds and fill it from the store; how many shards serve again.
+    """Clear the frontier and fill it from the store; return the number of serving shards.
 
-    Where a keeper leads, it sees its shards unarmed and arms them; else it is done here, in a term of ours.
+    If a keeper leads, it notices the unarmed shards and arms them; else this process takes the lead for
+    it.
     """
     led = await remote.leadership.current()
     own = None if led is not None else await remote.leadership.take(owner, TERM_S)
     term = led or own
     if term is None:
-        raise NotAllowed("somebody took the lead just now", hint="try again")
+        raise NotAllowed("another keeper has just taken the lead", hint="try again")
     try:
         for shard in range(remote.index.shards):
             await remote.index.disarm(shard, term.epoch, forgets=True)
@@ -46,5 +47,5 @@ async def _armed(
             return len(states)
         await clock.sleep(POLL_S)
     raise FrontierUnavailable(
-        "the frontier was not armed again in two minutes", hint="look at the log of the keeper that leads"
+        "the frontier was not armed again in two minutes", hint="check the log of the leading keeper"
     )

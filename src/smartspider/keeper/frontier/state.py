@@ -1,4 +1,4 @@
-"""What the leader knows of a frontier apart from the store; the duties about it share this."""
+"""The leader's knowledge about a remote frontier, shared by the duties."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from smartspider.interfaces.leadership import Term
 T = TypeVar("T")
 
 MARGIN_S = 0.2
-"""Clocks of processes differ by so much at most."""
+"""Maximum clock difference between processes."""
 CONFIRMED_S = 0.4
-"""How long a look at the leader's row is good for."""
+"""Time a confirmation of the term remains valid."""
 
 
 class FrontierState:
-    """Everything known in a term; a new term begins with nothing."""
+    """Everything known in a term; a new term starts empty."""
 
     def __init__(self, remote: RemoteFrontier) -> None:
         self.index = remote.index
@@ -37,26 +37,26 @@ class FrontierState:
         self._epoch = epoch
         self._confirmed_at = float("-inf")
         self.history = ""
-        """Of the store, as it was when the leader was sure of its term."""
+        """The history of the store when the term was confirmed."""
         self.began_at = self.now()
-        """When the term was known to have begun: nobody of an earlier one was sure of it after this."""
+        """When the term is known to have begun; no earlier leader confirmed its term after this."""
         self.armed: dict[int, str] = {}
-        """Shards that serve, and the process of each that does."""
+        """Serving shards and the process of each."""
         self.controls: list[RunControl] = []
-        """Of runs, as they were told last."""
+        """Run controls as sent last."""
         self.counts: dict[int, dict[int, IndexCounts]] = {}
-        """What shards hold of runs."""
+        """Counts by shard and run."""
         self.fill_requests: dict[int, None] = {}
-        """Runs whose open rows are to be offered, those that wait longest first."""
+        """Runs whose open rows are to be offered, oldest request first."""
         self._is_requested = asyncio.Event()
 
     def begin_term(self, term: Term) -> None:
-        """A duty is done in this term."""
+        """Start empty if the term is new."""
         if term.epoch != self._epoch:
             self._reset(term.epoch)
 
     async def confirm_term(self, term: Term) -> float:
-        """A moment, not long ago, at which this was the newest term; raises `LeadershipLost` when it is not."""
+        """Return a recent time at which this was the newest term; raise `LeadershipLost` if it is not."""
         async with self._lock:
             now = self.now()
             if now - self._confirmed_at > CONFIRMED_S:
@@ -68,11 +68,11 @@ class FrontierState:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all shards serve."""
+        """True if all shards serve."""
         return len(self.armed) == self.index.shards
 
     def run_counts(self, run_id: int) -> IndexCounts:
-        """What all shards together hold of a run."""
+        """Return the counts of a run in all shards together."""
         found = [counts[run_id] for counts in self.counts.values() if run_id in counts]
         return IndexCounts(
             sum(one.queued for one in found),
@@ -82,20 +82,20 @@ class FrontierState:
         )
 
     def request_fill(self, run_id: int) -> None:
-        """The open rows of a run are to be offered."""
+        """Request that the open rows of a run be offered."""
         self.fill_requests[run_id] = None
         self._is_requested.set()
 
     async def wait_for_request(self) -> None:
-        """Wait while there is no run."""
+        """Wait until there is a run or a request."""
         if not self.controls and not self.fill_requests:
             self._is_requested.clear()
             await self._is_requested.wait()
 
 
 async def gather_shards(calls: Iterable[Awaitable[T]]) -> list[T | FrontierUnavailable]:
-    """Answers of shards that are asked at once. For one that does not serve there is the error in its place:
-    its arming sees to that. Any other error is raised when all are through.
+    """Return the answers of concurrent calls to shards. For a shard that does not serve, the error stands in
+    its place: its arming handles it. Any other error is raised after all calls.
     """
     answers: list[T | FrontierUnavailable] = []
     for answer in await asyncio.gather(*calls, return_exceptions=True):

@@ -1,1 +1,1 @@
-"""Layers in front of the store's unique key that all workers share: exact sets, Bloom filters, estimates."""
+"""URL filters that all workers of a cluster share: exact sets, Bloom filters, estimates."""

@@ -1,4 +1,4 @@
-"""Bloom filters in Redis: four bytes a fingerprint and no guarantee that what they know was ever added."""
+"""Bloom filters in Redis: four bytes per fingerprint, with false positives."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ BUDGET = 256_000_000
 
 
 class RedisBloomFilter:
-    """A lossy layer, see `dedup/url_filter.py`; days are not kept. `capacity` is how many keys are expected:
-    more are taken, by further filters.
+    """A lossy filter, see `dedup/url_filter.py`; days are not kept. `capacity` is the expected number of
+    keys; it grows beyond that.
     """
 
     def __init__(
@@ -27,7 +27,7 @@ class RedisBloomFilter:
     async def find_known(
         self, key: FilterKey, fingerprints: Sequence[bytes], *, since_day: int = 0
     ) -> set[bytes]:
-        """Those that were added, and a few others; whenever that was."""
+        """Return the added fingerprints and a few false positives; days are ignored."""
         del since_day
         functions = self._functions
         groups = functions.split(fingerprints)
@@ -35,7 +35,7 @@ class RedisBloomFilter:
         return chosen(groups, await functions.round(calls))
 
     async def add(self, key: FilterKey, fingerprints: Sequence[bytes], *, day: int = 0) -> FilterAddition:
-        """Their rows are committed: from now on they are known."""
+        """Add fingerprints whose rows are committed."""
         del day
         functions = self._functions
         fresh, most = secrets.token_hex(6), self._max_bytes // functions.parts
@@ -47,20 +47,20 @@ class RedisBloomFilter:
         return FilterAddition(*totals(answers[: len(adding)]), self._size(answers[len(adding) :]))
 
     async def drop(self, key: FilterKey) -> None:
-        """Forget all of a key."""
+        """Drop all fingerprints of a key."""
         functions = self._functions
         await functions.round(
             [functions.function(part, "bloom_drop", str(key)) for part in range(functions.parts)]
         )
 
     async def keys(self) -> list[FilterKey]:
-        """All there are."""
+        """Return all keys."""
         calls = [self._functions.command(part, "SMEMBERS", "blooms") for part in range(self._functions.parts)]
         names = {name.decode() for answer in await self._functions.round(calls) for name in answer}
         return sorted(key for key in map(parse_filter_key, names) if key is not None)
 
     async def size(self) -> FilterSize:
-        """How large it is. Filters are taken whole, full or not."""
+        """Return the size. Filters are allocated whole."""
         return self._size(await self._functions.round(self._sizes()))
 
     def _sizes(self) -> list[FilterCall]:

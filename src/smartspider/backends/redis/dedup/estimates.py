@@ -1,4 +1,4 @@
-"""About how many distinct requests a run or a task has: HyperLogLog, at most 12 kB each."""
+"""Estimated distinct requests of a run or a task: HyperLogLog, at most 12 kB each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from smartspider.backends.redis.dedup.functions import FilterFunctions
 from smartspider.dedup.url_filter import FilterKey
 
 KEPT_S = 400 * 86_400
-"""An estimate that nobody adds to is forgotten after so long."""
+"""Expiry of an estimate after its last addition."""
 
 
 class RedisDistinctEstimates:
@@ -18,7 +18,7 @@ class RedisDistinctEstimates:
         self._functions = functions
 
     async def add(self, keys: Sequence[FilterKey], fingerprints: Sequence[bytes]) -> None:
-        """These belong to all of the keys."""
+        """Count fingerprints for all of the keys."""
         if not fingerprints:
             return
         calls = []
@@ -29,6 +29,6 @@ class RedisDistinctEstimates:
         await self._functions.round(calls)
 
     async def estimate(self, keys: Sequence[FilterKey]) -> dict[FilterKey, int]:
-        """How many each has."""
+        """Return the estimate of each key."""
         calls = [self._functions.command(0, "PFCOUNT", f"about:{key}") for key in keys]
         return dict(zip(keys, map(int, await self._functions.round(calls)), strict=True))

@@ -1,4 +1,4 @@
-"""The exact set in Redis: about 23 bytes a fingerprint, shared by all workers."""
+"""The exact set in Redis: about 23 bytes per fingerprint, shared by all workers."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from smartspider.backends.redis.dedup.functions import (
 from smartspider.dedup.url_filter import FilterAddition, FilterKey, FilterSize, parse_filter_key
 
 ENTRY_BYTES = 25
-"""What an entry is counted as; measured are 21 to 24 from a thousand entries on."""
+"""Bytes an entry counts as; measured are 21 to 24 from a thousand entries on."""
 BUDGET = 256_000_000
 LISTED = 20
-"""Buckets in one answer of a listing."""
+"""Buckets per call of a listing."""
 SWEPT = 500
-"""Buckets of a dropped set that one call frees."""
+"""Buckets of a dropped set freed per call."""
 
 
 class RedisUrlFilter:
-    """See `dedup/url_filter.py`. The budget holds for all keys of an installation."""
+    """See `dedup/url_filter.py`. The budget applies to all keys of an installation."""
 
     def __init__(self, functions: FilterFunctions, *, max_bytes: int = BUDGET) -> None:
         self._functions = functions
@@ -35,7 +35,7 @@ class RedisUrlFilter:
     async def find_known(
         self, key: FilterKey, fingerprints: Sequence[bytes], *, since_day: int = 0
     ) -> set[bytes]:
-        """Those of them that are known."""
+        """Return the known ones among the fingerprints."""
         functions = self._functions
         groups = functions.split(fingerprints)
         return chosen(
@@ -49,7 +49,7 @@ class RedisUrlFilter:
         )
 
     async def add(self, key: FilterKey, fingerprints: Sequence[bytes], *, day: int = 0) -> FilterAddition:
-        """Their rows are committed: from now on they are known."""
+        """Add fingerprints whose rows are committed."""
         functions = self._functions
         await functions.prepare()
         fresh = secrets.token_hex(6)
@@ -61,7 +61,7 @@ class RedisUrlFilter:
         return FilterAddition(*totals(answers[: len(adding)]), self._size(answers[len(adding) :]))
 
     async def drop(self, key: FilterKey) -> None:
-        """Forget all of a key; its memory is freed bit by bit."""
+        """Drop all fingerprints of a key; its memory is freed in steps."""
         functions = self._functions
         parts = range(functions.parts)
         await functions.round([functions.function(part, "drop", str(key)) for part in parts])
@@ -69,13 +69,13 @@ class RedisUrlFilter:
             pass
 
     async def keys(self) -> list[FilterKey]:
-        """All there are."""
+        """Return all keys."""
         calls = [self._functions.command(part, "SMEMBERS", "sets") for part in range(self._functions.parts)]
         names = {name.decode() for answer in await self._functions.round(calls) for name in answer}
         return sorted(key for key in map(parse_filter_key, names) if key is not None)
 
     async def size(self) -> FilterSize:
-        """How large it is: entries are counted, bytes follow from them."""
+        """Return the size: entries are counted, bytes are derived from them."""
         return self._size(await self._functions.round(self._sizes()))
 
     def _sizes(self) -> list[FilterCall]:
@@ -86,7 +86,7 @@ class RedisUrlFilter:
         return FilterSize(entries, entries * ENTRY_BYTES, self._max_bytes)
 
     async def entries(self, key: FilterKey) -> AsyncIterator[list[bytes]]:
-        """All that is known under a key, part after part."""
+        """Yield the fingerprints of a key, part by part."""
         functions = self._functions
         for part in range(functions.parts):
             bucket = 0

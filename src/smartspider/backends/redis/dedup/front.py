@@ -1,4 +1,4 @@
-"""A copy of the Bloom filters in Redis, so that what is certainly new costs no round trip."""
+"""A local copy of the Bloom filters in Redis, so that new URLs cost no round trip."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from smartspider.dedup.bloom import BloomFilter, capacity_of, size_of
 from smartspider.dedup.url_filter import FilterKey, FilterSize
 
 PIECE = 1 << 20
-"""Bytes that one refresh learns of each part."""
+"""Bytes of each part copied per refresh."""
 
 
 class _Copy:
-    """The filters of one key and part, as far as they were read."""
+    """The filters of one key and part, as far as they are copied."""
 
     def __init__(self) -> None:
         self._gen = b""
@@ -23,7 +23,7 @@ class _Copy:
         self.number = self.start = 0
 
     def learn(self, gen: bytes, first: int, filters: int, piece: bytes) -> None:
-        """Take over a piece, and go on to the next."""
+        """Store a piece and advance to the next."""
         if gen != self._gen:
             self._gen, self._bits, self.filters = gen, [], []
         for number in range(len(self._bits), filters):
@@ -37,8 +37,8 @@ class _Copy:
 
 
 class RedisLocalFront:
-    """A `Front` over what `RedisBloomFilter` holds. It lags behind, and then calls new what others know: that costs
-    the store a look, and never a page.
+    """A `LocalFront` over `RedisBloomFilter`. It lags behind and may take a known URL for new: that costs the
+    store a lookup, never a page.
     """
 
     def __init__(self, functions: FilterFunctions, filters: RedisBloomFilter) -> None:
@@ -47,7 +47,7 @@ class RedisLocalFront:
         self._copies: dict[FilterKey, list[_Copy]] = {}
 
     def find_possibly_known(self, key: FilterKey, fingerprints: Iterable[bytes]) -> set[bytes]:
-        """All but those that are certainly new, as far as this process knows."""
+        """Return all but the fingerprints that are certainly new to this process."""
         copies = self._copies.get(key)
         if copies is None:
             return set(fingerprints)
@@ -55,11 +55,11 @@ class RedisLocalFront:
         return {one for one in fingerprints if any(one in each for each in copies[one[0] % parts].filters)}
 
     async def add(self, key: FilterKey, fingerprints: Sequence[bytes]) -> FilterSize:
-        """These are known from now on; what does not fit stays certainly new."""
+        """Add fingerprints; those that do not fit stay certainly new."""
         return (await self._filters.add(key, fingerprints)).size
 
     async def refresh(self, key: FilterKey) -> None:
-        """Learn the next piece of each part."""
+        """Copy the next piece of each part."""
         copies = self._copies.setdefault(key, [_Copy() for _ in range(self._functions.parts)])
         calls = [
             self._functions.function(part, "bloom_piece", str(key), copy.number, copy.start, PIECE)
@@ -69,5 +69,5 @@ class RedisLocalFront:
             copy.learn(*answer)
 
     def forget(self, key: FilterKey) -> None:
-        """The run is over here."""
+        """Free the copy of a key."""
         self._copies.pop(key, None)

@@ -1,4 +1,4 @@
-"""The library of the layers: put on the servers when it is missing, called in one round trip."""
+"""The Redis function library of the filters: loaded when it is missing, called in one round trip."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from smartspider.core.errors import FrontierUnavailable
 
 NAME = "smartspider_seen"
 VERSION = 1
-"""Raised with every change of the library."""
+"""Increase with every change of the library."""
 PARTS = ("exact", "bloom", "register")
 BATCH = 500
-"""Fingerprints in one call: what a server does without looking up."""
+"""Fingerprints per call: a larger call would block the server noticeably."""
 SIZE = 16
 FILL = 200
-"""Entries of a bucket on the average; twice as many and some are still a listpack by Redis's defaults."""
+"""Average entries of a bucket; up to a little over twice as many, it is a listpack with Redis's defaults."""
 
 
 class FilterCall(msgspec.Struct, frozen=True):
-    """One command about one part: a function of the library, or a word of Redis's own."""
+    """One command on one part: a function of the library or a Redis command."""
 
     part: int
     words: Sequence[Any]
@@ -34,14 +34,14 @@ class FilterCall(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=1)
 def source() -> str:
-    """The whole library."""
+    """Return the source of the library."""
     return build_library(__package__, NAME, {"VERSION": VERSION}, PARTS)
 
 
 class FilterFunctions:
-    """The servers of a frontier, as the layers use them; `namespace` sets installations apart.
+    """The servers of a frontier as the filters use them; `namespace` separates installations.
 
-    `parts` is 1 where all is on one server, and the same for all processes of an installation.
+    `parts` is 1 on a single server, and the same in all processes of an installation.
     """
 
     def __init__(self, servers: RedisServers, *, namespace: str = "main", parts: int = 1) -> None:
@@ -51,19 +51,19 @@ class FilterFunctions:
         self.fill = FILL
 
     def tag(self, part: int) -> str:
-        """What all keys of a part begin with."""
+        """Return the prefix of all keys of a part."""
         return f"{{smartspider:seen:{part}}}:{self._namespace}"
 
     def function(self, part: int, name: str, *args: Any) -> FilterCall:
-        """A call of a function of the library."""
+        """Return a call of a function of the library."""
         return FilterCall(part, ("FCALL", f"{NAME}_{name}", 1, self.tag(part), *args))
 
     def command(self, part: int, word: str, name: str, *args: Any) -> FilterCall:
-        """A command of Redis's own on one key."""
+        """Return a Redis command on one key."""
         return FilterCall(part, (word, f"{self.tag(part)}:{name}", *args))
 
     def split(self, fingerprints: Sequence[bytes]) -> list[tuple[int, Sequence[bytes]]]:
-        """Batches, each of one part."""
+        """Return batches, each of one part."""
         by_part: list[list[bytes]] = [[] for _ in range(self.parts)]
         for one in fingerprints:
             by_part[one[0] % self.parts].append(one)
@@ -74,12 +74,12 @@ class FilterFunctions:
         ]
 
     async def round(self, calls: Sequence[FilterCall]) -> list[Any]:
-        """Answers in the same order. Raises `FrontierUnavailable` when one is missing."""
+        """Return the answers in order; raise `FrontierUnavailable` if one is missing."""
         if not calls:
             return []
         commands = [(self.tag(call.part), list(call.words)) for call in calls]
         answers = await self._library.calls(commands)
-        if any(map(is_missing, answers)):  # the server was emptied, functions and all
+        if any(map(is_missing, answers)):  # the server was flushed, functions included
             answers = await self._library.calls(commands)
         for one in answers:
             if isinstance(one, Exception):
@@ -87,23 +87,23 @@ class FilterFunctions:
         return answers
 
     async def prepare(self) -> None:
-        """See to it that the servers have the library."""
+        """Load the library on all servers."""
         try:
             await self._library.prepare()
         except LOST as error:
             raise _unavailable(error) from error
 
     async def _prepare(self, server: RedisNode) -> None:
-        """Put the library on a server; a newer one knows these calls."""
+        """Load the library on a server; a newer version supports these calls."""
         await load(server, NAME, VERSION, source())
         self.fill = min(self.fill, await _room(server))
 
 
 async def _room(server: RedisNode) -> int:
-    """How many entries a bucket may have on the average so that none becomes a large hash table."""
+    """Return the average number of entries a bucket may have so that none becomes a hash table."""
     try:
         found = await server.execute_command("CONFIG", "GET", "hash-max-listpack-entries")
-    except ResponseError:  # a server that does not show its settings
+    except ResponseError:  # CONFIG is not allowed
         return FILL
     values = list(found.values()) if isinstance(found, dict) else list(found)[1::2]
     return max(int(values[0]) * 2 // 5, 1) if values else FILL
@@ -115,7 +115,7 @@ def _unavailable(error: Exception) -> FrontierUnavailable:
 
 
 def packed(fingerprints: Sequence[bytes]) -> bytes:
-    """Fingerprints, one after the other."""
+    """Return the fingerprints concatenated."""
     joined = b"".join(fingerprints)
     if len(joined) != SIZE * len(fingerprints):
         raise ValueError("fingerprints have sixteen bytes")
@@ -123,7 +123,7 @@ def packed(fingerprints: Sequence[bytes]) -> bytes:
 
 
 def chosen(groups: Sequence[tuple[int, Sequence[bytes]]], answers: Sequence[Any]) -> set[bytes]:
-    """The fingerprints that the answers say yes to."""
+    """Return the fingerprints whose flag in the answers is set."""
     known: set[bytes] = set()
     for (_, group), answer in zip(groups, answers, strict=True):
         if not isinstance(answer, bytes) or len(answer) != len(group):
@@ -133,5 +133,5 @@ def chosen(groups: Sequence[tuple[int, Sequence[bytes]]], answers: Sequence[Any]
 
 
 def totals(answers: Sequence[Sequence[int]]) -> tuple[int, int]:
-    """How many were new and how many refused, by all answers."""
+    """Return the sums of new and refused fingerprints."""
     return sum(answer[0] for answer in answers), sum(answer[1] for answer in answers)

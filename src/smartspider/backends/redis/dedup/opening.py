@@ -1,4 +1,4 @@
-"""The layers of an installation on its Redis, put together."""
+"""Open the URL filters of an installation on its Redis."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ PARTS_ON_CLUSTER = 16
 async def open_filters(
     address: RedisAddress, mode: FilterMode = "off", *, max_bytes: int = BUDGET
 ) -> AsyncIterator[FilterStack]:
-    """Layers at an address, closed at the end; nothing is sent before one is used. Each kind may take
-    `max_bytes`. The lossy one is always there, for tasks that name it.
+    """Open the filters at an address; connections are opened on first use. Each kind has a budget of
+    `max_bytes`. The lossy filter always exists, for tasks that name it.
     """
     servers = open_servers(address)
     parts = PARTS_ON_CLUSTER if address.kind == "cluster" else 1
