@@ -22,7 +22,7 @@ from smartspider.interfaces.leadership import Term
 from smartspider.keeper.frontier.arming import ArmShard
 from smartspider.keeper.frontier.controls import RunControlSender, SendRunControls
 from smartspider.keeper.frontier.filling import FillLanes, ShardLoader
-from smartspider.keeper.frontier.idle_hosts import EvictIdleHosts
+from smartspider.keeper.frontier.hosts import EvictIdleHosts
 from smartspider.keeper.frontier.loads import CountLoads
 from smartspider.keeper.frontier.state import FrontierState
 from smartspider.store.database import Connection

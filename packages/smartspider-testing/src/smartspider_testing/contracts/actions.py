@@ -1,4 +1,4 @@
-"""What the suites do over and over, in words."""
+"""Actions that the suites share."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ HOST = "a.example"
 
 
 def url(path: str, *, host: str = HOST, priority: int = 0) -> Request:
-    """A request for a page of a host."""
+    """Return a request for a page of a host."""
     return make_request(f"http://{host}/{path}", priority=priority)
 
 
 def urls(count: int, prefix: str = "p", *, host: str = HOST) -> list[Request]:
-    """Requests for so many pages."""
+    """Return requests for `count` pages."""
     return [url(f"{prefix}{number}", host=host) for number in range(count)]
 
 
@@ -47,7 +47,7 @@ def plan_of(
     mode: str = "http",
     **polite: Any,
 ) -> Plan:
-    """The plan of a run that starts at these pages; without a delay unless one is given."""
+    """Return the plan of a run with these entries; without a delay unless one is given."""
     first = [url(entry) if isinstance(entry, str) else entry for entry in entries or ("",)]
     return Plan(
         name=name,
@@ -67,14 +67,14 @@ def plan_of(
     )
 
 
-async def begin(backend: Backend, *entries: str | Request, **knobs: Any) -> Run:
-    """A run in state `running`."""
-    run = await backend.store.create_run(plan_of(*entries, **knobs))
+async def begin(backend: Backend, *entries: str | Request, **options: Any) -> Run:
+    """Start a run."""
+    run = await backend.store.create_run(plan_of(*entries, **options))
     return await backend.store.set_state(run.id, "running")
 
 
 async def take(backend: Backend, worker_id: int, *runs: Run, want: int = 64) -> list[Lease]:
-    """Lease what may leave now."""
+    """Lease the requests that may be sent now."""
     return (await backend.frontier.lease(worker_id, want, [run.id for run in runs])).leases
 
 
@@ -85,14 +85,14 @@ async def take_one(backend: Backend, worker_id: int, *runs: Run) -> Lease:
 
 
 async def permitted(backend: Backend, host: str = HOST) -> SendWindow:
-    """One more slot of a host, waited for."""
+    """Wait for a send window of a host."""
     while isinstance(answer := await backend.frontier.permit(host), GateClosed):
         await backend.clock.advance(max(answer.at - backend.clock.monotonic(), 0.001))
     return answer
 
 
 async def reclaim(backend: Backend) -> dict[str, int]:
-    """Take back what dead or silent workers hold; how many from whom."""
+    """Reclaim the leases of dead and silent workers. Return their number by worker."""
     counts: Counter[str] = Counter()
     for event in await backend.frontier.reclaim():
         counts[event.worker] += event.count
@@ -100,69 +100,69 @@ async def reclaim(backend: Backend) -> dict[str, int]:
 
 
 def done(lease: Lease, *children: Request, items: Sequence[Item] = (), **more: Any) -> Settlement:
-    """The page came and is stored."""
+    """Settle a page as done."""
     verdict = Close("done", status=200, items=list(items), children=list(children))
     return Settlement(lease, verdict, **more)
 
 
 def closed(lease: Lease, state: Any, reason: str = "", **more: Any) -> Settlement:
-    """The request is over without items."""
+    """Close a request without items."""
     return Settlement(lease, Close(state, reason=reason), **more)
 
 
 def landed(lease: Lease, on: Request, *children: Request, items: Sequence[Item] = ()) -> Settlement:
-    """The request was redirected on its host, and the page came."""
+    """Settle a page that a redirect on the same host led to."""
     verdict = Close("redirect", status=200, items=list(items), children=list(children), landed=on)
     return Settlement(lease, verdict)
 
 
 def failed(lease: Lease, *, delay_s: float = 1.0, counts: bool = True, **more: Any) -> Settlement:
-    """The fetch failed and is to be tried again."""
+    """Retry a failed fetch later."""
     return Settlement(lease, RetryLater(delay_s, "timeout", counts=counts), **more)
 
 
 def refused(lease: Lease, *, hold_s: float | None = None) -> Settlement:
-    """The host asked for mercy."""
+    """Settle a 429 that slows the host down."""
     news = (HostNews(slow_down=True, hold_s=hold_s, reason="429"),)
     return Settlement(lease, RetryLater(0.0, "429", status=429, counts=False), news)
 
 
 def down(lease: Lease, **more: Any) -> Settlement:
-    """The host did not answer."""
+    """Settle a request whose host is unreachable."""
     news = (HostNews(is_unreachable=True, reason="connect"),)
     return Settlement(lease, RetryLater(0.0, "connect", counts=False), news, **more)
 
 
 async def settle(backend: Backend, *settlements: Settlement) -> SettleReport:
-    """Carry out verdicts."""
+    """Settle a batch."""
     return await backend.ledger.settle(settlements)
 
 
 async def record(backend: Backend, run: Run, request: Request | str) -> UrlRecord:
-    """The one row of a request in a run."""
+    """Return the row of a request in a run."""
     wanted = url(request) if isinstance(request, str) else request
     (found,) = await backend.store.find_urls(wanted.fingerprint, run.id)
     return found
 
 
 async def states(backend: Backend, run: Run, *paths: str) -> list[str]:
-    """The states of pages, in the order asked for."""
+    """Return the states of pages, in the given order."""
     return [(await record(backend, run, path)).state for path in paths]
 
 
 async def items(backend: Backend, run: Run) -> list[Item]:
-    """All committed items of a run."""
+    """Return all committed items of a run."""
     return [json.loads(item.data) async for batch in backend.store.items(run.id) for item in batch]
 
 
 async def numbers(backend: Backend, run: Run) -> tuple[int, int, int]:
-    """Items of a run that are stored, that are not because an equal one is, and that were changed by one."""
+    """Return the numbers of stored, duplicate and updated items of a run."""
     counters = (await backend.store.get_run(run.id)).counters
     return counters.items, counters.duplicates, counters.updated
 
 
 async def crawl(backend: Backend, worker_id: int, run: Run, *, times: int = 100) -> Counter[str]:
-    """Lease and settle as done until nothing comes; how often each URL was handed out."""
+    """Lease and settle as done until nothing is left. Return the number of leases by URL."""
     seen: Counter[str] = Counter()
     for _ in range(times):
         leases = await take(backend, worker_id, run)

@@ -1,4 +1,4 @@
-"""What a contract suite stands on: one backend, seen from one process, with a clock to turn by hand."""
+"""The backend under test, as one process sees it, on a manual clock."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from smartspider_testing.clock import ManualClock
 
 
 class Backend(ABC):
-    """Store, frontier, ledger, tasks and audit as one process sees them."""
+    """All interfaces of a backend, as one process sees them."""
 
     store: RunStore
     robots: RobotsCache
@@ -55,27 +55,27 @@ class Backend(ABC):
 
     @abstractmethod
     async def another(self) -> Backend:
-        """The same data as a second process sees it, by the same clock; closed with this one."""
+        """Open the same data as a second process with the same clock; closed with this one."""
 
     @abstractmethod
     async def lose(self, worker_id: int) -> None:
-        """A worker of this process dies without a word, as by SIGKILL."""
+        """Let a worker of this process die, as by SIGKILL."""
 
     @abstractmethod
     async def reopen(self) -> None:
-        """This process ends without a word, its workers with it, and another one opens the same data."""
+        """Let this process die with its workers, and open the same data again."""
 
     @abstractmethod
     async def close(self) -> None:
-        """Let go of everything."""
+        """Close everything."""
 
 
 class BackendContract:
-    """Tests with a `backend`. After each of them everything in the store must still agree."""
+    """Base class of the suites: tests with a `backend`, whose data must be consistent after each test."""
 
     @pytest.fixture(autouse=True)
     async def everything_agrees(self, backend: Backend) -> AsyncIterator[None]:
-        """Store 6, audit log 3: nothing is found wrong, whatever a test did through the interfaces."""
+        """Store 6, audit log 3: fsck and verify find nothing wrong after any use of the interfaces."""
         yield
         assert await backend.store.fsck() == []
         assert (await backend.audit.verify()).broken is None

@@ -1,4 +1,4 @@
-"""The promises of `store/logs/store.py`, tested by their numbers."""
+"""The contract of `store/logs/store.py`; tests name the promise they check."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ DEBUG, INFO, WARNING, ERROR = LEVELS.values()
 
 
 def line(backend: Backend, text: str = "something happened", level: int = INFO, **more: Any) -> LogLine:
-    """A line of now."""
+    """Return a log line of the current time."""
     return LogLine(more.pop("at", backend.clock.now()), level, more.pop("event", "thing.done"), text, **more)
 
 
 async def found(backend: Backend, only: LogFilter = ALL, limit: int = 3) -> list[str]:
-    """The texts of all lines a filter finds, newest first, by as many pages as it takes."""
+    """Return the texts of all lines that match a filter, newest first, over as many pages as needed."""
     texts: list[str] = []
     before: int | None = None
     while True:
@@ -36,7 +36,7 @@ async def found(backend: Backend, only: LogFilter = ALL, limit: int = 3) -> list
 
 
 async def found_on(backend: Backend, only: LogFilter = ALL, limit: int = 3, after: int = 0) -> list[str]:
-    """The texts of all lines after a number, oldest first."""
+    """Return the texts of all lines after a number, oldest first."""
     texts: list[str] = []
     while True:
         page = await backend.logs.after(only, after=after, limit=limit)
@@ -48,7 +48,7 @@ async def found_on(backend: Backend, only: LogFilter = ALL, limit: int = 3, afte
 
 
 class LogStoreContract(BackendContract):
-    """Log lines are kept and found."""
+    """Log lines are stored and found."""
 
     async def test_lines_come_back_as_they_were(self, backend: Backend) -> None:
         """Log store 1, 7."""
@@ -274,7 +274,7 @@ class LogStoreContract(BackendContract):
 
 
 def _holds(one: LogLine, only: LogFilter) -> bool:
-    """A filter, as simply as it can be told."""
+    """Return True if a line matches a filter: the reference implementation."""
     same = all(
         wanted is None or wanted == has
         for wanted, has in (

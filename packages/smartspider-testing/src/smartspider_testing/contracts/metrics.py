@@ -1,4 +1,4 @@
-"""The promises of `store/metrics.py`, tested by their numbers."""
+"""The contract of `store/metrics.py`; tests name the promise they check."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BYTES: MetricKey = ("bytes_total", ())
 
 
 class MetricStoreContract(BackendContract):
-    """Sums add up."""
+    """Metrics equal the sums of what was stored."""
 
     async def test_what_is_added_is_summed(self, backend: Backend) -> None:
         """Metric store 1."""
@@ -50,7 +50,7 @@ class MetricStoreContract(BackendContract):
         assert sums[PAGES] == 2.0
         assert BYTES not in sums
 
-    async def test_gauges_tell_what_there_is_now(self, backend: Backend) -> None:
+    async def test_gauges_show_current_numbers(self, backend: Backend) -> None:
         """Runs by state, what is open in them, leases, hosts held, workers."""
         empty = await backend.metrics.gauges()
         assert {empty["smartspider_runs", (("state", state),)] for state in ("queued", "running")} == {0.0}

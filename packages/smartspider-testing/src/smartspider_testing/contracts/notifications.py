@@ -1,4 +1,4 @@
-"""The promises of `store/notifications.py`, tested by their numbers."""
+"""The contract of `store/notifications.py`; tests name the promise they check."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ HOOK = "https://a.example/hook?key=secret"
 
 
 async def hook(backend: Backend, task_id: int | None = None) -> NotificationTarget:
-    """A webhook that is told of failed runs."""
+    """Add a webhook for failed runs."""
     return await backend.notices.add_target("webhook", HOOK, ["run.failed"], task_id=task_id, actor="ann")
 
 
 class NotificationStoreContract(BackendContract):
-    """Nothing is told twice, and nothing is forgotten."""
+    """No notification is sent twice or lost."""
 
-    async def test_a_notice_is_put_in_once(self, backend: Backend) -> None:
-        """Notices 1: also by several processes that look at the same events."""
+    async def test_a_notification_is_queued_once(self, backend: Backend) -> None:
+        """Notifications 1: also by several processes that read the same events."""
         target, epoch = await hook(backend), await leading(backend)
         other = await backend.another()
         notices = [(target.id, event, "run.failed", 7, b'{"n":1}') for event in (3, 4)]
@@ -37,7 +37,7 @@ class NotificationStoreContract(BackendContract):
         assert len(await backend.notices.due()) == 2
 
     async def test_events_are_never_looked_at_again(self, backend: Backend) -> None:
-        """Notices 1."""
+        """Notifications 1."""
         epoch = await leading(backend)
         assert await backend.notices.last_event_id() == 0
         for up_to in (5, 9, 7):
@@ -46,7 +46,7 @@ class NotificationStoreContract(BackendContract):
         assert await backend.notices.last_event_id() == 9
 
     async def test_who_does_not_lead_writes_nothing(self, backend: Backend) -> None:
-        """Notices 2."""
+        """Notifications 2."""
         target, epoch = await hook(backend), await leading(backend)
         await backend.notices.put([(target.id, 1, "run.failed", 7, b"{}")], up_to=1, epoch=epoch)
         (notice,) = await backend.notices.due()
@@ -62,8 +62,8 @@ class NotificationStoreContract(BackendContract):
         assert await backend.notices.due() == [notice]
         assert await backend.notices.last_event_id() == 1
 
-    async def test_changes_to_targets_are_told_without_their_address(self, backend: Backend) -> None:
-        """Notices 3: an address may hold a secret."""
+    async def test_changes_to_targets_are_audited_without_their_address(self, backend: Backend) -> None:
+        """Notifications 3: an address may hold a secret."""
         task_id, _ = await kept_task(backend)
         target = await hook(backend, task_id)
         assert target == await backend.notices.get_target(target.id)
@@ -77,7 +77,7 @@ class NotificationStoreContract(BackendContract):
         assert "secret" not in str(entries)
 
     async def test_a_deleted_target_gets_nothing_more(self, backend: Backend) -> None:
-        """Notices 4."""
+        """Notifications 4."""
         target, epoch = await hook(backend), await leading(backend)
         await backend.notices.put([(target.id, 1, "run.failed", 7, b"{}")], up_to=1, epoch=epoch)
         await backend.notices.delete_target(target.id, actor="ann")
@@ -89,7 +89,7 @@ class NotificationStoreContract(BackendContract):
             await backend.notices.delete_target(target.id, actor="ann")
 
     async def test_a_deleted_task_takes_its_targets_with_it(self, backend: Backend) -> None:
-        """Notices 4."""
+        """Notifications 4."""
         task_id, _ = await kept_task(backend)
         await hook(backend, task_id)
         everything = await hook(backend)
@@ -98,8 +98,8 @@ class NotificationStoreContract(BackendContract):
         with pytest.raises(NotFound):
             await hook(backend, task_id)
 
-    async def test_a_notice_waits_until_it_is_delivered_or_given_up(self, backend: Backend) -> None:
-        """Notices 1."""
+    async def test_a_notification_waits_until_it_is_delivered_or_given_up(self, backend: Backend) -> None:
+        """Notifications 1."""
         target, epoch = await hook(backend), await leading(backend)
         for event in (1, 2):
             await backend.notices.put([(target.id, event, "run.failed", 7, b"{}")], up_to=event, epoch=epoch)
@@ -125,7 +125,7 @@ class NotificationStoreContract(BackendContract):
         assert all(one.ended_at is not None for one in newest)
 
     async def test_lists_are_found_by_cursors(self, backend: Backend) -> None:
-        """Notices 5."""
+        """Notifications 5."""
         one, two = await hook(backend), await hook(backend)
         epoch = await leading(backend)
         for event in range(1, 5):
@@ -140,14 +140,14 @@ class NotificationStoreContract(BackendContract):
         assert await backend.notices.find_targets(after=one.id, limit=1) == [two]
 
     async def test_there_are_not_too_many_targets(self, backend: Backend) -> None:
-        """Notices 5."""
+        """Notifications 5."""
         for _ in range(MAX_TARGETS):
             await hook(backend)
         with pytest.raises(NotAllowed):
             await hook(backend)
 
     async def test_what_ended_long_ago_is_forgotten(self, backend: Backend) -> None:
-        """Notices 1: what still waits is not."""
+        """Notifications 1: pending ones are kept."""
         target, epoch = await hook(backend), await leading(backend)
         for event in (1, 2, 3):
             await backend.notices.put([(target.id, event, "run.failed", 7, b"{}")], up_to=event, epoch=epoch)

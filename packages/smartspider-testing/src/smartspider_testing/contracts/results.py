@@ -1,4 +1,4 @@
-"""The promises of `store/results/store.py`, tested by their numbers."""
+"""The contract of `store/results/store.py`; tests name the promise they check."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ for _ in range(600):
     DEEP = {"deeper": DEEP}
 
 
-class Growing:
-    """A run that gets its rows from page after page."""
+class GrowingRun:
+    """A run that receives rows page by page."""
 
     def __init__(self, backend: Backend, run: Run, worker_id: int, host: str) -> None:
         self._backend, self.run, self._worker_id, self._host = backend, run, worker_id, host
         self._pages = 0
 
     async def add(self, *rows: Item) -> None:
-        """A further page with these rows."""
+        """Settle another page with these rows."""
         lease = await take_one(self._backend, self._worker_id, self.run)
         self._pages += 1
         await settle(self._backend, done(lease, url(f"page{self._pages}", host=self._host), items=rows))
@@ -50,17 +50,17 @@ class Growing:
         return self.run.id
 
 
-async def growing(backend: Backend, *rows: Item, host: str = HOST) -> Growing:
-    """A run with these rows, each from a page of its own, that can get more."""
+async def start_growing(backend: Backend, *rows: Item, host: str = HOST) -> GrowingRun:
+    """Start a run with these rows, one per page, that can receive more."""
     run = await begin(backend, url("page0", host=host))
-    made = Growing(backend, run, await backend.frontier.join(WorkerRegistration("w")), host)
+    made = GrowingRun(backend, run, await backend.frontier.join(WorkerRegistration("w")), host)
     for row in rows:
         await made.add(row)
     return made
 
 
 async def names(backend: Backend, query: RowQuery, *, limit: int = 100) -> list[Any]:
-    """The names of all rows, by pages."""
+    """Return the names of all rows, read in pages."""
     found: list[Any] = []
     cursor: str | None = None
     while True:
@@ -72,18 +72,18 @@ async def names(backend: Backend, query: RowQuery, *, limit: int = 100) -> list[
         cursor = page.next
 
 
-def asked(run_id: int, *conditions: tuple[Any, ...], **more: Any) -> RowQuery:
-    """A query with conditions."""
+def query_of(run_id: int, *conditions: tuple[Any, ...], **more: Any) -> RowQuery:
+    """Return a query with conditions."""
     return RowQuery(run_id, tuple(Condition(*condition) for condition in conditions), **more)
 
 
 class ResultStoreContract(BackendContract):
-    """A result store tells the rows of a run."""
+    """A result store returns the rows of a run."""
 
     async def test_rows_come_in_the_order_they_were_committed(self, backend: Backend) -> None:
         """Result store 1: of one run, with where and when they were found."""
-        other = await growing(backend, *SHOP[2:], host="b.example")
-        run = await growing(backend, *SHOP)
+        other = await start_growing(backend, *SHOP[2:], host="b.example")
+        run = await start_growing(backend, *SHOP)
         page = await backend.results.rows(RowQuery(run.id))
         assert [json.loads(row.data) for row in page.rows] == SHOP
         assert page.next is None
@@ -101,7 +101,7 @@ class ResultStoreContract(BackendContract):
         self, backend: Backend, limit: int, query: dict[str, Any]
     ) -> None:
         """Result store 1: also when many rows have the same value."""
-        run = await growing(backend)
+        run = await start_growing(backend)
         await run.add(*({"name": number, "n": number * 7 % 5} for number in range(14)))
         wanted = RowQuery(run.id, **query)
         found = await names(backend, wanted, limit=limit)
@@ -117,7 +117,7 @@ class ResultStoreContract(BackendContract):
     )
     async def test_rows_that_are_added_disturb_no_page(self, backend: Backend, query: dict[str, Any]) -> None:
         """Result store 1: what was there when the first page was asked for comes once."""
-        run = await growing(backend)
+        run = await start_growing(backend)
         await run.add(*({"name": number} for number in range(0, 20, 2)))
         wanted = RowQuery(run.id, **query)
         page = await backend.results.rows(wanted, limit=4)
@@ -175,9 +175,9 @@ class ResultStoreContract(BackendContract):
         self, backend: Backend, condition: tuple[Any, ...], found: Sequence[int]
     ) -> None:
         """Result store 1 and 4: numbers as numbers, text as text, null as nothing."""
-        run = await growing(backend)
+        run = await start_growing(backend)
         await run.add(*SHOP)
-        query = asked(run.id, condition)
+        query = query_of(run.id, condition)
         wanted = [SHOP[number]["name"] for number in found]
         assert await names(backend, query) == wanted
         assert await names(backend, query, limit=1) == wanted
@@ -185,17 +185,17 @@ class ResultStoreContract(BackendContract):
 
     async def test_all_conditions_must_hold(self, backend: Backend) -> None:
         """Result store 1: also when rows are sorted."""
-        run = await growing(backend, *SHOP)
+        run = await start_growing(backend, *SHOP)
         both = (("price", "ge", "3"), ("tags", "contains", "tea"))
-        assert await names(backend, asked(run.id, *both)) == ["Oolong"]
-        assert await names(backend, asked(run.id, both[1], sort="name")) == ["Oolong", "Über"]
+        assert await names(backend, query_of(run.id, *both)) == ["Oolong"]
+        assert await names(backend, query_of(run.id, both[1], sort="name")) == ["Oolong", "Über"]
 
     async def test_rows_are_sorted_by_kind_and_value_and_those_without_come_last(
         self, backend: Backend
     ) -> None:
         """Result store 1: numbers, texts, booleans, the rest; in both directions null is last."""
         values = [True, "b", None, 2, "a", [1], 10, False, -1.5, {"x": 1}]
-        run = await growing(backend)
+        run = await start_growing(backend)
         await run.add(*({"name": value, "deep": {"value": value}} for value in values), {})
         order = [-1.5, 2, 10, "a", "b", False, True, [1], {"x": 1}]
         for path in ("name", "deep.value"):
@@ -207,16 +207,16 @@ class ResultStoreContract(BackendContract):
         self, backend: Backend
     ) -> None:
         """Result store 2: looked at in pages, nothing is left out."""
-        run = await growing(backend)
+        run = await start_growing(backend)
         await run.add(*({"name": number} for number in range(22_000)))
-        query = asked(run.id, ("name", "ge", "21998"))
+        query = query_of(run.id, ("name", "ge", "21998"))
         page = await backend.results.rows(query)
         assert (page.rows, page.next is None) == ([], False)
         assert await names(backend, query) == [21_998, 21_999]
 
     async def test_too_many_rows_are_not_sorted(self, backend: Backend) -> None:
         """Result store 2: the refusal says how many can be."""
-        run = await growing(backend)
+        run = await start_growing(backend)
         await run.add(*[{"n": 1}] * 200_001)
         with pytest.raises(RequestInvalid, match=r"has 200,001 rows, and up to 200,000 are sorted"):
             await backend.results.rows(RowQuery(run.id, sort="n"))
@@ -227,17 +227,17 @@ class ResultStoreContract(BackendContract):
     )
     async def test_what_is_asked_for_is_never_code(self, backend: Backend, text: str) -> None:
         """Result store 3: as a value and as a key."""
-        run = await growing(backend, {"name": text, text: 1}, {"name": "other"})
-        assert await names(backend, asked(run.id, ("name", "eq", text))) == [text]
+        run = await start_growing(backend, {"name": text, text: 1}, {"name": "other"})
+        assert await names(backend, query_of(run.id, ("name", "eq", text))) == [text]
         key = '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-        assert await names(backend, asked(run.id, (key, "eq", 1))) == [text]
+        assert await names(backend, query_of(run.id, (key, "eq", 1))) == [text]
         assert (await names(backend, RowQuery(run.id, sort=key)))[0] == text
 
     @pytest.mark.parametrize("path", ["", ".", "a.", ".a", "a[", "a[x]", "[0]", 'a"b', '"a', "a..b", "a[0]b"])
     async def test_a_path_that_means_nothing_is_refused(self, backend: Backend, path: str) -> None:
         """Result store 3: by every call."""
-        run = await growing(backend, *SHOP)
-        query = asked(run.id, (path, "exists"))
+        run = await start_growing(backend, *SHOP)
+        query = query_of(run.id, (path, "exists"))
         with pytest.raises(RequestInvalid, match="is not a path into a row"):
             await backend.results.rows(query)
         with pytest.raises(RequestInvalid, match="is not a path into a row"):
@@ -247,30 +247,30 @@ class ResultStoreContract(BackendContract):
 
     async def test_a_path_has_an_end(self, backend: Backend) -> None:
         """Result store 3."""
-        run = await growing(backend, *SHOP)
+        run = await start_growing(backend, *SHOP)
         with pytest.raises(RequestInvalid, match="more than 20 steps"):
-            await backend.results.rows(asked(run.id, ("a" + ".a" * 20, "exists")))
+            await backend.results.rows(query_of(run.id, ("a" + ".a" * 20, "exists")))
 
     @pytest.mark.parametrize(
         "cursor",
         ["", "x", "-1", "1", "9" * 18, "9" * 30, "٣", "W10", "bnVsbA", "WzAsIngiLDFd", "WzksMSwxXQ", "é"],
     )
     async def test_a_cursor_of_something_else_is_refused(self, backend: Backend, cursor: str) -> None:
-        """Result store 3: never an error of another kind, and never somebody else's rows."""
-        run = await growing(backend, *SHOP)
+        """Result store 3: always the same error, never the rows of another query."""
+        run = await start_growing(backend, *SHOP)
         for query in (RowQuery(run.id), RowQuery(run.id, sort="name")):
             with pytest.raises(RequestInvalid, match="is not a cursor of these rows"):
                 await backend.results.rows(query, cursor=cursor)
 
     async def test_a_count_says_whether_it_is_of_all_rows(self, backend: Backend) -> None:
         """Result store 4."""
-        run = await growing(backend)
+        run = await start_growing(backend)
         await run.add(*({"n": number % 2} for number in range(10)))
         assert await backend.results.count(RowQuery(run.id), at_most=3) == (10, True)
-        ones = asked(run.id, ("n", "eq", "1"))
+        ones = query_of(run.id, ("n", "eq", "1"))
         assert await backend.results.count(ones, at_most=10) == (5, True)
         assert await backend.results.count(ones, at_most=9) == (4, False)
-        assert await backend.results.count(asked(run.id, ("n", "eq", "2")), at_most=9) == (0, False)
+        assert await backend.results.count(query_of(run.id, ("n", "eq", "2")), at_most=9) == (0, False)
 
     async def test_a_run_that_is_not_there_is_not_counted(self, backend: Backend) -> None:
         """Result store 4."""
@@ -280,7 +280,7 @@ class ResultStoreContract(BackendContract):
 
     async def test_coverage_tells_how_full_fields_are(self, backend: Backend) -> None:
         """Result store 5: over the newest rows, with a few of the values."""
-        run = await growing(backend, *SHOP)
+        run = await start_growing(backend, *SHOP)
         name, price, tags, gone = await backend.results.coverage(run.id, ["name", "price", "tags", "gone"])
         assert name == FieldFill("name", 4, 5, ["Über", "pot", "Assam", "Oolong"])
         assert (price.filled, price.rows) == (4, 5)
@@ -292,7 +292,7 @@ class ResultStoreContract(BackendContract):
 
     async def test_examples_are_few_and_short(self, backend: Backend) -> None:
         """Result store 5."""
-        run = await growing(backend)
+        run = await start_growing(backend)
         await run.add(
             *({"n": number % 20, "long": "x" * 10_000, "list": ["y" * 1000]} for number in range(40))
         )
@@ -303,22 +303,22 @@ class ResultStoreContract(BackendContract):
 
     async def test_large_rows_make_short_pages(self, backend: Backend) -> None:
         """Result store 5: and all of them come."""
-        run = await growing(backend)
+        run = await start_growing(backend)
         for number in range(6):
             await run.add({"name": number, "text": "x" * 6_000_000})
-        for query in (RowQuery(run.id), RowQuery(run.id, sort="name"), asked(run.id, ("text", "exists"))):
+        for query in (RowQuery(run.id), RowQuery(run.id, sort="name"), query_of(run.id, ("text", "exists"))):
             page = await backend.results.rows(query)
             assert 1 <= len(page.rows) < 6
             assert await names(backend, query) == list(range(6))
 
     async def test_others_have_a_turn_while_rows_are_looked_through(self, backend: Backend) -> None:
         """Result store 5."""
-        run = await growing(backend)
+        run = await start_growing(backend)
         await run.add(*({"n": number} for number in range(20_000)))
         for asking, pieces in (
-            (backend.results.rows(asked(run.id, ("n", "eq", "x"))), 2),
+            (backend.results.rows(query_of(run.id, ("n", "eq", "x"))), 2),
             (backend.results.rows(RowQuery(run.id, sort="n")), 10),
-            (backend.results.count(asked(run.id, ("n", "eq", "x"))), 10),
+            (backend.results.count(query_of(run.id, ("n", "eq", "x"))), 10),
             (backend.results.coverage(run.id, ["n"], sample=20_000), 10),
         ):
             task: asyncio.Future[object] = asyncio.ensure_future(asking)
@@ -330,8 +330,8 @@ class ResultStoreContract(BackendContract):
 
     async def test_rows_that_are_nested_deep_are_rows(self, backend: Backend) -> None:
         """Result store 5."""
-        run = await growing(backend, {"name": "a", "deep": DEEP}, {"name": "b"})
-        assert await names(backend, asked(run.id, ("name", "eq", "a"))) == ["a"]
+        run = await start_growing(backend, {"name": "a", "deep": DEEP}, {"name": "b"})
+        assert await names(backend, query_of(run.id, ("name", "eq", "a"))) == ["a"]
         assert await names(backend, RowQuery(run.id, sort="deep")) == ["a", "b"]
         (deep,) = await backend.results.coverage(run.id, ["deep"])
         assert deep.filled == 1

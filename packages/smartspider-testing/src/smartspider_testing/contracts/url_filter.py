@@ -1,4 +1,4 @@
-"""The promises of `dedup/url_filter.py`, tested by their numbers. `make` builds a layer with a budget."""
+"""The contract of `dedup/url_filter.py`; `make` builds a filter with a memory budget."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ Make = Callable[[int], Awaitable[S]]
 
 
 def fingerprints(first: int, last: int) -> list[bytes]:
-    """As uniform as those of requests."""
+    """Return fingerprints that are distributed like those of requests."""
     return [blake2b(b"%d" % number, digest_size=16).digest() for number in range(first, last)]
 
 
 class UrlFilterContract(ABC, Generic[S]):
-    """What every layer promises."""
+    """The promises of every filter."""
 
     @pytest.fixture
     @abstractmethod
     def make(self) -> AsyncIterator[Make[S]] | Make[S]:
-        """Builds layers that share what they know, as several processes do."""
+        """Return a factory of filters that share their content, as several processes do."""
 
     async def test_only_what_was_added_is_known(self, make: Make[S]) -> None:
         """Seen 1, 2: to everybody; of several thousand new ones none is taken for known."""
@@ -125,7 +125,7 @@ class UrlFilterContract(ABC, Generic[S]):
 
 
 class ExactUrlFilterContract(UrlFilterContract[ExactUrlFilter]):
-    """What an exact layer promises besides."""
+    """The additional promises of an exact filter."""
 
     async def test_days_tell_old_from_new(self, make: Make[ExactUrlFilter]) -> None:
         """Seen 3: the latest day counts, whatever order they come in."""

@@ -1,1 +1,1 @@
-"""Access."""
+"""Contracts of users, sessions, the audit log and idempotency keys."""

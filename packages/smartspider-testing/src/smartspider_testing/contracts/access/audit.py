@@ -1,4 +1,4 @@
-"""The promises of `store/audit.py`, tested by their numbers."""
+"""The contract of `store/audit.py`; tests name the promise they check."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from smartspider_testing.contracts.backend import Backend, BackendContract
 
 
 async def audit_rows(backend: Backend) -> list[tuple[str, str, str, Any]]:
-    """All there is in the audit, oldest first, as actor, action, subject and detail."""
+    """Return all audit entries, oldest first, as actor, action, subject and detail."""
     entries = await backend.audit.entries(limit=10_000)
     return [
         (one.actor, one.action, one.subject, msgspec.json.decode(one.detail)) for one in reversed(entries)
@@ -22,7 +22,7 @@ async def audit_rows(backend: Backend) -> list[tuple[str, str, str, Any]]:
 
 
 class AuditLogContract(BackendContract):
-    """An audit log only grows."""
+    """The audit log is append-only."""
 
     async def test_entries_are_numbered_and_bound_to_each_other(self, backend: Backend) -> None:
         """Audit log 1, 3."""

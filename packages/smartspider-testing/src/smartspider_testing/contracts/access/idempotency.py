@@ -1,4 +1,4 @@
-"""The promises of `store/idempotency.py`, tested by their numbers."""
+"""The contract of `store/idempotency.py`; tests name the promise they check."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ ANSWER = StoredResponse(201, {"location": "/api/tasks/1"}, b'{"id":"1"}')
 async def claimed(
     backend: Backend, key: str = "k", actor: str = "ann", asked: bytes = b"a"
 ) -> IdempotencyClaim:
-    """Somebody asks and works on it."""
+    """Claim an idempotency key."""
     found = await backend.answers.claim(actor, key, asked)
     assert isinstance(found, IdempotencyClaim)
     return found
 
 
 async def answered(backend: Backend, key: str = "k", actor: str = "ann", asked: bytes = b"a") -> None:
-    """Somebody asks and is answered."""
+    """Claim an idempotency key and store the answer."""
     await backend.answers.keep(await claimed(backend, key, actor, asked), ANSWER)
 
 
 class IdempotencyStoreContract(BackendContract):
-    """An answer store makes requests safe to send twice."""
+    """Repeating a request with the same key is safe."""
 
     async def test_the_same_request_gets_the_same_answer(self, backend: Backend) -> None:
         """Answer store 1."""
@@ -103,7 +103,7 @@ class IdempotencyStoreContract(BackendContract):
 
     async def test_what_was_made_before_its_process_died_is_told(self, backend: Backend) -> None:
         """Answer store 4: as often as asked, and only to who asks for the same; an answer goes before it."""
-        await backend.store.create_run(plan_of())  # and the task, of which it is the first
+        await backend.store.create_run(plan_of())  # also creates the task, for its first run
         claim = await claimed(backend)
         with claim_context(claim):
             run = await backend.store.create_run(plan_of())
@@ -119,8 +119,8 @@ class IdempotencyStoreContract(BackendContract):
         assert await backend.answers.claim("ann", "k", b"a") == ANSWER
 
     async def test_what_was_made_is_not_given_up(self, backend: Backend) -> None:
-        """Answer store 4: an error that comes after it leaves it made, and it is told at once."""
-        await backend.store.create_run(plan_of())  # and the task, of which it is the first
+        """Answer store 4: an error after the write leaves it in place, and it is reported at once."""
+        await backend.store.create_run(plan_of())  # also creates the task, for its first run
         claim = await claimed(backend)
         with claim_context(claim):
             run = await backend.store.create_run(plan_of())

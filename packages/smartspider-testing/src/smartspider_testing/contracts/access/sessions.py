@@ -1,4 +1,4 @@
-"""What `store/access/users.py` promises about sessions and tickets, tested by its numbers."""
+"""The session and ticket promises of `store/access/users.py`; tests name the promise they check."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONG_S = 1000.0
 
 
 async def signed_in(backend: Backend, family: str = "f", name: str = "bob") -> UserRecord:
-    """A user with a session that its first refresh, called as the family, prolongs."""
+    """Create a user with a session whose first refresh token is named after the family."""
     known = {one.name: one for one in await backend.users.find_users()}
     user = known.get(name) or await backend.users.add_user(name, "x", "operator", actor="ann")
     assert await backend.users.add_refresh(family.encode(), user, family, backend.clock.now() + LONG_S)
@@ -23,18 +23,18 @@ async def signed_in(backend: Backend, family: str = "f", name: str = "bob") -> U
 
 
 async def used(backend: Backend, hash_: bytes, next_hash: bytes) -> bool:
-    """Whether a refresh was good."""
+    """Use a refresh token. Return True if it was accepted."""
     return (await backend.users.use_refresh(hash_, next_hash, backend.clock.now() + LONG_S)) is not None
 
 
 class SessionContract:
-    """Sessions last as long as they should."""
+    """Sessions expire and end as promised."""
 
     @pytest.mark.parametrize("change", [{"password": "y"}, {"role": "viewer"}, {"is_enabled": False}, {}])
     async def test_changes_end_all_sessions_of_the_user(
         self, backend: Backend, change: dict[str, Any]
     ) -> None:
-        """User store 4: and of nobody else; a sign-in that was on its way comes to nothing."""
+        """User store 4: and no other sessions; a sign-in in progress is refused."""
         await backend.users.add_user("root", "x", "admin", actor="ann")
         user = await signed_in(backend)
         other = await signed_in(backend, "g", "eve")

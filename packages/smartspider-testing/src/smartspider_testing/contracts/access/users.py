@@ -1,4 +1,4 @@
-"""The promises of `store/access/users.py`, tested by their numbers."""
+"""The contract of `store/access/users.py`; tests name the promise they check."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ DAY_S = 86_400.0
 
 
 async def added(backend: Backend, name: str = "bob", role: Any = "operator") -> UserRecord:
-    """A user."""
+    """Add a user."""
     return await backend.users.add_user(name, HASH, role, actor="ann")
 
 
 async def given(backend: Backend, name: str, acts_for: str | None = None, **more: Any) -> TokenRecord:
-    """A token by its name; it acts for itself unless for somebody."""
+    """Create a token; it acts for itself unless `acts_for` is given."""
     token = NewToken(
         name, f"hash of {name}".encode(), acts_for or f"token:{name}", more.pop("role", "viewer"), **more
     )
@@ -33,12 +33,12 @@ async def given(backend: Backend, name: str, acts_for: str | None = None, **more
 
 
 async def revoked(backend: Backend) -> list[str]:
-    """Names of tokens that are good for nothing."""
+    """Return the names of revoked tokens."""
     return [one.name for one in await backend.users.find_tokens() if one.revoked_at is not None]
 
 
 class UserStoreContract(SessionContract, BackendContract):
-    """A user store lets in those it knows."""
+    """Only known users and valid tokens are accepted."""
 
     async def test_a_user_is_found_by_id_and_by_name(self, backend: Backend) -> None:
         """User store 1."""
@@ -203,7 +203,7 @@ class UserStoreContract(SessionContract, BackendContract):
             await backend.users.revoke_token(999, actor="ann")
 
     async def test_what_is_not_there_cannot_be_changed(self, backend: Backend) -> None:
-        """Nothing is made or told."""
+        """Nothing is created or written to the audit log."""
         with pytest.raises(NotFound):
             await backend.users.change_user(7, actor="ann", role="viewer")
         with pytest.raises(NotFound):

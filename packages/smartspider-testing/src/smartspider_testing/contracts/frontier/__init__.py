@@ -1,1 +1,1 @@
-"""Frontier."""
+"""Contracts of the frontier: queues, leases, gates, fairness and crashes."""

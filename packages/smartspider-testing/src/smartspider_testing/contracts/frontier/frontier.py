@@ -1,4 +1,4 @@
-"""The promises of `interfaces/frontier.py`, tested by their numbers: queues and leases."""
+"""The contract of `interfaces/frontier.py`: queues and leases. Tests name the promise they check."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LONG_S = 3600.0
 
 
 class FrontierContract(GateContract, RunChoiceContract, RunWeightContract, SuspectContract):
-    """A frontier hands out every open request, one at a time, politely."""
+    """A frontier leases every open request to one worker at a time, politely."""
 
     async def test_offering_what_is_live_or_closed_does_nothing(self, backend: Backend) -> None:
         """Frontier 1, rule 5: queued, waiting, leased and closed, again and again, by anyone."""

@@ -1,4 +1,4 @@
-"""Frontier 4 and 9, rules 15 to 19: the gate of a host, for all runs and workers."""
+"""Frontier 4 and 9, rules 15 to 19: the gate of a host, shared by all runs and workers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TICK_S = 0.05
 
 
 class GateContract(BackendContract):
-    """Everything that touches a host takes a permit."""
+    """Every request to a host needs a permit."""
 
     async def test_a_host_has_no_more_in_flight_than_its_strictest_run_allows(self, backend: Backend) -> None:
         """Frontier 4, rule 17: over runs, workers and processes, and until the strict run ends."""
@@ -48,10 +48,10 @@ class GateContract(BackendContract):
         assert len(await take(backend, one, easy)) == 2
 
     @pytest.mark.parametrize("is_deleted", [False, True], ids=["cancelled", "deleted"])
-    async def test_a_lease_counts_at_its_host_until_it_is_over_although_its_run_is(
+    async def test_a_lease_counts_at_its_host_until_it_ends_after_the_end_of_its_run(
         self, backend: Backend, is_deleted: bool
     ) -> None:
-        """Rule 17: in flight survives the end of a run; the place is free when the worker is heard of."""
+        """Rule 17: leases in flight survive the end of a run; the slot is free once the worker settles."""
         run, other = await begin(backend, "one", per_host=1), await begin(backend, "one", per_host=1)
         worker = await backend.frontier.join(WorkerRegistration("w"))
         lease = await take_one(backend, worker, run)
@@ -64,7 +64,7 @@ class GateContract(BackendContract):
 
     @pytest.mark.parametrize("how", ["release", "leave", "die"])
     async def test_a_full_host_opens_as_soon_as_a_lease_ends(self, backend: Backend, how: str) -> None:
-        """Rule 20: nobody waits for a gate that is open."""
+        """Rule 20: an open gate delays no request."""
         run, gone = await begin(backend, *urls(3), per_host=1), await begin(backend, "gone", per_host=1)
         holder, asker = [
             await backend.frontier.join(WorkerRegistration(name)) for name in ("holder", "asker")
@@ -200,7 +200,7 @@ class GateContract(BackendContract):
         assert len(await take(backend, worker, run)) == 1
 
     async def test_a_hold_comes_before_what_waits_for_its_turn(self, backend: Backend) -> None:
-        """Rule 15: whoever waits behind others is not past the gate yet."""
+        """Rule 15: a request that waits behind others has not passed the gate yet."""
         run = await begin(backend, "one", delay_s=2.0)
         worker = await backend.frontier.join(WorkerRegistration("w"))
         await take_one(backend, worker, run)
@@ -211,7 +211,7 @@ class GateContract(BackendContract):
         assert (await permitted(backend)).not_before >= over_at - 1e-6
 
     async def test_a_delay_that_is_taken_back_leaves_nothing_behind(self, backend: Backend) -> None:
-        """Frontier 9: however long it was, and whoever asked meanwhile."""
+        """Frontier 9: for any length of the delay and any requests meanwhile."""
         run = await begin(backend, *urls(2), delay_s=1.0)
         worker = await backend.frontier.join(WorkerRegistration("w"))
         await take_one(backend, worker, run)
@@ -331,8 +331,8 @@ class GateContract(BackendContract):
         run = await begin(backend, url("x", host=f"{HOST}:8001"), url("x", host=f"{HOST}:8002"), per_host=1)
         assert len(await take(backend, await backend.frontier.join(WorkerRegistration("w")), run)) == 1
 
-    async def test_turned_knobs_hold_at_the_gate_at_once(self, backend: Backend) -> None:
-        """Frontier 4, store 9: a delay that is gone keeps nobody waiting, a new one is kept by all."""
+    async def test_changed_settings_apply_at_the_gate_at_once(self, backend: Backend) -> None:
+        """Frontier 4, store 9: a removed delay delays no request, a new one applies to all."""
         run, other = await begin(backend, *urls(9), delay_s=600.0), await begin(backend, *urls(9))
         worker = await backend.frontier.join(WorkerRegistration("w"))
         await settle(backend, done(await take_one(backend, worker, run)))

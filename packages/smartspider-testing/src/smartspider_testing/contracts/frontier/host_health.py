@@ -1,4 +1,4 @@
-"""Rules 16 and 18: what answers say about their hosts. Slow down, recover, hold, give up."""
+"""Rules 16 and 18: responses change the state of their host: slow down, recover, hold, give up."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from smartspider_testing.contracts.backend import Backend, BackendContract
 
 
 async def open_circuit(backend: Backend, run: Run, worker: int) -> None:
-    """Let a host fail until it is left alone."""
+    """Let a host fail until its circuit opens."""
     leases = await take(backend, worker, run, want=CIRCUIT_FAILURES)
     await settle(backend, *(down(lease) for lease in leases))
     assert await take(backend, worker, run) == []
 
 
 class HostHealthContract(BackendContract):
-    """A host in trouble is treated gently."""
+    """A failing host receives fewer requests."""
 
     async def test_a_refusal_slows_the_host_down(self, backend: Backend) -> None:
         """Rule 16: by twice what it was, at least; for every run."""

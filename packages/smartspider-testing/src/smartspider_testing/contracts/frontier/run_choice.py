@@ -24,7 +24,7 @@ async def share(
     want: int = 1,
     each_time: Callable[[int], Awaitable[None]] | None = None,
 ) -> Counter[int]:
-    """Let a worker per run ask in any order until so many requests were served; how many each run got."""
+    """Let a worker per run lease in random order until `slots` are used. Return the number by run."""
     draw = random.Random(3)  # noqa: S311 - repeatable, no secret
     workers = {run.id: await backend.frontier.join(WorkerRegistration(run.task_name)) for run in runs}
     got: Counter[int] = Counter()
@@ -40,7 +40,7 @@ async def share(
 
 
 class RunChoiceContract(BackendContract):
-    """Runs share a host fairly."""
+    """Runs share a host by weight."""
 
     @pytest.mark.parametrize("delay_s", [0.0, 0.2])
     async def test_equal_runs_stay_within_ten_percent(self, backend: Backend, delay_s: float) -> None:

@@ -1,4 +1,4 @@
-"""Frontier 11: runs that are asked for together share what is handed out."""
+"""Frontier 11: runs in one lease call share its result by weight."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from smartspider_testing.contracts.backend import Backend, BackendContract
 
 
 def per_run(leases: list[Lease]) -> Counter[int]:
-    """How many of each run."""
+    """Return the number of leases by run."""
     return Counter(lease.run_id for lease in leases)
 
 
 async def serve(backend: Backend, worker: int, runs: list[Run], *, want: int, times: int) -> Counter[int]:
-    """Lease and settle over and over; how many each run got."""
+    """Lease and settle repeatedly. Return the number of leases by run."""
     got: Counter[int] = Counter()
     for _ in range(times):
         leases = await take(backend, worker, *runs, want=want)
@@ -29,10 +29,10 @@ async def serve(backend: Backend, worker: int, runs: list[Run], *, want: int, ti
 
 
 class RunWeightContract(BackendContract):
-    """A worker's places are divided by weight."""
+    """The slots of a worker are divided by weight."""
 
     async def test_a_run_with_a_huge_queue_gets_no_more_than_its_share(self, backend: Backend) -> None:
-        """Frontier 11: whoever is named first."""
+        """Frontier 11: in any order of the runs."""
         huge = await begin(backend, *urls(3_000, host="huge.example"))
         small = await begin(backend, *urls(40, host="small.example"))
         worker = await backend.frontier.join(WorkerRegistration("w"))

@@ -1,4 +1,4 @@
-"""Frontier 10, rule 7: a request that keeps losing workers is tried alone before it is buried."""
+"""Frontier 10, rule 7: a request that keeps losing workers is leased alone before it is buried."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ from smartspider_testing.contracts.actions import (
 from smartspider_testing.contracts.backend import Backend, BackendContract
 
 OFTEN = 10
-"""More often than any request may come back."""
+"""More than the returns that any request is allowed."""
 
 
 async def lose_until_alone(backend: Backend, run: Run) -> Lease:
-    """Lose workers with everything they hold until a lease is handed out alone; its worker lives."""
+    """Lose workers with all their leases until a request is leased alone. Return that lease; its worker is
+    alive.
+    """
     for number in range(OFTEN):
         worker = await backend.frontier.join(WorkerRegistration(f"victim {number}"))
         leases = await take(backend, worker, run)
@@ -38,7 +40,7 @@ async def lose_until_alone(backend: Backend, run: Run) -> Lease:
 
 
 class SuspectContract(BackendContract):
-    """A crash is not a failure of the URL, unless it keeps crashing."""
+    """A crash does not count as a failure of the URL unless it repeats."""
 
     async def test_a_suspect_is_handed_out_alone(self, backend: Backend) -> None:
         """Frontier 10: to a worker with empty hands, who gets nothing beside it."""

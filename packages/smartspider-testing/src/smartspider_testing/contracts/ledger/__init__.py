@@ -1,1 +1,1 @@
-"""Ledger."""
+"""Contracts of the ledger: settling, limits, redirects, dedup and revisits."""

@@ -1,4 +1,4 @@
-"""Ledger 11 to 13: which of two equal items stays, and where pagination ends when nothing is new."""
+"""Ledger 11 to 13: which of two equal items is kept, and where pagination ends without new items."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ LIKES_FOR_TASK = ItemDedup(keys=(("id",),), scope="task", update=("likes",))
 def gave(
     lease: Lease, dedup: ItemDedup, *found: Item, then: tuple[Request, ...] = (), **more: Any
 ) -> Settlement:
-    """The page came with these items, compared as the task wants; `then` are its next pages."""
+    """Settle a page with these items and their dedup keys; `then` are its next pages."""
     keys = [dedup.keys_of(item) for item in found]
     verdict = Close("done", status=200, items=list(found), keys=keys, next_pages=list(then), **more)
     return Settlement(lease, verdict)
 
 
-async def pages(backend: Backend, dedup: ItemDedup, count: int, **knobs: Any) -> tuple[Run, list[Lease]]:
-    """A run with so many pages in a worker's hands."""
-    run = await begin(backend, *urls(count), dedup=dedup, **knobs)
+async def pages(backend: Backend, dedup: ItemDedup, count: int, **options: Any) -> tuple[Run, list[Lease]]:
+    """Start a run and lease `count` pages to a worker."""
+    run = await begin(backend, *urls(count), dedup=dedup, **options)
     return run, await take(backend, await backend.frontier.join(WorkerRegistration("w")), run)
 
 
 class ItemDedupContract(BackendContract):
-    """No row is doubled."""
+    """No item is stored twice."""
 
     @pytest.mark.parametrize("batch", [1, 2, 3])
     async def test_the_first_of_equal_items_stays(self, backend: Backend, batch: int) -> None:

@@ -1,4 +1,4 @@
-"""Ledger 2 and 4, rules 2 and 3: who wins when two workers have the same page."""
+"""Ledger 2 and 4, rules 2 and 3: which settle wins if two workers fetched the same page."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class LateSettleContract(BackendContract):
 
     @pytest.mark.parametrize("place", ["queued", "leased", "waiting"])
     async def test_a_late_worker_that_is_first_wins(self, backend: Backend, place: str) -> None:
-        """Ledger 2: whoever has the lease by then adds nothing, and it is handed out no more."""
+        """Ledger 2: the current lease holder adds nothing, and the page is not leased again."""
         run = await begin(backend, "one")
         slow, fast = [await backend.frontier.join(WorkerRegistration(name)) for name in ("slow", "fast")]
         old = await take_one(backend, slow, run)

@@ -1,4 +1,4 @@
-"""The promises of `interfaces/ledger.py`, tested by their numbers: settling."""
+"""The contract of `interfaces/ledger.py`: settling. Tests name the promise they check."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ class LedgerContract(
     RevisitContract,
     UnchangedContract,
 ):
-    """A page is settled once, wholly, or not at all."""
+    """A page is settled once, completely or not at all."""
 
     @pytest.fixture(autouse=True)
     def disarmed(self) -> Iterator[None]:
-        """No test leaves a fault behind."""
+        """Disarm fail points after each test."""
         yield
         failpoints.arm(None)
 

@@ -1,4 +1,4 @@
-"""Ledger 6, rule 10: limits are exact on what is stored; guards pause what goes wrong."""
+"""Ledger 6, rule 10: limits are exact on stored pages; guards pause failing runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from smartspider_testing.contracts.backend import Backend, BackendContract
 
 
 class LimitContract(BackendContract):
-    """A run ends where its limits say."""
+    """A run ends at its limits."""
 
     @pytest.mark.parametrize("batch", [1, 3, 10])
     async def test_max_pages_is_exact_whatever_the_batches(self, backend: Backend, batch: int) -> None:

@@ -1,4 +1,4 @@
-"""Ledger 7, rule 11: redirects that landed."""
+"""Ledger 7, rule 11: redirects on the same host."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ONE, TWO = [{"n": 1}], [{"n": 2}]
 
 
 class RedirectContract(BackendContract):
-    """A redirect closes both rows at once, and the landing page is stored once."""
+    """A redirect closes both rows at once and stores the landing page once."""
 
     async def test_a_landing_nobody_knew_is_stored_with_its_source(self, backend: Backend) -> None:
         """Ledger 7: items and children belong to the landing page."""

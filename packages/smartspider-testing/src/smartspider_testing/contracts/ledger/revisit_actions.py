@@ -1,4 +1,4 @@
-"""What the suites about remembered pages do over and over, in words."""
+"""Actions that the suites about revisits share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROWS: list[Item] = [{"b": 1, "a": [None, "ü"]}, {"b": 2, "a": {}}]
 async def start(
     backend: Backend, recrawl: RecrawlPolicy, *entries: str | Request, **more: Any
 ) -> tuple[Run, int]:
-    """A running run that looks back, and a worker."""
+    """Start a run with a recrawl policy, and a worker."""
     plan_keys = {name: more.pop(name) for name in ("items", "spec_hash") if name in more}
     plan = msgspec.structs.replace(plan_of(*entries, **more), recrawl=recrawl, **plan_keys)
     run = await backend.store.create_run(plan)
@@ -41,7 +41,7 @@ def read(
     version: PageVersion = PageVersion(),
     **more: Any,
 ) -> Settlement:
-    """The page came; its content is its rows."""
+    """Settle a page whose content is its rows."""
     found = [] if rows is None else rows
     validators = Validators(content_fingerprint(msgspec.json.encode(found)), version)
     close = Close(
@@ -55,25 +55,25 @@ def read(
 
 
 def unchanged(lease: Lease) -> Settlement:
-    """The server said 304."""
+    """Settle a 304."""
     return Settlement(lease, Close("done", "not modified", 304, is_unchanged=True))
 
 
 async def finish(backend: Backend, run: Run) -> Run:
-    """The run, which must be over."""
+    """Complete a run."""
     run = await backend.store.finish(run.id)
     assert run.state == "completed"
     return run
 
 
 async def versions(backend: Backend, worker: int, run: Run) -> dict[str, PageVersion | None]:
-    """Lease everything; the version each request is sent with, by path."""
+    """Lease everything. Return the version that each request is sent with, by path."""
     leases = await take(backend, worker, run)
     return {lease.request.url.rpartition("/")[2]: lease.request.extras.version for lease in leases}
 
 
 async def first_run(backend: Backend, recrawl: RecrawlPolicy, *links: Request, **more: Any) -> Run:
-    """A run whose entry leads to pages that each give a row of their own."""
+    """Complete a run whose entry links to pages with a row each."""
     run, worker = await start(backend, recrawl, "e", **more)
     await settle(backend, read(await take_one(backend, worker, run), *links))
     for lease in await take(backend, worker, run):
@@ -83,5 +83,5 @@ async def first_run(backend: Backend, recrawl: RecrawlPolicy, *links: Request, *
 
 
 def at_depth(request: Request, depth: int) -> Request:
-    """The same request, found so deep."""
+    """Return the request at another depth."""
     return msgspec.structs.replace(request, depth=depth)

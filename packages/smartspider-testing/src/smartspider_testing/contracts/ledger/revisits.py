@@ -1,4 +1,4 @@
-"""Ledger 15: when a page that an earlier run has seen is looked at again."""
+"""Ledger 15: when a page of an earlier run is fetched again."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ADAPTIVE = RecrawlPolicy(min_s=DAY, max_s=8 * DAY)
 
 
 class RevisitContract(BackendContract):
-    """A page is left alone for as long as the task says, and never without a reason."""
+    """A page is not fetched again before its recrawl time, and never skipped without a reason."""
 
     async def test_a_page_within_the_window_is_left_alone_with_its_reason(self, backend: Backend) -> None:
         """Ledger 15."""

@@ -1,4 +1,4 @@
-"""Ledger 14 and store 7: what steps rejected, changed and did."""
+"""Ledger 14 and store 7: rejected items and changed values of pipeline steps."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ for _ in range(5000):
 
 
 async def one_page(backend: Backend, **close: Any) -> Run:
-    """A run whose only page came like this."""
+    """Complete a run with one page that is closed with these fields."""
     run = await begin(backend, "one")
     lease = await take_one(backend, await backend.frontier.join(WorkerRegistration("w")), run)
     await settle(backend, Settlement(lease, Close("done", **close)))
@@ -42,7 +42,7 @@ async def one_page(backend: Backend, **close: Any) -> Run:
 
 
 class StepLogContract(BackendContract):
-    """What was not kept, and what became of values, can be asked for."""
+    """Rejected items and changed values can be queried."""
 
     async def test_a_rejected_item_is_kept_with_its_reason(self, backend: Backend) -> None:
         """Ledger 14, store 7."""

@@ -1,4 +1,4 @@
-"""Ledger 16 and 17: pages that did not change since an earlier run."""
+"""Ledger 16 and 17: pages that are unchanged since an earlier run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CONDITIONAL = RecrawlPolicy(conditional=True)
 
 
 class UnchangedContract(BackendContract):
-    """An unchanged page gives what it gave before, and nothing is lost when that is not known any more."""
+    """An unchanged page yields its earlier rows and links, or is fetched in full if they are gone."""
 
     async def test_an_unchanged_page_gives_its_rows_and_links_again(self, backend: Backend) -> None:
         """Ledger 16: children that only it leads to are found."""
@@ -48,7 +48,7 @@ class UnchangedContract(BackendContract):
         await settle(backend, read(await take_one(backend, worker, run), deep, rows=ROWS, version=V2))
         await settle(backend, read(await take_one(backend, worker, run), version=V1))
         await finish(backend, run)
-        for _ in range(2):  # what was taken again is remembered again
+        for _ in range(2):  # reused rows are remembered again
             run, worker = await start(backend, CONDITIONAL, "e")
             lease = await take_one(backend, worker, run)
             assert lease.request.extras.version == V2

@@ -1,1 +1,1 @@
-"""Nodes."""
+"""Contracts of workers, leadership and scaling."""

@@ -1,4 +1,4 @@
-"""The promises of `interfaces/leadership.py`, tested by their numbers."""
+"""The contract of `interfaces/leadership.py`; tests name the promise they check."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from smartspider_testing.contracts.backend import Backend, BackendContract
 
 
 class LeadershipContract(BackendContract):
-    """One leads, and everybody knows which term is the newest."""
+    """At most one process leads, and every process knows the newest epoch."""
 
     async def test_one_of_several_leads(self, backend: Backend) -> None:
         """Leadership 1: also when they come at the same time, from several processes."""
@@ -42,8 +42,8 @@ class LeadershipContract(BackendContract):
         assert again.until == first.until + 6.0
         assert (await backend.leadership.current()) == other
 
-    async def test_a_term_that_is_over_begins_anew_even_for_its_owner(self, backend: Backend) -> None:
-        """Leadership 2, 3: between, anybody may have led."""
+    async def test_an_expired_term_begins_anew_even_for_its_owner(self, backend: Backend) -> None:
+        """Leadership 2, 3: another process may have led in between."""
         first = await backend.leadership.take("one", 10.0)
         await backend.clock.advance(10.0)
         assert await backend.leadership.current() is None
@@ -53,7 +53,7 @@ class LeadershipContract(BackendContract):
         assert second.epoch == first.epoch + 1
 
     async def test_who_resigns_is_followed_at_once(self, backend: Backend) -> None:
-        """Leadership 3; and nobody can resign for another."""
+        """Leadership 3; a process can resign only for itself."""
         await backend.leadership.take("one", 10.0)
         await backend.leadership.resign("two")
         assert await backend.leadership.take("two", 10.0) is None
@@ -79,7 +79,7 @@ class LeadershipContract(BackendContract):
         assert await backend.leadership.newest() == again
 
     async def test_an_old_epoch_is_refused(self, backend: Backend) -> None:
-        """Leadership 4: also when nobody leads."""
+        """Leadership 4: also without a leader."""
         await backend.leadership.take("one", 10.0)
         await backend.leadership.check(1)
         await backend.clock.advance(20.0)

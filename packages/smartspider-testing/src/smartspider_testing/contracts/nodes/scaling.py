@@ -1,4 +1,4 @@
-"""The promises of `interfaces/demand.py`, tested by their numbers."""
+"""The contract of `interfaces/demand.py`; tests name the promise they check."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ FIGURE = ScalingDecision(3, "much to do", 12.5, (LINE,), WorkerThroughput(0.25, 
 
 
 async def looked(backend: Backend, run_id: int, limit: int = 200) -> tuple[int, dict[str, LaneDemand]]:
-    """What is told of a run."""
+    """Return the demand of a run."""
     count, lanes = (await backend.demand.lanes([run_id], limit))[run_id]
     return count, {lane.host: lane for lane in lanes}
 
 
 class ScalingContract(BackendContract):
-    """How many workers are wanted, and what that is decided from."""
+    """The number of wanted workers, and the figures it is computed from."""
 
     async def test_a_figure_is_kept_for_the_leader_and_told_to_all(self, backend: Backend) -> None:
         """Scaling store 1, 2."""
@@ -52,7 +52,7 @@ class ScalingContract(BackendContract):
         assert await backend.scaling.figure() == FIGURE
 
     async def test_the_figure_is_among_the_metrics(self, backend: Backend) -> None:
-        """Scaling store 2: as many as there are, until somebody has decided."""
+        """Scaling store 2: the number of live workers until the first decision."""
         await backend.frontier.join(WorkerRegistration("worker 1"))
         assert (await backend.metrics.gauges())["smartspider_workers_desired", ()] == 1.0
         term = await backend.leadership.take("one", 10.0)
@@ -118,8 +118,8 @@ class ScalingContract(BackendContract):
         count, hosts = await looked(backend, run.id, limit=10)
         assert (count, len(hosts)) == (30, 10)
 
-    async def test_a_run_that_waits_is_told_as_it_wants_to_be_treated(self, backend: Backend) -> None:
-        """Demand 1: nobody works on it yet, so nobody else says how its hosts are treated."""
+    async def test_a_waiting_run_reports_its_own_politeness(self, backend: Backend) -> None:
+        """Demand 1: no worker works on it yet, so its own politeness applies."""
         run = await backend.store.create_run(plan_of(*urls(3), per_host=8, delay_s=0.0))
         count, hosts = await looked(backend, run.id)
         assert count == 1

@@ -1,4 +1,4 @@
-"""The worker registry: who is there, how they do, and asking them to leave."""
+"""The contract of the worker registry: live workers, their health, and requests to leave."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CARD = WorkerRegistration("worker 1", "box", 4711, "1.2", 16)
 
 
 class WorkerRegistryContract(BackendContract):
-    """Workers as others see them."""
+    """Workers are visible to other processes."""
 
     async def test_a_worker_is_listed_from_joining_until_it_leaves(self, backend: Backend) -> None:
         """Worker registry 1: with what it says of itself, by every process."""
@@ -126,7 +126,7 @@ class WorkerRegistryContract(BackendContract):
         assert [record.is_draining for record in await backend.workers.find()] == [True, True, False]
 
     async def test_draining_is_in_the_audit(self, backend: Backend) -> None:
-        """Worker registry 4: who asked whom; asking nobody is not."""
+        """Worker registry 4: actor and subject; a request without a recipient is not recorded."""
         await backend.frontier.join(CARD)
         before = len(await backend.audit.entries())
         assert await backend.workers.drain("nowhere", actor="ann") == 0

@@ -1,1 +1,1 @@
-"""Runs."""
+"""Contracts of runs: states, listings, retries, settings and events."""

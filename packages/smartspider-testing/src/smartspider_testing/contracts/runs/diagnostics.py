@@ -1,4 +1,4 @@
-"""The contract of what can be asked about runs and requests."""
+"""The contract of `store/diagnostics/store.py`; tests name the promise they check."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from smartspider_testing.contracts.backend import Backend, BackendContract
 
 
 class DiagnosticsContract(BackendContract):
-    """Each promise of `store/diagnostics/store.py`."""
+    """Runs and requests can be explained."""
 
     async def test_asking_changes_nothing(self, backend: Backend) -> None:
         """1."""
@@ -153,7 +153,7 @@ class DiagnosticsContract(BackendContract):
         assert not await backend.insight.has_visited(run.id, "b.example")
 
     async def test_no_delay_is_a_delay_of_so_many_seconds(self, backend: Backend) -> None:
-        """4: it is told alike wherever it is kept, also when no run asks for one."""
+        """4: the same in every backend, also if no run sets a delay."""
         run = await begin(backend, "one")
         for state in (None, "cancelled"):
             if state == "cancelled":

@@ -1,4 +1,4 @@
-"""The promises of `store/events.py`, tested by their numbers."""
+"""The contract of `store/events.py`; tests name the promise they check."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from smartspider_testing.contracts.backend import Backend, BackendContract
 
 
 async def events_of(backend: Backend, run: Run, name: str) -> list[dict[str, Any]]:
-    """What watchers of a run were told under a name."""
+    """Return the data of a run's events with this name."""
     return [msgspec.json.decode(one.data) for one in await backend.events.of_run(run.id) if one.name == name]
 
 
 def changes(states: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
-    """States as they followed each other."""
+    """Return consecutive states as transitions."""
     return [(one["from"], one["to"], one["reason"]) for one in states]
 
 
 class EventFeedContract(BackendContract):
-    """Nobody misses anything."""
+    """Readers of the feed miss no event."""
 
     async def test_a_run_tells_its_life(self, backend: Backend) -> None:
         """Event feed 1, 2: from the first word to the last, numbered without a gap."""

@@ -1,4 +1,4 @@
-"""What a store can tell: about URLs, gates, politeness and itself."""
+"""Queries of a run store about URLs, gates, politeness and its own consistency."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from smartspider_testing.contracts.backend import Backend, BackendContract
 
 
 class RunInspectionContract(BackendContract):
-    """Questions have answers."""
+    """A run store answers queries about its content."""
 
     async def test_a_url_can_be_asked_about(self, backend: Backend) -> None:
-        """What `why` tells: where it was found, where it is, what went wrong; newest run first."""
+        """The data of `why`: parent, position, failures; newest run first."""
         old = await begin(backend, "one")
         run = await begin(backend, "one")
         worker = await backend.frontier.join(WorkerRegistration("alice"))
@@ -107,8 +107,8 @@ class RunInspectionContract(BackendContract):
         assert receipt.smallest_gap_s == pytest.approx(0.4)
         assert receipt.asked_delay_s == 1.0
 
-    async def test_a_receipt_tells_the_delay_of_its_own_run(self, backend: Backend) -> None:
-        """A run that was told to be quicker was there before; its delay only says what is no violation."""
+    async def test_a_receipt_shows_the_delay_of_its_own_run(self, backend: Backend) -> None:
+        """An earlier run had a shorter delay; violations are counted by the run's own delay."""
         slow, quick = await begin(backend, *urls(3), delay_s=2.0), await begin(backend, *urls(3), delay_s=2.0)
         worker = await backend.frontier.join(WorkerRegistration("w"))
         start = backend.clock.monotonic()

@@ -1,4 +1,4 @@
-"""Store 1 and 8: runs, pages and failures are listed by cursors; a task may have one run at a time."""
+"""Store 1 and 8: runs, pages and failures are listed by cursor; a task may have one run at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STATES: tuple[UrlState, ...] = ("done", "dead", "broken", "missing", "skipped", 
 
 
 async def some_runs(backend: Backend) -> list[Run]:
-    """Runs of two tasks in some states, oldest first."""
+    """Return runs of two tasks in several states, oldest first."""
     runs = []
     for number, state in enumerate(("queued", "paused", "cancelled", "running", "paused", "cancelled")):
         run = await backend.store.create_run(plan_of("one", name="ab"[number % 2]))
@@ -29,7 +29,7 @@ async def some_runs(backend: Backend) -> list[Run]:
 
 
 class ListingContract(BackendContract):
-    """What is listed is listed whole, piece by piece."""
+    """Pages of a listing add up to the whole."""
 
     @pytest.mark.parametrize("task", [None, "a", "b"])
     @pytest.mark.parametrize("states", [(), ("paused",), ("cancelled", "paused", "paused"), ("failed",)])

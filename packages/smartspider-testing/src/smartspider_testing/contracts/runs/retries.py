@@ -1,4 +1,4 @@
-"""Store 10: what failed in a run is tried once more."""
+"""Store 10: retry the failed requests of a run."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ ENDS = ("done", "dead", "broken", "missing", "skipped", "dead")
 LONG_S = 3600.0
 
 
-async def ended(backend: Backend, worker: int, ends: Sequence[str] = ENDS, **knobs: Any) -> Run:
-    """A run whose pages ended so, and which came to its end."""
-    run = await begin(backend, *urls(len(ends)), **knobs)
+async def ended(backend: Backend, worker: int, ends: Sequence[str] = ENDS, **options: Any) -> Run:
+    """Complete a run whose pages ended in these states."""
+    run = await begin(backend, *urls(len(ends)), **options)
     leases = sorted(await take(backend, worker, run), key=lambda lease: lease.url_id)
     for lease, end in zip(leases, ends, strict=True):
         await settle(backend, closed(lease, end, f"was {end}"))
@@ -45,7 +45,7 @@ async def ended(backend: Backend, worker: int, ends: Sequence[str] = ENDS, **kno
 
 
 class RetryContract(BackendContract):
-    """A retry opens what failed, and nothing else."""
+    """A retry reopens failed requests and nothing else."""
 
     async def test_what_failed_is_open_again_and_nothing_else(self, backend: Backend) -> None:
         """Store 10: as if it had never been tried, and counted so."""
@@ -168,7 +168,7 @@ class RetryContract(BackendContract):
     async def test_a_late_failure_of_an_earlier_visit_does_not_close_the_new_one(
         self, backend: Backend, late: str
     ) -> None:
-        """Store 10, ledger 2: whether the row is queued, held by somebody else, or waits."""
+        """Store 10, ledger 2: also if the row is queued, leased to another worker, or waiting."""
         run = await begin(backend, "one")
         slow, fast = [await backend.frontier.join(WorkerRegistration(name)) for name in ("slow", "fast")]
         old = await take_one(backend, slow, run)
@@ -204,7 +204,7 @@ class RetryContract(BackendContract):
         assert (await backend.store.finish(run.id)).state == "completed"
 
     async def test_who_still_holds_what_was_given_up_holds_it_no_more(self, backend: Backend) -> None:
-        """Store 10, rule 17: his lease counts at the host until it is over, and its failure is old news."""
+        """Store 10, rule 17: the old lease counts at the host until it ends, and its failure is ignored."""
         run = await begin(backend, *urls(2), per_host=2)
         worker = await backend.frontier.join(WorkerRegistration("w"))
         first, held = await take(backend, worker, run)
@@ -215,7 +215,7 @@ class RetryContract(BackendContract):
         assert await backend.frontier.renew([held]) == [held]
         assert (await settle(backend, closed(held, "dead"))).late == 1
         taken = {lease.url_id for lease in await take(backend, worker, run)}
-        assert first.url_id in taken  # and the other one as soon as its lease is over, by his word or in time
+        assert first.url_id in taken  # and the other one once its lease is released or expires
         assert taken <= {first.url_id, held.url_id}
         await backend.clock.advance(LONG_S)
         await backend.frontier.reclaim()

@@ -1,4 +1,4 @@
-"""Store 9: knobs of a run are turned while it runs."""
+"""Store 9: settings of a run change while it runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from smartspider_testing.contracts.backend import Backend, BackendContract
 
 
 async def audit_entries(backend: Backend, run: Run, action: str) -> list[tuple[str, Any]]:
-    """Who did something to a run, and the detail of it."""
+    """Return actor and detail of the audit entries of an action on a run."""
     subject = f"run:{run.id}"
     return [
         (actor, detail)
@@ -28,7 +28,7 @@ async def audit_entries(backend: Backend, run: Run, action: str) -> list[tuple[s
 
 
 class RunSettingsContract(BackendContract):
-    """What is turned holds at once."""
+    """A changed setting takes effect at once."""
 
     async def test_more_at_a_time_holds_at_the_next_lease(self, backend: Backend) -> None:
         """Store 9: concurrency and per_host, up and down."""
@@ -107,8 +107,8 @@ class RunSettingsContract(BackendContract):
             "delay_s": {"from": 3.0, "to": 4.0}
         }
 
-    async def test_a_knob_that_stands_there_already_is_not_turned(self, backend: Backend) -> None:
-        """Store 9: nothing is told, nothing is counted."""
+    async def test_an_equal_setting_is_not_changed(self, backend: Backend) -> None:
+        """Store 9: no event, no count."""
         run = await begin(backend, "one", delay_s=2.0)
         before, events = await audit_rows(backend), await backend.events.of_run(run.id)
         assert await backend.store.tune(run.id, Tuning(delay_s=2.0, rate_per_s=None)) == run

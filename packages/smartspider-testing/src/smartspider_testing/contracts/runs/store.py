@@ -1,4 +1,4 @@
-"""The promises of `store/runs/store.py`, tested by their numbers."""
+"""The contract of `store/runs/store.py`; tests name the promise they check."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ WAYS: dict[RunState, tuple[RunState, ...]] = {
     "completed": ("running", "completed"),
     "failed": ("running", "failed"),
 }
-"""How a run gets into each state."""
+"""The transitions that lead to each state."""
 
 CHANGES = [(old, new) for old in WAYS for new in WAYS if old != new]
 OVER: tuple[RunState, ...] = ("completed", "failed", "cancelled")
 
 
 async def run_in(backend: Backend, state: RunState) -> Run:
-    """A run in a state."""
+    """Return a run in a state."""
     run = await backend.store.create_run(plan_of("entry"))
     for step in WAYS[state]:
         run = await backend.store.set_state(run.id, step)
@@ -58,7 +58,7 @@ async def run_in(backend: Backend, state: RunState) -> Run:
 class StoreContract(
     RunInspectionContract, TaskVersionContract, ListingContract, RunSettingsContract, RetryContract
 ):
-    """A store keeps the truth."""
+    """The run store is the source of truth."""
 
     async def test_a_run_comes_with_its_entries(self, backend: Backend) -> None:
         """Store 1, rule 1."""
@@ -110,7 +110,7 @@ class StoreContract(
 
     @pytest.mark.parametrize("state", OVER)
     async def test_a_run_that_was_ended_has_no_open_row(self, backend: Backend, state: RunState) -> None:
-        """Store 3: what nobody holds and what a worker holds, both get a reason."""
+        """Store 3: queued and leased rows both get a reason."""
         run = await begin(backend, "queued", "leased", "waiting")
         worker = await backend.frontier.join(WorkerRegistration("w"))
         leases = {lease.request.url[-6:]: lease for lease in await take(backend, worker, run, want=3)}

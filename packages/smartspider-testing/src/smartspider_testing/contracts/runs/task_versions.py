@@ -1,4 +1,4 @@
-"""A run keeps the version of its task, and what people did with it is in the audit."""
+"""A run keeps the version of its task, and actions on it are in the audit log."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from smartspider_testing.contracts.backend import Backend, BackendContract
 
 
 def edited(number: int, **changes: object) -> Plan:
-    """The plan of a task in its n-th form."""
+    """Return the plan of the n-th version of a task."""
     spec = b'{"n":%d}' % number
     return msgspec.structs.replace(plan_of(name="shop"), spec=spec, spec_hash=f"hash {number}", **changes)
 
 
 class TaskVersionContract(BackendContract):
-    """What a store owes to tasks and the audit."""
+    """Runs refer to task versions and write audit entries."""
 
     async def test_a_run_has_the_version_of_its_task(self, backend: Backend) -> None:
         """Store 11: the same spec is the same version, another one is a new one, also for another run."""

@@ -1,1 +1,1 @@
-"""Tasks."""
+"""Contracts of tasks and schedules."""

@@ -1,4 +1,4 @@
-"""The promises of `store/schedules.py`, tested by their numbers."""
+"""The contract of `store/schedules.py`; tests name the promise they check."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ HOURLY = ScheduleRule(every_s=3600.0)
 
 
 async def kept_task(backend: Backend, name: str = "task") -> tuple[int, Plan]:
-    """A task that is kept, and the plan of its runs."""
+    """Save a task. Return its id and the plan of its runs."""
     plan = plan_of("start", name=name)
     task = await backend.tasks.create(TaskSpec(plan.name, plan.spec, plan.spec_hash), actor="ann")
     return task.id, plan
 
 
 async def due_now(backend: Backend, rule: ScheduleRule = HOURLY) -> tuple[ScheduleRecord, DueFiring]:
-    """A schedule that is due, and what is to be made of it: a run."""
+    """Return a schedule that is due, with the firing to record."""
     task_id, plan = await kept_task(backend)
     now = backend.clock.now()
     schedule = await backend.schedules.add(task_id, rule, actor="ann", next_fire_at=now)
@@ -34,14 +34,14 @@ async def due_now(backend: Backend, rule: ScheduleRule = HOURLY) -> tuple[Schedu
 
 
 async def leading(backend: Backend) -> int:
-    """The epoch of somebody who leads."""
+    """Acquire leadership and return the epoch."""
     term = await backend.leadership.take("keeper", 1e6)
     assert term is not None
     return term.epoch
 
 
 class ScheduleStoreContract(BackendContract):
-    """Schedules fire once for each time, and only the leader fires them."""
+    """Every scheduled time fires once, by the leader only."""
 
     async def test_a_firing_makes_a_run_and_moves_the_schedule_on(self, backend: Backend) -> None:
         """Schedules 1, 3."""
@@ -104,7 +104,7 @@ class ScheduleStoreContract(BackendContract):
         assert await backend.schedules.fire(alone, epoch=epoch) is not None
 
     async def test_a_firing_may_end_other_runs(self, backend: Backend) -> None:
-        """Schedules 3: in the same transaction; one that is over by then stays as it is."""
+        """Schedules 3: in the same transaction; a run that has ended meanwhile stays as it is."""
         schedule, due = await due_now(backend)
         assert due.plan is not None
         old = [await backend.store.create_run(due.plan) for _ in range(2)]
@@ -209,7 +209,7 @@ class ScheduleStoreContract(BackendContract):
         assert all(0 <= delay <= 600.0 for delay in delays)
 
     async def test_a_failed_firing_is_tried_as_often_as_its_rule_says(self, backend: Backend) -> None:
-        """Schedules 7: each try is counted once, whoever counts."""
+        """Schedules 7: each attempt counts once, by any process."""
         _, due = await due_now(backend, ScheduleRule(every_s=3600.0, retries=2))
         epoch = await leading(backend)
         firing = await backend.schedules.fire(due, epoch=epoch)

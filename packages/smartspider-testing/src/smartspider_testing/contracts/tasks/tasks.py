@@ -1,4 +1,4 @@
-"""The promises of `store/tasks.py`, tested by their numbers."""
+"""The contract of `store/tasks.py`; tests name the promise they check."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from smartspider_testing.contracts.backend import Backend, BackendContract
 
 
 def spec_of(name: str = "shop", number: int = 1) -> TaskSpec:
-    """A spec of which there are as many as numbers."""
+    """Return the n-th variant of a task's spec."""
     return TaskSpec(name, b'{"n":%d}' % number, f"hash {number}")
 
 
 async def changed(backend: Backend, times: int, name: str = "shop") -> TaskRecord:
-    """A task with so many versions."""
+    """Return a task with `times` versions."""
     task = await backend.tasks.create(spec_of(name), actor="ann")
     for number in range(2, times + 1):
         task = await backend.tasks.change(task.id, spec_of(name, number), actor="bob", note=f"the {number}.")
@@ -27,7 +27,7 @@ async def changed(backend: Backend, times: int, name: str = "shop") -> TaskRecor
 
 
 class TaskStoreContract(BackendContract):
-    """A task store keeps tasks and all they were."""
+    """A task store keeps tasks with all their versions."""
 
     async def test_a_task_is_found_by_its_id_and_its_name(self, backend: Backend) -> None:
         """Task store 1."""
@@ -125,7 +125,7 @@ class TaskStoreContract(BackendContract):
         assert after.version == 3
 
     async def test_of_two_who_change_at_once_one_succeeds(self, backend: Backend) -> None:
-        """Task store 3: nobody's change is lost unseen."""
+        """Task store 3: no concurrent change is lost."""
         task = await changed(backend, 1)
         other = await backend.another()
         done = await asyncio.gather(
