@@ -350,7 +350,7 @@ class GateContract(BackendContract):
         await backend.clock.advance(10.1)
         assert (await take_one(backend, worker, other, run)).window.delay_s == 10.0
 
-    async def test_turned_knobs_hold_at_the_next_lease(self, backend: Backend) -> None:
+    async def test_changed_settings_apply_at_the_next_lease(self, backend: Backend) -> None:
         """Store 9: concurrency upwards and downwards, and the weight among runs."""
         run, other = (
             await begin(backend, *urls(90), concurrency=4),

@@ -174,7 +174,7 @@ class RunSettingsContract(BackendContract):
         assert (await backend.store.finish(run.id)).counters.done == 5
 
     @pytest.mark.parametrize("state", sorted(FINISHED))
-    async def test_knobs_of_a_run_that_is_over_are_not_turned(self, backend: Backend, state: Any) -> None:
+    async def test_settings_of_an_ended_run_do_not_change(self, backend: Backend, state: Any) -> None:
         """Store 9: refused, and nothing changes."""
         run = await begin(backend, "one")
         run = await backend.store.set_state(run.id, state)
@@ -185,7 +185,7 @@ class RunSettingsContract(BackendContract):
     async def test_to_turn_nothing_is_a_mistake(self, backend: Backend) -> None:
         """Store 9: and so is a run that is not there."""
         run = await backend.store.create_run(plan_of())
-        with pytest.raises(RequestInvalid, match="no knob"):
+        with pytest.raises(RequestInvalid):
             await backend.store.tune(run.id, Tuning())
         with pytest.raises(NotFound):
             await backend.store.tune(run.id + 1, Tuning(concurrency=2))
