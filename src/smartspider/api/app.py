@@ -1,8 +1,6 @@
-"""The app: routes, errors, headers, and the OpenAPI document."""
+"""The ASGI app: routes, error answers, middleware, and the OpenAPI document."""
 
 from __future__ import annotations
-
-import importlib
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute, APIWebSocketRoute
@@ -11,37 +9,18 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from smartspider import __version__
-from smartspider.api import docs, problems, security, timing
-from smartspider.api.declared import guard
-from smartspider.api.document import document
-from smartspider.wiring.house import House
-
-ROUTES = (
-    "auth",
-    "tasks",
-    "runs",
-    "task_runs",
-    "live",
-    "explain",
-    "results",
-    "logs",
-    "schedules",
-    "notices",
-    "preview",
-    "hosts",
-    "nodes",
-    "users",
-    "tokens",
-    "audit",
-    "schema",
-    "health",
-    "metrics",
-)
-"""Files of `api/routes`, in the order of the document; each has a `router`."""
+from smartspider.api import docs, problems, security
+from smartspider.api.middleware import timing
+from smartspider.api.middleware.strict_parameters import make_strict
+from smartspider.api.openapi import document
+from smartspider.api.routes import by_hand, live
+from smartspider.api.routes.from_operations import add_routes
+from smartspider.operations.services import Services
+from smartspider.operations.table import OPERATIONS
 
 
-def create_app(house: House) -> FastAPI:
-    """The API of a house."""
+def create_app(services: Services) -> FastAPI:
+    """Create the API of an installation."""
     app = FastAPI(
         title="SmartSpider",
         version=__version__,
@@ -50,43 +29,45 @@ def create_app(house: House) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.house = house
+    app.state.services = services
     timing.install_inner(app)
     problems.install(app)
-    app.add_middleware(WithoutSlash)
-    security.install(app, house)
+    app.add_middleware(IgnoreTrailingSlash)
+    security.install(app, services)
     timing.install_outer(app)
-    for name in ROUTES:
-        _add(app, importlib.import_module(f"smartspider.api.routes.{name}").router)
+    _add_routes(app)
     app.add_route("/api/docs", docs.page, include_in_schema=False)
     app.add_route("/", _front, include_in_schema=False)
-    app.openapi = lambda: document(app)  # type: ignore[method-assign]  # FastAPI's way to have one's own
+    app.openapi = lambda: document(app)  # type: ignore[method-assign]  # FastAPI's way to customize it
     return app
 
 
-def _add(app: FastAPI, router: APIRouter) -> None:
-    """Put routes straight into the app: a router within a router costs each request another search."""
-    for route in router.routes:
-        if isinstance(route, APIRoute):
-            route.operation_id = route.name
-        if isinstance(route, APIRoute | APIWebSocketRoute):
-            guard(route)
-        app.router.routes.append(route)
+def _add_routes(app: FastAPI) -> None:
+    """Add routes to the app itself: a nested router costs each request another search."""
+    built = APIRouter()
+    add_routes(built, OPERATIONS)
+    for router in (built, by_hand.router, live.router):
+        for route in router.routes:
+            if isinstance(route, APIRoute):
+                route.operation_id = route.name
+            if isinstance(route, APIRoute | APIWebSocketRoute):
+                make_strict(route)
+            app.router.routes.append(route)
 
 
 async def _front(_request: Request) -> Response:
-    """Whoever opens the address of the server sees what can be done there."""
+    """Redirect the root to the API documentation."""
     return RedirectResponse("/api/docs", 307)
 
 
-class WithoutSlash:
-    """A slash at the end of a path means nothing; nobody is sent to another address for it."""
+class IgnoreTrailingSlash:
+    """Treats a path with a trailing slash like the one without, and does not redirect."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle a request."""
         if scope["type"] != "lifespan" and scope["path"].endswith("/") and scope["path"] != "/":
             scope = {**scope, "path": scope["path"].rstrip("/") or "/"}
         await self._app(scope, receive, send)

@@ -9,23 +9,25 @@ from prometheus_client import CollectorRegistry, PlatformCollector, ProcessColle
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from smartspider.services.metrics import Family, Histogram
+from smartspider.api.middleware.timing import ApiTimings
+from smartspider.installation.installation import Installation
+from smartspider.services.metrics import Histogram, MetricFamily, gather_metrics
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class _Gathered(Collector):
-    """What was gathered, once."""
+    """Gathered metrics, collected once."""
 
-    def __init__(self, families: list[Family], histograms: list[Histogram]) -> None:
+    def __init__(self, families: list[MetricFamily], histograms: list[Histogram]) -> None:
         self._families, self._histograms = families, histograms
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing before it is collected."""
+        """Return nothing: metrics are known when they are collected."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """All metrics."""
+        """Yield all metrics."""
         for family in self._families:
             yield _family(family)
         by_name: dict[str, list[Histogram]] = defaultdict(list)
@@ -35,8 +37,14 @@ class _Gathered(Collector):
             yield _histogram(same)
 
 
-def exposition(families: list[Family], histograms: list[Histogram]) -> bytes:
-    """Metrics as text, those of this process with them."""
+async def render_metrics(installation: Installation, timings: ApiTimings) -> bytes:
+    """Return the metrics of an installation and of this process."""
+    families, histograms = await gather_metrics(installation)
+    return exposition(families, histograms + timings.histograms())
+
+
+def exposition(families: list[MetricFamily], histograms: list[Histogram]) -> bytes:
+    """Return metrics as text, with those of this process."""
     registry = CollectorRegistry()
     registry.register(_Gathered(families, histograms))
     ProcessCollector(registry=registry)
@@ -44,7 +52,7 @@ def exposition(families: list[Family], histograms: list[Histogram]) -> bytes:
     return generate_latest(registry)
 
 
-def _family(family: Family) -> Metric:
+def _family(family: MetricFamily) -> Metric:
     names = sorted({name for labels in family.values for name, _ in labels})
     kind = CounterMetricFamily if family.kind == "counter" else GaugeMetricFamily
     metric = kind(family.name.removesuffix("_total"), family.about, labels=names)

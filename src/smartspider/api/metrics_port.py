@@ -11,13 +11,11 @@ from fastapi import FastAPI
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from smartspider.api.exposition import MEDIA_TYPE, exposition
-from smartspider.api.problems import show
-from smartspider.api.server import server_of
+from smartspider.api.exposition import MEDIA_TYPE, render_metrics
+from smartspider.api.problems import render_problem
+from smartspider.api.server import build_server
 from smartspider.core.errors import SettingInvalid
-from smartspider.services.metrics import gather
 from smartspider.views.problem import ProblemView
-from smartspider.wiring.server_settings import metrics_address_of
 
 GOODBYE_S = 1
 
@@ -37,23 +35,21 @@ class MetricsOnly:
 
     async def _answer(self, scope: Scope) -> Response:
         if (scope["method"], scope["path"]) != ("GET", "/metrics"):
-            return show(
+            return render_problem(
                 ProblemView("Not found", 404, "not_found", "only the metrics are here", "GET /metrics")
             )
-        premises = self._app.state.house.premises
-        families, histograms = await gather(premises.metrics, premises.layers, await premises.refusals())
-        text = exposition(families, histograms + self._app.state.times.histograms())
+        text = await render_metrics(self._app.state.services.installation, self._app.state.timings)
         return Response(text, media_type=MEDIA_TYPE)
 
 
 @asynccontextmanager
 async def metrics_port(app: FastAPI) -> AsyncIterator[int | None]:
     """Serve the metrics of an app where `SMARTSPIDER_METRICS_PORT` says, if it does; the port."""
-    address = metrics_address_of(app.state.house.settings.metrics_port)
+    address = app.state.services.installation.settings.metrics_address
     if address is None:
         yield None
         return
-    server = server_of(
+    server = build_server(
         MetricsOnly(app), host=address[0], port=address[1], ws="none", timeout_graceful_shutdown=GOODBYE_S
     )
     task = asyncio.create_task(_serve(server, address))

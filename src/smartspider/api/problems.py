@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from smartspider.api import hints, meant
+from smartspider.api import default_hints, suggestions
 from smartspider.core import errors
 from smartspider.views.problem import ProblemView, Wrong, problem_of
 
@@ -58,7 +58,7 @@ COME_BACK = "come back in a moment; look first whether what you sent was done"
 _log = logging.getLogger(__name__)
 
 
-def show(problem: ProblemView, headers: dict[str, str] | None = None) -> Response:
+def render_problem(problem: ProblemView, headers: dict[str, str] | None = None) -> Response:
     """A problem as an answer."""
     try:
         body = msgspec.json.encode(problem)
@@ -73,10 +73,10 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.add_exception_handler(HTTPException, _of_http)
     app.add_exception_handler(Exception, _unexpected)
-    app.add_middleware(Catching)
+    app.add_middleware(CatchUnexpected)
 
 
-class Catching:
+class CatchUnexpected:
     """What nobody expected becomes one line in the log and a problem that names it; the rest stays here."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -101,7 +101,7 @@ class Catching:
         except asyncio.CancelledError:  # by the server, which leaves and has waited long enough
             if has_begun:
                 raise
-            await told(errors.StoreUnavailable("the server is stopping", hint=COME_BACK))(
+            await problem_response(errors.StoreUnavailable("the server is stopping", hint=COME_BACK))(
                 scope, receive, send
             )
         except Exception as error:
@@ -112,10 +112,10 @@ class Catching:
 
 async def _ours(_request: Request, error: Exception) -> Response:
     assert isinstance(error, errors.SmartSpiderError)  # noqa: S101 - registered for it
-    return told(error)
+    return problem_response(error)
 
 
-def told(error: errors.SmartSpiderError) -> Response:
+def problem_response(error: errors.SmartSpiderError) -> Response:
     """An error of ours as an answer."""
     status, title = next((status, title) for kind, status, title in STATUSES if isinstance(error, kind))
     headers = {}
@@ -126,23 +126,23 @@ def told(error: errors.SmartSpiderError) -> Response:
     problem = problem_of(error, status, title)
     if not problem.hint:
         own = problem.errors[0].hint if problem.errors else ""
-        problem = msgspec.structs.replace(problem, hint=own or hints.plain_for(error, status))
-    return show(problem, headers)
+        problem = msgspec.structs.replace(problem, hint=own or default_hints.hint_for(error, status))
+    return render_problem(problem, headers)
 
 
 async def _not_valid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
     found = error.errors()[:MOST_WRONG]
     if found and found[0]["type"] == "json_invalid":
-        return show(_not_json(found[0], error.body))
+        return render_problem(_not_json(found[0], error.body))
     wrong = [_wrong(one) for one in found]
     for at, one in enumerate(found[:MOST_HINTS]):
         if one["type"] == UNKNOWN_KEY:
             wrong[at] = msgspec.structs.replace(wrong[at], hint=_key_hint(request, list(one["loc"])))
     first = wrong[0] if wrong else Wrong("", "the request is not valid")
     detail = f"{first.path}: {first.message}" if first.path else first.message
-    hint = first.hint or hints.plain(422)
-    return show(ProblemView("Not valid", 422, "request_invalid", detail, hint, errors=wrong))
+    hint = first.hint or default_hints.default_hint(422)
+    return render_problem(ProblemView("Not valid", 422, "request_invalid", detail, hint, errors=wrong))
 
 
 def _wrong(one: Any) -> Wrong:
@@ -153,7 +153,7 @@ def _wrong(one: Any) -> Wrong:
         path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
     message = str(one["msg"]).removeprefix("Value error, ")
     if one["type"] == UNKNOWN_KEY and parts:
-        message = f"unknown key {str(parts[-1])[: meant.LONGEST]!r}"
+        message = f"unknown key {str(parts[-1])[: suggestions.MAX_NAME]!r}"
     hint = "" if where == "body" else f"it is read from the {where}"
     return Wrong(path[:LONGEST] or str(where), message[:LONGEST], hint)
 
@@ -167,7 +167,7 @@ def _not_json(one: Any, body: Any) -> ProblemView:
         line, column = body.count("\n", 0, position) + 1, position - body.rfind("\n", 0, position)
         reason = f"{reason} at line {line} column {column}"
     message = f"the body is not JSON: {reason[:LONGEST]}"
-    hint = hints.plain(400)
+    hint = default_hints.default_hint(400)
     return ProblemView("Not readable", 400, CODES[400], message, hint, errors=[Wrong("", message, hint)])
 
 
@@ -177,16 +177,16 @@ def _key_hint(request: Request, location: list[int | str]) -> str:
     field = getattr(request.scope.get("route"), "body_field", None)
     if where != "body" or field is None or not parts:
         return ""
-    keys = meant.keys_at(field.field_info.annotation, parts[:-1])
-    return meant.near(str(parts[-1]), keys) or meant.all_of(keys)
+    keys = suggestions.keys_at(field.field_info.annotation, parts[:-1])
+    return suggestions.nearest_hint(str(parts[-1]), keys) or suggestions.list_known(keys)
 
 
 async def _of_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
     status, detail, headers = error.status_code, str(error.detail), dict(error.headers or {})
-    hint = hints.plain(status)
+    hint = default_hints.default_hint(status)
     if status == 404 and detail == "Not Found":
-        detail, hint = f"there is nothing at {request.url.path[:200]}", hints.PATHS
+        detail, hint = f"there is nothing at {request.url.path[:200]}", default_hints.PATHS
     if status == 405:
         detail = f"{request.method} is not possible at {request.url.path[:200]}"
         headers["Allow"] = ", ".join(sorted(_allowed(request)))
@@ -195,7 +195,7 @@ async def _of_http(request: Request, error: Exception) -> Response:
         detail = "the body cannot be read"
     title = {404: "Not found", 405: "Not possible here", 413: "Too large", 415: "Not understood"}
     code = CODES.get(status, "http_error")
-    return show(ProblemView(title.get(status, "Error"), status, code, detail, hint), headers)
+    return render_problem(ProblemView(title.get(status, "Error"), status, code, detail, hint), headers)
 
 
 def _allowed(request: Request) -> set[str]:
@@ -217,7 +217,7 @@ def _logged(scope: Scope, error: Exception) -> Response:
     _log.error("unexpected error %s in %s %s", number, scope.get("method"), scope.get("path"), exc_info=error)
     detail = "something went wrong here"
     hint = f"the server's log tells more under {number}"
-    return show(ProblemView("Error", 500, "unexpected", detail, hint, correlation_id=number))
+    return render_problem(ProblemView("Error", 500, "unexpected", detail, hint, correlation_id=number))
 
 
 def _clean(value: Any) -> Any:

@@ -9,14 +9,16 @@ from pathlib import Path
 
 from smartspider.api.app import create_app
 from smartspider.api.metrics_port import metrics_port
-from smartspider.api.server import Server, server_of
-from smartspider.telemetry.process_log import ProcessPlaces, process_log
+from smartspider.api.server import ApiServer, build_server
+from smartspider.installation.installation import Installation
+from smartspider.installation.settings import read_settings
+from smartspider.operations.services import Services
+from smartspider.telemetry.process_log import ProcessLogDestinations, process_log
 from smartspider.wiring import faults
-from smartspider.wiring.house import House, open_house
 from smartspider.wiring.loop import run_process
+from smartspider.wiring.opening import open_installation
 from smartspider.wiring.parent import stop_on_signals
 from smartspider.wiring.redaction import redactor_of
-from smartspider.wiring.settings import Settings, read_settings
 
 GOODBYE_S = 2
 """How long open answers may take when the process is asked to stop."""
@@ -27,15 +29,16 @@ LARGEST_MESSAGE = 1_000_000
 async def serve(data: Path, listener: socket.socket, *, with_parent: bool) -> None:
     """Answer requests until asked to stop."""
     settings = read_settings()
-    async with open_house(data, settings) as house:
-        places = ProcessPlaces(house.premises.path, house.premises.logs, settings.log_level)
-        async with process_log(places, "api", redactor_of(settings)):
-            await _answer(house, settings, listener, with_parent=with_parent)
+    async with open_installation(data, settings, "api") as installation:
+        destinations = ProcessLogDestinations(installation.path, installation.logs, settings.log_level)
+        async with process_log(destinations, "api", redactor_of(settings)):
+            await _serve(installation, listener, with_parent=with_parent)
 
 
-async def _answer(house: House, settings: Settings, listener: socket.socket, *, with_parent: bool) -> None:
-    app = create_app(house)
-    server: Server = server_of(
+async def _serve(installation: Installation, listener: socket.socket, *, with_parent: bool) -> None:
+    services, settings = Services(installation, accepts_admin_token=True), installation.settings
+    app = create_app(services)
+    server: ApiServer = build_server(
         app,
         ws="websockets-sansio",
         ws_max_size=LARGEST_MESSAGE,
@@ -46,12 +49,15 @@ async def _answer(house: House, settings: Settings, listener: socket.socket, *, 
     )
 
     def stop() -> None:
-        house.hub.stop()
+        services.hub.stop()
         server.should_exit = True
 
     stop_on_signals(stop, with_parent=with_parent)
-    async with metrics_port(app):
-        await server.serve(sockets=[listener])
+    try:
+        async with metrics_port(app):
+            await server.serve(sockets=[listener])
+    finally:
+        await services.close()
 
 
 def main() -> int:
@@ -59,10 +65,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m smartspider.api.process", description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("--fd", type=int, required=True, help="the number of the socket")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     faults.arm_from_environment()
-    with socket.socket(fileno=asked.fd) as listener:
-        return run_process(serve(asked.data, listener, with_parent=True))
+    with socket.socket(fileno=arguments.fd) as listener:
+        return run_process(serve(arguments.data, listener, with_parent=True))
 
 
 if __name__ == "__main__":

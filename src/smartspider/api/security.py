@@ -1,49 +1,54 @@
-"""Who asks, and whether they may: `principal: Annotated[Principal, needs("runs", "write")]` in a route."""
+"""Authentication and authorization of requests."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from fastapi import Depends, FastAPI
 from fastapi.security import HTTPBearer
 from starlette.requests import HTTPConnection
 from starlette.websockets import WebSocket
 
-from smartspider.api import quiet
-from smartspider.api.body_limit import BodyLimit
-from smartspider.api.door import PRINCIPAL, Door
-from smartspider.api.forwarded import Forwarded
-from smartspider.api.headers import SecureHeaders
+from smartspider.api import ticket_masking
+from smartspider.api.middleware.authentication import PRINCIPAL, Authentication
+from smartspider.api.middleware.body_limit import BodyLimit
+from smartspider.api.middleware.forwarded import Forwarded
+from smartspider.api.middleware.security_headers import SecureHeaders
 from smartspider.core.access import Area, Principal, Verb, require
-from smartspider.services.bearers import unknown
-from smartspider.wiring.house import House
-from smartspider.wiring.server_settings import body_limit_of, networks_of, rate_of
+from smartspider.operations.services import Services
+from smartspider.services.access.authenticator import unknown
 
-bearer = HTTPBearer(auto_error=False, description="A token of a program, or an access token of a user.")
+bearer = HTTPBearer(auto_error=False, description="An API token, or the access token of a session.")
 
 
-def install(app: FastAPI, house: House) -> None:
-    """Put the guards around an app. The last added is the first that sees a request."""
-    settings = house.settings
-    quiet.install()
-    app.add_middleware(Door, access=house.access, rate=rate_of(settings.rate_limit))
-    app.add_middleware(BodyLimit, most=body_limit_of(settings.max_body_bytes))
+def install(app: FastAPI, services: Services) -> None:
+    """Add the security middleware. The last one added sees a request first."""
+    settings = services.installation.settings
+    ticket_masking.install()
+    app.add_middleware(Authentication, access=services.access, rate=settings.rate_limit)
+    app.add_middleware(BodyLimit, most=settings.max_body_bytes)
     app.add_middleware(SecureHeaders)
-    app.add_middleware(Forwarded, trusted=networks_of(settings.trusted_proxies))
+    app.add_middleware(Forwarded, trusted=settings.trusted_proxies)
 
 
-async def signed_in(connection: HTTPConnection, _shown: Annotated[object, Depends(bearer)]) -> Principal:
-    """Who sends this request, as found at the door; raises `NotSignedIn`."""
-    return _came(connection)
+def current_services(connection: HTTPConnection) -> Services:
+    """Return the services of the app that answers."""
+    return cast("Services", connection.app.state.services)
 
 
-Signed = Annotated[Principal, Depends(signed_in)]
+async def signed_in(connection: HTTPConnection, _documented: Annotated[object, Depends(bearer)]) -> Principal:
+    """Return the principal of a request; raise `NotSignedIn`."""
+    return _principal(connection)
+
+
+CurrentServices = Annotated[Services, Depends(current_services)]
+SignedIn = Annotated[Principal, Depends(signed_in)]
 
 
 def needs(area: Area, verb: Verb) -> Any:
-    """A dependency: the principal, if they may do this at all. Owners are checked by the services."""
+    """Return a dependency that gives the principal if it has this right. Services check ownership."""
 
-    async def check(principal: Signed) -> Principal:
+    async def check(principal: SignedIn) -> Principal:
         require(principal, area, verb)
         return principal
 
@@ -51,19 +56,19 @@ def needs(area: Area, verb: Verb) -> Any:
     return Depends(check)
 
 
-async def ws_principal(websocket: WebSocket, area: Area, verb: Verb = "read") -> Principal:
-    """Who opens a WebSocket, if they may; call it before `accept`. What it raises becomes the answer."""
-    principal = _came(websocket)
+async def websocket_principal(websocket: WebSocket, area: Area, verb: Verb = "read") -> Principal:
+    """Return the principal of a WebSocket if it has this right; call it before `accept`."""
+    principal = _principal(websocket)
     require(principal, area, verb)
     return principal
 
 
-def address_of(connection: HTTPConnection) -> str:
-    """Where a request came from."""
+def caller_address(connection: HTTPConnection) -> str:
+    """Return the network address of the client."""
     return connection.client.host if connection.client else ""
 
 
-def _came(connection: HTTPConnection) -> Principal:
+def _principal(connection: HTTPConnection) -> Principal:
     principal = connection.scope.get("state", {}).get(PRINCIPAL)
     if not isinstance(principal, Principal):
         raise unknown()

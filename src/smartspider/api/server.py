@@ -9,13 +9,13 @@ from typing import Any
 
 import uvicorn
 
-from smartspider.api.wire import Wire, open_files
+from smartspider.api.connection_limits import LimitedConnection, raise_file_limit
 
 DATE_S = 1.0
 """How often the date is put right that answers bear."""
 
 
-class Server(uvicorn.Server):
+class ApiServer(uvicorn.Server):
     """A server that leaves signals to the process it runs in, and sleeps while nobody asks for anything."""
 
     def __init__(self, config: uvicorn.Config) -> None:
@@ -47,10 +47,10 @@ class Server(uvicorn.Server):
         return nullcontext()
 
 
-def server_of(app: Any, **more: Any) -> Server:
+def build_server(app: Any, **more: Any) -> ApiServer:
     """A server for an app. Nothing is logged for each request, and no header names what serves."""
-    wire = partial(Wire, most=open_files())
-    return Server(
+    wire = partial(LimitedConnection, most=raise_file_limit())
+    return ApiServer(
         uvicorn.Config(
             app,
             log_config=None,

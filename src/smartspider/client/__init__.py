@@ -1,8 +1,8 @@
-"""The Python SDK: `Client` for programs that speak to a server, and `SyncClient` for scripts."""
+"""The Python SDK: `Client` for asyncio programs, `SyncClient` for scripts."""
 
 from smartspider.client.client import Client
-from smartspider.client.handles import Event, Run, Task
+from smartspider.client.handles import RunHandle, StreamEvent, TaskHandle
 from smartspider.client.rows import Results
 from smartspider.client.sync import SyncClient
 
-__all__ = ["Client", "Event", "Results", "Run", "SyncClient", "Task"]
+__all__ = ["Client", "Results", "RunHandle", "StreamEvent", "SyncClient", "TaskHandle"]

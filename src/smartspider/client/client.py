@@ -1,4 +1,4 @@
-"""The client of a server."""
+"""The asynchronous client of a server."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Self
 
 import msgspec
 
-from smartspider.client.connection import Connection
 from smartspider.client.handles import Logs, Runs, Tasks
-from smartspider.client.operations import Operations
+from smartspider.client.http import ServerConnection
+from smartspider.client.remote import RemoteOperations
 from smartspider.core.errors import SettingInvalid
 
 SERVER = "SMARTSPIDER_SERVER"
@@ -20,11 +20,11 @@ TOKEN = "SMARTSPIDER_TOKEN"  # noqa: S105 - the name of a setting
 CA_FILE = "SMARTSPIDER_CA_FILE"
 
 
-class Client(Operations):
-    """A server, as programs speak to it: `async with Client(url, token) as client: ...`.
+class Client(RemoteOperations):
+    """A client of a server: `async with Client(url, token) as client: ...`.
 
-    `tasks`, `runs` and `logs` lead to tasks and runs to hold on to. Below them, every operation of the API is
-    a method by the name of its operationId that returns a view.
+    `tasks`, `runs` and `logs` return handles. Every operation of the API is also a method, named by its
+    operationId, that returns a view.
     """
 
     tasks: Tasks
@@ -32,21 +32,21 @@ class Client(Operations):
     logs: Logs
 
     def __init__(self, url: str, token: str | None = None, *, ca_file: str | None = None) -> None:
-        super().__init__(Connection(url, token, ca_file=ca_file))
+        super().__init__(ServerConnection(url, token, ca_file=ca_file))
         self.tasks = Tasks(self)
         self.runs = Runs(self)
         self.logs = Logs(self)
 
     @classmethod
     def from_env(cls, environment: Mapping[str, str] | None = None) -> Self:
-        """A client by SMARTSPIDER_SERVER, SMARTSPIDER_TOKEN or SMARTSPIDER_TOKEN_FILE, and
+        """Create a client from SMARTSPIDER_SERVER, SMARTSPIDER_TOKEN or SMARTSPIDER_TOKEN_FILE, and
         SMARTSPIDER_CA_FILE.
         """
-        reach = reach_of(environment)
-        return cls(reach.url, reach.token, ca_file=reach.ca_file)
+        address = address_from_env(environment)
+        return cls(address.url, address.token, ca_file=address.ca_file)
 
     async def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         await self.connection.close()
 
     async def __aenter__(self) -> Self:
@@ -58,20 +58,20 @@ class Client(Operations):
         await self.close()
 
 
-class Reach(msgspec.Struct, frozen=True):
-    """Where a server is, and what to come with."""
+class ServerAddress(msgspec.Struct, frozen=True):
+    """The address of a server, and the token to send."""
 
     url: str
     token: str | None
     ca_file: str | None
 
 
-def reach_of(environment: Mapping[str, str] | None = None) -> Reach:
-    """What the environment says; raises `SettingInvalid`."""
+def address_from_env(environment: Mapping[str, str] | None = None) -> ServerAddress:
+    """Return the address the environment names; raise `SettingInvalid`."""
     values = os.environ if environment is None else environment
     if not values.get(SERVER):
-        raise SettingInvalid(f"{SERVER} is not set", hint="write the address of a server into it")
-    return Reach(values[SERVER], _token(values), values.get(CA_FILE) or None)
+        raise SettingInvalid(f"{SERVER} is not set", hint="set it to the address of a server")
+    return ServerAddress(values[SERVER], _token(values), values.get(CA_FILE) or None)
 
 
 def _token(values: Mapping[str, str]) -> str | None:

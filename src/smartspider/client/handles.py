@@ -11,13 +11,14 @@ from typing import Any, Literal, Unpack
 
 import msgspec
 
-from smartspider.client.operations import Operations
-from smartspider.client.operations.tasks import TaskText, as_sent
 from smartspider.client.paging import PAGE, all_of
+from smartspider.client.remote import task_bytes
 from smartspider.client.rows import Results
 from smartspider.core.errors import Conflict
-from smartspider.core.runs import OVER, RunState
-from smartspider.views.asked import KnobWords, LogWords
+from smartspider.core.runs.run import FINISHED, RunState
+from smartspider.operations.table import AllOperations
+from smartspider.operations.tasks import TaskText
+from smartspider.views.arguments import LogArguments, TuningArguments
 from smartspider.views.explain import ExplanationView
 from smartspider.views.listed import Listed
 from smartspider.views.live import LiveEvent
@@ -25,13 +26,13 @@ from smartspider.views.logs import LogView
 from smartspider.views.runs import MetricsView, StallView, StatusView, TunedView
 from smartspider.views.tasks import TaskLine, TaskSaved, TaskView
 
-ENDED: frozenset[RunState] = OVER | {"stopped"}
+ENDED: frozenset[RunState] = FINISHED | {"stopped"}
 """States in which nothing more happens unless somebody does something."""
 STATE = "run.state"
 STATUS = "run.status"
 
 
-class Event(msgspec.Struct, frozen=True):
+class StreamEvent(msgspec.Struct, frozen=True):
     """Something that happened in a run. `id` is its number there; messages about the stream have none."""
 
     id: int | None
@@ -41,13 +42,13 @@ class Event(msgspec.Struct, frozen=True):
     data: dict[str, Any]
 
 
-class Run:
+class RunHandle:
     """A run of a task."""
 
     id: str
     task_id: str
 
-    def __init__(self, client: Operations, id: str, task_id: str) -> None:  # noqa: A002 - what it is
+    def __init__(self, client: AllOperations, id: str, task_id: str) -> None:  # noqa: A002 - what it is
         self._client = client
         self.id = id
         self.task_id = task_id
@@ -70,7 +71,7 @@ class Run:
 
     async def follow(
         self, *, after: int | None = None, snapshot: bool = False, forever: bool = False
-    ) -> AsyncGenerator[Event]:
+    ) -> AsyncGenerator[StreamEvent]:
         """All that happened after a number and all that happens, each event once, until the run is over.
 
         A broken connection or a restarted server leaves no gap. With `snapshot` it begins with how the run
@@ -115,12 +116,12 @@ class Run:
         """End it for good."""
         await self._client.cancel_run(self.id)
 
-    async def retry(self, *, which: Literal["failed", "all"] = "failed") -> Run:
+    async def retry(self, *, which: Literal["failed", "all"] = "failed") -> RunHandle:
         """Try again what failed in this run, or everything in a new one; the run that tries."""
         again = await self._client.retry_run(self.id, which=which)
-        return Run(self._client, again.run_id, again.task_id)
+        return RunHandle(self._client, again.run_id, again.task_id)
 
-    async def tune(self, **knobs: Unpack[KnobWords]) -> TunedView:
+    async def tune(self, **knobs: Unpack[TuningArguments]) -> TunedView:
         """Turn knobs while it works; what is not named stays."""
         return await self._client.tune_run(self.id, **knobs)
 
@@ -137,7 +138,7 @@ class Run:
         return await self._client.explain_stall(self.id)
 
 
-class Task:
+class TaskHandle:
     """A task. `saved` is what came of applying it, where it was just applied."""
 
     id: str
@@ -145,7 +146,7 @@ class Task:
     version: int
     saved: TaskSaved | None
 
-    def __init__(self, client: Operations, line: TaskLine | TaskSaved) -> None:
+    def __init__(self, client: AllOperations, line: TaskLine | TaskSaved) -> None:
         self._client = client
         self.id = line.id
         self.name = line.name
@@ -169,21 +170,21 @@ class Task:
         *,
         version: int | None = None,
         overlap: bool | None = None,
-        tuning: KnobWords | None = None,
+        tuning: TuningArguments | None = None,
         idempotency_key: str | None = None,
-    ) -> Run:
+    ) -> RunHandle:
         """Start a run of the newest version, or of the one named."""
         started = await self._client.start_task(
             self.id, version=version, overlap=overlap, tuning=tuning, idempotency_key=idempotency_key
         )
-        return Run(self._client, started.run_id, started.task_id)
+        return RunHandle(self._client, started.run_id, started.task_id)
 
-    async def newest_run(self) -> Run | None:
+    async def newest_run(self) -> RunHandle | None:
         """The run that was started last, if there is one."""
         newest = (await self.show()).newest_run
-        return None if newest is None else Run(self._client, newest.run_id, self.id)
+        return None if newest is None else RunHandle(self._client, newest.run_id, self.id)
 
-    async def follow(self) -> AsyncGenerator[Event]:
+    async def follow(self) -> AsyncGenerator[StreamEvent]:
         """The events of its newest run, and then of all runs that come after it; it does not end."""
         events = self._client.watch_task(self.id)
         async with aclosing(events):
@@ -198,10 +199,10 @@ class Task:
 class Tasks:
     """The tasks of a server."""
 
-    def __init__(self, client: Operations) -> None:
+    def __init__(self, client: AllOperations) -> None:
         self._client = client
 
-    async def apply(self, spec: TaskText | Path, *, note: str = "") -> Task:
+    async def apply(self, spec: TaskText | Path, *, note: str = "") -> TaskHandle:
         """Keep a task: a new one, or a new version of the one that has its name. `spec` are its keys and
         values, or a task file: its path or its text.
         """
@@ -212,7 +213,7 @@ class Tasks:
             saved = await self._saved(name, spec, note)
         except Conflict:  # somebody else was faster, or the task is another's
             saved = await self._saved(name, spec, note)
-        return Task(self._client, saved)
+        return TaskHandle(self._client, saved)
 
     async def _saved(self, name: str | None, spec: TaskText, note: str) -> TaskSaved:
         found = [] if name is None else (await self._client.list_tasks(name=name, limit=1)).items
@@ -220,11 +221,11 @@ class Tasks:
             return await self._client.change_task(found[0].id, spec, note=note)
         return await self._client.create_task(spec, note=note)
 
-    async def get(self, task: str) -> Task:
+    async def get(self, task: str) -> TaskHandle:
         """A task by its id or its name."""
-        return Task(self._client, await self._client.get_task(task))
+        return TaskHandle(self._client, await self._client.get_task(task))
 
-    async def iter(self, *, name: str = "") -> AsyncGenerator[Task]:
+    async def iter(self, *, name: str = "") -> AsyncGenerator[TaskHandle]:
         """All tasks, or those whose names begin so."""
 
         async def page(cursor: str | None) -> Listed[TaskLine]:
@@ -232,29 +233,29 @@ class Tasks:
 
         async with aclosing(all_of(page)) as found:
             async for line in found:
-                yield Task(self._client, line)
+                yield TaskHandle(self._client, line)
 
 
 class Runs:
     """The runs of a server."""
 
-    def __init__(self, client: Operations) -> None:
+    def __init__(self, client: AllOperations) -> None:
         self._client = client
 
-    async def get(self, run_id: str) -> Run:
+    async def get(self, run_id: str) -> RunHandle:
         """A run by its id."""
         found = await self._client.get_run(run_id)
-        return Run(self._client, run_id, found.task_id)
+        return RunHandle(self._client, run_id, found.task_id)
 
 
 class Logs:
     """What a server logs."""
 
-    def __init__(self, client: Operations) -> None:
+    def __init__(self, client: AllOperations) -> None:
         self._client = client
 
     async def iter(
-        self, *, task_id: str | None = None, run_id: str | None = None, **only: Unpack[LogWords]
+        self, *, task_id: str | None = None, run_id: str | None = None, **only: Unpack[LogArguments]
     ) -> AsyncGenerator[LogView]:
         """All lines that are kept, newest first; all that is given must hold."""
 
@@ -273,7 +274,7 @@ class Logs:
         task_id: str | None = None,
         run_id: str | None = None,
         after: str | None = None,
-        **only: Unpack[LogWords],
+        **only: Unpack[LogArguments],
     ) -> AsyncGenerator[LogView]:
         """Lines as they come, each once, from now on or after the line with an id."""
         lines = self._client.tail_logs(task_id=task_id, run_id=run_id, after=after, **only)
@@ -282,8 +283,8 @@ class Logs:
                 yield line
 
 
-def _event(live: LiveEvent) -> Event:
-    return Event(live.id, live.run_id, live.at, live.event, msgspec.json.decode(live.data))
+def _event(live: LiveEvent) -> StreamEvent:
+    return StreamEvent(live.id, live.run_id, live.at, live.event, msgspec.json.decode(live.data))
 
 
 def _name(spec: TaskText) -> str | None:
@@ -294,7 +295,7 @@ def _name(spec: TaskText) -> str | None:
 
 
 def _read(text: str | bytes | msgspec.Raw) -> object:
-    sent, kind = as_sent(text)
+    sent, kind = task_bytes(text)
     if kind == "application/json":
         with suppress(msgspec.DecodeError, UnicodeDecodeError):
             return msgspec.json.decode(sent.removeprefix(codecs.BOM_UTF8))

@@ -12,10 +12,10 @@ from typing import Any, Unpack
 
 import msgspec
 
-from smartspider.client.operations import Operations
 from smartspider.client.paging import PAGE, all_of
 from smartspider.core.errors import RequestInvalid
-from smartspider.views.asked import FileWords, RunWords
+from smartspider.operations.table import AllOperations
+from smartspider.views.arguments import FileArguments, RunArguments
 from smartspider.views.listed import Listed
 from smartspider.views.results import CoverageView, DifferenceView, ResultCountView, ResultView
 
@@ -28,7 +28,7 @@ Several = str | Sequence[str]
 class Results:
     """The rows of a run, or of the newest run of a task."""
 
-    def __init__(self, client: Operations, of: RunWords) -> None:
+    def __init__(self, client: AllOperations, of: RunArguments) -> None:
         self._client, self._of = client, of
 
     def __repr__(self) -> str:
@@ -75,7 +75,7 @@ class Results:
         path: str | os.PathLike[str],
         *,
         format: str | None = None,  # noqa: A002 - what the API calls it
-        **how: Unpack[FileWords],
+        **how: Unpack[FileArguments],
     ) -> Path:
         """All rows in a file, whose name says how they are written: `rows.csv`, `rows.jsonl.gz`. It appears
         when it is whole.

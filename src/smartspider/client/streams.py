@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import aiohttp
 
-from smartspider.client.connection import CONNECT_S, LARGEST_MESSAGE, TRIES, Connection, wait_s
+from smartspider.client.http import CONNECT_S, LARGEST_MESSAGE, TRIES, ServerConnection, backoff_s
 from smartspider.core.errors import NotSignedIn, ServerUnreachable, StoreUnavailable, TooMany
 
 T = TypeVar("T")
@@ -41,13 +41,13 @@ async def resumed(stream: Callable[[], AsyncGenerator[T | None]]) -> AsyncGenera
             if failures >= TRIES and (not has_begun or monotonic() - away_since > PATIENCE_S):
                 raise
             asked_s = error.retry_after_s if isinstance(error, TooMany) else 0.0
-            await asyncio.sleep(max(asked_s, wait_s(failures, 5.0)))
+            await asyncio.sleep(max(asked_s, backoff_s(failures, 5.0)))
         else:
             return
 
 
 async def server_sent(
-    connection: Connection, path: str, params: Mapping[str, Any]
+    connection: ServerConnection, path: str, params: Mapping[str, Any]
 ) -> AsyncGenerator[bytes | None]:
     """The data of server-sent events; raises `ServerUnreachable` where they break off."""
     timeout = aiohttp.ClientTimeout(sock_connect=CONNECT_S, sock_read=SILENT_S)
@@ -69,7 +69,7 @@ def _data(frame: bytes) -> bytes | None:
 
 
 async def over_websocket(
-    connection: Connection, path: str, params: Mapping[str, Any]
+    connection: ServerConnection, path: str, params: Mapping[str, Any]
 ) -> AsyncGenerator[bytes | None]:
     """The messages of a WebSocket until the server closes it; raises `ServerUnreachable` where it breaks."""
     async with connection.websocket(path, params) as socket:
@@ -83,5 +83,5 @@ async def over_websocket(
         raise _broken(connection, "the stream broke off")
 
 
-def _broken(connection: Connection, how: str) -> ServerUnreachable:
+def _broken(connection: ServerConnection, how: str) -> ServerUnreachable:
     return ServerUnreachable(f"the server {connection.url} does not answer: {how}")

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
-from smartspider.client.client import Client, reach_of
-from smartspider.client.handles import Logs, Run, Runs, Task, Tasks
+from smartspider.client.client import Client, address_from_env
+from smartspider.client.handles import Logs, RunHandle, Runs, TaskHandle, Tasks
 from smartspider.client.portal import Mirror, Portal
 from smartspider.client.rows import Results
 
@@ -25,11 +25,11 @@ class SyncLogs(Mirror):
     """What a server logs."""
 
 
-class SyncTask(Mirror):
+class SyncTaskHandle(Mirror):
     """A task."""
 
 
-class SyncRun(Mirror):
+class SyncRunHandle(Mirror):
     """A run of a task."""
 
 
@@ -41,8 +41,8 @@ Mirror.kinds = {
     Tasks: SyncTasks,
     Runs: SyncRuns,
     Logs: SyncLogs,
-    Task: SyncTask,
-    Run: SyncRun,
+    TaskHandle: SyncTaskHandle,
+    RunHandle: SyncRunHandle,
     Results: SyncResults,
 }
 
@@ -58,8 +58,8 @@ class SyncClient(Mirror):
     @classmethod
     def from_env(cls, environment: Mapping[str, str] | None = None) -> Self:
         """A client by SMARTSPIDER_SERVER and SMARTSPIDER_TOKEN, like `Client.from_env`."""
-        reach = reach_of(environment)
-        return cls(reach.url, reach.token, ca_file=reach.ca_file)
+        address = address_from_env(environment)
+        return cls(address.url, address.token, ca_file=address.ca_file)
 
     def close(self) -> None:
         """Let go of the connection and the thread."""

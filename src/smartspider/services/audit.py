@@ -5,15 +5,15 @@ from __future__ import annotations
 import msgspec
 
 from smartspider.core.audit import AuditEntry
-from smartspider.interfaces.audit_log import AuditCheck, AuditFilter, AuditLog
-from smartspider.services.moments import read_moment
-from smartspider.services.paging import page_of, place_of
+from smartspider.installation.installation import Installation
+from smartspider.services.inputs import page_of, place_of, read_moment
+from smartspider.store.audit import AuditCheck, AuditFilter
 from smartspider.views.audit import AuditCheckView, AuditView
 from smartspider.views.listed import Listed
 from smartspider.views.times import told_at
 
 
-class AuditQuestion(msgspec.Struct, frozen=True):
+class AuditQuery(msgspec.Struct, frozen=True):
     """Which entries are wanted, as people ask for them."""
 
     action: str | None = None
@@ -23,20 +23,20 @@ class AuditQuestion(msgspec.Struct, frozen=True):
 
 
 async def entries(
-    log: AuditLog, asked: AuditQuestion, *, cursor: str | None, limit: int
+    installation: Installation, asked: AuditQuery, *, cursor: str | None, limit: int
 ) -> Listed[AuditView]:
     """What was done, newest first."""
     only = AuditFilter(asked.action, asked.subject, asked.actor, read_moment("since", asked.since))
-    found = await log.entries(only, before=place_of(cursor), limit=limit + 1)
-    return page_of(found, limit, lambda entry: entry.id, told)
+    found = await installation.audit.entries(only, before=place_of(cursor), limit=limit + 1)
+    return page_of(found, limit, lambda entry: entry.id, to_view)
 
 
-async def verify(log: AuditLog) -> AuditCheckView:
+async def verify(installation: Installation) -> AuditCheckView:
     """Whether the audit is what was written: the whole chain is read."""
-    return told_check(await log.verify())
+    return check_view(await installation.audit.verify())
 
 
-def told(entry: AuditEntry) -> AuditView:
+def to_view(entry: AuditEntry) -> AuditView:
     """An entry in readable form, also one that somebody spoiled."""
     try:
         detail = msgspec.json.decode(entry.detail)
@@ -47,7 +47,7 @@ def told(entry: AuditEntry) -> AuditView:
     return AuditView(str(entry.id), told_at(entry.at), actor, action, subject, detail, previous, own)
 
 
-def told_check(check: AuditCheck) -> AuditCheckView:
+def check_view(check: AuditCheck) -> AuditCheckView:
     """What came of a check, in readable form."""
     broken = check.broken
     return AuditCheckView(

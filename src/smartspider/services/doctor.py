@@ -19,7 +19,7 @@ SAFE_SQLITE = 3_051_003
 """Older versions can lose a log when two connections write."""
 
 
-class Check(msgspec.Struct, frozen=True):
+class DoctorCheck(msgspec.Struct, frozen=True):
     """One thing that was looked at."""
 
     what: str
@@ -27,48 +27,48 @@ class Check(msgspec.Struct, frozen=True):
     detail: str
 
 
-def check_installation() -> list[Check]:
+def check_installation() -> list[DoctorCheck]:
     """Python, packages, SQLite, disk, limits of the process."""
     return [_python(), *_packages(), _sqlite(), _disk(), _files()]
 
 
-def _python() -> Check:
+def _python() -> DoctorCheck:
     version = ".".join(map(str, sys.version_info[:3]))
-    return Check("python", sys.version_info >= (3, 11), version)
+    return DoctorCheck("python", sys.version_info >= (3, 11), version)
 
 
-def _packages() -> list[Check]:
+def _packages() -> list[DoctorCheck]:
     """What the installed product says it needs, the extras left out."""
     try:
         needed = metadata.requires(PRODUCT) or []
     except metadata.PackageNotFoundError:
-        return [Check(PRODUCT, is_ok=False, detail=NOT_INSTALLED)]
+        return [DoctorCheck(PRODUCT, is_ok=False, detail=NOT_INSTALLED)]
     return [_package(requirement) for requirement in needed if "extra ==" not in requirement]
 
 
-def _package(requirement: str) -> Check:
+def _package(requirement: str) -> DoctorCheck:
     """One requirement, `name>=1.2; where it is needed`."""
     what, _, where = requirement.partition(";")
     name = re.split(r"[^\w.-]", what.strip(), maxsplit=1)[0]
     try:
-        return Check(name, is_ok=True, detail=metadata.version(name))
+        return DoctorCheck(name, is_ok=True, detail=metadata.version(name))
     except metadata.PackageNotFoundError:
         if where:
-            return Check(name, is_ok=True, detail=f"not installed; needed where {where.strip()}")
-        return Check(name, is_ok=False, detail=NOT_INSTALLED)
+            return DoctorCheck(name, is_ok=True, detail=f"not installed; needed where {where.strip()}")
+        return DoctorCheck(name, is_ok=False, detail=NOT_INSTALLED)
 
 
-def _sqlite() -> Check:
+def _sqlite() -> DoctorCheck:
     import apsw
 
-    return Check("sqlite", apsw.SQLITE_VERSION_NUMBER >= SAFE_SQLITE, apsw.sqlite_lib_version())
+    return DoctorCheck("sqlite", apsw.SQLITE_VERSION_NUMBER >= SAFE_SQLITE, apsw.sqlite_lib_version())
 
 
-def _disk() -> Check:
+def _disk() -> DoctorCheck:
     free = shutil.disk_usage(Path.cwd()).free
-    return Check("free disk", free >= MIN_FREE, f"{free / 1e9:.1f} GB")
+    return DoctorCheck("free disk", free >= MIN_FREE, f"{free / 1e9:.1f} GB")
 
 
-def _files() -> Check:
+def _files() -> DoctorCheck:
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return Check("open files", limit >= MIN_FILES, f"up to {limit}")
+    return DoctorCheck("open files", limit >= MIN_FILES, f"up to {limit}")

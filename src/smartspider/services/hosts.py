@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 
-import msgspec
-
 from smartspider.core.access import Principal, require
 from smartspider.core.errors import RequestInvalid
-from smartspider.core.urls import host_of, normal_url
-from smartspider.interfaces.frontier import Frontier
-from smartspider.interfaces.host_book import HostBook, HostRecord
-from smartspider.services.free_text import check_text
-from smartspider.services.paging import page_of
+from smartspider.core.requests.urls import host_of, normal_url
+from smartspider.installation.installation import Installation
+from smartspider.services.inputs import check_text, page_of
+from smartspider.store.hosts.store import HostRecord
 from smartspider.views.hosts import HostDelays, HostGateView
 from smartspider.views.listed import Listed
 from smartspider.views.times import told_at
@@ -24,25 +21,23 @@ LABEL = re.compile(r"[a-z0-9_-]{1,63}")
 BY_HAND = "held by hand"
 
 
-class Gates(msgspec.Struct, frozen=True):
-    """The gates of an installation."""
-
-    book: HostBook
-    frontier: Frontier
-
-
-async def find(
-    gates: Gates, principal: Principal, *, held: bool = False, cursor: str | None = None, limit: int = 100
+async def list_hosts(
+    installation: Installation,
+    principal: Principal,
+    *,
+    held: bool = False,
+    cursor: str | None = None,
+    limit: int = 100,
 ) -> Listed[HostGateView]:
     """Hosts by name, or only those that are held now."""
     require(principal, "hosts", "read")
-    found = await gates.book.find(is_held=held, after=cursor or "", limit=limit + 1)
-    now = gates.book.now()
+    found = await installation.hosts.find(is_held=held, after=cursor or "", limit=limit + 1)
+    now = installation.hosts.now()
     return page_of(found, limit, lambda one: one.host, lambda one: _view(one, now))
 
 
-async def hold(
-    gates: Gates, principal: Principal, host: str, seconds: float, reason: str = ""
+async def hold_host(
+    installation: Installation, principal: Principal, host: str, seconds: float, reason: str = ""
 ) -> HostGateView:
     """Send nothing to a host for so long; a hold that lasts longer already is not shortened."""
     require(principal, "hosts", "write")
@@ -50,30 +45,32 @@ async def hold(
     check_text("reason", reason)
     if not 0.0 < seconds <= LONGEST_HOLD_S:
         raise RequestInvalid("a host is held for more than no time and at most a year", hint="10m, 2h, 7d")
-    await gates.frontier.hold_host(name, seconds, reason or BY_HAND, actor=principal.name)
-    return await _told(gates, name)
+    await installation.frontier.hold_host(name, seconds, reason or BY_HAND, actor=principal.name)
+    return await _gate(installation, name)
 
 
-async def resume(gates: Gates, principal: Principal, host: str) -> HostGateView:
+async def resume_host(installation: Installation, principal: Principal, host: str) -> HostGateView:
     """Lift a hold, and forget what made the host slow."""
     require(principal, "hosts", "write")
-    name = (await gates.book.get(_name(host))).host
-    await gates.frontier.resume_host(name, actor=principal.name)
-    return await _told(gates, name)
+    name = (await installation.hosts.get(_name(host))).host
+    await installation.frontier.resume_host(name, actor=principal.name)
+    return await _gate(installation, name)
 
 
-async def slow(gates: Gates, principal: Principal, host: str, delay_s: float) -> HostGateView:
+async def slow_host(
+    installation: Installation, principal: Principal, host: str, delay_s: float
+) -> HostGateView:
     """Keep at least this delay at a host, whatever runs and robots.txt ask; 0 takes that back."""
     require(principal, "hosts", "write")
     name = _name(host)
     if not 0.0 <= delay_s <= LONGEST_DELAY_S:
         raise RequestInvalid("a delay is from 0 to 86400 seconds", hint="0 takes an operator's delay back")
-    await gates.frontier.slow_host(name, delay_s, actor=principal.name)
-    return await _told(gates, name)
+    await installation.frontier.slow_host(name, delay_s, actor=principal.name)
+    return await _gate(installation, name)
 
 
-async def _told(gates: Gates, host: str) -> HostGateView:
-    return _view(await gates.book.get(host), gates.book.now())
+async def _gate(installation: Installation, host: str) -> HostGateView:
+    return _view(await installation.hosts.get(host), installation.hosts.now())
 
 
 def _name(host: str) -> str:

@@ -1,83 +1,87 @@
-"""Looking for log lines, and following them as they come."""
+"""Log lines: searched, and followed live."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 
-import msgspec
-
 from smartspider.core.errors import Problem, RequestInvalid
 from smartspider.core.logs import LEVELS
-from smartspider.interfaces.log_store import LogFilter, LogStore
-from smartspider.interfaces.task_store import TaskStore
-from smartspider.services.following import BEAT_S, Watching
-from smartspider.services.moments import read_moment
-from smartspider.services.paging import number, place_of
-from smartspider.services.tasks import find_task
+from smartspider.installation.installation import Installation
+from smartspider.services.inputs import number, place_of, read_moment
+from smartspider.services.live.hub import LiveHub
+from smartspider.services.live.streams import KEEPALIVE_S
+from smartspider.services.tasks.tasks import find_task
+from smartspider.store.logs.terms import LogFilter
+from smartspider.views.arguments import LogArguments
 from smartspider.views.listed import Listed
 from smartspider.views.logs import LogView, log_view
 
-TAIL_PIECE = 200
+TAIL_BATCH = 200
 
 
-class LogQuestion(msgspec.Struct, frozen=True):
-    """What lines are wanted, as people ask for them."""
-
-    task_id: str | None = None
-    """The id or the name of a task, which may be deleted."""
-    run_id: str | None = None
-    level: str | None = None
-    since: str | None = None
-    until: str | None = None
-    host: str | None = None
-    error: str | None = None
-    worker: str | None = None
-    text: str | None = None
-
-
-async def filter_of(tasks: TaskStore, asked: LogQuestion) -> LogFilter:
-    """A question as a filter; raises `RequestInvalid` where it makes no sense."""
-    if asked.level is not None and asked.level not in LEVELS:
-        raise _wrong("level", f"{asked.level[:40]!r} is not a level", f"one of {', '.join(LEVELS)}")
-    if asked.text is not None and not any(character.isalnum() for character in asked.text):
-        raise _wrong("text", "there is no word to look for", "write one or more words")
-    task = None if asked.task_id is None else await find_task(tasks, asked.task_id, or_deleted=True)
+async def parse_filter(
+    installation: Installation, only: LogArguments, task_id: str | None, run_id: str | None
+) -> LogFilter:
+    """Return the filter of the arguments; raise `RequestInvalid`."""
+    level, text = only.get("level"), only.get("text")
+    if level is not None and level not in LEVELS:
+        raise _invalid("level", f"{level[:40]!r} is not a level", f"use one of {', '.join(LEVELS)}")
+    if text is not None and not any(character.isalnum() for character in text):
+        raise _invalid("text", "it contains no word", "use one or more words")
+    task = None if task_id is None else await find_task(installation, task_id, or_deleted=True)
     return LogFilter(
         task_id=None if task is None else task.id,
-        run_id=None if asked.run_id is None else number(asked.run_id, "run"),
-        level=None if asked.level is None else LEVELS[asked.level],
-        since=read_moment("since", asked.since),
-        until=read_moment("until", asked.until),
-        host=asked.host,
-        error=asked.error,
-        worker=asked.worker,
-        text=asked.text,
+        run_id=None if run_id is None else number(run_id, "run"),
+        level=None if level is None else LEVELS[level],
+        since=read_moment("since", only.get("since")),
+        until=read_moment("until", only.get("until")),
+        host=only.get("host"),
+        error=only.get("error"),
+        worker=only.get("worker"),
+        text=text,
     )
 
 
-async def search(logs: LogStore, only: LogFilter, *, cursor: str | None, limit: int) -> Listed[LogView]:
-    """Lines, newest first. A page may have fewer than `limit` although there are more: `next` says so."""
-    page = await logs.before(only, before=place_of(cursor), limit=limit)
+async def search(
+    installation: Installation,
+    only: LogArguments,
+    task_id: str | None,
+    run_id: str | None,
+    *,
+    cursor: str | None,
+    limit: int,
+) -> Listed[LogView]:
+    """Return lines, newest first. A page may have fewer than `limit` although `next` names another."""
+    wanted = await parse_filter(installation, only, task_id, run_id)
+    page = await installation.logs.before(wanted, before=place_of(cursor), limit=limit)
     return Listed([log_view(line) for line in page.lines], None if page.next is None else str(page.next))
 
 
 async def tail(
-    logs: LogStore, watching: Watching, only: LogFilter, after: int | None = None
+    installation: Installation,
+    hub: LiveHub,
+    only: LogArguments,
+    task_id: str | None,
+    run_id: str | None,
+    *,
+    after: int | None = None,
 ) -> AsyncGenerator[LogView | None]:
-    """Lines as they come, those after a number or from now on; None when none came for a while."""
-    with watching.of_logs() as watch:
+    """Yield lines as they are written, those after a number first; None when there were none for a while."""
+    wanted = await parse_filter(installation, only, task_id, run_id)
+    logs = installation.logs
+    with hub.subscribe_logs() as subscriber:
         last = await logs.last_id() if after is None else after
         while True:
-            page = await logs.after(only, after=last, limit=TAIL_PIECE)
+            page = await logs.after(wanted, after=last, limit=TAIL_BATCH)
             for line in page.lines:
                 yield log_view(line)
             if page.next is not None and page.next > last:
                 last = page.next
                 continue
-            watch.take()
-            if not await watch.wait(BEAT_S):
+            subscriber.take()
+            if not await subscriber.wait(KEEPALIVE_S):
                 yield None
 
 
-def _wrong(path: str, message: str, hint: str = "") -> RequestInvalid:
+def _invalid(path: str, message: str, hint: str = "") -> RequestInvalid:
     return RequestInvalid(f"{path}: {message}", (Problem(path, message, hint),), hint=hint)

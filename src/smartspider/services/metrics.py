@@ -8,10 +8,9 @@ from typing import Literal
 
 import msgspec
 
-from smartspider.interfaces.index import Refusals
-from smartspider.interfaces.metric_store import Key, MetricStore
-from smartspider.interfaces.seen import Layers
-from smartspider.services.known_urls import sizes
+from smartspider.installation.installation import Installation
+from smartspider.services.dedup import filter_sizes
+from smartspider.store.metrics import MetricKey
 
 Labels = tuple[tuple[str, str], ...]
 
@@ -54,7 +53,7 @@ ABOUT = {
 HISTOGRAMS = ("smartspider_fetch_seconds", "smartspider_gate_wait_seconds")
 
 
-class Family(msgspec.Struct, frozen=True):
+class MetricFamily(msgspec.Struct, frozen=True):
     """A metric with all its values by their labels."""
 
     name: str
@@ -73,14 +72,13 @@ class Histogram(msgspec.Struct, frozen=True):
     labels: Labels = ()
 
 
-async def gather(
-    store: MetricStore, layers: Layers = Layers(), refusals: Refusals = Refusals()
-) -> tuple[list[Family], list[Histogram]]:
-    """All metrics of an installation; `layers` stand before its store, its frontier counts `refusals`."""
+async def gather_metrics(installation: Installation) -> tuple[list[MetricFamily], list[Histogram]]:
+    """Return all metrics of an installation."""
+    store, layers, refusals = installation.metrics, installation.filters, await installation.refusals()
     sums, gauges = dict(await store.sums()), dict(await store.gauges())
     sums[REFUSED, (("kind", "stale"),)] = refusals.stale
     sums[REFUSED, (("kind", "old_epoch"),)] = refusals.old_epoch
-    for name, size in (await sizes(layers)).items():
+    for name, size in (await filter_sizes(layers)).items():
         gauges[KNOWN_BYTES, (("layer", name),)] = size.bytes_used
         gauges[KNOWN_BUDGET, (("layer", name),)] = size.bytes_max
     return _families(sums, "counter") + _families(gauges, "gauge"), [
@@ -88,15 +86,15 @@ async def gather(
     ]
 
 
-def _families(values: Mapping[Key, float], kind: Literal["counter", "gauge"]) -> list[Family]:
+def _families(values: Mapping[MetricKey, float], kind: Literal["counter", "gauge"]) -> list[MetricFamily]:
     by_name: dict[str, dict[Labels, float]] = defaultdict(dict)
     for (name, labels), value in values.items():
         if name in ABOUT:  # what an older version counted is not told any more
             by_name[name][labels] = value
-    return [Family(name, kind, ABOUT[name], found) for name, found in sorted(by_name.items())]
+    return [MetricFamily(name, kind, ABOUT[name], found) for name, found in sorted(by_name.items())]
 
 
-def _histogram(name: str, sums: Mapping[Key, float]) -> Histogram | None:
+def _histogram(name: str, sums: Mapping[MetricKey, float]) -> Histogram | None:
     count = sums.get((f"{name}_count", ()))
     if count is None:
         return None

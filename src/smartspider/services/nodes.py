@@ -8,51 +8,54 @@ from collections.abc import Sequence
 
 from smartspider.core.access import Principal, require
 from smartspider.core.errors import NotFound, RequestInvalid
-from smartspider.core.workers import WorkerRecord
-from smartspider.interfaces.worker_registry import WorkerRegistry
-from smartspider.services.paging import is_number
+from smartspider.core.workers.scaling import ScalingDecision
+from smartspider.core.workers.worker import WorkerRecord
+from smartspider.installation.installation import Installation
+from smartspider.services.inputs import is_number
 from smartspider.views.nodes import Drained, NodeTuned, NodeView, WorkerView
+from smartspider.views.scaling import ScalingRunView, ScalingView
 from smartspider.views.times import told_at
 
 MOST_SLOTS = 10_000
-LISTED = "`smartspider node list`, or GET /api/nodes, lists machines and workers"
+LISTED = "`smartspider node list` shows machines and workers"
+NOBODY = "no keeper has decided yet; `smartspider keeper` starts one"
 
 
-async def nodes(workers: WorkerRegistry) -> list[NodeView]:
+async def list_nodes(installation: Installation) -> list[NodeView]:
     """All machines by name, the one that answers among them also when nobody works there."""
-    found = await workers.find()
+    found = await installation.workers.find()
     own = platform.node()
     names = sorted({own, *(_node(one) for one in found)})
     return [_view(name, [one for one in found if _node(one) == name], is_own=name == own) for name in names]
 
 
 async def drain(
-    workers: WorkerRegistry, principal: Principal, node: str, worker_id: int | None = None
+    installation: Installation, principal: Principal, node: str, worker_id: int | None = None
 ) -> Drained:
     """Ask the workers of a machine to finish what they hold and leave, or one of them."""
     require(principal, "nodes", "write")
-    found, worker_id = await _meant(workers, node, worker_id)
-    asked = await workers.drain(found.node, worker_id=worker_id, actor=principal.name)
+    found, worker_id = await _meant(installation, node, worker_id)
+    asked = await installation.workers.drain(found.node, worker_id=worker_id, actor=principal.name)
     return Drained(_node(found), asked)
 
 
 async def tune(
-    workers: WorkerRegistry, principal: Principal, node: str, slots: int, *, worker_id: int | None = None
+    installation: Installation, principal: Principal, node: str, slots: int, *, worker_id: int | None = None
 ) -> NodeTuned:
     """Have the workers of a machine, or one of them, hold so many requests at most; they hear it at once."""
     require(principal, "nodes", "write")
     if not 0 <= slots <= MOST_SLOTS:
         raise RequestInvalid(f"a worker has from 0 to {MOST_SLOTS} slots", hint="0 lets it take nothing more")
-    found, worker_id = await _meant(workers, node, worker_id)
-    turned = await workers.tune(found.node, slots, worker_id=worker_id, actor=principal.name)
+    found, worker_id = await _meant(installation, node, worker_id)
+    turned = await installation.workers.tune(found.node, slots, worker_id=worker_id, actor=principal.name)
     return NodeTuned(_node(found), slots, turned)
 
 
 async def _meant(
-    workers: WorkerRegistry, node: str, worker_id: int | None
+    installation: Installation, node: str, worker_id: int | None
 ) -> tuple[WorkerRecord, int | None]:
     """A worker of the machine that is named, and which alone is meant; a worker's id names it, too."""
-    known = await workers.find()
+    known = await installation.workers.find()
     here = [one for one in known if _node(one) == node]
     if not here and worker_id is None and is_number(node):
         here, worker_id = [one for one in known if one.id == int(node)], int(node)
@@ -97,7 +100,7 @@ def _used(worker: WorkerRecord) -> int:
 def _load(workers: Sequence[WorkerRecord]) -> list[float] | None:
     """Of another machine: what that worker told who was heard of last."""
     told = [one for one in workers if one.is_alive and one.cpus]
-    return [round(max(told, key=lambda one: one.seen_at).form.load, 2)] if told else None
+    return [round(max(told, key=lambda one: one.seen_at).health.load, 2)] if told else None
 
 
 def _worker(one: WorkerRecord) -> WorkerView:
@@ -115,11 +118,32 @@ def _worker(one: WorkerRecord) -> WorkerView:
         run_ids=[str(run) for run in one.runs],
         cpu_s=round(one.cpu_s, 2),
         memory_bytes=one.memory,
-        lag_s=round(one.form.lag_s, 3),
-        fault_share=round(one.form.fault_share, 3),
-        request_s=round(one.form.request_s, 3),
-        pages=one.form.pages,
+        lag_s=round(one.health.lag_s, 3),
+        fault_share=round(one.health.fault_share, 3),
+        request_s=round(one.health.request_s, 3),
+        pages=one.health.pages,
         is_elastic=one.is_elastic,
         joined_at=told_at(one.joined_at),
         seen_at=told_at(one.seen_at),
+    )
+
+
+async def get_scaling(installation: Installation) -> ScalingView:
+    """The figure as the keeper decided it last, with the workers there are now."""
+    figure = await installation.scaling.figure()
+    present = [one for one in await installation.workers.find() if one.is_alive and not one.is_draining]
+    told = figure or ScalingDecision(len(present), NOBODY)
+    return ScalingView(
+        desired=told.desired,
+        workers=len(present),
+        elastic=sum(one.is_elastic for one in present),
+        reason=told.reason,
+        at=None if figure is None else told_at(told.at),
+        slots=told.throughput.slots,
+        request_s=round(told.throughput.request_s, 3),
+        pages_per_s=round(told.throughput.rate, 1),
+        runs=[
+            ScalingRunView(str(run.run_id), run.open, run.hosts, run.in_flight, run.wanted, run.reason)
+            for run in told.runs
+        ],
     )

@@ -1,113 +1,88 @@
-"""Whether tasks can be run here: what has to be there, and what is missing."""
+"""Readiness: whether runs can make progress here, and what is missing if not."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 
 from smartspider.core.errors import SmartSpiderError, StoreFull, StoreUnavailable
-from smartspider.interfaces.clock import Clock
-from smartspider.interfaces.leadership import Leadership
-from smartspider.interfaces.worker_registry import WorkerRegistry
-from smartspider.services.trouble import (
-    NO_WORKER,
-    TAKES_NO_WRITES,
-    CountServing,
-    WhyAway,
-    nobody_leads,
-    nothing_known,
-    words_for_all,
-)
+from smartspider.installation.installation import Installation
+from smartspider.services.runs.blockers import DISK_FULL, NO_WORKER, missing_leader, public_reason
 from smartspider.views.health import CheckView, ReadyView
 
 FRESH_S = 1.0
-"""Anybody may ask, so the answer is found at most this often."""
+"""How long an answer is reused: the endpoint is open to everyone."""
 
 CHECK_S = 3.0
-"""Who asks whether a server is ready does not wait for one that is away."""
+"""Time limit of each check."""
 
-Check = Callable[[], Awaitable[str]]
-"""Says that it is there, or raises what is missing."""
+Check = Callable[[Installation], Awaitable[str]]
+"""Return a detail if all is well, or raise what is missing."""
 
 
 class Readiness:
-    """The checks of a server, and what they said last."""
+    """The checks of an installation, with their last result."""
 
-    def __init__(self, clock: Clock, checks: Mapping[str, Check]) -> None:
-        self._clock = clock
-        self._checks = dict(checks)
-        self._known: tuple[float, ReadyView] | None = None
+    def __init__(self, installation: Installation) -> None:
+        self._installation = installation
+        self._last: tuple[float, ReadyView] | None = None
 
-    async def look(self) -> ReadyView:
-        """What is there and what is not, at most a moment old."""
-        now = self._clock.monotonic()
-        if self._known is None or now - self._known[0] >= FRESH_S:
-            found = await asyncio.gather(*(_run(name, check) for name, check in self._checks.items()))
+    async def check(self) -> ReadyView:
+        """Run the checks, or return their result of less than a second ago."""
+        now = self._installation.clock.monotonic()
+        if self._last is None or now - self._last[0] >= FRESH_S:
+            checks = _CHECKS | _CLUSTER_CHECKS if self._installation.is_cluster else _CHECKS
+            found = await asyncio.gather(*(self._run(name, check) for name, check in checks.items()))
             missing = [one.name for one in found if not one.ok]
-            self._known = (now, ReadyView(not missing, missing, found))
-        return self._known[1]
+            self._last = (now, ReadyView(not missing, missing, found))
+        return self._last[1]
+
+    async def _run(self, name: str, check: Check) -> CheckView:
+        try:
+            async with asyncio.timeout(CHECK_S):
+                return CheckView(name, ok=True, detail=await check(self._installation))
+        except TimeoutError:
+            return CheckView(name, ok=False, detail=f"no answer in {CHECK_S:g} s")
+        except StoreFull:
+            return CheckView(name, ok=False, detail=DISK_FULL)
+        except StoreUnavailable:  # its message names the address, which is not public
+            return CheckView(name, ok=False, detail="the store cannot be written")
+        except SmartSpiderError as error:
+            return CheckView(name, ok=False, detail=error.message)
 
 
-async def _run(name: str, check: Check) -> CheckView:
-    try:
-        async with asyncio.timeout(CHECK_S):
-            return CheckView(name, ok=True, detail=await check())
-    except TimeoutError:
-        return CheckView(name, ok=False, detail=f"no answer in {CHECK_S:g} s")
-    except StoreFull:
-        return CheckView(name, ok=False, detail=TAKES_NO_WRITES)
-    except StoreUnavailable:  # its words name the place, which is nobody's business outside
-        return CheckView(name, ok=False, detail="the store cannot be written")
-    except SmartSpiderError as error:
-        return CheckView(name, ok=False, detail=error.message)
+async def _store(installation: Installation) -> str:
+    await installation.check_writable()
+    return "writable"
 
 
-def workers_alive(workers: WorkerRegistry) -> Check:
-    """Somebody takes up runs."""
-
-    async def check() -> str:
-        alive = [one for one in await workers.find() if one.is_alive and not one.is_draining]
-        if not alive:
-            raise SmartSpiderError(NO_WORKER)
-        return f"{len(alive)} alive"
-
-    return check
+async def _workers(installation: Installation) -> str:
+    found = await installation.workers.find()
+    alive = [one for one in found if one.is_alive and not one.is_draining]
+    if not alive:
+        raise SmartSpiderError(NO_WORKER)
+    return f"{len(alive)} alive"
 
 
-def keeper_leads(leadership: Leadership, now: Callable[[], float], *, is_cluster: bool) -> Check:
-    """Somebody keeps house; on a cluster nothing is handed out otherwise."""
-    waits = "nothing is handed out" if is_cluster else "schedules and notices wait"
-
-    async def check() -> str:
-        words = nobody_leads(await leadership.newest(), now())
-        if words:
-            raise SmartSpiderError(f"{words}; {waits} until one does")
-        return "a keeper leads"
-
-    return check
+async def _keeper(installation: Installation) -> str:
+    leadership = installation.leadership
+    reason = missing_leader(await leadership.newest(), leadership.now())
+    if reason:
+        waits = "no request is leased" if installation.is_cluster else "schedules and notifications wait"
+        raise SmartSpiderError(f"{reason}; {waits} until one does")
+    return "a keeper leads"
 
 
-def frontier_serves(count_serving: CountServing, why_away: WhyAway = nothing_known) -> Check:
-    """Every part of a frontier apart from the store hands out requests."""
-
-    async def check() -> str:
-        serving, parts = await count_serving()
-        told = f"{serving} of {parts} parts serve"
-        if serving < parts:
-            why = await why_away()
-            if why is not None:
-                raise SmartSpiderError(f"{told}: {words_for_all(why)}")
-            raise SmartSpiderError(f"{told}; requests of the others wait for the keeper")
-        return told
-
-    return check
+async def _frontier(installation: Installation) -> str:
+    serving, shards = await installation.count_serving()
+    detail = f"{serving} of {shards} shards ready"
+    if serving < shards:
+        error = await installation.frontier_error()
+        if error is not None:
+            raise SmartSpiderError(f"{detail}: {public_reason(error)}")
+        raise SmartSpiderError(f"{detail}; the others wait for the keeper")
+    return detail
 
 
-def store_writable(check_writable: Callable[[], Awaitable[None]]) -> Check:
-    """What is said can be kept."""
-
-    async def check() -> str:
-        await check_writable()
-        return "writable"
-
-    return check
+_CHECKS: dict[str, Check] = {"store": _store, "workers": _workers, "keeper": _keeper}
+_CLUSTER_CHECKS: dict[str, Check] = {"frontier": _frontier}

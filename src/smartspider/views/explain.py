@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from smartspider.core.verdict import UrlState
+from smartspider.core.frontier.verdict import UrlState
 
 
 class DroppedParam(msgspec.Struct, frozen=True):

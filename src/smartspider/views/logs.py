@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from smartspider.core.logs import LEVEL_NAMES, StoredLine
+from smartspider.core.logs import LEVEL_NAMES, StoredLogLine
 from smartspider.views.times import told_at
 
 
@@ -27,7 +27,7 @@ class LogView(msgspec.Struct, frozen=True):
     fields: dict[str, Any]
 
 
-def log_view(stored: StoredLine) -> LogView:
+def log_view(stored: StoredLogLine) -> LogView:
     """A line as it is told."""
     line = stored.line
     return LogView(

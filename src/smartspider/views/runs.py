@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from smartspider.core.runs import Counters, RunState
+from smartspider.core.runs.run import Counters, RunState
 from smartspider.views.preview import StepView
 from smartspider.views.problem import Wrong
 

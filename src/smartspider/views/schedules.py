@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from smartspider.core.schedules import Firing, Outcome, Overlap, Schedule
+from smartspider.core.schedules import Firing, Outcome, Overlap, ScheduleRecord
 from smartspider.views.times import told_at
 
 
@@ -68,17 +68,17 @@ class Fired(msgspec.Struct, frozen=True):
     schedule_id: str
 
 
-def schedule_view(schedule: Schedule, task: str) -> ScheduleView:
+def schedule_view(schedule: ScheduleRecord, task: str) -> ScheduleView:
     """A schedule in a list."""
     return ScheduleView(**_told(schedule, task))
 
 
-def schedule_detail(schedule: Schedule, task: str, times: list[float]) -> ScheduleDetail:
+def schedule_detail(schedule: ScheduleRecord, task: str, times: list[float]) -> ScheduleDetail:
     """A schedule by itself."""
     return ScheduleDetail(**_told(schedule, task), next_times=[told_at(at) for at in times])
 
 
-def _told(schedule: Schedule, task: str) -> dict[str, Any]:
+def _told(schedule: ScheduleRecord, task: str) -> dict[str, Any]:
     rule = schedule.rule
     return {
         "id": str(schedule.id),

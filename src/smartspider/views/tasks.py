@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from smartspider.core.runs import RunState
+from smartspider.core.runs.run import RunState
 from smartspider.views.problem import Wrong
 
 

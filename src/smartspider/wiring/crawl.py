@@ -9,16 +9,16 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from smartspider.core.events import RunEnded, RunStarted
-from smartspider.core.plan import Plan
-from smartspider.core.runs import UNFINISHED, Run
+from smartspider.core.runs.plan import Plan
+from smartspider.core.runs.run import UNFINISHED, Run
 from smartspider.engine.supervisor import Supervisor
-from smartspider.telemetry.logs import EventLog
-from smartspider.wiring.addresses import address_policy
-from smartspider.wiring.folder import DataFolder
-from smartspider.wiring.known import forget_known, known_for
+from smartspider.installation.addresses import address_policy
+from smartspider.installation.data_folder import DataFolder
+from smartspider.installation.settings import Settings
+from smartspider.telemetry.log_files import EventLog
+from smartspider.wiring.dedup import drop_run_filter, open_run_dedup
 from smartspider.wiring.redaction import redactor_of
-from smartspider.wiring.settings import Settings
-from smartspider.wiring.worker import Workplace, bus_of, run_worker
+from smartspider.wiring.worker import JobFactory, bus_of, run_worker
 from smartspider.wiring.worker_process import run_command
 
 LOOK_S = 0.1
@@ -48,7 +48,7 @@ async def crawl_run(
             run = await _work_beside(folder, run, workers, on_ready)
         run = await _paused(folder, run.id)
         if plan.urls == "bloom" and run.state not in UNFINISHED:
-            await forget_known(folder, run.id)
+            await drop_run_filter(folder, run.id)
         log(RunEnded(run.id, run.state, run.reason))
     except asyncio.CancelledError:
         await _paused(folder, run.id)
@@ -77,8 +77,8 @@ async def _work_here(folder: DataFolder, run: Run, plan: Plan, settings: Setting
     log = EventLog(folder.path, f"run-{run.id}-worker-0", settings.log_level, redactor)
     try:
         bus = bus_of(log)
-        async with known_for(plan, folder, settings, bus) as known:
-            place = Workplace(folder, settings, bus, redactor=redactor, known=known)
+        async with open_run_dedup(plan, folder, settings, bus) as dedup:
+            place = JobFactory(folder, settings, bus, redactor=redactor, dedup=dedup)
             worker = run_worker(place, run, plan, address_policy(plan, settings))
             on_ready(worker.stop)
             await worker.run()

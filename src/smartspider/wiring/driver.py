@@ -9,13 +9,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from smartspider.core.crews import Span, driver_name, share_of
 from smartspider.core.errors import SmartSpiderError
-from smartspider.core.scaling import Figure
-from smartspider.wiring.opening import open_premises
-from smartspider.wiring.premises import Premises
-from smartspider.wiring.scaling_settings import aims_of
-from smartspider.wiring.settings import Settings, read_settings
+from smartspider.core.workers.scaling import ScalingDecision
+from smartspider.core.workers.worker import WorkerRange, driver_name, worker_share
+from smartspider.installation.installation import Installation
+from smartspider.installation.settings import Settings, read_settings
+from smartspider.wiring.opening import open_installation
 from smartspider.wiring.up import Staff
 
 LOOK_S = 3.0
@@ -29,7 +28,7 @@ class Driver:
     """Follows the figure in the store. While that is away, or nobody decides, everything stays as it is."""
 
     def __init__(
-        self, data: Path, settings: Settings, staff: Staff, span: Span, say: Callable[[str], None]
+        self, data: Path, settings: Settings, staff: Staff, span: WorkerRange, say: Callable[[str], None]
     ) -> None:
         self._data = data
         self._settings = settings
@@ -38,36 +37,36 @@ class Driver:
         self._say = say
         self._name = driver_name(socket.gethostname(), os.getpid())
         self._trouble = ""
-        self._look_s = max(0.5, min(LOOK_S, aims_of(settings).calm_s / 4))
+        self._look_s = max(0.5, min(LOOK_S, settings.scaling.stabilization_s / 4))
 
     async def run(self) -> None:
         """Follow it until cancelled."""
         while True:
             try:
-                async with open_premises(self._data, self._settings) as premises:
-                    await self._drive(premises)
+                async with open_installation(self._data, self._settings) as installation:
+                    await self._drive(installation)
             except SmartSpiderError as error:
                 self._tell_trouble(error.message)
             await asyncio.sleep(PAUSE_S)
 
-    async def _drive(self, premises: Premises) -> None:
+    async def _drive(self, installation: Installation) -> None:
         while True:
             try:
-                await self._follow(premises)
+                await self._follow(installation)
                 self._trouble = ""
             except SmartSpiderError as error:
                 self._tell_trouble(error.message)
             await asyncio.sleep(self._look_s)
 
-    async def _follow(self, premises: Premises) -> None:
-        figure = await premises.scaling.figure()
-        most = self._span.most - self._staff.crew_drained
+    async def _follow(self, installation: Installation) -> None:
+        figure = await installation.scaling.figure()
+        most = self._span.maximum - self._staff.crew_drained
         if most <= 0 and self._staff.is_crew_alone:
             self._staff.stop()
-        if most <= 0 or figure is None or premises.leadership.now() - figure.at > OLD_S:
+        if most <= 0 or figure is None or installation.leadership.now() - figure.at > OLD_S:
             return
-        span = Span(min(self._span.least, most), most)
-        wanted = share_of(self._name, figure.desired, await premises.workers.find(), span)
+        span = WorkerRange(min(self._span.minimum, most), most)
+        wanted = worker_share(self._name, figure.desired, await installation.workers.find(), span)
         change = wanted - len(self._staff.crew_numbers)
         if change:
             self._say(told(figure, wanted, change))
@@ -80,7 +79,7 @@ class Driver:
         self._trouble = message
 
 
-def told(figure: Figure, here: int, change: int) -> str:
+def told(figure: ScalingDecision, here: int, change: int) -> str:
     """What a driver does, in one line."""
     many = "1 worker is" if figure.desired == 1 else f"{figure.desired} workers are"
     share = "" if here == figure.desired else f", {here} here"

@@ -14,8 +14,8 @@ LEASE = "SMARTSPIDER_TEST_LEASE_S"
 PLACEMENT = "SMARTSPIDER_TEST_PLACEMENT"
 """`off`: workers take whatever is there, for benchmarks that compare."""
 PLACES = (
-    *(*failpoints.NAMES, *failpoints.WRITES, *failpoints.ANSWERS),
-    *(*failpoints.CLUSTER, *failpoints.LEADS, *failpoints.MOVES),
+    *(*failpoints.NAMES, *failpoints.TASKS, *failpoints.IDEMPOTENCY),
+    *(*failpoints.CLUSTER, *failpoints.LEADER, *failpoints.MIGRATION),
 )
 
 

@@ -25,7 +25,7 @@ from smartspider.keeper.frontier.duties import TERM_S as SHORT_TERM_S
 from smartspider.keeper.keeper import TERM_S, Keeper
 from smartspider.wiring import faults
 from smartspider.wiring.dedup import filter_location, open_filters
-from smartspider.wiring.deleting import forget_run
+from smartspider.wiring.deletion import remove_run
 from smartspider.wiring.loop import run_process
 from smartspider.wiring.opening import open_installation
 from smartspider.wiring.parent import stop_on_signals
@@ -45,7 +45,7 @@ def keeper_of(
 ) -> Keeper:
     """A keeper that goes by a name nobody else has."""
     owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
-    delete_run = partial(forget_run, installation, actor=SYSTEM)
+    delete_run = partial(remove_run, installation, actor=SYSTEM)
     filters = [one for one in (layers.exact, layers.lossy) if one is not None]
     duties = build_duties(installation, delete_run, filters)
     usual_s = SHORT_TERM_S if installation.is_cluster else TERM_S
@@ -61,7 +61,9 @@ async def keep(data: Path, *, with_parent: bool = True, term_s: float | None = N
         places = ProcessLogDestinations(installation.path, installation.logs, settings.log_level)
         async with (
             process_log(places, "keeper", redactor_of(settings)),
-            open_filters(filter_location(installation, settings, "exact")) as layers,  # also what was made before
+            open_filters(
+                filter_location(installation, settings, "exact")
+            ) as layers,  # also what was made before
         ):
             keeping = asyncio.create_task(keeper_of(installation, settings, term_s, layers).run())
             stop_on_signals(keeping.cancel, with_parent=with_parent)

@@ -6,9 +6,9 @@ from contextlib import closing
 from pathlib import Path
 
 from smartspider.backends.sqlite.database import FILE, connect
-from smartspider.backends.sqlite.migrations import prepare
-from smartspider.backends.sqlite.moved import read_mark, refused
-from smartspider.wiring.settings import read_settings
+from smartspider.backends.sqlite.move_marker import folder_moved, read_marker
+from smartspider.backends.sqlite.schema import prepare
+from smartspider.installation.settings import read_settings
 
 
 def refuse_left(path: Path) -> None:
@@ -21,6 +21,6 @@ def refuse_moved(path: Path) -> None:
     """The same for who works in the folder itself, whatever the settings say of a cluster."""
     prepare(path)
     with closing(connect(path / FILE)) as connection:
-        mark = read_mark(connection)
+        mark = read_marker(connection)
     if mark is not None:
-        raise refused(mark, path)
+        raise folder_moved(mark, path)

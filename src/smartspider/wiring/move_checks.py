@@ -6,13 +6,13 @@ from pathlib import Path
 
 import msgspec
 
-from smartspider.backends.postgres.importing import Begun, ImportingDatabase
-from smartspider.backends.redis.connecting import read_url
+from smartspider.backends.postgres.folder_import import FolderImport, ImportState
+from smartspider.backends.redis.address import read_url
 from smartspider.backends.redis.index import RedisIndex
 from smartspider.backends.redis.shards import Shards
-from smartspider.backends.sqlite.leaving import TABLES, LeavingFolder
-from smartspider.backends.sqlite.moved import Mark, refused
-from smartspider.core.errors import NotAllowed, TermOver
+from smartspider.backends.sqlite.folder_export import TABLES, FolderExport
+from smartspider.backends.sqlite.move_marker import MoveMarker, folder_moved
+from smartspider.core.errors import LeadershipLost, NotAllowed
 
 SHOWN = 4
 
@@ -29,39 +29,39 @@ class Order(msgspec.Struct, frozen=True):
         return f"Order({self.folder})"  # the URLs may have passwords
 
 
-async def check(order: Order, source: LeavingFolder, target: ImportingDatabase) -> None:
+async def check(order: Order, source: FolderExport, target: FolderImport) -> None:
     """Raises what stands against it."""
     check_store(order, source, target)
-    begun = target.begun()
+    begun = target.state()
     if begun is None or not begun.is_finished:
-        await _refuse_taken(order.frontier_url, has_led=target.lead() > 0)
+        await _refuse_taken(order.frontier_url, has_led=target.last_epoch() > 0)
 
 
-def check_store(order: Order, source: LeavingFolder, target: ImportingDatabase) -> None:
+def check_store(order: Order, source: FolderExport, target: FolderImport) -> None:
     """The store there is empty, or filled by this very move."""
     target.refuse_version()
-    mark, begun = source.mark, target.begun()
+    mark, begun = source.marker, target.state()
     if begun is not None and not is_given_up(source, begun):
         _refuse_other(order, mark, begun, target)
         return
     if mark is not None and (mark.is_done or mark.store != target.place):
-        raise refused(mark, order.folder)
+        raise folder_moved(mark, order.folder)
     if begun is None:
         refuse_full(target)
 
 
-def is_given_up(source: LeavingFolder, begun: Begun) -> bool:
+def is_given_up(source: FolderExport, begun: ImportState) -> bool:
     """Whether a store is half filled by a move of this folder that is not gone on with: it was empty before,
     and nobody could use it since.
     """
-    return not begun.is_finished and begun.id in source.given_up
+    return not begun.is_finished and begun.id in source.cancelled_moves
 
 
-def _refuse_other(order: Order, mark: Mark | None, begun: Begun, target: ImportingDatabase) -> None:
+def _refuse_other(order: Order, mark: MoveMarker | None, begun: ImportState, target: FolderImport) -> None:
     if mark is not None and mark.id == begun.id:
         return
     if mark is not None and mark.store != target.place:
-        raise refused(mark, order.folder)
+        raise folder_moved(mark, order.folder)
     if begun.is_finished:
         raise NotAllowed(
             f"the store at {target.place} was filled by another move",
@@ -73,9 +73,9 @@ def _refuse_other(order: Order, mark: Mark | None, begun: Begun, target: Importi
     )
 
 
-def refuse_full(target: ImportingDatabase) -> None:
+def refuse_full(target: FolderImport) -> None:
     """A store that has anything in it is not written over."""
-    held = target.held([table.name for table in TABLES])
+    held = target.nonempty([table.name for table in TABLES])
     if held:
         raise NotAllowed(
             f"the store at {target.place} is not empty: it has rows in {', '.join(held[:SHOWN])}"
@@ -92,14 +92,14 @@ async def _refuse_taken(url: str, *, has_led: bool) -> None:
     try:
         for shard in range(index.shards):
             await shards.call(shard, "look")
-            state = await index.look_at(shard)
+            state = await index.shard_state(shard)
             is_taken = state is not None and state.is_armed
             if not has_led and not is_taken:
                 try:
                     await index.disarm(
                         shard, 0
                     )  # refused when a keeper ever spoke to it, else it does nothing
-                except TermOver:
+                except LeadershipLost:
                     is_taken = True
             if is_taken:
                 raise NotAllowed(

@@ -14,17 +14,17 @@ from pathlib import Path
 
 import msgspec
 
-from smartspider.backends.postgres.address import Address
+from smartspider.backends.postgres.address import PostgresAddress
 from smartspider.backends.postgres.database import PostgresDatabase
-from smartspider.backends.postgres.importing import Begun, ImportingDatabase
-from smartspider.backends.redis.connecting import read_url
-from smartspider.backends.sql.audit import SqlAuditLog
-from smartspider.backends.sqlite.leaving import TABLES, LeavingFolder, Table
-from smartspider.backends.sqlite.migrations import prepare
-from smartspider.backends.sqlite.moved import Mark, refused
+from smartspider.backends.postgres.folder_import import FolderImport, ImportState
+from smartspider.backends.redis.address import read_url
+from smartspider.backends.sqlite.folder_export import TABLES, ExportedTable, FolderExport
+from smartspider.backends.sqlite.move_marker import MoveMarker, folder_moved
+from smartspider.backends.sqlite.schema import prepare
 from smartspider.core import failpoints
 from smartspider.core.errors import NotAllowed, StoreUnavailable
-from smartspider.engine.clock import SystemClock
+from smartspider.engine.runtime import SystemClock
+from smartspider.store.audit import AuditLog
 from smartspider.wiring import move_checks
 from smartspider.wiring.folder import open_folder
 from smartspider.wiring.move_checks import Order
@@ -72,7 +72,7 @@ Tell = Callable[[str, int, int], None]
 async def foresee(order: Order) -> Report:
     """What `move` would do, when nothing stands against it. Nothing is changed."""
     prepare(order.folder)
-    with LeavingFolder(order.folder) as source, closing(ImportingDatabase(order.store_url)) as target:
+    with FolderExport(order.folder) as source, closing(FolderImport(order.store_url)) as target:
         await move_checks.check(order, source, target)
         return _report(order, source, target)
 
@@ -80,25 +80,25 @@ async def foresee(order: Order) -> Report:
 async def move(order: Order, tell: Tell) -> Report:
     """Bring everything there; the same again after it was broken off goes on where it was."""
     prepare(order.folder)
-    with LeavingFolder(order.folder) as source, closing(ImportingDatabase(order.store_url)) as target:
+    with FolderExport(order.folder) as source, closing(FolderImport(order.store_url)) as target:
         await move_checks.check(order, source, target)
-        is_new = source.mark is None
+        is_new = source.marker is None
     if is_new:
         await _tidy(order)
-    with LeavingFolder(order.folder) as source, closing(ImportingDatabase(order.store_url)) as target:
+    with FolderExport(order.folder) as source, closing(FolderImport(order.store_url)) as target:
         return await _Move(order, source, target, tell).run()
 
 
 async def stay(folder: Path, actor: str) -> str:
     """Give a move up that is not through: the folder is worked in again. Where it was going."""
     prepare(folder)
-    with LeavingFolder(folder) as source:
-        mark = source.mark
+    with FolderExport(folder) as source:
+        mark = source.marker
         if mark is None:
             raise NotAllowed(f"the data folder {folder} is not being moved")
         if mark.is_done:
-            raise refused(mark, folder)
-        source.give_up(mark)
+            raise folder_moved(mark, folder)
+        source.cancel_move(mark)
     with open_folder(folder, actor) as opened:
         await opened.audit.append(actor, "store.stayed", "store", {"store": mark.store})
     return mark.store
@@ -108,17 +108,17 @@ async def _tidy(order: Order) -> None:
     """What dead workers held goes back into the queue, by the rules of this store."""
     with open_folder(order.folder, order.actor) as folder:
         await folder.frontier.reclaim()
-        place = Address(order.store_url).place
+        place = PostgresAddress(order.store_url).place
         await folder.audit.append(order.actor, "store.moved", "store", {"store": place})
 
 
-def _report(order: Order, source: LeavingFolder, target: ImportingDatabase) -> Report:
+def _report(order: Order, source: FolderExport, target: FolderImport) -> Report:
     frontier = read_url(order.frontier_url)
     return Report(
         folder=str(order.folder),
         store=target.place,
         frontier=frontier.shown,
-        store_url=Address(order.store_url).url,
+        store_url=PostgresAddress(order.store_url).url,
         frontier_url=frontier.url,
         tables=source.counts(),
         open=source.open_rows(),
@@ -128,7 +128,7 @@ def _report(order: Order, source: LeavingFolder, target: ImportingDatabase) -> R
 class _Move:
     """One try."""
 
-    def __init__(self, order: Order, source: LeavingFolder, target: ImportingDatabase, tell: Tell) -> None:
+    def __init__(self, order: Order, source: FolderExport, target: FolderImport, tell: Tell) -> None:
         self._order = order
         self._source = source
         self._target = target
@@ -141,7 +141,7 @@ class _Move:
     async def run(self) -> Report:
         """All of it, or what is left of it."""
         began_at = self._clock.monotonic()
-        await self._until(self._target.is_mine, "is being filled by another program")
+        await self._until(self._target.lock, "is being filled by another program")
         move_checks.check_store(self._order, self._source, self._target)
         report = _report(self._order, self._source, self._target)
         mark = self._mark(report)
@@ -163,23 +163,23 @@ class _Move:
             is_done=True,
         )
 
-    def _mark(self, report: Report) -> Mark:
+    def _mark(self, report: Report) -> MoveMarker:
         """Nobody works in the folder from here on."""
-        if self._source.mark is not None:
-            return self._source.mark
-        mark = Mark(secrets.token_hex(16), report.store, report.frontier)
-        self._source.set_mark(mark)
+        if self._source.marker is not None:
+            return self._source.marker
+        mark = MoveMarker(secrets.token_hex(16), report.store, report.frontier)
+        self._source.set_marker(mark)
         return mark
 
-    def _begun(self) -> Begun | None:
+    def _begun(self) -> ImportState | None:
         """This move, if the store knows of it; what one that was given up has brought there is taken out."""
-        begun = self._target.begun()
+        begun = self._target.state()
         if begun is None or not move_checks.is_given_up(self._source, begun):
             return begun
         self._target.empty([table.name for table in TABLES])
         return None
 
-    def _begin(self, mark: Mark) -> Begun:
+    def _begin(self, mark: MoveMarker) -> ImportState:
         """Nobody works in the store there either, and how far its clock is ahead of the folder's."""
         shift_s = self._target.now() - self._source.now(self._clock)
         begun = self._target.begin(mark.id, shift_s)
@@ -190,13 +190,15 @@ class _Move:
     async def _stand_alone(self) -> None:
         """Who came before the store was closed may still be there; then nothing has happened yet."""
         try:
-            await self._until(lambda: self._target.others() == 0, "is used by other programs of a cluster")
+            await self._until(
+                lambda: self._target.other_connections() == 0, "is used by other programs of a cluster"
+            )
             if self._is_new:
                 move_checks.refuse_full(self._target)
         except NotAllowed:
             if self._is_new:
-                self._target.give_up()
-                self._source.set_mark(None)
+                self._target.cancel()
+                self._source.set_marker(None)
             raise
 
     async def _until(self, is_so: Callable[[], bool], otherwise: str) -> None:
@@ -209,7 +211,7 @@ class _Move:
                 )
             await asyncio.sleep(LOOK_S)
 
-    async def _copy(self, begun: Begun, report: Report) -> None:
+    async def _copy(self, begun: ImportState, report: Report) -> None:
         for table in TABLES:
             total = report.tables[table.name]
             done = self._target.progress(table.name)
@@ -224,7 +226,7 @@ class _Move:
                 await asyncio.sleep(0)  # a signal is heard here
 
     def _piece(
-        self, table: Table, after: tuple[object, ...] | None, shift_s: float
+        self, table: ExportedTable, after: tuple[object, ...] | None, shift_s: float
     ) -> tuple[int, tuple[object, ...]] | None:
         """Bring the next rows there: how many they were, and up to which key; None: that was all."""
         columns = self._source.columns(table)
@@ -235,7 +237,7 @@ class _Move:
                 continue
             if batch.last is None:
                 return None
-            if self._target.put(table.name, columns, batch.rows, batch.last):
+            if self._target.copy(table.name, columns, batch.rows, batch.last):
                 if is_careful and table.name not in self._cleaned:
                     self._cleaned.append(table.name)
                 return len(batch.rows), batch.last
@@ -243,12 +245,12 @@ class _Move:
 
     async def _verify(self, report: Report) -> None:
         """Everything is there, and the audit holds as it did."""
-        standing = self._source.standing()
-        self._target.settle(
+        standing = self._source.counters()
+        self._target.set_counters(
             standing.numbers,
             (standing.audit_last, standing.audit_hash),
             standing.log_bytes,
-            standing.noticed,
+            standing.last_notified,
         )
         there = self._target.count(list(report.tables))
         wrong = [name for name, rows in report.tables.items() if there[name] != rows]
@@ -259,14 +261,14 @@ class _Move:
                 hint="`smartspider move --cancel`, then move to an empty database",
             )
         with closing(PostgresDatabase(self._order.store_url, self._clock, size=1)) as database:
-            sent, arrived = await self._source.audit_check(), await SqlAuditLog(database).verify()
+            sent, arrived = await self._source.verify_audit(), await AuditLog(database).verify()
         if sent != arrived:
             raise StoreUnavailable(
                 "the audit that arrived is not the one that was sent",
                 hint="`smartspider move --cancel`, then move to an empty database",
             )
 
-    def _close(self, mark: Mark) -> None:
+    def _close(self, mark: MoveMarker) -> None:
         """The folder is left for good."""
-        self._source.set_mark(msgspec.structs.replace(mark, is_done=True))
+        self._source.set_marker(msgspec.structs.replace(mark, is_done=True))
         failpoints.reach("move.closed")

@@ -1,6 +1,6 @@
-"""A look at pages as a process of its own: `python -m smartspider.wiring.preview_process`, asked by stdin.
+"""A preview in a process of its own: `python -m smartspider.wiring.preview_process`, request on stdin.
 
-Pages and expressions that somebody sends may take for ever or all memory; here they take that of one look.
+A hostile page or expression may use unlimited time or memory; here it uses that of one preview.
 """
 
 from __future__ import annotations
@@ -14,47 +14,47 @@ from typing import Any, Literal
 import msgspec
 
 from smartspider.core.errors import RequestInvalid, SmartSpiderError, TimedOut
-from smartspider.core.page import Page
+from smartspider.core.pages.page import Page
 from smartspider.engine.permits import GatePermit
-from smartspider.services.preview import Preview
-from smartspider.services.trying import Tried, try_rules
+from smartspider.installation.installation import Installation
+from smartspider.installation.settings import Settings, read_settings
+from smartspider.services.preview.preview import Preview
+from smartspider.services.preview.rules import RuleResult, try_rules
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider.views.problem import Wrong, wrongs
-from smartspider.wiring.addresses import server_policy
 from smartspider.wiring.fetch_one import Way, fetch_by
 from smartspider.wiring.loop import run_loop
-from smartspider.wiring.opening import open_premises
-from smartspider.wiring.premises import Premises
+from smartspider.wiring.opening import open_installation
 from smartspider.wiring.previewing import preview_task
-from smartspider.wiring.settings import Settings
 from smartspider.wiring.shared_gates import OutsideGate, share_gates
 
-MOST_MEMORY = 2 << 30
+MAX_MEMORY = 2 << 30
 
 
-class Asked(msgspec.Struct, frozen=True):
-    """What to look at: the first `pages` of a task, or one URL with the rules of a task."""
+class PreviewRequest(msgspec.Struct, frozen=True):
+    """What to preview: the first `pages` of a task, or one URL with the rules of a task."""
 
     kind: Literal["task", "page"]
     folder: str
-    settings: Settings
+    environment: dict[str, str]
+    """The settings it needs, as environment variables."""
     task: Any
-    longest_s: float
+    time_limit_s: float
     url: str = ""
     pages: int = 1
 
 
-class Seen(msgspec.Struct, frozen=True):
-    """One URL as it was found, and what the rules found on it."""
+class PagePreview(msgspec.Struct, frozen=True):
+    """A fetched page, and what the rules extracted."""
 
     url: str
     status: int
-    tried: Tried
+    result: RuleResult
 
 
-class Failed(msgspec.Struct, frozen=True):
-    """Why nothing was found, by the name of the error."""
+class PreviewError(msgspec.Struct, frozen=True):
+    """An error, by the name of its class."""
 
     name: str
     message: str
@@ -62,72 +62,77 @@ class Failed(msgspec.Struct, frozen=True):
     problems: list[Wrong]
 
 
-class Told(msgspec.Struct, frozen=True):
-    """What came of it: one of these."""
+class PreviewAnswer(msgspec.Struct, frozen=True):
+    """The answer: one of these."""
 
-    preview: Preview | None = None
-    seen: Seen | None = None
-    failed: Failed | None = None
+    task: Preview | None = None
+    page: PagePreview | None = None
+    error: PreviewError | None = None
 
 
-async def look(asked: Asked) -> Told:
-    """Do what was asked; errors are told."""
+async def answer(request: PreviewRequest) -> PreviewAnswer:
+    """Carry out a preview; errors are part of the answer."""
     try:
-        async with asyncio.timeout(asked.longest_s):
-            async with open_premises(Path(asked.folder), asked.settings) as premises:
-                if asked.kind == "page":
-                    return Told(seen=await _look_at_page(asked, premises))
-                return Told(preview=await _look_at_task(asked, premises))
+        async with asyncio.timeout(request.time_limit_s):
+            async with open_installation(Path(request.folder), settings_of(request)) as installation:
+                if request.kind == "page":
+                    return PreviewAnswer(page=await _preview_page(request, installation))
+                return PreviewAnswer(task=await _preview_task(request, installation))
     except TimeoutError:
-        return Told(failed=_failed(too_long(asked.longest_s)))
+        return PreviewAnswer(error=_error(too_long(request.time_limit_s)))
     except SmartSpiderError as error:
-        return Told(failed=_failed(error))
+        return PreviewAnswer(error=_error(error))
 
 
-def too_long(longest_s: float) -> TimedOut:
-    """A look that did not end."""
+def settings_of(request: PreviewRequest) -> Settings:
+    """Return the settings of a request; the process has no other."""
+    return read_settings(request.environment, Path(request.folder) / "none")
+
+
+def too_long(time_limit_s: float) -> TimedOut:
+    """Return the error for a preview that exceeds its time limit."""
     return TimedOut(
-        f"the look took more than {longest_s:g} s",
+        f"the preview took more than {time_limit_s:g} s",
         hint="the site is slow, or its gate is closed for a while; fewer pages take less time",
     )
 
 
-async def _look_at_page(asked: Asked, premises: Premises) -> Seen:
-    gate = OutsideGate(premises.permits)
+async def _preview_page(request: PreviewRequest, installation: Installation) -> PagePreview:
+    gate = OutsideGate(installation.permits)
     way = Way(
-        asked.settings,
-        server_policy(asked.settings),
-        premises.clock,
-        lambda host: GatePermit(gate, premises.clock, host, None),
-        premises.store,
+        installation.settings,
+        installation.policy,
+        installation.clock,
+        lambda host: GatePermit(gate, installation.clock, host, None),
+        installation.store,
     )
-    page: Page = await fetch_by(way, asked.url, compile_task(parse_task(asked.task)).fetch)
-    return Seen(page.url, page.status, try_rules(asked.task, page))
+    page: Page = await fetch_by(way, request.url, compile_task(parse_task(request.task)).fetch)
+    return PagePreview(page.url, page.status, try_rules(request.task, page))
 
 
-async def _look_at_task(asked: Asked, premises: Premises) -> Preview:
-    plan = compile_task(parse_task(asked.task))
-    once = msgspec.structs.replace(plan.retry, max_attempts=1)  # somebody waits for the answer
+async def _preview_task(request: PreviewRequest, installation: Installation) -> Preview:
+    plan = compile_task(parse_task(request.task))
+    once = msgspec.structs.replace(plan.retry, max_attempts=1)  # a person waits for the answer
     plan = msgspec.structs.replace(plan, retry=once)
     return await preview_task(
         plan,
-        asked.settings,
-        limit=asked.pages,
+        installation.settings,
+        limit=request.pages,
         is_server=True,
-        gated=lambda own: share_gates(own, premises.permits),
+        gated=lambda own: share_gates(own, installation.permits),
     )
 
 
-def _failed(error: SmartSpiderError) -> Failed:
+def _error(error: SmartSpiderError) -> PreviewError:
     wrong = wrongs(error.problems) if isinstance(error, RequestInvalid) else []
-    return Failed(type(error).__name__, error.message, error.hint, wrong)
+    return PreviewError(type(error).__name__, error.message, error.hint, wrong)
 
 
 def main() -> int:
-    """The process."""
-    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=Asked)
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
-    sys.stdout.buffer.write(msgspec.json.encode(run_loop(look(asked)), enc_hook=str))
+    """Run the process."""
+    request = msgspec.json.decode(sys.stdin.buffer.read(), type=PreviewRequest)
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
+    sys.stdout.buffer.write(msgspec.json.encode(run_loop(answer(request)), enc_hook=str))
     return 0
 
 

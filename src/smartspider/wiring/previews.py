@@ -1,4 +1,4 @@
-"""Looks at pages for whoever asks the API: few at a time, each in a process of its own, nothing kept."""
+"""Previews for the API: a few at a time, each in a process of its own; nothing is stored."""
 
 from __future__ import annotations
 
@@ -13,65 +13,64 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from smartspider.core import errors
-from smartspider.services.preview import Preview
-from smartspider.wiring.settings import Settings
+from smartspider.installation.settings import PREFIX, Settings
+from smartspider.services.preview.preview import Preview
 
 if TYPE_CHECKING:
-    from smartspider.wiring.premises import Premises
-    from smartspider.wiring.preview_process import Asked, Failed, Seen, Told
+    from smartspider.installation.installation import Installation
+    from smartspider.wiring.preview_process import PagePreview, PreviewAnswer, PreviewError, PreviewRequest
 
-AT_A_TIME = 2
-MOST_WAITING = 8
-LONGEST_S = 30.0
+MAX_RUNNING = 2
+MAX_WAITING = 8
+TIME_LIMIT_S = 30.0
 GRACE_S = 3.0
-"""For a process that cannot end by itself, because an expression does not."""
-LARGEST = 16 << 20
+"""Extra time for a process that cannot stop by itself, because an expression does not end."""
+MAX_ANSWER_BYTES = 16 << 20
 RETRY_AFTER_S = 10.0
 
 
 class Previews:
-    """The looks of a server."""
+    """Previews of an installation, a bounded number at a time."""
 
-    def __init__(self) -> None:
-        self._free = asyncio.Semaphore(AT_A_TIME)
+    def __init__(self, installation: Installation) -> None:
+        self._installation = installation
+        self._free = asyncio.Semaphore(MAX_RUNNING)
         self._waiting = 0
 
-    async def of_task(self, premises: Premises, settings: Settings, spec: bytes, pages: int) -> Preview:
-        """What a crawl of a task would find on its first pages."""
-        told = await self._look(premises, settings, kind="task", task=msgspec.json.decode(spec), pages=pages)
-        assert told.preview is not None  # noqa: S101 - that was asked for
-        return told.preview
+    async def preview_task(self, spec: bytes, pages: int) -> Preview:
+        """Fetch and extract the first pages of a task as a crawl would."""
+        answer = await self._run(kind="task", task=msgspec.json.decode(spec), pages=pages)
+        assert answer.task is not None  # noqa: S101 - the answer to a request of this kind
+        return answer.task
 
-    async def of_page(self, premises: Premises, settings: Settings, url: str, task: dict[str, Any]) -> Seen:
-        """What the rules of a task find on a page."""
-        told = await self._look(premises, settings, kind="page", task=task, url=url)
-        assert told.seen is not None  # noqa: S101 - that was asked for
-        return told.seen
+    async def preview_page(self, url: str, task: dict[str, Any]) -> PagePreview:
+        """Fetch a page and extract it with the rules of a task."""
+        answer = await self._run(kind="page", task=task, url=url)
+        assert answer.page is not None  # noqa: S101 - the answer to a request of this kind
+        return answer.page
 
-    async def _look(self, premises: Premises, settings: Settings, **what: Any) -> Told:
-        from smartspider.wiring.preview_process import Asked
+    async def _run(self, **what: Any) -> PreviewAnswer:
+        from smartspider.wiring.preview_process import PreviewRequest
 
-        known = Settings(
-            allow_private=settings.allow_private,
-            contact=settings.contact,
-            proxy=settings.proxy,
-            store_url=settings.store_url if settings.is_cluster else "",
-            frontier_url=settings.frontier_url if settings.is_cluster else "",
+        request = PreviewRequest(
+            folder=str(self._installation.path),
+            environment=_environment(self._installation.settings),
+            time_limit_s=TIME_LIMIT_S,
+            **what,
         )
-        asked = Asked(folder=str(premises.path), settings=known, longest_s=LONGEST_S, **what)
         async with self._turn():
-            told = await _told(asked)
-        if told.failed is not None:
-            raise _error(told.failed)
-        return told
+            answer = await _answer(request)
+        if answer.error is not None:
+            raise _error(answer.error)
+        return answer
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
-        if self._waiting >= MOST_WAITING:
+        if self._waiting >= MAX_WAITING:
             raise errors.TooMany(
                 "too many previews are waiting already",
                 retry_after_s=RETRY_AFTER_S,
-                hint="try again in a while",
+                hint="try again later",
             )
         self._waiting += 1
         try:
@@ -84,9 +83,9 @@ class Previews:
             self._free.release()
 
 
-async def _told(asked: Asked) -> Told:
-    """Ask a process; it is ended when it takes too long, or when nobody waits for it any more."""
-    from smartspider.wiring.preview_process import Told, too_long
+async def _answer(request: PreviewRequest) -> PreviewAnswer:
+    """Run a preview process; it is killed when it takes too long or its caller is cancelled."""
+    from smartspider.wiring.preview_process import PreviewAnswer, too_long
 
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "smartspider.wiring.preview_process"),
@@ -96,15 +95,16 @@ async def _told(asked: Asked) -> Told:
         env={name: value for name, value in os.environ.items() if not name.startswith("SMARTSPIDER_")},
     )
     try:
-        async with asyncio.timeout(asked.longest_s + GRACE_S):
-            said = await _conversation(process, msgspec.json.encode(asked))
+        async with asyncio.timeout(request.time_limit_s + GRACE_S):
+            output = await _communicate(process, msgspec.json.encode(request))
             await process.wait()
-        return msgspec.json.decode(said, type=Told)
+        return msgspec.json.decode(output, type=PreviewAnswer)
     except TimeoutError:
-        raise too_long(asked.longest_s) from None
+        raise too_long(request.time_limit_s) from None
     except (msgspec.DecodeError, ConnectionError):
         raise errors.NotReadable(
-            "the look ended without an answer", hint="the page may need too much memory, or its rules"
+            "the preview process ended without an answer",
+            hint="the page or its rules may need too much memory",
         ) from None
     finally:
         if process.returncode is None:
@@ -113,20 +113,27 @@ async def _told(asked: Asked) -> Told:
         await process.wait()
 
 
-async def _conversation(process: asyncio.subprocess.Process, asked: bytes) -> bytes:
+async def _communicate(process: asyncio.subprocess.Process, request: bytes) -> bytes:
     assert process.stdin is not None  # noqa: S101 - piped
     assert process.stdout is not None  # noqa: S101 - piped
-    process.stdin.write(asked)
+    process.stdin.write(request)
     process.stdin.close()
-    said = bytearray()
+    output = bytearray()
     while piece := await process.stdout.read(1 << 16):
-        said += piece
-        if len(said) > LARGEST:
-            raise errors.TooLarge("there is too much on these pages to be shown", hint="ask for fewer pages")
-    return bytes(said)
+        output += piece
+        if len(output) > MAX_ANSWER_BYTES:
+            raise errors.TooLarge("the pages hold too much to preview", hint="preview fewer pages")
+    return bytes(output)
 
 
-def _error(failed: Failed) -> errors.SmartSpiderError:
+def _environment(settings: Settings) -> dict[str, str]:
+    """Return the settings that a preview needs: no secret but the address of a cluster."""
+    names = ["allow_private", "contact", "proxy"]
+    names += ["store_url", "frontier_url"] if settings.is_cluster else []
+    return {f"{PREFIX}{name.upper()}": getattr(settings, name) for name in names}
+
+
+def _error(failed: PreviewError) -> errors.SmartSpiderError:
     kind: type[errors.SmartSpiderError] = getattr(errors, failed.name, errors.SmartSpiderError)
     if issubclass(kind, errors.RequestInvalid):
         problems = tuple(errors.Problem(one.path, one.message, one.hint) for one in failed.problems)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from urllib.parse import unquote, urlsplit
 
-from smartspider.core.plan import Plan
 from smartspider.core.redaction import Redactor, is_secret_name
-from smartspider.wiring.settings import Settings
+from smartspider.core.runs.plan import Plan
+from smartspider.installation.settings import Settings
 
 SHORTEST_PART = 6
 """Shorter parts of a header are words that stand everywhere."""
@@ -15,7 +15,9 @@ SHORTEST_PART = 6
 def redactor_of(settings: Settings) -> Redactor:
     """One that knows the secrets of the installation."""
     redactor = Redactor((settings.admin_token, settings.master_key))
-    for url in (settings.proxy, settings.smtp_url, settings.store_url, settings.frontier_url):
+    if settings.mail is not None:
+        redactor.add(settings.mail.password)
+    for url in (settings.proxy, settings.store_url, settings.frontier_url):
         redactor.add(*_password(url))
     return redactor
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from smartspider.backends.sqlite.presence import FileLock
+from smartspider.backends.sqlite.worker_locks import FileLock
 from smartspider.core.errors import StoreUnavailable
 
 _LOCK = ".lock"

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import msgspec
 
-from smartspider.core.crews import Span
 from smartspider.core.errors import SettingInvalid
-from smartspider.engine.clock import SystemClock
+from smartspider.core.workers.worker import WorkerRange
+from smartspider.engine.runtime import SystemClock
 from smartspider.engine.supervisor import Supervisor
 from smartspider.wiring.keeper_process import keeper_command
 from smartspider.wiring.worker_process import fleet_command
@@ -45,7 +45,7 @@ class Post(msgspec.Struct, frozen=True):
 class Crew(msgspec.Struct, frozen=True):
     """Workers that come and go: how many there are, and how one of them is started, by its number."""
 
-    span: Span
+    span: WorkerRange
     post: Callable[[int], Post]
 
 
@@ -68,7 +68,7 @@ class Staff:
         self.crew_drained = 0
         """How many of the crew left because somebody else asked them to."""
         self.is_crew_alone = not posts
-        first = crew.span.least if crew is not None else 0
+        first = crew.span.minimum if crew is not None else 0
         self._posts = dict(enumerate(posts))
         self._tell_end = on_end
         for _ in range(first):
@@ -167,7 +167,7 @@ def worker_posts(data: Path, *, count: int, slots: int, drain_s: float | None = 
     return [Post(f"worker {number}", fleet_command(data, number, slots, drain_s)) for number in range(count)]
 
 
-def crew_of(data: Path, span: Span, *, slots: int, drain_s: float | None = None) -> Crew:
+def crew_of(data: Path, span: WorkerRange, *, slots: int, drain_s: float | None = None) -> Crew:
     """Workers that come and go with what there is to do."""
     driver = os.getpid()
 

@@ -32,6 +32,7 @@ from smartspider.engine.worker import Worker
 from smartspider.fetch.headers import HeaderPlan
 from smartspider.fetch.stack import build_fetcher, build_robots
 from smartspider.installation.addresses import server_policy
+from smartspider.installation.data_folder import run_lock_file
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import Settings
 from smartspider.interfaces.event_bus import EventBus, Subscriber
@@ -43,7 +44,6 @@ from smartspider.plugins.registry import available, resolve
 from smartspider.services.runs.compiled import Compiled, compile_plan
 from smartspider.services.runs.plans import plan_of, retuned
 from smartspider.wiring.dedup import ProcessDedup
-from smartspider.wiring.folder import run_lock_file
 from smartspider.wiring.redaction import add_secrets
 
 
@@ -160,13 +160,17 @@ def fleet_worker(
     """A worker of a server: it works on all runs that no command has for itself, until asked to leave."""
     installation, policy = factory.installation, server_policy(factory.settings)
 
-    def is_free(run_id: int) -> bool:
+    def is_available(run_id: int) -> bool:
         return installation.is_cluster or not is_alive(run_lock_file(installation.path, run_id))
 
     return Worker(
         factory.context,
         AllRuns(
-            installation.store, installation.clock, factory.bus, is_free, is_kept=installation.is_cluster
+            installation.store,
+            installation.clock,
+            factory.bus,
+            is_available,
+            has_keeper=installation.is_cluster,
         ),
         lambda run: factory.open_job(run, plan_of(run), policy),
         _card(number, slots, driver),

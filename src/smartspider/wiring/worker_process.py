@@ -25,7 +25,8 @@ from smartspider.engine.worker import Worker
 from smartspider.installation.addresses import address_policy
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import read_settings
-from smartspider.telemetry.logs import EventLog
+from smartspider.services.runs.plans import plan_of
+from smartspider.telemetry.log_files import EventLog
 from smartspider.telemetry.subscribers import LogDestinations, worker_subscribers
 from smartspider.wiring import faults
 from smartspider.wiring.dedup import open_dedup, open_run_dedup
@@ -33,7 +34,6 @@ from smartspider.wiring.folder import open_folder
 from smartspider.wiring.loop import run_process
 from smartspider.wiring.opening import open_installation
 from smartspider.wiring.parent import stop_on_signals
-from smartspider.wiring.plans import plan_of
 from smartspider.wiring.redaction import redactor_of
 from smartspider.wiring.worker import JobFactory, bus_of, fleet_worker, run_worker
 

@@ -1,1 +1,1 @@
-"""The routes, one file per noun. `ROUTERS` is the table that `app.create_app` reads."""
+"""Routes: built from the table of operations, and written by hand for streams and unusual bodies."""

@@ -1,54 +1,53 @@
-"""Runs as they go on: every event once, by WebSocket or server-sent events."""
+"""Live streams of events and log lines, by WebSocket or server-sent events."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query, WebSocket
-from starlette.requests import HTTPConnection
+import msgspec
+from fastapi import APIRouter, Depends, Header, Path, Query, WebSocket
 from starlette.responses import Response
 
-from smartspider.api.desk import Desked
-from smartspider.api.house import house_of
-from smartspider.api.ids import RunId, TaskId
-from smartspider.api.security import needs, ws_principal
-from smartspider.api.streams import (
+from smartspider.api.routes.streaming import (
     NUMBER,
     After,
-    answers_events,
-    as_events,
-    messages,
-    number_after,
+    document_events,
+    event_stream,
     over_websocket,
+    parse_position,
+    websocket_messages,
 )
+from smartspider.api.security import CurrentServices, needs, websocket_principal
 from smartspider.core.access import Principal
-from smartspider.services import runs
-from smartspider.services.desk import Desk
-from smartspider.services.following import Ground, Wanted, follow_run, follow_task
-from smartspider.services.paging import number
-from smartspider.services.tasks import find_task
-from smartspider.views.runs import StatusView
+from smartspider.operations.services import Services
+from smartspider.services import logs
+from smartspider.services.inputs import number
+from smartspider.services.live.streams import follow_run, follow_task, stream_options
+from smartspider.services.tasks.tasks import find_task
+from smartspider.views.arguments import LogArguments
 
 router = APIRouter(tags=["runs"])
 
+PathRunId = Annotated[str, Path(max_length=40, description="The id of a run.")]
+PathTaskId = Annotated[str, Path(max_length=200, description="The id of a task, or its name.")]
 Follow = Annotated[bool, Query(include_in_schema=False)]
-"""Told in words: a program that tries all parameters of the document would wait for ever."""
+"""Described in words only: a program that tries all parameters of the document would wait forever."""
 Snapshot = Annotated[
-    bool, Query(description="Begin with how the run stands (`run.status`) instead of with all that happened.")
+    bool, Query(description="Start with the status of the run (`run.status`) instead of all past events.")
 ]
 
 
 @router.get(
     "/api/runs/{run_id}/events",
     name="follow_run",
-    summary="The events of a run as they happen",
-    **answers_events("Server-sent events; `data` is a JSON message `{id, run_id, at, event, data}`"),
+    summary="Stream the events of a run",
+    **document_events("Server-sent events; `data` is a JSON message `{id, run_id, at, event, data}`"),
 )
 async def get_events(
-    run_id: RunId,
-    connection: HTTPConnection,
-    desk: Desked,
+    run_id: PathRunId,
+    services: CurrentServices,
     _principal: Annotated[Principal, needs("runs", "read")],
     *,
     after: After = None,
@@ -56,71 +55,138 @@ async def get_events(
     snapshot: Snapshot = False,
     last_event_id: Annotated[str | None, Header(pattern=NUMBER, description="As `after`.")] = None,
 ) -> Response:
-    """All events of the run, those that were and those that come, numbered 1, 2, 3, ... without a gap.
+    """Stream all events of a run, past and future, numbered 1, 2, 3, ... without a gap.
 
-    The same address answers a WebSocket with the same messages. A message `stream.end` comes when the run is
-    over, unless `follow=true` is given: it may be resumed. `stream.reset` says that events before `first` are
-    not kept any more.
+    The same address answers a WebSocket with the same messages. `stream.end` comes when the run has ended,
+    unless `follow=true` is given: the run may be resumed. `stream.reset` says that events before `first` are
+    no longer kept.
     """
-    known = number_after(last_event_id, "Last-Event-ID")
-    known = number_after(after) if known is None else known
-    wanted = _wanted(desk, known, follow=follow, snapshot=snapshot)
-    run = await desk.store.get_run(number(run_id, "run"))
-    return as_events(follow_run(_ground(connection), run.id, wanted))
+    position = parse_position(last_event_id, "Last-Event-ID")
+    position = parse_position(after) if position is None else position
+    services.hub.check_room()
+    options = stream_options(services.installation, position, follow=follow, snapshot=snapshot)
+    run = await services.installation.store.get_run(number(run_id, "run"))
+    return event_stream(follow_run(services.installation, services.hub, run.id, options))
 
 
 @router.websocket("/api/runs/{run_id}/events")
 async def watch_run(
     websocket: WebSocket,
     run_id: str,
-    desk: Desked,
+    services: CurrentServices,
     *,
     after: str | None = None,
     follow: str = "",
     snapshot: str = "",
 ) -> None:
-    """The same over a WebSocket; it is closed with 1000 when the run is over."""
-    await ws_principal(websocket, "runs")
-    wanted = _wanted(desk, number_after(after), follow=_is_yes(follow), snapshot=_is_yes(snapshot))
-    run = await desk.store.get_run(number(run_id, "run"))
-    await over_websocket(websocket, messages(follow_run(_ground(websocket), run.id, wanted)))
+    """Send the same over a WebSocket, closed with 1000 when the run has ended."""
+    await websocket_principal(websocket, "runs")
+    services.hub.check_room()
+    options = stream_options(
+        services.installation, parse_position(after), follow=_is_true(follow), snapshot=_is_true(snapshot)
+    )
+    run = await services.installation.store.get_run(number(run_id, "run"))
+    stream = follow_run(services.installation, services.hub, run.id, options)
+    await over_websocket(websocket, websocket_messages(stream))
 
 
 @router.websocket("/api/tasks/{task_id}/ws")
 async def watch_task(
     websocket: WebSocket,
-    task_id: TaskId,
-    desk: Desked,
+    task_id: PathTaskId,
+    services: CurrentServices,
     *,
     run_id: str | None = None,
     after: str | None = None,
     follow: str = "true",
     snapshot: str = "",
 ) -> None:
-    """The events of the newest run of a task, or of `run_id`, and then of the runs that come after it."""
-    await ws_principal(websocket, "runs")
-    wanted = _wanted(desk, number_after(after), follow=_is_yes(follow), snapshot=_is_yes(snapshot))
-    task = await find_task(desk.tasks, task_id)
+    """Send the events of the newest run of a task, or of `run_id`, and then of later runs."""
+    await websocket_principal(websocket, "runs")
+    installation = services.installation
+    options = stream_options(
+        installation, parse_position(after), follow=_is_true(follow), snapshot=_is_true(snapshot)
+    )
+    task = await find_task(installation, task_id)
     run = None if run_id is None else number(run_id, "run")
     if run is not None:
-        await desk.store.get_run(run)
-    await over_websocket(websocket, messages(follow_task(_ground(websocket), task.id, wanted, run)))
+        await installation.store.get_run(run)
+    services.hub.check_room()
+    stream = follow_task(installation, services.hub, task.id, options, run)
+    await over_websocket(websocket, websocket_messages(stream))
 
 
-def _ground(connection: HTTPConnection) -> Ground:
-    house = house_of(connection)
-    house.hub.check_room()
-    return Ground(house.premises.store, house.premises.events, house.hub, house.premises.clock)
+def _filters(
+    *,
+    level: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    host: str | None = None,
+    error: str | None = None,
+    worker: str | None = None,
+    text: str | None = None,
+) -> LogArguments:
+    return LogArguments(
+        level=level, since=since, until=until, host=host, error=error, worker=worker, text=text
+    )
 
 
-def _wanted(desk: Desk, after: int | None, *, follow: bool, snapshot: bool) -> Wanted:
-    has_snapshot = snapshot and after is None
-    return Wanted(after or 0, is_endless=follow, snapshot=_status(desk) if has_snapshot else None)
+LogFilters = Annotated[LogArguments, Depends(_filters)]
 
 
-def _status(desk: Desk) -> Callable[[int], Awaitable[StatusView]]:
-    return lambda run_id: runs.status(desk, run_id)
+@router.websocket("/api/logs/tail")
+async def tail_logs(
+    websocket: WebSocket,
+    services: CurrentServices,
+    only: LogFilters,
+    *,
+    task_id: str | None = None,
+    run_id: str | None = None,
+    after: str | None = None,
+) -> None:
+    """Send log lines as they are written; with `after`, those since that id first."""
+    await websocket_principal(websocket, "logs")
+    await _tail(websocket, services, only, task_id, run_id, after)
 
 
-def _is_yes(text: str) -> bool:
+@router.websocket("/api/runs/{run_id}/logs/tail")
+async def tail_run_logs(
+    websocket: WebSocket,
+    run_id: str,
+    services: CurrentServices,
+    only: LogFilters,
+    after: str | None = None,
+) -> None:
+    """Send the log lines of a run as they are written."""
+    await websocket_principal(websocket, "logs")
+    await services.installation.store.get_run(number(run_id, "run"))
+    await _tail(websocket, services, only, None, run_id, after)
+
+
+async def _tail(
+    websocket: WebSocket,
+    services: Services,
+    only: LogArguments,
+    task_id: str | None,
+    run_id: str | None,
+    after: str | None,
+) -> None:
+    # before the stream opens, so that an invalid filter is answered
+    await logs.parse_filter(services.installation, only, task_id, run_id)
+    services.hub.check_room()
+    position = parse_position(after)
+    await over_websocket(websocket, _lines(services, only, task_id, run_id, position))
+
+
+async def _lines(
+    services: Services, only: LogArguments, task_id: str | None, run_id: str | None, after: int | None
+) -> AsyncGenerator[str]:
+    stream = logs.tail(services.installation, services.hub, only, task_id, run_id, after=after)
+    async with aclosing(stream) as lines:
+        async for line in lines:
+            if line is not None:
+                yield msgspec.json.encode(line).decode()
+
+
+def _is_true(text: str) -> bool:
     return text.lower() in ("1", "true", "yes", "on")

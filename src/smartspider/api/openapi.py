@@ -1,0 +1,150 @@
+"""The OpenAPI document: FastAPI's, with views, the task file, problems and the rights operations need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from fastapi import FastAPI
+from fastapi.dependencies.models import Dependant
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+
+from smartspider.api.problems import MEDIA_TYPE
+from smartspider.api.responses import REF, view_schemas
+from smartspider.views.problem import ProblemView
+
+DESCRIPTION = """Describe what you want from web sites in one JSON task; get clean, deduplicated rows.
+
+Errors are problem documents (RFC 9457) with `code`, `detail` and `hint`. Lists take `limit` and `cursor` and
+answer `items` and `next`. Ids are opaque strings; a task in a path is named by its id or its name.
+Times are ISO 8601 in UTC. A POST that creates accepts an `Idempotency-Key`."""
+
+TAGS = {
+    "auth": "Sessions.",
+    "tasks": "Task files and their versions.",
+    "runs": "Executions of tasks: state, progress and control.",
+    "results": "The rows of runs.",
+    "explain": "Why a URL was or was not fetched, and why a run does not progress.",
+    "logs": "Log lines.",
+    "preview": "Rules tried on a page; nothing is stored.",
+    "schedules": "Runs that start at set times.",
+    "notifications": "Messages about runs, by webhook or email.",
+    "hosts": "Hosts and their gates (rate limits), for all runs.",
+    "nodes": "Machines and workers.",
+    "users": "People who sign in.",
+    "tokens": "API tokens.",
+    "audit": "Who did what; a hash chain that shows tampering.",
+    "operations": "Health, metrics, and the schema of task files.",
+}
+
+_WHY = {
+    "401": "The token is missing, invalid, expired or revoked",
+    "403": "The role or scopes of the token do not allow this, or the task belongs to another user",
+    "404": "Not found",
+    "409": "Not possible in the current state",
+    "412": "There is a newer version",
+    "413": "The body is too large",
+    "415": "The content type is not supported",
+    "422": "The request is invalid; `errors` names each key",
+    "429": "Too many requests",
+    "503": "The store is not available",
+}
+_RETRY_AFTER = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
+_PROBLEM = {
+    "title": "Not found",
+    "status": 404,
+    "code": "not_found",
+    "detail": "there is no task 'shop'",
+    "hint": "`smartspider task list` shows all tasks",
+}
+
+
+def document(app: FastAPI) -> dict[str, Any]:
+    """Return the document of an app; it is built once."""
+    if app.openapi_schema is None:
+        whole = get_openapi(
+            title=app.title,
+            version=app.version,
+            openapi_version="3.1.0",
+            summary="A crawling platform",
+            description=DESCRIPTION,
+            tags=[{"name": name, "description": about} for name, about in TAGS.items()],
+            routes=app.routes,
+        )
+        _complete(whole, _needs(app))
+        app.openapi_schema = whole
+    return app.openapi_schema
+
+
+def _complete(whole: dict[str, Any], needs: dict[str, str]) -> None:
+    schemas = whole.setdefault("components", {}).setdefault("schemas", {})
+    schemas.update(view_schemas())
+    schemas.update(_task_schemas())
+    schemas.pop("HTTPValidationError", None)
+    schemas.pop("ValidationError", None)
+    whole["components"]["responses"] = {f"Problem{status}": _problem(status, _WHY[status]) for status in _WHY}
+    for path, operations in whole["paths"].items():
+        for method, operation in operations.items():
+            _complete_operation(path, method, operation)
+            if operation["operationId"] in needs:
+                operation["x-needs"] = needs[operation["operationId"]]
+
+
+def _complete_operation(path: str, method: str, operation: dict[str, Any]) -> None:
+    """Add every status an operation can answer with: its own, problems, and `default`."""
+    own = operation["responses"]
+    own.pop("422", None)
+    statuses = {"429", "503"}
+    if operation.get("security"):
+        statuses |= {"401", "403"}
+    if "{" in path:
+        statuses.add("404")
+    if operation.get("parameters") or operation.get("requestBody"):
+        statuses.add("422")
+    if operation.get("requestBody"):
+        statuses |= {"413", "415"}
+    if method in ("post", "put", "patch", "delete"):
+        statuses.add("409")
+    if any(one["name"] == "If-Match" for one in operation.get("parameters", ())):
+        statuses.add("412")
+    for status in sorted(statuses - own.keys()):
+        own[status] = {"$ref": f"#/components/responses/Problem{status}"}
+    own["default"] = _problem("", "A problem (RFC 9457)")
+
+
+def _problem(status: str, description: str) -> dict[str, Any]:
+    content: dict[str, Any] = {"schema": {"$ref": f"{REF}{ProblemView.__name__}"}}
+    if status == "404":
+        content["example"] = _PROBLEM
+    more = {"headers": _RETRY_AFTER} if status == "429" else {}
+    return {"description": description, "content": {MEDIA_TYPE: content}, **more}
+
+
+def _task_schemas() -> dict[str, Any]:
+    """Return the schema of task files, with prefixed names for its parts."""
+    from smartspider.taskfile.schema import task_schema
+
+    text = msgspec.json.encode(task_schema()).decode().replace('"#/$defs/', f'"{REF}Task')
+    schema = msgspec.json.decode(text)
+    parts = {f"Task{name}": part for name, part in schema.pop("$defs").items()}
+    schema.pop("$schema")
+    return {"Task": schema, **parts}
+
+
+def _needs(app: FastAPI) -> dict[str, str]:
+    """Return the right each operation needs, as `area:verb`."""
+    found = {}
+    for route in app.routes:
+        if isinstance(route, APIRoute):
+            needs = _asked(route.dependant)
+            if needs is not None:
+                found[route.name] = ":".join(needs)
+    return found
+
+
+def _asked(dependant: Dependant) -> tuple[str, str] | None:
+    needs: tuple[str, str] | None = getattr(dependant.call, "needs", None)
+    for below in dependant.dependencies:
+        needs = needs or _asked(below)
+    return needs

@@ -1,0 +1,124 @@
+"""Data folders: where they are, the locks on what is in them, and rows that are still to be written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from smartspider.backends.sqlite.database import FILE
+from smartspider.backends.sqlite.store import SqliteStore
+from smartspider.backends.sqlite.worker_locks import FileLock
+from smartspider.core.errors import NotAllowed, NotFound, StoreUnavailable
+from smartspider.installation.installation import Installation
+from smartspider.installation.settings import read_settings
+
+HOME = Path(".smartspider")
+OWES = "owes-rows"
+
+
+class DataFolder(Installation, frozen=True, kw_only=True):
+    """An installation in a data folder: one SQLite file."""
+
+    store: SqliteStore
+
+
+@contextmanager
+def task_lock(path: Path, name: str) -> Iterator[None]:
+    """Let only one command at a time choose and crawl a run of a task."""
+    with _locked(path / "tasks" / f"{name}.lock", f"the task {name!r} in {path}"):
+        yield
+
+
+def run_lock_file(path: Path, run_id: int) -> Path:
+    """Return the file that a command locks while it crawls a run."""
+    return path / "runs" / f"{run_id}.lock"
+
+
+@contextmanager
+def run_lock(path: Path, run_id: int, *, is_last: bool = False) -> Iterator[None]:
+    """Keep a run from being deleted while it is crawled; with `is_last` the lock file is removed on success."""
+    with _locked(run_lock_file(path, run_id), f"run {run_id} in {path}") as lock:
+        yield
+        if is_last:
+            lock.release(remove=True)
+
+
+@contextmanager
+def _locked(file: Path, what: str) -> Iterator[FileLock]:
+    # The file stays: removing it would let a third process lock a new one while a second holds the old.
+    lock = FileLock(file)
+    if not lock.acquire():
+        raise NotAllowed(
+            f"{what} is in use by another process",
+            hint="wait for it or stop it; use --workers for more workers",
+        )
+    try:
+        yield lock
+    finally:
+        lock.release()
+
+
+def owing_runs(path: Path) -> set[int]:
+    """Return runs whose output files are not written yet."""
+    return {int(mark.stem) for mark in (path / "runs").glob(f"*.{OWES}") if mark.stem.isdigit()}
+
+
+def owing_mark(path: Path, run_id: int) -> Path:
+    """Return the file that marks such a run."""
+    return path / "runs" / f"{run_id}.{OWES}"
+
+
+@contextmanager
+def owing(path: Path, run_id: int) -> Iterator[None]:
+    """Mark a run as owing its output until the block succeeds; a kill or a full disk leaves the mark."""
+    mark = owing_mark(path, run_id)
+    try:
+        mark.touch()
+    except OSError as error:
+        raise StoreUnavailable(
+            f"{mark} cannot be written: {error.strerror or error}", hint="check the data folder"
+        ) from error
+    yield
+    mark.unlink(missing_ok=True)
+
+
+def folder_of(data: Path | None, task_name: str) -> Path:
+    """Return the folder to crawl a task in: the one given, the one of the settings, or the task's own."""
+    return data or read_settings().data_folder or HOME / task_name
+
+
+def find_folder(data: Path | None) -> Path:
+    """Return the folder a command reads: the one given, the one of the settings, or the last one used."""
+    data = data or read_settings().data_folder
+    if data is not None:
+        if not (data / FILE).exists():
+            raise NotFound(
+                f"there is no data folder {data}", hint="check the path; `smartspider crawl TASK` creates one"
+            )
+        return data
+    found = sorted(HOME.glob(f"*/{FILE}"), key=_used_at)
+    if not found:
+        raise NotFound("there is no data folder here", hint="name one with --data DIR")
+    return found[-1].parent
+
+
+def folder_with(data: Path | None, task_name: str) -> Path:
+    """Return the folder to look for a task in: the task's own, else as `find_folder`."""
+    own = HOME / task_name
+    if data is None and read_settings().data_folder is None and (own / FILE).exists():
+        return own
+    return find_folder(data)
+
+
+def all_folders(data: Path | None) -> list[Path]:
+    """Return all data folders below the current folder, or only the one given or set."""
+    if data is not None or read_settings().data_folder is not None:
+        return [find_folder(data)]
+    return sorted(file.parent for file in HOME.glob(f"*/{FILE}"))
+
+
+def _used_at(file: Path) -> float:
+    """Return the time of the last write; recent writes are in the write-ahead log."""
+    log = file.with_name(f"{FILE}-wal")
+    return max(path.stat().st_mtime for path in (file, log) if path.exists())

@@ -1,0 +1,153 @@
+"""One installation of SmartSpider, whichever technology it runs on."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from smartspider.core.errors import FrontierUnavailable, NotArmed, SettingInvalid, StoreUnavailable
+from smartspider.core.frontier.lease import GateClosed, SendWindow
+from smartspider.core.requests.addresses import AddressPolicy
+from smartspider.core.tasks import SYSTEM
+from smartspider.dedup.url_filter import FilterStack, StoredUrls
+from smartspider.installation.keys import Keys, open_keys
+from smartspider.installation.remote_frontier import RemoteFrontier
+from smartspider.installation.settings import Settings
+from smartspider.interfaces.clock import Clock
+from smartspider.interfaces.demand import Demand
+from smartspider.interfaces.frontier import Frontier, FrontierReplay
+from smartspider.interfaces.index import RefusalCounts
+from smartspider.interfaces.ledger import Ledger
+from smartspider.interfaces.worker_registry import WorkerRegistry
+from smartspider.store.access.users import UserStore
+from smartspider.store.audit import AuditLog
+from smartspider.store.diagnostics.store import Diagnostics
+from smartspider.store.events import EventFeed
+from smartspider.store.hosts.store import HostStore
+from smartspider.store.idempotency import IdempotencyStore
+from smartspider.store.logs.store import LogStore
+from smartspider.store.metrics import MetricStore
+from smartspider.store.nodes.leadership import SqlLeadership
+from smartspider.store.nodes.scaling import ScalingStore
+from smartspider.store.notifications import NotificationStore
+from smartspider.store.results.store import ResultStore
+from smartspider.store.runs.store import RunStore
+from smartspider.store.schedules import ScheduleStore
+from smartspider.store.tasks import TaskStore
+
+NO_KEY = "SMARTSPIDER_MASTER_KEY is not set; all machines of a cluster need the same key"
+KEY_HINT = "create one with `openssl rand -hex 32` and give it to every api and keeper"
+
+
+class Permits(Protocol):
+    """Send windows for requests that belong to no run, such as previews."""
+
+    async def reserve(self, host: str, delay_s: float) -> SendWindow | GateClosed:
+        """Reserve the next send window of a host, at least `delay_s` after the one before."""
+
+
+class CheckFrontier(Protocol):
+    """Checks a remote frontier."""
+
+    async def __call__(self, runs: Sequence[int], *, repair: bool = False) -> list[str]:
+        """Return a sentence for each inconsistency."""
+
+
+class Installation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """Everything an installation offers: stores, frontier, ledger, clock, settings, keys, address policy.
+
+    The same on a data folder and on a cluster. Services take it; `wiring` opens it.
+    """
+
+    path: Path
+    """The folder for files of this machine: logs, exports, locks."""
+    settings: Settings = Settings()
+    store: RunStore
+    frontier: Frontier
+    ledger: Ledger
+    tasks: TaskStore
+    results: ResultStore
+    audit: AuditLog
+    workers: WorkerRegistry
+    hosts: HostStore
+    events: EventFeed
+    logs: LogStore
+    metrics: MetricStore
+    users: UserStore
+    idempotency: IdempotencyStore
+    permits: Permits
+    diagnostics: Diagnostics
+    schedules: ScheduleStore
+    leadership: SqlLeadership
+    notifications: NotificationStore
+    scaling: ScalingStore
+    demand: Demand
+    stored_urls: StoredUrls
+    """What the store says about URLs that others call known."""
+    check_writable: Callable[[], Awaitable[None]]
+    """Raise `StoreUnavailable` unless the store accepts writes."""
+    check_room: Callable[[], Awaitable[None]]
+    """Raise `StoreFull` if its disk is full; cheaper than `check_writable`."""
+    clock: Clock
+    actor: str = SYSTEM
+    filters: FilterStack = FilterStack()
+    """URL filters that the machines of a cluster share, for reading."""
+    replay: FrontierReplay | None = None
+    """Set if the frontier is part of the store."""
+    remote_frontier: RemoteFrontier | None = None
+    """Set if the frontier is a server of its own."""
+    check_frontier: CheckFrontier | None = None
+    """Find, and on request repair, inconsistencies of a remote frontier."""
+
+    @property
+    def is_cluster(self) -> bool:
+        """True if several machines share store and frontier; files in `path` are this machine's alone."""
+        return self.remote_frontier is not None
+
+    @cached_property
+    def policy(self) -> AddressPolicy:
+        """The private addresses that the settings open, whatever a task names."""
+        return AddressPolicy.parse(self.settings.allow_private)
+
+    @cached_property
+    def keys(self) -> Keys:
+        """The keys derived from the master key of the settings, or from the data folder's own."""
+        if self.is_cluster and not self.settings.master_key:
+            raise SettingInvalid(NO_KEY, hint=KEY_HINT)
+        return open_keys(self.path, self.settings.master_key)
+
+    async def count_serving(self) -> tuple[int, int]:
+        """Return how many shards of the frontier are ready, and how many there are."""
+        if self.remote_frontier is None:
+            return 1, 1
+        states = await self.remote_frontier.index.shard_states()
+        return sum(state is not None and state.is_armed for state in states), len(states)
+
+    async def frontier_error(self) -> FrontierUnavailable | None:
+        """Return why a shard that is not ready cannot be used; None if it only waits for the keeper."""
+        if self.remote_frontier is None:
+            return None
+        states = await self.remote_frontier.index.shard_states()
+        waiting = [shard for shard, state in enumerate(states) if state is None or not state.is_armed]
+        for shard in sorted(waiting, key=lambda shard: states[shard] is not None)[:1]:
+            try:
+                await self.remote_frontier.index.check(shard)
+            except NotArmed:
+                return None
+            except FrontierUnavailable as error:
+                return error
+        return None
+
+    async def refusals(self) -> RefusalCounts:
+        """Sum what the shards of a remote frontier refused; shards that do not answer are left out."""
+        found = []
+        if self.remote_frontier is not None:
+            for shard in range(self.remote_frontier.index.shards):
+                with contextlib.suppress(StoreUnavailable):
+                    found.append(await self.remote_frontier.index.refusals(shard))
+        return RefusalCounts(sum(one.stale for one in found), sum(one.old_epoch for one in found))

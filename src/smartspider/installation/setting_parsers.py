@@ -1,0 +1,136 @@
+"""Parsers of single settings. Each raises `SettingInvalid` with the setting's name and an example."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from typing import get_args
+
+from smartspider.core.errors import SettingInvalid
+from smartspider.core.logs import LEVELS
+from smartspider.core.rate_limits import RateLimit, parse_rate
+from smartspider.core.workers.scaling import ScalingOptions
+from smartspider.dedup.url_filter import FilterMode
+
+Networks = tuple[IPv4Network | IPv6Network, ...]
+DEDUP_MODES: tuple[FilterMode, ...] = get_args(FilterMode)
+
+MIN_BODY_BYTES = 1_000
+MAX_BODY_BYTES = 100_000_000
+MAX_WORKERS = 100_000
+
+_DURATION = re.compile(r"([0-9]{1,7})([smh]?)", re.ASCII)
+_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+_MEMORY = re.compile(r"([0-9]{1,6}) ?(MB|GB)", re.IGNORECASE)
+
+
+def log_level(text: str) -> str:
+    """Parse `SMARTSPIDER_LOG_LEVEL`."""
+    if text not in LEVELS:
+        raise SettingInvalid(f"SMARTSPIDER_LOG_LEVEL is {text!r}", hint=f"use one of {', '.join(LEVELS)}")
+    return text
+
+
+def rate_limit(text: str) -> RateLimit:
+    """Parse `SMARTSPIDER_RATE_LIMIT`: requests per second and burst, for each token."""
+    try:
+        return parse_rate(text)
+    except ValueError:
+        raise SettingInvalid(
+            f"SMARTSPIDER_RATE_LIMIT is {text[:40]!r}",
+            hint="write RATE or RATE/BURST, such as 500/1000; 0 means no limit",
+        ) from None
+
+
+def networks(text: str) -> Networks:
+    """Parse `SMARTSPIDER_TRUSTED_PROXIES`: addresses and CIDRs, separated by commas."""
+    found = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        try:
+            found.append(ip_network(part, strict=False))
+        except ValueError:
+            raise SettingInvalid(
+                f"SMARTSPIDER_TRUSTED_PROXIES contains {part[:60]!r}",
+                hint="write addresses or CIDRs separated by commas, such as 10.0.0.0/8,::1",
+            ) from None
+    return tuple(found)
+
+
+def body_limit(text: str) -> int:
+    """Parse `SMARTSPIDER_MAX_BODY_BYTES`."""
+    if not text.isascii() or not text.isdecimal() or not MIN_BODY_BYTES <= int(text[:12]) <= MAX_BODY_BYTES:
+        raise SettingInvalid(
+            f"SMARTSPIDER_MAX_BODY_BYTES is {text[:40]!r}",
+            hint=f"use a number of bytes from {MIN_BODY_BYTES} to {MAX_BODY_BYTES}",
+        )
+    return int(text)
+
+
+def metrics_address(text: str) -> tuple[str, int] | None:
+    """Parse `SMARTSPIDER_METRICS_PORT`: PORT on the loopback interface, or HOST:PORT; empty: None."""
+    if not text:
+        return None
+    host, _, port = text.rpartition(":")
+    if not port.isascii() or not port.isdecimal() or int(port[:6]) > 65_535:
+        raise SettingInvalid(
+            f"SMARTSPIDER_METRICS_PORT is {text[:60]!r}",
+            hint="write PORT or HOST:PORT, such as 9100 or 0.0.0.0:9100",
+        )
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def dedup_mode(text: str) -> FilterMode:
+    """Parse `SMARTSPIDER_DEDUP`."""
+    for mode in DEDUP_MODES:
+        if text == mode:
+            return mode
+    raise SettingInvalid(f"SMARTSPIDER_DEDUP is {text!r}", hint=f"use one of {', '.join(DEDUP_MODES)}")
+
+
+def dedup_memory(text: str) -> int:
+    """Parse `SMARTSPIDER_DEDUP_MEMORY` to bytes."""
+    found = _MEMORY.fullmatch(text.strip())
+    size = 0 if found is None else int(found[1]) * (10**6 if found[2].upper() == "MB" else 10**9)
+    if not size:
+        raise SettingInvalid(
+            f"SMARTSPIDER_DEDUP_MEMORY is {text[:40]!r}", hint="use 1MB or more, such as 256MB or 2GB"
+        )
+    return size
+
+
+def scaling(horizon: str | None, down_after: str | None, most: str | None) -> ScalingOptions:
+    """Parse `SMARTSPIDER_SCALE_HORIZON`, `_SCALE_DOWN_AFTER` and `_SCALE_MAX`; None keeps a default."""
+    usual = ScalingOptions()
+    return ScalingOptions(
+        usual.horizon_s if horizon is None else _duration("SCALE_HORIZON", horizon),
+        usual.stabilization_s if down_after is None else _duration("SCALE_DOWN_AFTER", down_after),
+        usual.max_workers if most is None else _max_workers(most),
+    )
+
+
+def _duration(name: str, text: str) -> float:
+    found = _DURATION.fullmatch(text.strip())
+    if found is None or not int(found[1]):
+        raise SettingInvalid(f"SMARTSPIDER_{name} is {text[:40]!r}", hint="use a duration such as 60s or 5m")
+    return int(found[1]) * _SECONDS[found[2]]
+
+
+def _max_workers(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or not 1 <= int(text[:9]) <= MAX_WORKERS:
+        raise SettingInvalid(
+            f"SMARTSPIDER_SCALE_MAX is {text[:40]!r}", hint=f"use a number from 1 to {MAX_WORKERS}"
+        )
+    return int(text)
+
+
+def check_tls(cert: str, key: str) -> None:
+    """Check `SMARTSPIDER_TLS_CERT` and `SMARTSPIDER_TLS_KEY`: both or neither, and existing files."""
+    if bool(cert) != bool(key):
+        raise SettingInvalid(
+            "only one of SMARTSPIDER_TLS_CERT and SMARTSPIDER_TLS_KEY is set",
+            hint="set both to the paths of PEM files, or neither",
+        )
+    for name, path in (("CERT", cert), ("KEY", key)):
+        if path and not Path(path).is_file():
+            raise SettingInvalid(f"SMARTSPIDER_TLS_{name} names {path}, which is not a file")

@@ -1,0 +1,92 @@
+"""Explanations and previews."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from smartspider.operations.operation import Body, Operations, operation
+from smartspider.views.explain import ExplanationView
+from smartspider.views.params import body, query
+from smartspider.views.preview import PreviewView
+
+PREVIEW = {
+    "url": "https://shop.example.com/list",
+    "status": 200,
+    "engine": "lexbor",
+    "items": [{"title": "Tea"}],
+    "rejected": [],
+    "counts": {},
+    "warnings": [],
+}
+
+
+class ExplainOperations(Operations):
+    """Why a URL was or was not fetched, and rules tried on a page."""
+
+    @operation(
+        "GET",
+        "/api/explain",
+        needs=("runs", "read"),
+        summary="Explain why a URL was or was not fetched",
+        answer="The explanation",
+    )
+    async def explain_url(
+        self,
+        url: Annotated[str, query("The URL, with its scheme.", min_length=1, max_length=8192)],
+        *,
+        run_id: Annotated[str | None, query("The run; default: the newest.", max_length=40)] = None,
+    ) -> ExplanationView:
+        """Return where a URL was found, its canonical form, scope, robots.txt, and the outcome in a run."""
+        from smartspider.services.explain.explain import explain_url
+        from smartspider.services.inputs import number
+
+        run = None if run_id is None else number(run_id, "run")
+        return await explain_url(self.services.installation, url, run)
+
+    @operation(
+        "POST",
+        "/api/preview",
+        needs=("tasks", "write"),
+        summary="Fetch a page and try rules on it",
+        answer="What the rules extracted",
+        example=PREVIEW,
+        body=Body(
+            "PreviewAsked",
+            "A URL and one of `rules`, `selectors` and `task`.",
+            examples=(
+                {
+                    "url": "https://shop.example.com/list",
+                    "selectors": {"items": ".product", "fields": {"title": "h2::text"}},
+                },
+                {"url": "https://shop.example.com/list", "rules": "h1::text"},
+            ),
+        ),
+    )
+    async def preview_page(
+        self,
+        url: Annotated[str, body("The page to fetch.", max_length=8000)],
+        *,
+        rules: Annotated[
+            str | Mapping[str, Any] | Sequence[Any] | None,
+            body(
+                "One selector (CSS, or XPath if it starts like a path), a rule, rules by field name, or a task.",
+                wire=str | dict[str, Any] | list[Any] | None,
+            ),
+        ] = None,
+        selectors: Annotated[
+            Mapping[str, Any] | None,
+            body("`items` and `fields`, as in a task.", wire=dict[str, Any] | None),
+        ] = None,
+        task: Annotated[
+            Mapping[str, Any] | None,
+            body("A task, or parts of one; its entry URLs are ignored.", wire=dict[str, Any] | None),
+        ] = None,
+        page: Annotated[str, body("The page type whose rules are tried.", max_length=100)] = "default",
+    ) -> PreviewView:
+        """Fetch a page through its host's gate and extract it with the code of a crawl; nothing is saved."""
+        from smartspider.wiring.dry_run import preview_page
+
+        given = {"rules": rules, "selectors": selectors, "task": task}
+        services = self.services
+        return await preview_page(services.installation, services.previews, self.principal, url, given, page)

@@ -1,0 +1,107 @@
+"""Machines and their workers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from smartspider.operations.operation import Body, Operations, operation
+from smartspider.views.listed import Listed
+from smartspider.views.nodes import Drained, NodeTuned, NodeView
+from smartspider.views.params import Param, body, query
+from smartspider.views.scaling import ScalingView
+
+MAX_SLOTS = 10_000
+Node = Annotated[str, Param(about="The name of a machine, or the id of a worker.", rules={"max_length": 200})]
+WorkerId = Annotated[int | None, query("Only this worker.", ge=1, le=10**15)]
+SCALING = {
+    "desired": 3,
+    "workers": 2,
+    "elastic": 2,
+    "reason": "politeness allows 96 requests at a time at 24 hosts; one worker makes up to 32",
+    "at": "2026-11-15T13:49:19.073Z",
+    "slots": 32,
+    "request_s": 0.31,
+    "pages_per_s": 80.0,
+    "runs": [
+        {
+            "run_id": "7",
+            "open": 51200,
+            "hosts": 24,
+            "in_flight": 96.0,
+            "wanted": 96.0,
+            "reason": "politeness allows 96 requests at a time at 24 hosts",
+        }
+    ],
+}
+
+
+class NodeOperations(Operations):
+    """The machines that work, and how many workers are wanted."""
+
+    @operation(
+        "GET",
+        "/api/nodes",
+        needs=("nodes", "read"),
+        summary="List machines and workers",
+        answer="All machines",
+    )
+    async def list_nodes(self) -> Listed[NodeView]:
+        """List machines with their workers: what they hold, for which hosts and runs, and their load."""
+        from smartspider.services.nodes import list_nodes
+
+        return Listed(await list_nodes(self.services.installation), None)
+
+    @operation(
+        "GET",
+        "/api/nodes/scaling",
+        needs=("nodes", "read"),
+        summary="Get the desired number of workers",
+        answer="The number, and why",
+        example=SCALING,
+    )
+    async def get_scaling(self) -> ScalingView:
+        """Return how many workers fetch the backlog in time, no more than the gates of hosts can use."""
+        from smartspider.services.nodes import get_scaling
+
+        return await get_scaling(self.services.installation)
+
+    @operation(
+        "PATCH",
+        "/api/nodes/{node}",
+        needs=("nodes", "write"),
+        summary="Set the slots of workers",
+        answer="The new slots",
+        example={"node": "crawler-1", "slots": 16, "workers": 4},
+        body=Body(
+            "NodeChange",
+            "The settings to change.",
+            examples=({"slots": 16},),
+            is_strict=True,
+            is_secret=True,
+        ),
+    )
+    async def tune_node(
+        self, node: Node, *, slots: Annotated[int, body(ge=0, le=MAX_SLOTS)], worker_id: WorkerId = None
+    ) -> NodeTuned:
+        """Set the largest number of requests in flight of each worker of a machine, or of one worker.
+
+        0 stops a worker from taking requests.
+        """
+        from smartspider.services import nodes
+
+        return await nodes.tune(self.services.installation, self.principal, node, slots, worker_id=worker_id)
+
+    @operation(
+        "POST",
+        "/api/nodes/{node}/drain",
+        needs=("nodes", "write"),
+        summary="Drain a machine",
+        answer="The workers are draining",
+        status=202,
+        example={"node": "crawler-1", "asked": 4},
+    )
+    async def drain_node(self, node: Node, *, worker_id: WorkerId = None) -> Drained:
+        """Have the workers of a machine finish what they hold and exit; others take over the rest."""
+        from smartspider.services import nodes
+
+        return await nodes.drain(self.services.installation, self.principal, node, worker_id)

@@ -1,0 +1,150 @@
+"""Notification targets and deliveries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from smartspider.core.notifications import ChannelKind, NotificationEvent
+from smartspider.operations.operation import Body, Operations, Replay, operation
+from smartspider.views.listed import Listed
+from smartspider.views.notifications import (
+    DeliveryView,
+    NotificationTargetMade,
+    NotificationTargetView,
+    TriedView,
+)
+from smartspider.views.params import Cursor, Id, IdempotencyKey, Limit, body
+
+TARGET = "/api/notifications/{notification_id}"
+
+
+class NotificationOperations(Operations):
+    """Notifications about runs, by webhook or email."""
+
+    @operation(
+        "GET",
+        "/api/notifications",
+        needs=("notifications", "read"),
+        summary="List notification targets",
+        answer="A page of targets",
+    )
+    async def list_notifications(
+        self, *, limit: Limit = 100, cursor: Cursor = None
+    ) -> Listed[NotificationTargetView]:
+        """List notification targets, oldest first."""
+        from smartspider.services.notifications import targets
+
+        return await targets.list_targets(
+            self.services.installation, self.principal, cursor=cursor, limit=limit
+        )
+
+    @operation(
+        "POST",
+        "/api/notifications",
+        needs=("notifications", "write"),
+        summary="Create a notification target",
+        answer="The target, with its signing secret",
+        status=201,
+        location="/api/notifications/{id}",
+        replay=Replay(is_secret=True),
+        body=Body(
+            "TargetBody",
+            "A new notification target.",
+            examples=(
+                {
+                    "kind": "webhook",
+                    "address": "https://hooks.example.com/smartspider",
+                    "events": ["run.failed", "run.few_rows"],
+                },
+                {"kind": "email", "address": "ann@example.com", "events": ["run.failed"], "task_id": "1"},
+            ),
+        ),
+    )
+    async def create_notification(
+        self,
+        *,
+        kind: Annotated[ChannelKind, body()],
+        address: Annotated[str, body("A URL, or an email address.", min_length=3, max_length=2000)],
+        events: Annotated[
+            Sequence[NotificationEvent],
+            body("The events to send.", wire=list[NotificationEvent], min_length=1, max_length=20),
+        ],
+        task_id: Annotated[
+            str | None, body("Only events of this task: its id or name.", min_length=1, max_length=200)
+        ] = None,
+        idempotency_key: IdempotencyKey = None,
+    ) -> NotificationTargetMade:
+        """Send events to a signed webhook or an email address. The answer holds the secret, only this time."""
+        from smartspider.services.notifications import targets
+        from smartspider.services.tasks.tasks import find_task
+
+        installation = self.services.installation
+        task = None if task_id is None else await find_task(installation, task_id)
+        return await targets.create_target(installation, self.principal, kind, address, events, task)
+
+    @operation(
+        "GET",
+        TARGET,
+        needs=("notifications", "read"),
+        summary="Get a notification target",
+        answer="The target",
+    )
+    async def get_notification(self, notification_id: Id) -> NotificationTargetView:
+        """Return a notification target."""
+        from smartspider.services.inputs import number
+        from smartspider.services.notifications.targets import visible_target
+
+        id_ = number(notification_id, "notification target")
+        return visible_target(self.principal, await self.services.installation.notifications.get_target(id_))
+
+    @operation(
+        "DELETE",
+        TARGET,
+        needs=("notifications", "write"),
+        summary="Delete a notification target",
+        answer="The target is deleted with its pending notifications",
+        status=204,
+    )
+    async def delete_notification(self, notification_id: Id) -> None:
+        """Delete a notification target with its pending notifications."""
+        from smartspider.services.inputs import number
+        from smartspider.services.notifications import targets
+
+        id_ = number(notification_id, "notification target")
+        await targets.delete_target(self.services.installation, self.principal, id_)
+
+    @operation(
+        "POST",
+        f"{TARGET}/test",
+        needs=("notifications", "write"),
+        summary="Send a test notification",
+        answer="The result",
+        replay=Replay(),
+    )
+    async def test_notification(
+        self, notification_id: Id, *, idempotency_key: IdempotencyKey = None
+    ) -> TriedView:
+        """Send one test notification at once, without retries."""
+        from smartspider.services.inputs import number
+        from smartspider.services.notifications import targets
+
+        id_ = number(notification_id, "notification target")
+        return await targets.send_test(self.services.installation, self.principal, id_)
+
+    @operation(
+        "GET",
+        f"{TARGET}/deliveries",
+        needs=("notifications", "read"),
+        summary="List the deliveries of a target",
+        answer="A page of deliveries",
+    )
+    async def list_deliveries(
+        self, notification_id: Id, *, limit: Limit = 100, cursor: Cursor = None
+    ) -> Listed[DeliveryView]:
+        """List the notifications of a target, newest first: delivered, waiting for a retry, or given up."""
+        from smartspider.services.inputs import number
+        from smartspider.services.notifications import targets
+
+        id_ = number(notification_id, "notification target")
+        return await targets.list_deliveries(self.services.installation, id_, cursor=cursor, limit=limit)

@@ -1,0 +1,246 @@
+"""Rows of runs: listed, counted, compared, exported."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from typing import Annotated, Any, Unpack
+
+from smartspider.operations.operation import Operations, operation
+from smartspider.views.arguments import ExportArguments, Fields, RunArguments, Where
+from smartspider.views.listed import Listed
+from smartspider.views.params import Cursor, Limit, Param, query
+from smartspider.views.results import (
+    CleaningView,
+    CoverageView,
+    DifferenceView,
+    RejectView,
+    ResultCountView,
+    ResultView,
+)
+
+RowCursor = Annotated[
+    str | None,
+    Param(about="`next` of the previous page.", rules={"max_length": 3000, "pattern": "^[0-9A-Za-z_-]*$"}),
+]
+ROW = {
+    "run_id": "1",
+    "url": "http://127.0.0.1:8001/list?page=1",
+    "data": {"title": "Sencha", "price": 12.5},
+    "fingerprint": "5ecd9c64b8f3a1d0f6b1a2c3d4e5f607",
+    "created_at": "2026-01-02T03:04:05.678Z",
+}
+
+
+class ResultOperations(Operations):
+    """The rows of a run: `run_id`, or the newest run of `task_id`."""
+
+    @operation(
+        "GET",
+        "/api/results",
+        needs=("results", "read"),
+        summary="List rows",
+        answer="A page of rows",
+        example={"items": [ROW], "next": None},
+    )
+    async def list_results(
+        self,
+        *,
+        where: Where = (),
+        fields: Fields = None,
+        sort: Annotated[
+            str | None,
+            query(
+                "A field or path to sort by; `-` before it reverses the order: `-price`. Rows without a value "
+                "come last. Runs of up to 200,000 rows can be sorted; `created_at` and `-created_at` (the "
+                "order rows were committed in) work with any number.",
+                max_length=300,
+            ),
+        ] = None,
+        limit: Limit = 100,
+        cursor: RowCursor = None,
+        **source: Unpack[RunArguments],
+    ) -> Listed[ResultView]:
+        """List the rows of the newest run of a task, or of the run given.
+
+        A page with a filter reads at most 20,000 rows, so it may be short or empty and still have a `next`.
+        """
+        from smartspider.services.results import results
+        from smartspider.services.results.results import RowSelection
+
+        return await results.rows(
+            self.services.installation,
+            results.row_source(source),
+            RowSelection(_several(where), fields, sort),
+            cursor=cursor,
+            limit=limit,
+        )
+
+    @operation(
+        "GET",
+        "/api/results/count",
+        needs=("results", "read"),
+        summary="Count rows",
+        answer="The count",
+        example={"run_id": "1", "count": 120, "complete": True},
+    )
+    async def count_results(
+        self,
+        *,
+        where: Where = (),
+        at_most: Annotated[
+            int, query("The largest number of rows to read with a filter.", ge=1, le=1_000_000)
+        ] = 100_000,
+        **source: Unpack[RunArguments],
+    ) -> ResultCountView:
+        """Count rows; with a filter, among the first `at_most`."""
+        from smartspider.services.results import results
+
+        return await results.count(
+            self.services.installation, results.row_source(source), _several(where), at_most=at_most
+        )
+
+    @operation(
+        "GET",
+        "/api/results/coverage",
+        needs=("results", "read"),
+        summary="Get the fill rate of fields",
+        answer="The fill rate of each field, over the newest rows",
+    )
+    async def get_coverage(
+        self,
+        *,
+        fields: Fields = None,
+        sample: Annotated[int, query("The number of rows to read.", ge=1, le=100_000)] = 1_000,
+        **source: Unpack[RunArguments],
+    ) -> CoverageView:
+        """Return how many of the newest rows have a value in each field."""
+        from smartspider.services.results import results
+
+        return await results.coverage(
+            self.services.installation, results.row_source(source), fields, sample=sample
+        )
+
+    @operation(
+        "GET",
+        "/api/results/diff",
+        needs=("results", "read"),
+        summary="Compare two runs",
+        answer="The counts, and the first changes",
+    )
+    async def compare_results(
+        self,
+        *,
+        with_: Annotated[str | None, query("The run to compare with.", alias="with", max_length=40)] = None,
+        key: Annotated[str, query("Fields that identify a row: `a,b`.", max_length=1000)] = "",
+        limit: Limit = 100,
+        **source: Unpack[RunArguments],
+    ) -> DifferenceView:
+        """Compare a run with the previous completed run, or with the run `with`.
+
+        The counts cover all rows; an export with `only_changes` has all rows that are new or changed.
+        """
+        from smartspider.services.results import results
+
+        return await results.changes(
+            self.services.installation,
+            self.services.exports.slots,
+            results.row_source(source),
+            with_,
+            key,
+            limit=limit,
+        )
+
+    @operation(
+        "GET",
+        "/api/results/rejects",
+        needs=("results", "read"),
+        summary="List rejected items",
+        answer="A page of items, with the reason",
+    )
+    async def list_rejects(
+        self, *, limit: Limit = 100, cursor: Cursor = None, **source: Unpack[RunArguments]
+    ) -> Listed[RejectView]:
+        """List items that were rejected, with the reason."""
+        from smartspider.services.results import results
+
+        return await results.rejects(
+            self.services.installation, results.row_source(source), cursor=cursor, limit=limit
+        )
+
+    @operation(
+        "GET",
+        "/api/results/cleaning",
+        needs=("results", "read"),
+        summary="List changes made by steps",
+        answer="A page of changes",
+    )
+    async def list_cleaning(
+        self,
+        *,
+        field: Annotated[str | None, query("Only this field.", max_length=1000)] = None,
+        step: Annotated[
+            str | None, query("Only this step: `number`, or `pipeline[2] number`.", max_length=1000)
+        ] = None,
+        limit: Limit = 100,
+        cursor: Cursor = None,
+        **source: Unpack[RunArguments],
+    ) -> Listed[CleaningView]:
+        """List what steps changed values to. Recorded for tasks with `"cleaning_log": true`."""
+        from smartspider.services.results import results
+
+        return await results.cleaning(
+            self.services.installation,
+            results.row_source(source),
+            (field, step),
+            cursor=cursor,
+            limit=limit,
+        )
+
+    async def export_results(
+        self,
+        *,
+        format: str = "jsonl",  # noqa: A002 - the name of the API's parameter
+        **options: Unpack[ExportArguments],
+    ) -> AsyncGenerator[bytes]:
+        """Yield all rows of a run as a file, in pieces.
+
+        Raises an error if it breaks off, so that a part is never taken for the whole.
+        """
+        export = await self._begin_export(format=format, **options)
+        async for piece in export.chunks:
+            yield piece
+
+    @operation(
+        "POST",
+        "/api/results/export",
+        needs=("results", "read"),
+        summary="Export rows as a file",
+        answer="The file",
+        name="export_results",
+        is_file=True,
+    )
+    async def _begin_export(
+        self,
+        *,
+        format: Annotated[  # noqa: A002 - the name of the API's parameter
+            str,
+            Param(
+                about="csv, json, jsonl, md, xml, xlsx, parquet, sqlite, or one that a plug-in adds.",
+                rules={"max_length": 40},
+                examples=("csv",),
+            ),
+        ] = "jsonl",
+        **options: Unpack[ExportArguments],
+    ) -> Any:
+        """Export all rows of a run as a file, streamed while it is written; xlsx, parquet and sqlite are written first.
+
+        On an error in the middle the connection is closed early, so that a part is never taken for the whole.
+        """
+        from smartspider.services.results import exports, results
+
+        run = await results.find_existing_run(self.services.installation, results.row_source(options))
+        return self.services.exports.begin(run, exports.export_choice(format, options))
+
+
+def _several(where: str | Sequence[str]) -> list[str]:
+    return [where] if isinstance(where, str) else list(where)

@@ -1,0 +1,57 @@
+"""Health, metrics and the schema of task files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from smartspider import __version__
+from smartspider.operations.operation import Operations, operation
+from smartspider.views.health import HealthView, ReadyView
+
+TAGS = ("operations",)
+
+
+class ServerOperations(Operations):
+    """The state of the server."""
+
+    @operation(
+        "GET",
+        "/healthz",
+        needs="open",
+        summary="Check that the process is alive",
+        answer="The process is alive",
+        example={"status": "ok", "version": __version__},
+        tags=TAGS,
+    )
+    async def get_health(self) -> HealthView:
+        """Return the version. Needs no token and touches no store."""
+        return HealthView("ok", __version__)
+
+    @operation(
+        "GET",
+        "/readyz",
+        needs="open",
+        summary="Check that runs can make progress",
+        answer="Ready",
+        also={503: (ReadyView, "Not ready; `missing` names what is missing", None)},
+        status_of=lambda view: 200 if view.ready else 503,
+        tags=TAGS,
+    )
+    async def get_readiness(self) -> ReadyView:
+        """Check that the store accepts writes, workers are alive and a keeper leads. Needs no token."""
+        return await self.services.readiness.check()
+
+    @operation(
+        "GET",
+        "/api/schema/task",
+        needs="open",
+        summary="Get the JSON Schema of task files",
+        answer="JSON Schema, draft 2020-12",
+        tags=TAGS,
+        is_routed=False,
+    )
+    async def get_task_schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of task files. Needs no token."""
+        from smartspider.taskfile.schema import task_schema
+
+        return task_schema()

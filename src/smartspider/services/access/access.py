@@ -1,0 +1,64 @@
+"""The door of an installation: who comes, how they sign in, and what is behind it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from smartspider.core.access import Principal
+from smartspider.core.errors import NotFound
+from smartspider.installation.installation import Installation
+from smartspider.installation.keys import Keys
+from smartspider.interfaces.clock import Clock
+from smartspider.services.access.authenticator import Authenticator
+from smartspider.services.access.passwords import Passwords
+from smartspider.services.access.secrets import hash_secret, new_secret
+from smartspider.services.access.session_tokens import SessionTokens
+from smartspider.services.access.sign_in import SignIn
+from smartspider.store.access.records import NewToken
+from smartspider.store.access.users import UserStore
+
+
+class Access(msgspec.Struct, frozen=True):
+    """Everything about users, tokens and sessions, on one user store."""
+
+    users: UserStore
+    keys: Keys
+    clock: Clock
+    authenticator: Authenticator
+    sign_in: SignIn
+    passwords: Passwords
+
+    async def is_still_valid(self, principal: Principal) -> bool:
+        """Whether somebody who was let in before would be let in again; for what stays open long."""
+        try:
+            if principal.token_id is not None:
+                token = await self.users.get_token(principal.token_id)
+                is_over = token.expires_at is not None and token.expires_at <= self.clock.now()
+                return token.revoked_at is None and not is_over
+            if principal.user_id is None:
+                return True
+            user = await self.users.get_user(principal.user_id)
+        except NotFound:
+            return False
+        return await self.users.find_session(user.id, user.session, principal.family) is not None
+
+
+def build_access(installation: Installation, admin_token: str = "") -> Access:
+    """Build the access services of an installation. `admin_token` is accepted verbatim."""
+    users, keys, clock = installation.users, installation.keys, installation.clock
+    access_tokens, passwords = SessionTokens(keys, clock), Passwords()
+    return Access(
+        *(users, keys, clock),
+        authenticator=Authenticator(users, access_tokens, clock, admin_token),
+        sign_in=SignIn(users, access_tokens, passwords, clock),
+        passwords=passwords,
+    )
+
+
+async def first_admin(installation: Installation) -> str | None:
+    """Create the first admin, without a password, and return their token; None if anyone can sign in."""
+    if installation.settings.admin_token.strip():
+        return None
+    secret = new_secret("sst")
+    token = NewToken("first-admin", hash_secret(secret), "admin", "admin")
+    return secret if await installation.users.add_first_admin("admin", "", token) else None

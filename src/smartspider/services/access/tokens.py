@@ -1,0 +1,145 @@
+"""Tokens of programs: made, listed, revoked. Everybody keeps those that act for them, admins all."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from smartspider.core.access import SCOPES, STANDALONE_PREFIX, Principal, Role, is_within, require
+from smartspider.core.errors import Forbidden, Problem, RequestInvalid
+from smartspider.services.access.access import Access
+from smartspider.services.access.secrets import hash_secret, new_secret
+from smartspider.services.inputs import page_of, place_of
+from smartspider.store.access.records import NewToken, TokenRecord
+from smartspider.views.access import NewTokenView, TokenView
+from smartspider.views.listed import Listed
+from smartspider.views.times import told_at
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@ -]{0,63}\Z")
+LONGEST_S = 10 * 366 * 86_400.0
+
+
+class TokenRequest(msgspec.Struct, frozen=True):
+    """A token somebody asks for. `user` is whom it shall act for."""
+
+    name: str
+    role: Role
+    scopes: Sequence[str] = ()
+    expires_in_s: float | None = None
+    user: str | None = None
+
+
+async def create_token(access: Access, principal: Principal, request: TokenRequest) -> NewTokenView:
+    """A new token, with its secret, which is shown this once.
+
+    An admin makes tokens that act for themselves or for any user; others only such that act for who makes
+    them, and that may do nothing more.
+    """
+    require(principal, "tokens", "write")
+    _check(request)
+    _check_rights(principal, request)
+    if principal.role == "admin":
+        acts_for = request.user or f"{STANDALONE_PREFIX}{request.name}"
+    elif request.user not in (None, principal.name):
+        raise Forbidden(
+            f"{principal.name} is {principal.role}, and makes no tokens that act for {request.user}",
+            hint="leave `user` out, or ask an admin",
+        )
+    else:
+        acts_for = principal.name
+    secret = new_secret("sst")
+    expires_at = None if request.expires_in_s is None else access.clock.now() + request.expires_in_s
+    scopes = tuple(sorted(set(request.scopes) or set(principal.scopes)))
+    token = NewToken(request.name, hash_secret(secret), acts_for, request.role, scopes, expires_at)
+    return new_token_view(await access.users.add_token(token, actor=principal.name), secret)
+
+
+async def list_tokens(
+    access: Access, principal: Principal, *, actor: str | None, cursor: str | None, limit: int
+) -> Listed[TokenView]:
+    """Tokens in the order they were made: for an admin all or those of somebody, for others their own."""
+    require(principal, "tokens", "read", owner=actor)
+    if principal.role != "admin":
+        actor = principal.name
+    found = await access.users.find_tokens(actor=actor, after=place_of(cursor) or 0, limit=limit + 1)
+    return page_of(found, limit, lambda one: one.id, token_view)
+
+
+async def get_token(access: Access, principal: Principal, token_id: int) -> TokenView:
+    """A token."""
+    token = await access.users.get_token(token_id)
+    require(principal, "tokens", "read", owner=token.actor)
+    return token_view(token)
+
+
+async def revoke_token(access: Access, principal: Principal, token_id: int) -> TokenView:
+    """From now on it is good for nothing."""
+    require(principal, "tokens", "write")
+    token = await access.users.get_token(token_id)
+    require(principal, "tokens", "write", owner=token.actor)
+    revoked = await access.users.revoke_token(token_id, actor=principal.name)
+    access.authenticator.clear_cache()
+    return token_view(revoked)
+
+
+def token_view(token: TokenRecord) -> TokenView:
+    """A token without its secret."""
+    return TokenView(
+        id=str(token.id),
+        name=token.name,
+        actor=token.actor,
+        role=token.role,
+        scopes=list(token.scopes),
+        created_by=token.created_by,
+        created_at=told_at(token.created_at),
+        expires_at=told_at(token.expires_at),
+        used_at=told_at(token.used_at),
+        revoked_at=told_at(token.revoked_at),
+    )
+
+
+def new_token_view(token: TokenRecord, secret: str) -> NewTokenView:
+    """A token with its secret."""
+    return NewTokenView(**msgspec.structs.asdict(token_view(token)), token=secret)
+
+
+def _check(request: TokenRequest) -> None:
+    problems = []
+    if not _NAME.match(request.name):
+        reason = "a name has up to 64 letters, digits, spaces, dots, dashes, @ and _"
+        problems.append(Problem("name", reason, "like nightly import"))
+    for number, scope in enumerate(request.scopes):
+        if scope not in SCOPES:
+            problems.append(
+                Problem(f"scopes[{number}]", f"{scope[:40]!r} is not a scope", _scopes_like(scope))
+            )
+    life_s = request.expires_in_s
+    if life_s is not None and not (math.isfinite(life_s) and 1 <= life_s <= LONGEST_S):
+        reason, hint = "a token lives for 1 second to 10 years", "86400 is a day; none: until it is revoked"
+        problems.append(Problem("expires_in_s", reason, hint))
+    if problems:
+        first = problems[0]
+        raise RequestInvalid(f"{first.path}: {first.message}", tuple(problems), hint=first.hint)
+
+
+def _check_rights(principal: Principal, request: TokenRequest) -> None:
+    """Nobody gives away more than they have."""
+    if not is_within(request.role, principal.role):
+        raise Forbidden(
+            f"{principal.name} is {principal.role} and cannot make a token that is {request.role}",
+            hint="choose a role that goes not beyond yours",
+        )
+    beyond = [scope for scope in request.scopes if principal.scopes and scope not in principal.scopes]
+    if beyond:
+        raise Forbidden(
+            f"the token in use is limited to {', '.join(principal.scopes)}", hint=f"leave {beyond[0]} out"
+        )
+
+
+def _scopes_like(scope: str) -> str:
+    area = scope.partition(":")[0]
+    like = [one for one in SCOPES if one.startswith(f"{area}:")]
+    return f"one of {', '.join(like or SCOPES)}"

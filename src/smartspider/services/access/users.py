@@ -1,0 +1,96 @@
+"""Users: who may sign in, and as what. Admins keep them."""
+
+from __future__ import annotations
+
+import re
+
+from smartspider.core.access import Principal, Role, require
+from smartspider.core.errors import Problem, RequestInvalid
+from smartspider.core.tasks import SYSTEM
+from smartspider.services.access.access import Access
+from smartspider.services.access.passwords import check_new
+from smartspider.services.inputs import is_number, page_of, place_of
+from smartspider.store.access.records import UserRecord
+from smartspider.views.access import UserView
+from smartspider.views.listed import Listed
+from smartspider.views.times import told_at
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9._@-]{0,63}\Z")
+
+
+async def create_user(
+    access: Access, principal: Principal, name: str, role: Role, password: str | None = None
+) -> UserView:
+    """A new user; without a password only their tokens let them in."""
+    require(principal, "users", "write")
+    if not _NAME.match(name) or name == SYSTEM:
+        reason = "a name has up to 64 letters, digits, dots, dashes, @ and _, and begins with a letter"
+        problem = Problem("name", reason, "like ann or ann@example.com")
+        raise RequestInvalid(reason, (problem,), hint=problem.hint)
+    return user_view(
+        await access.users.add_user(name, await _hashed(access, name, password), role, actor=principal.name)
+    )
+
+
+async def list_users(
+    access: Access, principal: Principal, *, cursor: str | None, limit: int
+) -> Listed[UserView]:
+    """Users in the order they were added."""
+    require(principal, "users", "read")
+    found = await access.users.find_users(after=place_of(cursor) or 0, limit=limit + 1)
+    return page_of(found, limit, lambda one: one.id, user_view)
+
+
+async def get_user(access: Access, principal: Principal, user: str) -> UserView:
+    """A user by id or name."""
+    require(principal, "users", "read")
+    return user_view(await _found(access, user))
+
+
+async def change_user(
+    access: Access,
+    principal: Principal,
+    user: str,
+    *,
+    password: str | None = None,
+    role: Role | None = None,
+    is_enabled: bool | None = None,
+) -> UserView:
+    """Change what is given. All sessions of the user end."""
+    require(principal, "users", "write")
+    before = await _found(access, user)
+    hashed = None if password is None else await _hashed(access, before.name, password)
+    changed = await access.users.change_user(
+        before.id, actor=principal.name, password=hashed, role=role, is_enabled=is_enabled
+    )
+    access.authenticator.clear_cache()
+    return user_view(changed)
+
+
+async def delete_user(access: Access, principal: Principal, user: str) -> None:
+    """Forget a user; their sessions and tokens end."""
+    require(principal, "users", "write")
+    record = await _found(access, user)
+    await access.users.delete_user(record.id, actor=principal.name)
+    access.authenticator.clear_cache()
+
+
+def user_view(user: UserRecord) -> UserView:
+    """A user without what they sign in with."""
+    return UserView(
+        *(str(user.id), user.name, user.role, user.disabled_at is None, bool(user.password)),
+        created_at=told_at(user.created_at),
+        disabled_at=told_at(user.disabled_at),
+    )
+
+
+async def _found(access: Access, user: str) -> UserRecord:
+    """Names begin with a letter, so what is a number is an id."""
+    return await access.users.get_user(int(user) if is_number(user) else user)
+
+
+async def _hashed(access: Access, name: str, password: str | None) -> str:
+    if password is None:
+        return ""
+    check_new(password, name)
+    return await access.passwords.hashed(password)

@@ -1,0 +1,151 @@
+"""Why a URL was fetched or not: what the store knows, or which rule keeps it out."""
+
+from __future__ import annotations
+
+from urllib.parse import unquote_plus
+
+import msgspec
+
+from smartspider.core.errors import RequestInvalid
+from smartspider.core.frontier.verdict import UrlState
+from smartspider.core.redaction import without_userinfo
+from smartspider.core.requests.fingerprint import fingerprint
+from smartspider.core.requests.scope import url_refusal
+from smartspider.core.requests.urls import CanonicalRules, canonical_url, host_of, normal_url, origin_of
+from smartspider.core.runs.plan import Plan
+from smartspider.core.runs.run import UNFINISHED, Run
+from smartspider.fetch.robots_file import RobotsFile
+from smartspider.installation.installation import Installation
+from smartspider.services.explain.views import gate_view, record_view
+from smartspider.services.runs.lookup import find_run
+from smartspider.services.runs.plans import plan_of
+from smartspider.store.diagnostics.requests import RequestDetails
+from smartspider.store.diagnostics.store import Diagnostics
+from smartspider.store.runs.records import UrlRecord
+from smartspider.views.explain import DedupView, DroppedParam, ExplanationView, RobotsView, ScopeView
+from smartspider.views.times import told_at
+
+PARAMS_SHOWN = 50
+NO_ROBOTS = RobotsView(is_obeyed=True, is_allowed=None, line=None, status=None, fetched_at=None)
+
+
+class ExplainedUrl(msgspec.Struct, frozen=True):
+    """A URL, normal and in the form that is compared."""
+
+    normal: str
+    canonical: str
+
+    @property
+    def fingerprint(self) -> bytes:
+        """Of a plain request for it."""
+        return fingerprint(self.canonical)
+
+
+async def explain_url(installation: Installation, url: str, run_id: int | None) -> ExplanationView:
+    """Why a URL was or was not fetched, in the run given or the newest one."""
+    run = await find_run(installation, run_id)
+    plan = plan_of(run)
+    robots = await _robots(installation, url, is_obeyed=plan.politeness.obey_robots)
+    return await explain(installation.diagnostics, run, plan, url, robots)
+
+
+async def _robots(installation: Installation, url: str, *, is_obeyed: bool) -> RobotsView:
+    """What the stored robots.txt says about a URL."""
+    normal = normal_url(url)
+    answer = await installation.store.get_robots(origin_of(normal)) if normal else None
+    if normal is None or answer is None:
+        return RobotsView(is_obeyed, is_allowed=None, line=None, status=None, fetched_at=None)
+    fetched_at = told_at(answer.fetched_at)
+    if answer.body is None:  # a server without one allows everything
+        return RobotsView(is_obeyed, is_allowed=True, line=None, status=answer.status, fetched_at=fetched_at)
+    file = RobotsFile(answer.body)
+    line = file.deciding_line(normal)
+    return RobotsView(is_obeyed, file.allows(normal), line, answer.status, fetched_at)
+
+
+async def explain(
+    insight: Diagnostics, run: Run, plan: Plan, url: str, robots: RobotsView = NO_ROBOTS
+) -> ExplanationView:
+    """Why a URL was or was not fetched in a run. `robots` is what robots.txt says about it."""
+    asked = _asked(url, plan)
+    stories = await insight.requests(run.id, asked.fingerprint, asked.normal)
+    scope = ScopeView(is_inside=True, why="an entry URL of the task")
+    if not any(story.is_entry for story in stories):
+        host = host_of(asked.normal)
+        joined = [host] if await insight.has_visited(run.id, host) else []
+        refusal = url_refusal(plan.scope.with_hosts(joined), plan.traps, asked.normal, asked.canonical)
+        scope = ScopeView(refusal is None, refusal or "inside the scope of the task")
+    story = stories[0] if stories else None
+    return ExplanationView(
+        url=without_userinfo(asked.normal),
+        canonical=without_userinfo(asked.canonical),
+        fingerprint=asked.fingerprint.hex(),
+        run_id=str(run.id),
+        task_id=str(run.task_id),
+        task=run.task_name,
+        run_state=run.state,
+        verdict=_known(story.record) if story is not None else _unknown(run, scope, robots),
+        dedup=_dedup(asked, plan.canonical, story),
+        scope=scope,
+        robots=robots,
+        gate=None if story is None else gate_view(story),
+        record=None if story is None else record_view(story),
+        others=[record_view(other) for other in stories[1:]],
+    )
+
+
+def _asked(url: str, plan: Plan) -> ExplainedUrl:
+    normal = normal_url(url)
+    if normal is None:
+        raise RequestInvalid(
+            f"{url[:200]!r} is not an http or https URL", hint="write it with its scheme: https://..."
+        )
+    return ExplainedUrl(normal, canonical_url(normal, plan.canonical))
+
+
+def _dedup(asked: ExplainedUrl, rules: CanonicalRules, story: RequestDetails | None) -> DedupView:
+    known_as = None if story is None or story.record.url == asked.normal else story.record.url
+    return DedupView(
+        canonical=without_userinfo(asked.canonical),
+        fingerprint=asked.fingerprint.hex(),
+        dropped_params=dropped_params(asked.normal, rules),
+        is_known=story is not None,
+        known_as=known_as and without_userinfo(known_as),
+    )
+
+
+def dropped_params(normal: str, rules: CanonicalRules) -> list[DroppedParam]:
+    """Query parameters that the form that is compared does not have, each once, and by which rule."""
+    parts = normal.partition("?")[2].split("&")
+    names = dict.fromkeys(
+        part.partition("=")[0] for part in parts if part and "?" not in canonical_url(f"x?{part}", rules)
+    )
+    return [
+        DroppedParam(unquote_plus(name), "dedup.ignore_params" if name in rules.ignore_params else "tracking")
+        for name in list(names)[:PARAMS_SHOWN]
+    ]
+
+
+def _known(record: UrlRecord) -> str:
+    """The state of a row, in a sentence."""
+    sentences: dict[UrlState, str] = {
+        "open": f"not fetched yet: {record.place}",
+        "done": f"fetched and stored, status {record.status}, {record.items} items",
+        "redirect": f"redirected {record.reason}",
+        "missing": f"the server has no such page ({record.reason})",
+        "skipped": f"not fetched: {record.reason}",
+        "dead": f"given up: {record.reason}",
+        "broken": f"fetched, but not readable: {record.reason}",
+    }
+    return sentences[record.state]
+
+
+def _unknown(run: Run, scope: ScopeView, robots: RobotsView) -> str:
+    """No row: a rule keeps it out, or no page of the run linked to it."""
+    if not scope.is_inside:
+        return f"would not be fetched: {scope.why}"
+    if robots.is_obeyed and robots.is_allowed is False:
+        return f"would not be fetched: robots.txt says {robots.line!r}"
+    if run.counters.open and run.state in UNFINISHED:
+        return "not found so far: no page fetched yet links to it by a rule of the task"
+    return "never found: no page of the run links to it by a rule of the task"

@@ -1,0 +1,228 @@
+"""The live hub of a process: polls the store while anyone subscribes, and passes on what is new."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from smartspider.core.errors import StoreUnavailable, TooMany
+from smartspider.core.events import RunEvent
+from smartspider.store.events import EventFeed
+from smartspider.store.logs.store import LogStore
+from smartspider.views.live import LiveEvent
+from smartspider.views.times import told_at
+
+CREATED = "run.created"
+POLL_S = 0.1
+QUEUE_SIZE = 256
+"""Messages queued for a subscriber; a slower one reads the rest from the store."""
+MAX_SUBSCRIBERS = 2_000
+BATCH = 1_000
+PAUSE_S = 1.0
+"""Pause after the store could not be read."""
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(LiveEvent).decode
+
+
+class StreamMessage(msgspec.Struct, frozen=True):
+    """A message of a stream as JSON text. `number` is the number of an event within its run."""
+
+    number: int | None
+    run_id: int | None
+    name: str
+    text: str
+
+    def event(self) -> LiveEvent:
+        """Return the message as a value."""
+        return _decode(self.text)
+
+
+KEEPALIVE = StreamMessage(None, None, "stream.beat", "")
+"""Sent when nothing happened for a while."""
+
+
+class Received(msgspec.Struct, frozen=True):
+    """Messages since the last call; `is_woken`: the store may have more."""
+
+    messages: list[StreamMessage]
+    is_woken: bool = False
+
+
+def event_message(event: RunEvent) -> StreamMessage:
+    """Return the message of an event."""
+    view = LiveEvent(event.number, str(event.run_id), told_at(event.at), event.name, msgspec.Raw(event.data))
+    return StreamMessage(event.number, event.run_id, event.name, _encode(view).decode())
+
+
+class Subscriber:
+    """A bounded queue of messages for one reader."""
+
+    def __init__(self, run_id: int | None, *, or_created: bool = False) -> None:
+        self.run_id, self.or_created = run_id, or_created
+        self._queue: deque[StreamMessage] = deque(maxlen=QUEUE_SIZE)
+        self._news = asyncio.Event()
+        self._is_woken = self._is_closed = False
+
+    def put(self, message: StreamMessage) -> None:
+        """Queue a message; the oldest is dropped when the queue is full, which its reader sees by the numbers."""
+        self._queue.append(message)
+        self._news.set()
+
+    def wake(self) -> None:
+        """Make the reader look into the store."""
+        self._is_woken = True
+        self._news.set()
+
+    def close(self) -> None:
+        """End the stream of this reader."""
+        self._is_closed = True
+        self._news.set()
+
+    def take(self) -> Received:
+        """Return and clear the queue."""
+        taken = Received(list(self._queue), self._is_woken)
+        self._queue.clear()
+        self._is_woken = False
+        return taken
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait for something new; return False after `seconds`."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+        if self._is_closed:
+            raise StoreUnavailable("the server is stopping", hint="reconnect in a moment")
+        is_new = self._news.is_set()
+        self._news.clear()
+        return is_new
+
+
+class LiveHub:
+    """See `services/live/streams.py`, `Watching`. One look at the store serves all subscribers."""
+
+    def __init__(self, feed: EventFeed, logs: LogStore) -> None:
+        self._feed, self._logs = feed, logs
+        self._of_run: dict[int, set[Subscriber]] = {}
+        self._of_created: set[Subscriber] = set()
+        self._of_logs: set[Subscriber] = set()
+        self._count = 0
+        self._is_closed = False
+        self._polling: asyncio.Task[None] | None = None
+
+    def __len__(self) -> int:
+        return self._count
+
+    @contextmanager
+    def subscribe_run(self, run_id: int | None, *, or_created: bool = False) -> Iterator[Subscriber]:
+        """Subscribe to the events of a run; with `or_created` also to the creation of any run."""
+        subscriber = Subscriber(run_id, or_created=or_created)
+        places = [self._of_run.setdefault(run_id, set())] if run_id is not None else []
+        if or_created:
+            places.append(self._of_created)
+        with self._in(subscriber, *places):
+            try:
+                yield subscriber
+            finally:
+                if run_id is not None and self._of_run.get(run_id) == {subscriber}:
+                    del self._of_run[run_id]
+
+    @contextmanager
+    def subscribe_logs(self) -> Iterator[Subscriber]:
+        """Subscribe to new log lines."""
+        subscriber = Subscriber(None)
+        with self._in(subscriber, self._of_logs):
+            yield subscriber
+
+    def check_room(self) -> None:
+        """Raise `TooMany` if there are too many subscribers."""
+        if self._count >= MAX_SUBSCRIBERS:
+            raise TooMany(
+                "too many streams are open", retry_after_s=10.0, hint="close a stream, or try again later"
+            )
+
+    def stop(self) -> None:
+        """End all streams."""
+        self._is_closed = True
+        for subscriber in self._subscribers():
+            subscriber.close()
+
+    async def close(self) -> None:
+        """End all streams and stop polling."""
+        self.stop()
+        if self._polling is not None:
+            self._polling.cancel()
+            await asyncio.gather(self._polling, return_exceptions=True)
+            self._polling = None
+
+    @contextmanager
+    def _in(self, subscriber: Subscriber, *places: set[Subscriber]) -> Iterator[None]:
+        self.check_room()
+        if self._is_closed:
+            subscriber.close()
+        for place in places:
+            place.add(subscriber)
+        self._count += 1
+        if self._polling is None or self._polling.done():
+            self._polling = asyncio.create_task(self._poll(), name="hub")
+        try:
+            yield
+        finally:
+            self._count -= 1
+            for place in places:
+                place.discard(subscriber)
+
+    async def _poll(self) -> None:
+        """Poll until no subscriber is left. Each reads the store first, so it misses nothing before that."""
+        event_id = log_id = -1
+        while self._count and not self._is_closed:
+            try:
+                event_id = await self._poll_events(event_id)
+                log_id = await self._poll_logs(log_id)
+                await asyncio.sleep(POLL_S)
+            except StoreUnavailable:
+                await asyncio.sleep(PAUSE_S)
+
+    async def _poll_events(self, last: int) -> int:
+        if last < 0:
+            last = await self._feed.last_id()
+            for subscriber in self._subscribers():
+                subscriber.wake()  # the store has what came before this poll
+            return last
+        while True:
+            events = await self._feed.since(last, limit=BATCH)
+            for event in events:
+                self._publish(event)
+            if not events:
+                return last
+            last = events[-1].id
+            if len(events) < BATCH:
+                return last
+            await asyncio.sleep(0)
+
+    def _publish(self, event: RunEvent) -> None:
+        subscribers = self._of_run.get(event.run_id)
+        if subscribers:
+            message = event_message(event)
+            for subscriber in subscribers:
+                subscriber.put(message)
+        if event.name == CREATED:
+            for subscriber in self._of_created:
+                subscriber.wake()
+
+    async def _poll_logs(self, last: int) -> int:
+        if not self._of_logs:
+            return -1
+        newest = await self._logs.last_id()
+        if newest != last:
+            for subscriber in self._of_logs:
+                subscriber.wake()
+        return newest
+
+    def _subscribers(self) -> set[Subscriber]:
+        return set().union(*self._of_run.values(), self._of_created, self._of_logs)

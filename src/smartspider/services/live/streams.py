@@ -1,0 +1,223 @@
+"""Streams of the events of a run: each event once, in order, across reconnects."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from typing import Any
+
+import msgspec
+
+from smartspider.core.errors import NotFound
+from smartspider.core.runs.run import FINISHED, Run, RunState
+from smartspider.installation.installation import Installation
+from smartspider.services.live.hub import KEEPALIVE, LiveHub, StreamMessage, Subscriber, event_message
+from smartspider.services.runs.lookup import newest_run
+from smartspider.views.live import LiveEvent
+from smartspider.views.runs import StatusView
+from smartspider.views.times import told_at
+
+KEEPALIVE_S = 15.0
+"""The longest silence of a stream."""
+PIECE = 500
+"""Events read from the store at a time."""
+ENDED: frozenset[RunState] = FINISHED | {"stopped"}
+"""States a run leaves only on request."""
+STATE = "run.state"
+STATUS = "run.status"
+RESET = "stream.reset"
+END = "stream.end"
+
+_encode = msgspec.json.Encoder().encode
+
+
+class StreamOptions(msgspec.Struct, frozen=True):
+    """Where a stream starts and ends."""
+
+    after: int = 0
+    """The number of the last event the reader has."""
+    is_endless: bool = False
+    """Continue after the run has ended: it may be resumed."""
+    snapshot: Callable[[int], Awaitable[Any]] | None = None
+    """Start with the status this returns instead of with past events."""
+
+
+def stream_options(
+    installation: Installation, after: int | None, *, follow: bool, snapshot: bool
+) -> StreamOptions:
+    """Return the options of a stream; a snapshot is only sent to a reader without a position."""
+    from smartspider.services.runs.runs import status
+
+    def read_status(run_id: int) -> Awaitable[StatusView]:
+        return status(installation, run_id)
+
+    wants_snapshot = snapshot and after is None
+    return StreamOptions(after or 0, is_endless=follow, snapshot=read_status if wants_snapshot else None)
+
+
+async def follow_run(
+    installation: Installation, hub: LiveHub, run_id: int, options: StreamOptions = StreamOptions()
+) -> AsyncGenerator[StreamMessage]:
+    """Yield the events of a run after a number; end with `stream.end` when the run has ended."""
+    await installation.store.get_run(run_id)
+    with hub.subscribe_run(run_id) as subscriber:
+        stream = _Stream(installation, run_id, subscriber)
+        async with aclosing(stream.messages(options)) as messages:
+            async for message in messages:
+                yield message
+
+
+async def follow_task(
+    installation: Installation,
+    hub: LiveHub,
+    task_id: int,
+    options: StreamOptions = StreamOptions(),
+    run_id: int | None = None,
+) -> AsyncGenerator[StreamMessage]:
+    """Yield the events of the newest run of a task, or of the run given, and then of later runs."""
+    run = (
+        await newest_run(installation.store, task_id)
+        if run_id is None
+        else await installation.store.get_run(run_id)
+    )
+    if run is not None and run.task_id != task_id:
+        raise NotFound(f"run {run.id} is not one of this task", hint=f"it is of {run.task_name!r}")
+    first = options
+    while True:
+        with hub.subscribe_run(None if run is None else run.id, or_created=True) as subscriber:
+            if run is None:
+                run = await newest_run(installation.store, task_id)
+                while run is None:
+                    if not await subscriber.wait(KEEPALIVE_S):
+                        yield KEEPALIVE
+                    run = await newest_run(installation.store, task_id)
+                continue
+            stream = _Stream(installation, run.id, subscriber, task_id)
+            async with aclosing(stream.messages(first)) as messages:
+                async for message in messages:
+                    yield message
+        if stream.next_run is None:
+            return
+        run, first = stream.next_run, StreamOptions(is_endless=options.is_endless)
+
+
+class _Stream:
+    """The events of one run for one reader. With a task it ends when a later run of the task exists."""
+
+    def __init__(
+        self, installation: Installation, run_id: int, subscriber: Subscriber, task_id: int | None = None
+    ) -> None:
+        self._installation, self._run_id = installation, run_id
+        self._subscriber, self._task_id = subscriber, task_id
+        self._number = 0
+        self._is_behind = True
+        self._may_have_ended = True
+        self.next_run: Run | None = None
+
+    async def messages(self, options: StreamOptions) -> AsyncGenerator[StreamMessage]:
+        """Yield messages until the stream ends."""
+        async for message in self._begin(options):
+            yield message
+        while True:
+            for message in (news := await self._next()):
+                self._may_have_ended |= message.name == STATE
+                yield message
+            if news or self._has_more():
+                continue
+            if self._may_have_ended and (end := await self._end(options)) is not None:
+                if self.next_run is None:
+                    yield end
+                return
+            if self._has_more():
+                continue
+            if not await self._subscriber.wait(KEEPALIVE_S):
+                self._may_have_ended = True  # a deleted run has no event that says so
+                yield KEEPALIVE
+
+    async def _begin(self, options: StreamOptions) -> AsyncGenerator[StreamMessage]:
+        """Find the position to continue from; send `stream.reset` if its events are no longer kept."""
+        feed, run_id = self._installation.events, self._run_id
+        if options.snapshot is not None:
+            self._number = await self._last_number()
+            view = await options.snapshot(run_id)
+            yield self._message(STATUS, view, self._number)
+        elif options.after > 0:
+            self._number = options.after
+            if not await feed.of_run(run_id, after=options.after - 1, limit=1):
+                self._number = await feed.first_number(run_id) - 1
+                yield self._message(RESET, {"first": self._number + 1})
+
+    async def _last_number(self) -> int:
+        """Find the number of the newest event by binary search."""
+        low, step = 0, 1024
+        while await self._installation.events.of_run(self._run_id, after=low + step - 1, limit=1):
+            low, step = low + step, step * 2
+        while step > 1:
+            step //= 2
+            if await self._installation.events.of_run(self._run_id, after=low + step - 1, limit=1):
+                low += step
+        return low
+
+    async def _next(self) -> list[StreamMessage]:
+        """Return the next messages: from the queue if it has no gap, else from the store."""
+        received = self._subscriber.take()
+        queued = [message for message in received.messages if (message.number or 0) > self._number]
+        if received.is_woken:
+            self._is_behind = self._may_have_ended = True
+        if not self._is_behind:
+            if not queued:
+                return []
+            if self._follows_on(queued):
+                self._number += len(queued)
+                return queued
+        events = await self._installation.events.of_run(self._run_id, after=self._number, limit=PIECE)
+        self._is_behind = len(events) == PIECE
+        if not events:
+            return []
+        messages = [event_message(event) for event in events]
+        if events[0].number > self._number + 1:
+            messages.insert(0, self._message(RESET, {"first": events[0].number}))
+        self._number = events[-1].number
+        return messages
+
+    def _has_more(self) -> bool:
+        return self._is_behind
+
+    def _follows_on(self, queued: list[StreamMessage]) -> bool:
+        return all(message.number == self._number + place for place, message in enumerate(queued, 1))
+
+    async def _end(self, options: StreamOptions) -> StreamMessage | None:
+        """Return the end message if the run has ended and no event is unread, else None."""
+        self._may_have_ended = False
+        try:
+            run = await self._installation.store.get_run(self._run_id)
+        except NotFound:
+            return self._message(END, {"state": "deleted", "reason": ""})
+        if run.state not in ENDED:
+            return None
+        if await self._installation.events.of_run(self._run_id, after=self._number, limit=1):
+            self._is_behind = self._may_have_ended = True
+            return None
+        if self._task_id is not None:
+            self.next_run = await self._run_after()
+        if self.next_run is None and options.is_endless:
+            return None
+        return self._message(END, {"state": run.state, "reason": run.reason})
+
+    async def _run_after(self) -> Run | None:
+        """Return the next run of the task, if any."""
+        newer, before = None, None
+        while True:
+            found = await self._installation.store.list_runs(task_id=self._task_id, before=before, limit=100)
+            for run in found:
+                if run.id <= self._run_id:
+                    return newer
+                newer = run
+            if len(found) < 100:
+                return newer
+            before = found[-1].id
+
+    def _message(self, name: str, data: Any, number: int | None = None) -> StreamMessage:
+        at = told_at(self._installation.clock.now())
+        view = LiveEvent(number, str(self._run_id), at, name, msgspec.Raw(_encode(data)))
+        return StreamMessage(number, self._run_id, name, _encode(view).decode())

@@ -1,0 +1,1 @@
+"""Notifications: messages about runs and the store, sent to targets through channels."""

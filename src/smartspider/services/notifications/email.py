@@ -1,0 +1,106 @@
+"""Notifications by email, through the mail server of the settings."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import smtplib
+import ssl
+from email.message import EmailMessage
+from typing import Any
+
+import msgspec
+
+from smartspider.core.errors import DeliveryFailed, Problem, RequestInvalid
+from smartspider.core.notifications import SET_MAIL, NotificationTarget
+from smartspider.installation.installation import Installation
+from smartspider.installation.mail import MailServer
+from smartspider.services.notifications.notifier import Message
+from smartspider.services.notifications.targets import address_invalid
+
+TIMEOUT_S = 10.0
+_LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
+_ADDRESS = re.compile(r"[^\s@<>,;:\"'()\[\]\\]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.\-]{0,250}[A-Za-z0-9])?")
+_SUBJECTS = {
+    "run.finished": "finished",
+    "run.failed": "failed",
+    "run.paused": "paused",
+    "run.few_rows": "has far fewer rows than usual",
+    "store.full": "the store is full",
+    "store.returned": "the store accepts writes again",
+    "test": "test",
+}
+
+
+class EmailChannel:
+    """Hands messages to the mail server of the settings."""
+
+    def __init__(self, installation: Installation) -> None:
+        self._server = installation.settings.mail
+
+    def check_address(self, address: str) -> None:
+        """Accept one email address, if a mail server is set."""
+        if _ADDRESS.fullmatch(address) is None:
+            raise address_invalid("is not an email address", "use one address, like ann@example.com")
+        if self._server is None:
+            reason = "is email, but no mail server is set"
+            raise RequestInvalid(
+                f"the kind {reason}; {SET_MAIL}", (Problem("kind", reason, SET_MAIL),), hint=SET_MAIL
+            )
+
+    def secret(self, target_id: int) -> str | None:  # noqa: ARG002 - part of the protocol
+        """Return None: mail is not signed."""
+        return None
+
+    async def send(self, target: NotificationTarget, message: Message) -> None:
+        """Hand a message to the mail server, in a thread: the mail library blocks."""
+        if self._server is None:
+            raise DeliveryFailed(f"no mail server is set; {SET_MAIL}")
+        mail = _mail(self._server.sender, target.address, message)
+        try:
+            await asyncio.to_thread(_submit, self._server, mail)
+        except smtplib.SMTPResponseException as error:
+            raise DeliveryFailed(f"the mail server answered {error.smtp_code}") from error
+        except smtplib.SMTPRecipientsRefused as error:
+            raise DeliveryFailed("the mail server refused the recipient") from error
+        except (smtplib.SMTPException, OSError, ValueError) as error:
+            said = getattr(error, "strerror", None) or type(error).__name__
+            raise DeliveryFailed(f"the mail server cannot be used: {said}") from error
+
+
+def _submit(server: MailServer, mail: EmailMessage) -> None:
+    context = ssl.create_default_context()
+    with _connect(server, context) as client:
+        if not server.is_tls:
+            client.ehlo()
+            if client.has_extn("starttls"):
+                client.starttls(context=context)
+                client.ehlo()
+            elif server.password and server.host not in _LOCAL:
+                raise smtplib.SMTPNotSupportedError("no TLS")
+        if server.user:
+            client.login(server.user, server.password)
+        client.send_message(mail)
+
+
+def _connect(server: MailServer, context: ssl.SSLContext) -> smtplib.SMTP:
+    if server.is_tls:
+        return smtplib.SMTP_SSL(server.host, server.port, timeout=TIMEOUT_S, context=context)
+    return smtplib.SMTP(server.host, server.port, timeout=TIMEOUT_S)
+
+
+def _mail(sender: str, recipient: str, message: Message) -> EmailMessage:
+    content: dict[str, Any] = msgspec.json.decode(message.body)
+    run, store = content.get("run", {}), content.get("store", {})
+    subject = _SUBJECTS.get(content["event"], content["event"])
+    of_run = "" if store else f"{run.get('task', '')}, run {run.get('run_id', '')}: "
+    mail = EmailMessage()
+    mail["From"], mail["To"] = sender, recipient
+    mail["Subject"] = f"SmartSpider: {of_run}{subject}"
+    mail["X-SmartSpider-Id"] = message.id
+    mail["Auto-Submitted"] = "auto-generated"
+    lines = [f"{name}: {value}" for name, value in {**run, **store}.items() if value not in ("", None)]
+    if "usual_items" in content:
+        lines.append(f"usual items: {content['usual_items']:g}")
+    mail.set_content(f"{subject} at {content['at']}\n\n" + "\n".join(lines) + "\n")
+    return mail

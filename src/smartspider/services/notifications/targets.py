@@ -1,0 +1,114 @@
+"""Notification targets: who receives which notifications."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from smartspider.core.access import Principal, require
+from smartspider.core.errors import DeliveryFailed, Problem, RequestInvalid
+from smartspider.core.notifications import ChannelKind, NotificationEvent, NotificationTarget
+from smartspider.core.tasks import TaskRecord
+from smartspider.installation.installation import Installation
+from smartspider.services.inputs import check_text, page_of, place_of
+from smartspider.services.notifications.notifier import Notifier, numbered_message
+from smartspider.views.listed import Listed
+from smartspider.views.notifications import (
+    DeliveryView,
+    NotificationTargetMade,
+    NotificationTargetView,
+    TriedView,
+    delivery_view,
+    target_made,
+    target_view,
+)
+from smartspider.views.times import told_at
+
+MAX_ADDRESS = 2000
+
+
+async def create_target(
+    installation: Installation,
+    principal: Principal,
+    kind: ChannelKind,
+    address: str,
+    events: Sequence[NotificationEvent],
+    task: TaskRecord | None,
+) -> NotificationTargetMade:
+    """Create a target; the signing secret is in this answer only."""
+    require(principal, "notifications", "write", owner=None if task is None else task.owner)
+    check_text("address", address)
+    if len(address) > MAX_ADDRESS:
+        raise address_invalid(f"is longer than {MAX_ADDRESS} characters", "use a shorter one")
+    channel = Notifier(installation).channel(kind)
+    channel.check_address(address)
+    target = await installation.notifications.add_target(
+        kind,
+        address,
+        tuple(dict.fromkeys(events)),
+        task_id=None if task is None else task.id,
+        actor=principal.name,
+    )
+    return target_made(target, channel.secret(target.id))
+
+
+async def list_targets(
+    installation: Installation, principal: Principal, *, cursor: str | None, limit: int
+) -> Listed[NotificationTargetView]:
+    """Return targets as the principal may see them, oldest first."""
+    found = await installation.notifications.find_targets(after=place_of(cursor) or 0, limit=limit + 1)
+    return page_of(found, limit, lambda one: one.id, lambda one: visible_target(principal, one))
+
+
+async def list_deliveries(
+    installation: Installation, target_id: int, *, cursor: str | None, limit: int
+) -> Listed[DeliveryView]:
+    """Return the notifications of a target, newest first."""
+    target = await installation.notifications.get_target(target_id)
+    found = await installation.notifications.find(
+        target_id=target.id, before=place_of(cursor), limit=limit + 1
+    )
+    return page_of(found, limit, lambda one: one.id, delivery_view)
+
+
+def visible_target(principal: Principal, target: NotificationTarget) -> NotificationTargetView:
+    """Return a target; its address is masked for other users than its owner and admins."""
+    return target_view(target, in_full=principal.owns(target.created_by))
+
+
+async def owned_target(
+    installation: Installation, principal: Principal, target_id: int
+) -> NotificationTarget:
+    """Return a target that the principal may change."""
+    target = await installation.notifications.get_target(target_id)
+    require(principal, "notifications", "write", owner=target.created_by)
+    return target
+
+
+async def delete_target(installation: Installation, principal: Principal, target_id: int) -> None:
+    """Delete a target with its pending notifications."""
+    target = await owned_target(installation, principal, target_id)
+    await installation.notifications.delete_target(target.id, actor=principal.name)
+
+
+async def send_test(installation: Installation, principal: Principal, target_id: int) -> TriedView:
+    """Send one test message at once, without retries."""
+    target = await owned_target(installation, principal, target_id)
+    body = b'{"event":"test","at":"%b","run":{}}' % told_at(installation.clock.now()).encode()
+    try:
+        await Notifier(installation).deliver(target, numbered_message("test", body))
+    except DeliveryFailed as error:
+        tested = TriedView(delivered=False, error=error.message)
+    else:
+        tested = TriedView(delivered=True, error="")
+    await installation.audit.append(
+        principal.name,
+        "notification.tested",
+        f"notification:{target.id}",
+        {"delivered": tested.delivered},
+    )
+    return tested
+
+
+def address_invalid(reason: str, hint: str) -> RequestInvalid:
+    """Return the error for an address that a channel cannot use."""
+    return RequestInvalid(f"the address {reason}", (Problem("address", reason, hint),), hint=hint)

@@ -1,0 +1,80 @@
+"""Which gates are closed to a run and why, as pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from smartspider.store.diagnostics.requests import GateStatus
+from smartspider.views.runs import Cause
+from smartspider.views.times import told_at
+
+HOSTS_NAMED = 5
+
+ADVICE = {
+    "host_held": "wait, it is asked again by itself then; `smartspider host resume` lifts a hold of your own",
+    "host_delay": "lower delay_s or raise rate_per_s of the run, if the host allows it",
+    "robots_delay": "its robots.txt asks for this; wait",
+    "adaptive_delay": "the host was in trouble; it gets faster by itself as answers are good",
+    "operator_delay": "somebody set this delay for the host; ask an admin",
+    "host_full": "raise per_host, or wait for slow answers",
+    "host_on_trial": "the host kept failing and gets one request at a time until it answers well",
+    "domain_full": "raise politeness.per_domain in the task, or wait for slow answers",
+}
+"""What to do, by code."""
+
+
+class ClosedGate(msgspec.Struct, frozen=True):
+    """A gate that lets nothing through, until when, and why."""
+
+    host: str
+    code: str
+    until: float
+    why: str
+
+
+def closed_gates(gates: Sequence[GateStatus], now: float) -> list[ClosedGate]:
+    """The gates that let nothing of a run through now."""
+    return [closed for gate in gates if (closed := _closed(gate, now)) is not None]
+
+
+def _closed(gate: GateStatus, now: float) -> ClosedGate | None:
+    if gate.held_until > now:
+        return ClosedGate(gate.host, "host_held", gate.held_until, gate.hold_reason or "held")
+    if gate.opens_at > now:
+        codes = {"robots.txt": "robots_delay", "adaptive": "adaptive_delay", "operator": "operator_delay"}
+        why = f"a delay of {gate.delay_s:g} s, set by {gate.set_by or 'its last slot'}"
+        return ClosedGate(gate.host, codes.get(gate.set_by, "host_delay"), gate.opens_at, why)
+    if gate.is_on_trial and gate.in_flight >= 1:
+        return ClosedGate(gate.host, "host_on_trial", 0.0, "one request at a time after failures")
+    if gate.in_flight >= gate.per_host:
+        return ClosedGate(
+            gate.host, "host_full", 0.0, f"{gate.in_flight} of {gate.per_host} requests in flight"
+        )
+    if gate.per_domain is not None and gate.in_flight_domain >= gate.per_domain:
+        why = f"{gate.in_flight_domain} of {gate.per_domain} requests in flight to {gate.domain}"
+        return ClosedGate(gate.host, "domain_full", 0.0, why)
+    return None
+
+
+def gate_causes(closed: Sequence[ClosedGate]) -> list[Cause]:
+    """One cause for each kind of closed gate, with the hosts it closes and when the first of them opens."""
+    return [
+        _cause(code, [one for one in closed if one.code == code]) for code in ADVICE if _has(closed, code)
+    ]
+
+
+def _has(closed: Sequence[ClosedGate], code: str) -> bool:
+    return any(one.code == code for one in closed)
+
+
+def _cause(code: str, alike: Sequence[ClosedGate]) -> Cause:
+    first = min(alike, key=lambda one: one.until)
+    hosts = [one.host for one in alike[:HOSTS_NAMED]]
+    named = ", ".join(hosts) + (f" and {len(alike) - len(hosts)} more" if len(alike) > len(hosts) else "")
+    until = told_at(first.until) if first.until else None
+    verb = "waits" if len(alike) == 1 else "wait"
+    kinds = {"host_held": f"{named} {'is' if len(alike) == 1 else 'are'} held back"}
+    what = f"{kinds.get(code, f'{named} {verb}')} ({first.why})" + (f" until {until}" if until else "")
+    return Cause(code, what, ADVICE[code], until, hosts)

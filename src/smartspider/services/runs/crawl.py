@@ -1,0 +1,77 @@
+"""One crawl from the command line: which run it is, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import msgspec
+
+from smartspider.core.errors import NotAllowed
+from smartspider.core.runs.plan import Plan
+from smartspider.core.runs.run import UNFINISHED, Run, RunState
+from smartspider.core.tasks import SYSTEM
+from smartspider.store.runs.store import RunStore
+
+WRITTEN: frozenset[RunState] = frozenset({"completed", "failed"})
+"""States in which the rows of a run are written to its outputs."""
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """What came of a run: the object that `--json` prints."""
+
+    run_id: str
+    state: str
+    reason: str
+    pages: int
+    items: int
+    failed: int
+    missing: int
+    duplicates: int
+    rejected: int
+    duration_s: float
+    outputs: list[str]
+
+
+async def choose_run(
+    store: RunStore, plan: Plan, *, fresh: bool, owing: Collection[int] = (), actor: str = SYSTEM
+) -> tuple[Run, bool]:
+    """The run to work on, and whether it was begun before.
+
+    `owing` are runs whose rows were asked for and never written: one that is over is gone back to for them.
+    """
+    runs = await store.find_runs(plan.name)
+    unfinished = [run for run in runs if run.state in UNFINISHED]
+    if fresh:
+        for run in unfinished:
+            await store.set_state(run.id, "cancelled", "replaced by a fresh run", actor=actor)
+        unfinished = []
+    elif runs and runs[0].id in owing and runs[0].state in WRITTEN and runs[0].spec_hash == plan.spec_hash:
+        return runs[0], True
+    if not unfinished:
+        return await store.create_run(plan, actor=actor), False
+    run = unfinished[0]
+    if run.spec_hash != plan.spec_hash:
+        raise NotAllowed(
+            f"the task {plan.name!r} was edited since its unfinished run {run.id} began"
+            f" ({run.counters.done} pages done, {run.counters.open} open)",
+            hint="add --fresh to drop that run and start anew, or restore the task file to go on with it",
+        )
+    return run, True
+
+
+def summarise(run: Run, duration_s: float, outputs: list[str]) -> Summary:
+    """The summary of a run as it stands."""
+    counters = run.counters
+    return Summary(
+        run_id=str(run.id),
+        state=run.state,
+        reason=run.reason,
+        pages=counters.done,
+        items=counters.items,
+        failed=counters.failed,
+        missing=counters.missing,
+        duplicates=counters.duplicates,
+        rejected=counters.rejected,
+        duration_s=round(duration_s, 3),
+        outputs=outputs,
+    )

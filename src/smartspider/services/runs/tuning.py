@@ -1,0 +1,85 @@
+"""The knobs of a run as they are turned now, and turning them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import msgspec
+
+from smartspider.core.access import Principal
+from smartspider.core.errors import NotAllowed, RequestInvalid
+from smartspider.core.runs.run import UNFINISHED, Run
+from smartspider.core.runs.tuning import Tuning
+from smartspider.installation.installation import Installation
+from smartspider.services.runs.lookup import owned_run
+from smartspider.taskfile.load import parse_task
+from smartspider.views.arguments import TuningArguments
+from smartspider.views.runs import KnobsView, TunedView, Turned
+
+_tuning = msgspec.json.Decoder(Tuning)
+
+
+def knobs_of(run: Run) -> KnobsView:
+    """What the task says, and over it what was turned since."""
+    knobs = _task_knobs(run.spec)
+    if run.tuning is None:
+        return knobs
+    tuning = _tuning.decode(run.tuning)
+    turned = {
+        name: value
+        for part in (tuning, tuning.limits)
+        for name in part.__struct_fields__
+        if name in KnobsView.__struct_fields__ and (value := getattr(part, name)) is not msgspec.UNSET
+    }
+    return msgspec.structs.replace(knobs, **turned)
+
+
+@lru_cache(maxsize=256)
+def _task_knobs(spec: bytes) -> KnobsView:
+    task = parse_task(msgspec.json.decode(spec))
+    polite, limits = task.politeness, task.limits
+    depths = [depth for depth in (limits.max_depth, task.scope.max_depth) if depth is not None]
+    return KnobsView(
+        concurrency=task.concurrency,
+        delay_s=polite.delay_s,
+        rate_per_s=polite.rate_per_s,
+        per_host=polite.per_host,
+        priority=task.priority,
+        max_pages=limits.max_pages,
+        max_items=limits.max_items,
+        max_depth=min(depths, default=None),
+        max_duration_s=limits.max_duration_s,
+        max_errors=limits.max_errors,
+    )
+
+
+def parse_tuning(arguments: TuningArguments) -> Tuning:
+    """Validate settings to change, as the task file does; raise `TaskInvalid`."""
+    from pydantic import ValidationError
+
+    from smartspider.taskfile.model.tuning import Knobs
+    from smartspider.taskfile.problems import problems_from, task_invalid
+
+    try:
+        return Knobs.model_validate(arguments).to_tuning()
+    except ValidationError as error:
+        raise task_invalid(problems_from(error)) from error
+
+
+async def tune(installation: Installation, principal: Principal, run_id: int, tuning: Tuning) -> TunedView:
+    """Turn knobs of a run that is not over; what that replaced."""
+    run = await owned_run(installation, principal, run_id)
+    if tuning.is_empty:
+        raise RequestInvalid(
+            "no knob is named", hint="name one: concurrency, delay_s, rate_per_s, limits, ..."
+        )
+    if run.state not in UNFINISHED:
+        raise NotAllowed(f"run {run.id} is {run.state}, so its knobs turn nothing", hint="start a new run")
+    before = knobs_of(run)
+    after = knobs_of(await installation.store.tune(run.id, tuning, actor=principal.name))
+    changed = {
+        name: Turned(old, new)
+        for name in KnobsView.__struct_fields__
+        if (old := getattr(before, name)) != (new := getattr(after, name))
+    }
+    return TunedView(str(run.id), changed, after)

@@ -1,0 +1,121 @@
+"""Tasks and their versions as they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import msgspec
+
+from smartspider.core.access import Principal
+from smartspider.core.errors import Problem
+from smartspider.core.tasks import TaskRecord, TaskVersion
+from smartspider.installation.installation import Installation
+from smartspider.services.inputs import page_of, place_of
+from smartspider.services.runs.lookup import newest_run
+from smartspider.services.tasks.masking import mask_changes, mask_secrets, may_see_secrets
+from smartspider.services.tasks.spec_diff import SpecChange
+from smartspider.services.tasks.tasks import Applied, Revision, history, revision
+from smartspider.store.tasks import TaskStore
+from smartspider.views.listed import Listed
+from smartspider.views.problem import wrongs
+from smartspider.views.tasks import (
+    ChangeView,
+    NewestRun,
+    TaskLine,
+    TaskSaved,
+    TaskView,
+    VersionLine,
+    VersionView,
+)
+from smartspider.views.times import told_at
+
+
+async def list_tasks(tasks: TaskStore, name: str = "", *, cursor: str | None, limit: int) -> Listed[TaskLine]:
+    """Tasks in the order they were created; with `name` those whose names begin so, by name."""
+    if name:
+        found = await tasks.find_named(name, after=cursor or "", limit=limit + 1)
+        return page_of(found, limit, lambda task: task.name, _line)
+    found = await tasks.find(after=place_of(cursor) or 0, limit=limit + 1)
+    return page_of(found, limit, lambda task: task.id, _line)
+
+
+async def show(installation: Installation, principal: Principal, task: TaskRecord) -> TaskView:
+    """A task as it stands, with its newest run. Secrets in it are shown to who may change it."""
+    version = await installation.tasks.version(task.id, task.version)
+    run = await newest_run(installation.store, task.id)
+    return TaskView(
+        *_head(task),
+        author=version.author,
+        note=version.note,
+        spec_hash=version.spec_hash,
+        spec=_spec(version, in_full=may_see_secrets(principal, task)),
+        newest_run=None if run is None else NewestRun(str(run.id), run.state, run.reason),
+    )
+
+
+async def list_versions(
+    tasks: TaskStore, principal: Principal, task: TaskRecord, *, cursor: str | None, limit: int
+) -> Listed[VersionLine]:
+    """Versions of a task, newest first, each with what it changed."""
+    found = await history(tasks, task, before=place_of(cursor), limit=limit + 1)
+    shown = partial(_version_line, task, in_full=may_see_secrets(principal, task))
+    return page_of(found, limit, lambda one: one.version.number, shown)
+
+
+async def show_version(tasks: TaskStore, principal: Principal, task: TaskRecord, number: int) -> VersionView:
+    """A version with the task as it was."""
+    in_full = may_see_secrets(principal, task)
+    found = await revision(tasks, task, number)
+    head = _version(task, found, in_full=in_full)
+    return VersionView(*head, spec=_spec(found.version, in_full=in_full))
+
+
+def saved(applied: Applied, warnings: Sequence[Problem]) -> TaskSaved:
+    """What came of keeping a task."""
+    task = applied.task
+    return TaskSaved(
+        *(str(task.id), str(task.id), task.name, task.version, applied.status),
+        changes=change_views(applied.changes),
+        warnings=wrongs(warnings),
+    )
+
+
+def _line(task: TaskRecord) -> TaskLine:
+    return TaskLine(*_head(task))
+
+
+def _version_line(task: TaskRecord, revision: Revision, *, in_full: bool) -> VersionLine:
+    return VersionLine(*_version(task, revision, in_full=in_full))
+
+
+def _spec(version: TaskVersion, *, in_full: bool) -> msgspec.Raw:
+    return msgspec.Raw(version.spec if in_full else mask_secrets(version.spec))
+
+
+def _head(task: TaskRecord) -> tuple[str, str, str, str, int, str, str]:
+    moments = (told_at(task.created_at), told_at(task.updated_at))
+    return (str(task.id), str(task.id), task.name, task.owner, task.version, *moments)
+
+
+def _version(
+    task: TaskRecord, revision: Revision, *, in_full: bool
+) -> tuple[str, str, int, str, str, str, str, list[ChangeView]]:
+    one = revision.version
+    return (
+        *(str(task.id), task.name, one.number, one.author, told_at(one.created_at), one.note, one.spec_hash),
+        change_views(revision.changes if in_full else mask_changes(revision.changes)),
+    )
+
+
+def change_views(changes: Sequence[SpecChange]) -> list[ChangeView]:
+    """Changes as they are told."""
+    return [
+        ChangeView(
+            one.kind,
+            one.path,
+            msgspec.UNSET if one.kind == "added" else one.before,
+            msgspec.UNSET if one.kind == "removed" else one.after,
+        )
+        for one in changes
+    ]

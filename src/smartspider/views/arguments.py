@@ -1,0 +1,138 @@
+"""Keyword arguments that several operations share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal, TypedDict
+
+from smartspider.core.logs import LEVELS
+from smartspider.core.schedules import MAX_INTERVAL_S, MAX_RETRY_DELAY_S, Overlap
+from smartspider.views.params import Param, body, query
+
+MAX_CONDITIONS = 10
+_FINITE = {"allow_inf_nan": False}
+
+
+class LimitArguments(TypedDict, total=False):
+    """Limits of a run; None removes a limit."""
+
+    max_pages: int | None
+    max_items: int | None
+    max_depth: int | None
+    max_duration_s: float | None
+    max_errors: int | None
+
+
+class TuningArguments(TypedDict, total=False):
+    """Settings of a run to change while it runs; others stay. `rate_per_s` None removes the rate."""
+
+    concurrency: int
+    delay_s: float
+    rate_per_s: float | None
+    per_host: int
+    priority: int
+    limits: LimitArguments
+
+
+class ScheduleArguments(TypedDict, total=False):
+    """When a schedule is due: one of `cron`, `every_s` and `at`; and its policies for late and failed runs."""
+
+    cron: Annotated[
+        str | None, body("5 fields, 6 with seconds, or a nickname such as @daily.", max_length=200)
+    ]
+    every_s: Annotated[float | None, body("Seconds between two starts.", ge=1, le=MAX_INTERVAL_S, **_FINITE)]
+    at: Annotated[
+        str | None, body("A single time (ISO 8601), in `timezone` if it has no offset.", max_length=64)
+    ]
+    timezone: Annotated[str | None, body("An IANA time zone; default UTC.", max_length=64)]
+    misfire: Annotated[
+        Literal["skip", "once", "all"] | None, body("What happens to missed starts, however late it is.")
+    ]
+    misfire_s: Annotated[
+        float | None,
+        body("How late a run may still start, in seconds; default 300.", ge=0, le=MAX_INTERVAL_S, **_FINITE),
+    ]
+    coalesce: Annotated[
+        bool | None, body("Of several missed starts, make up only for the last; default true.")
+    ]
+    overlap: Annotated[
+        bool | Overlap | None,
+        body("While the previous run is unfinished: skip (default), queue, allow, or cancel that run."),
+    ]
+    jitter_s: Annotated[float | None, body("Start up to this many seconds later.", ge=0, le=3600, **_FINITE)]
+    retries: Annotated[int | None, body("How often a failed run is retried.", ge=0, le=20)]
+    retry_delay_s: Annotated[
+        float | None, body("Seconds before a retry; default 300.", ge=0, le=MAX_RETRY_DELAY_S, **_FINITE)
+    ]
+
+
+class LogArguments(TypedDict, total=False):
+    """Filters for log lines; all that are given must match."""
+
+    level: Annotated[str | None, query(f"This level or above: {', '.join(LEVELS)}.", max_length=20)]
+    since: Annotated[
+        str | None, query("Not before this time: ISO 8601, or seconds since 1970.", max_length=40)
+    ]
+    until: Annotated[
+        str | None, query("Not after this time: ISO 8601, or seconds since 1970.", max_length=40)
+    ]
+    host: Annotated[str | None, query("Lines about this host.", max_length=200)]
+    error: Annotated[str | None, query("Lines with this error type, such as `timeout`.", max_length=200)]
+    worker: Annotated[str | None, query("Lines of this worker or process.", max_length=200)]
+    text: Annotated[str | None, query("All of these words in the text or the URL.", max_length=500)]
+
+
+class RunArguments(TypedDict, total=False):
+    """The run whose rows are meant: `run_id`, or the newest run of `task_id`."""
+
+    task_id: Annotated[str | None, query("The id or name of a task: its newest run is used.", max_length=200)]
+    run_id: Annotated[str | None, query("The id of a run.", max_length=40)]
+
+
+Where = Annotated[
+    str | Sequence[str],
+    Param(
+        about="A condition on rows: `field=value`, `field!=value`, `field<3`, `<=`, `>`, `>=`, `field~part` "
+        "(part of a text, or an element of a list) or `field?` (not null). A field may be a path: "
+        "`tags[0]`, `seller.name`. If given several times, all conditions must hold.",
+        wire=list[str],
+        rules={"max_length": MAX_CONDITIONS},
+        # All parameters at their longest, percent-encoded, fit into the 64 KB of a request line.
+        items={"max_length": 250},
+        examples=("price>=10",),
+        default=(),
+    ),
+]
+Fields = Annotated[str | None, query("Only these fields, in this order: `a,b`.", max_length=1500)]
+
+
+class FileArguments(TypedDict, total=False):
+    """What a file of rows contains, and how it is written."""
+
+    compression: Annotated[str | None, query("gz, zst, bz2 or xz, for text formats.", max_length=40)]
+    where: Where
+    fields: Fields
+    only_changes: Annotated[
+        bool,
+        Param(
+            about="Only rows that are new or changed since the last completed run of the task.",
+            default=False,
+        ),
+    ]
+    envelope: Annotated[bool, Param(about="Add url, run, fingerprint and time to every row.", default=False)]
+    excel: Annotated[
+        bool,
+        Param(about="CSV that spreadsheets open safely: with a UTF-8 mark, without formulas.", default=False),
+    ]
+    delimiter: Annotated[
+        str,
+        Param(
+            about="The CSV delimiter: one of , ; | : ^ ~ # or `tab`.",
+            default=",",
+            rules={"max_length": 10},
+        ),
+    ]
+
+
+class ExportArguments(RunArguments, FileArguments, total=False):
+    """The run to export, and how."""

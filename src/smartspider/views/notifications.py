@@ -1,0 +1,98 @@
+"""Answers about notifications."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from smartspider.core.notifications import ChannelKind, Notification, NotificationEvent, NotificationTarget
+from smartspider.views.times import told_at
+
+
+class NotificationTargetView(msgspec.Struct, frozen=True):
+    """A notification target. Users other than its owner and admins see only the host of `address`."""
+
+    id: str
+    kind: ChannelKind
+    address: str
+    events: list[NotificationEvent]
+    task_id: str | None
+    """The only task it receives notifications about; null: all tasks."""
+    enabled: bool
+    created_by: str
+    created_at: str
+
+
+class NotificationTargetMade(NotificationTargetView, frozen=True):
+    """A new target. `secret` signs its webhook and is in this answer only; null for email."""
+
+    secret: str | None
+
+
+class DeliveryView(msgspec.Struct, frozen=True):
+    """A notification: waiting, delivered or given up."""
+
+    id: str
+    event: NotificationEvent
+    run_id: str
+    state: Literal["waiting", "delivered", "given_up"]
+    tries: int
+    error: str
+    created_at: str
+    next_try_at: str | None
+    ended_at: str | None
+
+
+class TriedView(msgspec.Struct, frozen=True):
+    """The result of a test message."""
+
+    delivered: bool
+    error: str
+
+
+def target_view(target: NotificationTarget, *, in_full: bool) -> NotificationTargetView:
+    """Return a target, its address masked unless `in_full`."""
+    return NotificationTargetView(*_target(target, in_full=in_full))
+
+
+def target_made(target: NotificationTarget, secret: str | None) -> NotificationTargetMade:
+    """Return a new target with its secret."""
+    return NotificationTargetMade(*_target(target, in_full=True), secret=secret)
+
+
+def _target(
+    target: NotificationTarget, *, in_full: bool
+) -> tuple[str, ChannelKind, str, list[NotificationEvent], str | None, bool, str, str]:
+    return (
+        *(str(target.id), target.kind, target.address if in_full else masked(target.address)),
+        *(list(target.events), None if target.task_id is None else str(target.task_id)),
+        *(target.is_enabled, target.created_by, told_at(target.created_at)),
+    )
+
+
+def masked(address: str) -> str:
+    """Return an address without the parts that may be secret or personal."""
+    scheme, mark, rest = address.partition("://")
+    if mark:
+        return f"{scheme}://{rest.partition('/')[0].partition('?')[0].rpartition('@')[2]}/…"
+    return f"…@{address.rpartition('@')[2]}"
+
+
+def delivery_view(notification: Notification) -> DeliveryView:
+    """Return the delivery state of a notification."""
+    is_over = notification.due_at is None
+    state: Literal["waiting", "delivered", "given_up"] = "waiting"
+    if is_over:
+        state = "given_up" if notification.error else "delivered"
+    return DeliveryView(
+        *(
+            str(notification.id),
+            notification.name,
+            str(notification.run_id),
+            state,
+            notification.tries,
+            notification.error,
+        ),
+        *(told_at(notification.created_at), told_at(notification.due_at), told_at(notification.ended_at)),
+    )

@@ -1,0 +1,100 @@
+"""Dry runs of tasks and previews of pages."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from smartspider.core.access import Principal, require
+from smartspider.core.errors import TaskInvalid
+from smartspider.core.runs.plan import Plan
+from smartspider.installation.installation import Installation
+from smartspider.services.preview.preview import Preview, require_public
+from smartspider.services.preview.rules import rules_from, task_from, warnings_of
+from smartspider.services.tasks.checking import check_document, problems_of
+from smartspider.services.tasks.documents import TaskSource, document_of
+from smartspider.taskfile.compile import compile_task
+from smartspider.taskfile.load import parse_task
+from smartspider.views.preview import DryRun, PreviewView, TaskLook
+from smartspider.views.problem import Wrong, wrongs
+from smartspider.wiring.fetch_one import checked_url
+from smartspider.wiring.previews import Previews
+
+
+async def dry_run_task(
+    installation: Installation, previews: Previews, principal: Principal, task: TaskSource, pages: int
+) -> DryRun:
+    """Validate a task, and with `pages` fetch and extract that many of its pages."""
+    require(principal, "tasks", "write")
+    try:
+        checked = await check_document(document_of(task))
+    except TaskInvalid as error:
+        return DryRun(valid=False, errors=wrongs(problems_of(error)), warnings=[])
+    warnings = wrongs(checked.warnings)
+    if not pages:
+        return DryRun(valid=True, errors=[], warnings=warnings)
+    if checked.missing:
+        why = "no page was fetched, because this version cannot run the task yet"
+        return DryRun(valid=True, errors=[], warnings=[*warnings, Wrong("", why)], preview=[])
+    plan = await asyncio.to_thread(_plan, checked.spec.spec)
+    _refuse_private(installation, [entry.url for entry in plan.entries])
+    for what in plan.overrides:
+        detail = {"what": what, "task": plan.name}
+        await installation.audit.append(principal.name, "politeness.overridden", "preview", detail)
+    preview = await previews.preview_task(checked.spec.spec, pages)
+    require_public(preview)
+    look = preview_view(preview)
+    return DryRun(valid=True, errors=[], warnings=warnings, preview=look.rows, look=look)
+
+
+async def preview_page(
+    installation: Installation,
+    previews: Previews,
+    principal: Principal,
+    url: str,
+    given: Mapping[str, Any],
+    page_type: str,
+) -> PreviewView:
+    """Fetch a page and extract it with the given rules."""
+    require(principal, "tasks", "write")
+    _refuse_private(installation, [checked_url(url)])
+    task = task_from(url, rules_from(given), page_type)
+    checked = await check_document(task)
+    if checked.missing:
+        raise TaskInvalid(
+            f"{checked.missing[0].path}: {checked.missing[0].message}",
+            tuple(checked.missing),
+            hint=checked.missing[0].hint,
+        )
+    found = await previews.preview_page(url, task)
+    result = msgspec.to_builtins(found.result)
+    return msgspec.convert(
+        {
+            "url": found.url,
+            "status": found.status,
+            "warnings": warnings_of(found.status, found.result),
+            **result,
+        },
+        PreviewView,
+    )
+
+
+def preview_view(preview: Preview) -> TaskLook:
+    """Return the view of a preview."""
+    return msgspec.convert(msgspec.to_builtins(preview), TaskLook)
+
+
+def _refuse_private(installation: Installation, urls: Sequence[str]) -> None:
+    """Refuse URLs that are private by their text; names are checked when they are resolved."""
+    policy = installation.policy
+    for url in urls:
+        refusal = policy.refuse_url(url)
+        if refusal is not None:
+            raise refusal
+
+
+def _plan(spec: bytes) -> Plan:
+    return compile_task(parse_task(msgspec.json.decode(spec)))

@@ -1,1 +1,0 @@
-"""What a server does for who asks it, done on a data folder: commands work alike on both."""
