@@ -50,7 +50,7 @@ def item(number: int) -> Item:
 
 
 def best(run: Any, count: int) -> float:
-    """Microseconds for one of `count` things that a call does, in the best of several rounds."""
+    """Return the microseconds per item of a call that does `count`, in the best of several rounds."""
     times = []
     for number in range(ROUNDS):
         started = time.process_time()
@@ -80,7 +80,7 @@ def pipeline_us(steps: tuple[dict[str, Any], ...], *, logs: bool = False) -> flo
 
 
 def step_us(use: str, values: list[Any], **options: Any) -> tuple[float, float]:
-    """Microseconds for values that are new, and for values that were seen before."""
+    """Return the microseconds for new values and for repeated values."""
     new = best(
         lambda _: [
             resolved.apply(value, CONTEXT) for resolved in [resolve(STEP, use)(**options)] for value in values

@@ -31,22 +31,22 @@ def encode_row(item: Item) -> bytes:
         return call_deep(_encode, _clean(item))
 
 
-def writable(text: str) -> str:
+def replace_unencodable(text: str) -> str:
     """Replace what UTF-8 cannot encode."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def json_text(value: Any) -> str:
+def to_json(value: Any) -> str:
     """Encode a value as JSON."""
     return call_deep(_encode, value).decode()
 
 
-def text_of(value: Any) -> str:
+def to_text(value: Any) -> str:
     """Return text unchanged and everything else as JSON."""
-    return value if isinstance(value, str) else json_text(value)
+    return value if isinstance(value, str) else to_json(value)
 
 
-def moment_of(text: str) -> datetime | None:
+def parse_time(text: str) -> datetime | None:
     """Parse an ISO 8601 text to a time in UTC; without a time zone it is UTC. None if it is not one."""
     try:
         return parse_iso_datetime(text).astimezone(UTC)
@@ -54,12 +54,12 @@ def moment_of(text: str) -> datetime | None:
         return None
 
 
-def legal_text(text: str) -> str:
+def strip_illegal(text: str) -> str:
     """Remove the characters that XML forbids: most control characters."""
     return text if text.isprintable() else _ILLEGAL.sub("", text)
 
 
-def distinct(names: Iterable[str], *, ignores_case: bool = False) -> list[str]:
+def make_distinct(names: Iterable[str], *, ignores_case: bool = False) -> list[str]:
     """Make names unique and non-empty: duplicates get a number."""
     taken: set[str] = set()
     made = []
@@ -77,7 +77,7 @@ def distinct(names: Iterable[str], *, ignores_case: bool = False) -> list[str]:
 def _clean(value: Any) -> Any:
     match value:
         case str():
-            return writable(value)
+            return replace_unencodable(value)
         case dict():
             return {_clean(key): _clean(inner) for key, inner in value.items()}
         case list() | tuple():

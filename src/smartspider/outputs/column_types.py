@@ -7,7 +7,7 @@ from typing import Any
 
 from smartspider.core.items.columns import ColumnKind, TableColumn
 from smartspider.core.pages.extraction import Item
-from smartspider.outputs.cells import moment_of, text_of
+from smartspider.outputs.cells import parse_time, to_text
 
 _NOTHING = type(None)
 _TYPES: dict[ColumnKind, frozenset[type]] = {
@@ -75,7 +75,7 @@ def _fitted(kind: ColumnKind, values: list[Any]) -> list[Any] | None:
     if not _TYPES[kind].issuperset(map(type, values)):
         return None
     if kind == "datetime":
-        moments = [None if value is None else moment_of(value) for value in values]
+        moments = [None if value is None else parse_time(value) for value in values]
         return moments if moments.count(None) == values.count(None) else None
     if kind == "boolean":
         return values
@@ -88,4 +88,4 @@ def _fitted(kind: ColumnKind, values: list[Any]) -> list[Any] | None:
 def _texts(values: list[Any]) -> list[Any]:
     if _TEXT.issuperset(map(type, values)):
         return values
-    return [None if value is None else text_of(value) for value in values]
+    return [None if value is None else to_text(value) for value in values]

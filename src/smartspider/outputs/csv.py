@@ -6,7 +6,7 @@ import csv
 import re
 from typing import Any, ClassVar
 
-from smartspider.outputs.cells import decode_row, json_text
+from smartspider.outputs.cells import decode_row, to_json
 from smartspider.outputs.file_output import FileOutput
 from smartspider.outputs.files import PendingFile
 
@@ -58,7 +58,7 @@ class _Utf8:
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    return value if isinstance(value, str) else json_text(value)
+    return value if isinstance(value, str) else to_json(value)
 
 
 def _guarded(cell: str) -> str:

@@ -9,7 +9,7 @@ from typing import ClassVar, cast
 from smartspider.core.items.columns import TableColumn
 from smartspider.core.pages.extraction import Item
 from smartspider.interfaces.output import PLAIN, OutputOptions
-from smartspider.outputs.cells import encode_row, writable
+from smartspider.outputs.cells import encode_row, replace_unencodable
 from smartspider.outputs.compression import compression_of
 from smartspider.outputs.files import PendingFile, StreamedFile, os_errors
 
@@ -36,7 +36,7 @@ class FileOutput:
     ) -> None:
         self._path = path
         self._fields = [column.name for column in columns]
-        self._columns = [TableColumn(writable(column.name), column.kind) for column in columns]
+        self._columns = [TableColumn(replace_unencodable(column.name), column.kind) for column in columns]
         self._names = [column.name for column in self._columns]
         self._options = options
         self._is_sealed = False

@@ -49,7 +49,7 @@ class PendingFile:
                 if sweeps:
                     remove_orphans(self._target.parent, re.escape(self._target.name))
                 self.stream = self.pending.open("wb", buffering=_BUFFER_BYTES)
-                self._compressed = compressed(self.stream, compression)
+                self._compressed = open_compressed(self.stream, compression)
         except StoreUnavailable:
             self._remove_folders()
             raise
@@ -155,7 +155,7 @@ def remove_orphans(folder: Path, names: str) -> None:
                     path.unlink()
 
 
-def compressed(stream: IO[bytes], compression: str | None) -> IO[bytes]:
+def open_compressed(stream: IO[bytes], compression: str | None) -> IO[bytes]:
     """Wrap a stream in a compressor; return the stream itself without a compression."""
     if compression is None:
         return stream
@@ -197,7 +197,7 @@ class StreamedFile:
 
     def __init__(self, path: Path) -> None:
         self.stream = io.BytesIO()
-        self._compressed = compressed(self.stream, compression_of(path))
+        self._compressed = open_compressed(self.stream, compression_of(path))
         self._written = 0
 
     def write(self, data: bytes) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from smartspider.outputs.cells import decode_row, legal_text, text_of
+from smartspider.outputs.cells import decode_row, strip_illegal, to_text
 from smartspider.outputs.file_output import FileOutput
 
 _ESCAPES = str.maketrans({"\\": "\\\\", "|": "\\|", "<": "\\<", "\t": " "})
@@ -35,5 +35,5 @@ class MarkdownOutput(FileOutput):
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    text = legal_text(text_of(value)).translate(_ESCAPES)
+    text = strip_illegal(to_text(value)).translate(_ESCAPES)
     return text if text.isprintable() else "<br>".join(text.strip("\r\n").splitlines())

@@ -9,13 +9,10 @@ from typing import Any, ClassVar
 
 from smartspider.core.items.columns import ColumnKind
 from smartspider.core.pages.extraction import Item
-from smartspider.outputs.cells import decode_row, distinct, text_of
+from smartspider.outputs.cells import decode_row, make_distinct, to_text
 from smartspider.outputs.column_types import ColumnTypes
 from smartspider.outputs.file_output import FileOutput
 from smartspider.outputs.files import os_errors
-
-_GROUP_ROWS = 50_000
-_GROUP_BYTES = 32_000_000
 
 
 class ParquetOutput(FileOutput):
@@ -27,6 +24,8 @@ class ParquetOutput(FileOutput):
     """
 
     media_type: ClassVar[str] = "application/vnd.apache.parquet"
+    group_rows: ClassVar[int] = 50_000
+    group_bytes: ClassVar[int] = 32_000_000
     _writer: Any = None
 
     def write_encoded(self, data: bytes) -> None:
@@ -34,7 +33,7 @@ class ParquetOutput(FileOutput):
         self._rows.append(decode_row(data))
         self._bytes += len(data)
         self._batch_bytes += len(data)
-        if len(self._rows) >= _GROUP_ROWS or self._batch_bytes >= _GROUP_BYTES:
+        if len(self._rows) >= self.group_rows or self._batch_bytes >= self.group_bytes:
             with os_errors(self._path):
                 self._flush()
 
@@ -50,7 +49,7 @@ class ParquetOutput(FileOutput):
         self._rows: list[Item] = []
         self._bytes = self._batch_bytes = 0
         self._types = ColumnTypes(self._columns)
-        self._headings = distinct(self._names)
+        self._headings = make_distinct(self._names)
 
     def _end(self) -> None:
         self._flush()
@@ -99,7 +98,7 @@ class ParquetOutput(FileOutput):
         self._close_writer()
         with self._file.replaced() as before, parquet.ParquetFile(before) as written:
             self._open_writer()
-            for batch in written.iter_batches(_GROUP_ROWS):
+            for batch in written.iter_batches(self.group_rows):
                 arrays = [
                     _as_text(array) if index in widened else array
                     for index, array in enumerate(batch.columns)
@@ -123,7 +122,7 @@ def _as_text(array: Any) -> Any:
     import pyarrow as pa
 
     texts = (
-        value.isoformat() if isinstance(value, datetime) else None if value is None else text_of(value)
+        value.isoformat() if isinstance(value, datetime) else None if value is None else to_text(value)
         for value in array.to_pylist()
     )
     return pa.array(list(texts), pa.string())

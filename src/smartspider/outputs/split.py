@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import ClassVar
 
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.pages.extraction import Item
@@ -23,6 +24,8 @@ class SplitOutput:
     All parts are durable on disk before the first is renamed. Then the surplus parts of an earlier, longer
     export are removed.
     """
+
+    max_parts: ClassVar[int] = 10**_DIGITS - 1
 
     def __init__(self, path: Path, open_part: Callable[[Path], Output], options: OutputOptions) -> None:
         self._path = path
@@ -80,7 +83,7 @@ class SplitOutput:
         ):
             part.seal()
             number = len(self._parts) + 1
-            if number >= 10**_DIGITS:
+            if number > self.max_parts:
                 raise StoreUnavailable(
                     f"{self._path} would be split into {number} files or more",
                     hint="choose larger parts",

@@ -11,13 +11,11 @@ from typing import Any, ClassVar
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.items.columns import ColumnKind, TableColumn
 from smartspider.core.pages.extraction import Item
-from smartspider.outputs.cells import decode_row, distinct
+from smartspider.outputs.cells import decode_row, make_distinct
 from smartspider.outputs.column_types import ColumnTypes
 from smartspider.outputs.file_output import FileOutput
 from smartspider.outputs.files import os_errors
 
-_BATCH_ROWS = 1_000
-_BATCH_BYTES = 8_000_000
 _TYPES: dict[ColumnKind, str] = {"number": "REAL", "integer": "INTEGER", "boolean": "INTEGER"}
 _KINDS: dict[ColumnKind, ColumnKind] = {"datetime": "text"}
 """SQLite has no type for times: they stay text."""
@@ -35,6 +33,8 @@ class SqliteOutput(FileOutput):
 
     media_type: ClassVar[str] = "application/vnd.sqlite3"
     max_columns: ClassVar[int | None] = 2_000
+    batch_rows: ClassVar[int] = 1_000
+    batch_bytes: ClassVar[int] = 8_000_000
     _connection: Any = None
 
     def write_encoded(self, data: bytes) -> None:
@@ -42,7 +42,7 @@ class SqliteOutput(FileOutput):
         self._rows.append(decode_row(data))
         self._bytes += len(data)
         self._batch_bytes += len(data)
-        if len(self._rows) >= _BATCH_ROWS or self._batch_bytes >= _BATCH_BYTES:
+        if len(self._rows) >= self.batch_rows or self._batch_bytes >= self.batch_bytes:
             self._flush()
 
     def size(self) -> int:
@@ -61,7 +61,7 @@ class SqliteOutput(FileOutput):
         columns = [TableColumn(column.name, _KINDS.get(column.kind, column.kind)) for column in self._columns]
         self._types = ColumnTypes(columns or [TableColumn("column_1")])  # a table needs at least one
         labels = [label.replace("\0", "") for label in self._names] or ["column_1"]
-        self._headings = distinct(labels, ignores_case=True)
+        self._headings = make_distinct(labels, ignores_case=True)
         with self._sqlite_errors():
             self._connection = sqlite3.connect(self._file.pending, isolation_level=None)
             for setting in _SETTINGS:

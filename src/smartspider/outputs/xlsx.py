@@ -7,11 +7,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, Any, ClassVar
 
-from smartspider.outputs.cells import decode_row, json_text, legal_text, moment_of
+from smartspider.outputs.cells import decode_row, parse_time, strip_illegal, to_json
 from smartspider.outputs.column_types import EXACT
 from smartspider.outputs.file_output import FileOutput
 
-SHEET_ROWS = 1_048_576
 CELL_UNITS = 32_767
 """The most UTF-16 code units in a cell."""
 CUT = "…[cut]"
@@ -39,11 +38,12 @@ class XlsxOutput(FileOutput):
 
     media_type: ClassVar[str] = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
     max_columns: ClassVar[int | None] = 16_384
+    sheet_rows: ClassVar[int] = 1_048_576
     _book: Any = None
 
     def write_encoded(self, data: bytes) -> None:
         """Write one row in stored form."""
-        if self._row == SHEET_ROWS:
+        if self._row == self.sheet_rows:
             self._end_sheet()
             self._begin_sheet()
         item = decode_row(data)
@@ -65,7 +65,7 @@ class XlsxOutput(FileOutput):
         """Report the number of cut cells, and of sheets if there are several."""
         notes = []
         if self._sheets > 1:
-            notes.append(f"{self._path} has {self._sheets} sheets: one holds {SHEET_ROWS - 1} rows")
+            notes.append(f"{self._path} has {self._sheets} sheets: one holds {self.sheet_rows - 1} rows")
         if self._cut:
             notes.append(f"{self._cut} cells of {self._path} are cut: one holds {CELL_UNITS} characters")
         return notes
@@ -127,10 +127,10 @@ class XlsxOutput(FileOutput):
             case int() if -EXACT <= value <= EXACT:
                 self._sheet.write_number(self._row, place, value)
             case _:
-                self._sheet.write_string(self._row, place, self._fitted(json_text(value)))
+                self._sheet.write_string(self._row, place, self._fitted(to_json(value)))
 
     def _write_moment(self, place: int, text: str) -> bool:
-        moment = moment_of(text)
+        moment = parse_time(text)
         if moment is None or moment.date().isoformat() < _EARLIEST:
             return False
         form = self._day if len(text) == _DATE_CHARS else self._moment
@@ -138,7 +138,7 @@ class XlsxOutput(FileOutput):
         return True
 
     def _fitted(self, text: str) -> str:
-        text = legal_text(text)
+        text = strip_illegal(text)
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "\n")  # cells use line feeds
         # Only long texts are worth counting exactly.

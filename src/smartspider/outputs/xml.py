@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from smartspider.outputs.cells import decode_row, distinct, json_text, legal_text
+from smartspider.outputs.cells import decode_row, make_distinct, strip_illegal, to_json
 from smartspider.outputs.file_output import FileOutput
 
-_LETTERS = "A-Za-z_À-ÖØ-öø-ÿΎ-ΡΣ-ώЁ-ЌЎ-яё-ќў-ҁぁ-ゔァ-ヺ一-龥가-힣"
+NAME_LETTERS = "A-Za-z_À-ÖØ-öø-ÿΎ-ΡΣ-ώЁ-ЌЎ-яё-ќў-ҁぁ-ゔァ-ヺ一-龥가-힣"
 """Letters that every XML parser accepts in a name, including parsers of older editions."""
-_NOT_IN_NAMES = re.compile(f"[^{_LETTERS}0-9.-]")
-_FIRST = re.compile(f"(?!xml)[{_LETTERS}]", re.IGNORECASE)
+_NOT_IN_NAMES = re.compile(f"[^{NAME_LETTERS}0-9.-]")
+_FIRST = re.compile(f"(?!xml)[{NAME_LETTERS}]", re.IGNORECASE)
 _NAME_CHARS = 200
 _DEEPEST = 50
 
@@ -38,7 +38,7 @@ class XmlOutput(FileOutput):
         self._file.write("".join(parts).encode())
 
     def _begin(self) -> None:
-        made = distinct(map(_xml_name, self._names))
+        made = make_distinct(map(_xml_name, self._names))
         self._tags = [_tags(tag, label) for tag, label in zip(made, self._names, strict=True)]
         self._file.write(b'<?xml version="1.0" encoding="UTF-8"?>\n<items>\n')
 
@@ -67,7 +67,7 @@ def _element(tags: Tags, value: Any, levels: int) -> Iterator[str]:
         case str():
             yield _escaped(value)
         case _:
-            yield _escaped(json_text(value))
+            yield _escaped(to_json(value))
     yield f"</{name}>"
 
 
@@ -84,5 +84,5 @@ def _xml_name(key: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    text = legal_text(text)
+    text = strip_illegal(text)
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")

@@ -8,7 +8,7 @@ from typing import Any
 from smartspider.core.items.columns import ColumnKind
 
 
-def natural_kind(value: Any) -> ColumnKind:
+def infer_kind(value: Any) -> ColumnKind:
     """Return the column kind of a JSON value."""
     match value:
         case bool():

@@ -6,9 +6,9 @@ from smartspider.core.errors import TaskInvalid
 from smartspider.core.items.columns import ColumnKind, TableColumn
 from smartspider.core.pages.rules import FieldRule, FirstOf, NestedRule, ValueRule
 from smartspider.core.runs.plan import Plan
-from smartspider.pipeline.column_kinds import merge_kinds, natural_kind
+from smartspider.pipeline.column_kinds import infer_kind, merge_kinds
 from smartspider.pipeline.compile import FindStep, StepCompiler
-from smartspider.pipeline.table import ColumnShape, ColumnTable, columns_in, shape_after
+from smartspider.pipeline.table import ColumnShape, ColumnTable, shape_after, table_columns
 
 _META: dict[str, ColumnKind] = {
     "url": "text",
@@ -24,12 +24,12 @@ _TEXTS = frozenset({"css", "xpath", "regex", "markdown"})
 
 def row_columns(plan: Plan, find: FindStep) -> tuple[TableColumn, ...]:
     """Return the columns after all steps, in task order, of all page types that emit rows."""
-    return columns_in(row_table(plan, find))
+    return table_columns(row_table(plan, find))
 
 
 def rule_columns(plan: Plan, find: FindStep) -> tuple[TableColumn, ...]:
     """Return the columns before the pipeline, after the rules and their steps."""
-    return columns_in(rule_table(plan, find))
+    return table_columns(rule_table(plan, find))
 
 
 def row_table(plan: Plan, find: FindStep) -> ColumnTable:
@@ -73,7 +73,7 @@ def rule_shape(rule: FieldRule, compiler: StepCompiler) -> ColumnShape:
 def _with_default(shape: ColumnShape, rule: ValueRule) -> ColumnShape:
     """Apply `default` and `required`, which come after the steps."""
     if rule.default is not None and not shape.is_many:
-        shape = shape._replace(kind=merge_kinds((shape.kind, natural_kind(rule.default))) or shape.kind)
+        shape = shape._replace(kind=merge_kinds((shape.kind, infer_kind(rule.default))) or shape.kind)
     return shape._replace(is_required=rule.required)
 
 
@@ -87,7 +87,7 @@ def _found_shape(rule: ValueRule) -> ColumnShape:
     elif rule.type == "meta":
         kind = _META.get(str(rule.expr), "json")
     elif rule.type == "const":
-        kind = natural_kind(rule.expr)
+        kind = infer_kind(rule.expr)
     return ColumnShape(kind)
 
 

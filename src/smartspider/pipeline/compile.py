@@ -12,11 +12,11 @@ from smartspider.interfaces.step import ItemStep, ValueStep
 from smartspider.pipeline.bound_steps import BoundStep, ExtraFieldStep, FieldsStep, WholeItemStep
 from smartspider.pipeline.cleaning_log import CleaningLog
 from smartspider.pipeline.field_names import field_name_problems
-from smartspider.pipeline.paths import Path, path_of
+from smartspider.pipeline.paths import Path, parse_path
 from smartspider.pipeline.pipeline import RuleStepChain, StepPipeline
 from smartspider.pipeline.step_builder import BuiltStep, build_step
 from smartspider.pipeline.steps.fields import UniqueStep
-from smartspider.pipeline.table import ColumnShape, ColumnTable, shape_after, table_after, table_of
+from smartspider.pipeline.table import ColumnShape, ColumnTable, make_table, shape_after, table_after
 from smartspider.pipeline.value_step import ConfiguredStep, checked_apply
 
 Steps = tuple[dict[str, Any], ...]
@@ -57,7 +57,7 @@ class StepCompiler:
         """Compile the pipeline for items with these columns; None if there is nothing to do. Raise
         `TaskInvalid`.
         """
-        bound, _ = self.bind(steps, table_of(columns_in))
+        bound, _ = self.bind(steps, make_table(columns_in))
         if not bound and not any(chain.uses for chain in self._chains):
             return None
         return StepPipeline(bound, tuple(self._chains), self._log)
@@ -129,7 +129,7 @@ def _bind(built: BuiltStep, table: ColumnTable) -> tuple[BoundStep, ColumnTable]
     use = _configure(built, built.name)
     paths: tuple[Path, ...] | None = None
     if built.fields is not None:
-        paths = tuple(path for name in built.fields if (path := path_of(name, table)))
+        paths = tuple(path for name in built.fields if (path := parse_path(name, table)))
     touched = list(table) if paths is None else [path[0] for path in paths if len(path) == 1]
     changed = {name: shape_after(table[name], step, built.on_error) for name in touched}
     target: str | None = getattr(step, "extra_field", None)

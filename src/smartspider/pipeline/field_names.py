@@ -6,7 +6,7 @@ from collections.abc import Collection
 from difflib import get_close_matches
 
 from smartspider.core.errors import Problem
-from smartspider.pipeline.paths import path_of
+from smartspider.pipeline.paths import parse_path
 from smartspider.pipeline.step_builder import BuiltStep
 from smartspider.pipeline.steps.fields import RenameStep, TemplateStep, UniqueStep
 
@@ -46,4 +46,6 @@ def _place(built: BuiltStep, name: str) -> str:
 
 
 def _missing(named: dict[str, str], known: Collection[str]) -> list[Problem]:
-    return [unknown_field(path, name, known) for name, path in named.items() if path_of(name, known) is None]
+    return [
+        unknown_field(path, name, known) for name, path in named.items() if parse_path(name, known) is None
+    ]

@@ -29,7 +29,7 @@ class InvalidOption(ValueError):
         self.hint = hint
 
 
-def parameters(factory: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+def step_parameters(factory: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     """Return the parameters of a step by their task names: `with` is the parameter `with_`."""
     found = inspect.signature(factory).parameters
     return {
@@ -47,7 +47,7 @@ def takes_anything(factory: Callable[..., Any]) -> bool:
 
 def option_problems(factory: Callable[..., Any], options: Mapping[str, Any], path: str) -> list[Problem]:
     """Return all problems with the names and types of options."""
-    known = parameters(factory)
+    known = step_parameters(factory)
     names = [name for name in known if name != "fields"]
     hints = _hints(factory)
     problems = [
@@ -66,7 +66,7 @@ def option_problems(factory: Callable[..., Any], options: Mapping[str, Any], pat
 
 def keyword_arguments(factory: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Convert options to keyword arguments."""
-    known = parameters(factory)
+    known = step_parameters(factory)
     return {known[name].name if name in known else name: value for name, value in options.items()}
 
 

@@ -12,7 +12,7 @@ Path = tuple[str, ...]
 _DEEPEST = 64
 
 
-def path_of(name: str, known: Collection[str]) -> Path | None:
+def parse_path(name: str, known: Collection[str]) -> Path | None:
     """Split a field name into keys; None if there is no such field."""
     if name in known:
         return (name,)

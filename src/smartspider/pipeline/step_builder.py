@@ -12,8 +12,8 @@ from smartspider.pipeline.options import (
     InvalidOption,
     keyword_arguments,
     option_problems,
-    parameters,
     show,
+    step_parameters,
 )
 from smartspider.pipeline.value_step import OnError
 
@@ -66,7 +66,7 @@ def build_step(
         problems += wrong
         return None
     fields = step.get("fields")
-    addresses = "fields" in parameters(factory) and not is_rule
+    addresses = "fields" in step_parameters(factory) and not is_rule
     given = {**keyword_arguments(factory, options), **({"fields": fields} if addresses else {})}
     made, problem = _made(factory, given, use, path)
     built = BuiltStep(use, path, made, fields, step.get("on_error"), is_rule, addresses)

@@ -33,18 +33,18 @@ def table_after(table: ColumnTable, step: ItemStep) -> ColumnTable:
     """Return the table after a step on whole items; unchanged columns keep their shape."""
     renamed = {new: old for old, new in getattr(step, "mapping", {}).items()}
     after: ColumnTable = {}
-    for column in step.columns(columns_in(table)):
+    for column in step.columns(table_columns(table)):
         before = table.get(renamed.get(column.name, column.name))
         after[column.name] = before if before and before.kind == column.kind else ColumnShape(column.kind)
     return after
 
 
-def columns_in(table: ColumnTable) -> tuple[TableColumn, ...]:
+def table_columns(table: ColumnTable) -> tuple[TableColumn, ...]:
     """Return the columns of a table."""
     return tuple(TableColumn(name, shape.kind) for name, shape in table.items())
 
 
-def table_of(columns: Iterable[TableColumn]) -> ColumnTable:
+def make_table(columns: Iterable[TableColumn]) -> ColumnTable:
     """Return a table of columns of which only the kind is known."""
     return {column.name: ColumnShape(column.kind) for column in columns}
 

@@ -8,7 +8,7 @@ from typing import Any
 from smartspider.core.errors import NotReadable
 from smartspider.extract.parsing.document import Document
 from smartspider.extract.sources import read_source
-from smartspider.suggest.json_lists import JsonList, json_lists, key_of, steps_for
+from smartspider.suggest.json_lists import JsonList, choose_steps, json_lists, quote_key
 from smartspider.suggest.suggestion import Draft
 from smartspider.suggest.vocabulary import SITE_TYPES
 
@@ -46,7 +46,7 @@ def feed_list(document: Document) -> list[Draft]:
     fields = {
         name: {"type": "jmespath", "expr": key}
         for name in feed["entries"][0]
-        if any(entry.get(name) for entry in feed["entries"]) and (key := key_of(name))
+        if any(entry.get(name) for entry in feed["entries"]) and (key := quote_key(name))
     }
     score = lists[0].score if lists else 1.0
     count = len(feed["entries"])
@@ -65,7 +65,7 @@ def _json_ld_lists(things: list[dict[str, Any]]) -> list[Draft]:
         if isinstance(kind, str):
             by_type[kind].append(thing)
     for kind, some in by_type.items():
-        chosen = f"[?{key_of('@type')}=='{kind}']"
+        chosen = f"[?{quote_key('@type')}=='{kind}']"
         if kind == "ItemList":
             elements = [one for thing in some if isinstance(one := thing.get("itemListElement"), list)]
             found = [one for one in json_lists([one for few in elements for one in few]) if one.expr == "@"]
@@ -90,7 +90,7 @@ def _draft(one: JsonList, items: dict[str, Any], reason: str) -> Draft:
     fields: dict[str, Any] = {}
     for name, expr in one.fields.items():
         rule: dict[str, Any] = {"type": "jmespath", "expr": expr}
-        steps = steps_for(_values(one.rows, expr))
+        steps = choose_steps(_values(one.rows, expr))
         if steps:
             rule["steps"] = steps
         fields[name] = rule

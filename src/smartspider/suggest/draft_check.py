@@ -16,7 +16,7 @@ from smartspider.interfaces.step import PageContext
 from smartspider.pipeline.compile import StepCompiler
 from smartspider.plugins.kinds import STEP
 from smartspider.plugins.registry import resolve
-from smartspider.suggest.suggestion import Draft, SuggestedField, Suggestion, task_of
+from smartspider.suggest.suggestion import Draft, SuggestedField, Suggestion, make_task
 from smartspider.taskfile.compile_pages import page_plans
 from smartspider.taskfile.load import parse_task
 
@@ -28,7 +28,7 @@ _STEP_SAMPLES = 50
 def try_rules(page: Page, items: Any, fields: dict[str, Any]) -> Extraction | None:
     """Extract a page with rules without steps; None if the rules are invalid."""
     try:
-        task = parse_task(task_of("suggestion", page.url, items, fields))
+        task = parse_task(make_task("suggestion", page.url, items, fields))
         plans = {DEFAULT_PAGE: page_plans(task)[DEFAULT_PAGE]}
         return compile_pages(plans, TrapGuards()).extract(page, make_request(page.url))
     except SmartSpiderError:

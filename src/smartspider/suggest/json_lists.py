@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from smartspider.suggest.html.class_names import words_of
-from smartspider.suggest.text_kinds import kind_of_all
+from smartspider.suggest.html.class_names import split_words
+from smartspider.suggest.text_kinds import classify_all
 from smartspider.suggest.vocabulary import SITE_KEYS
 
 MAX_LEVELS = 14
@@ -45,7 +45,7 @@ def json_lists(value: Any) -> list[JsonList]:
     return sorted(found, key=lambda one: -one.score)
 
 
-def key_of(name: str) -> str:
+def quote_key(name: str) -> str:
     """Quote a key for JMESPath if needed."""
     return name if _PLAIN.fullmatch(name) else '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
@@ -95,7 +95,7 @@ def _inside(path: str, objects: list[dict[str, Any]]) -> Iterator[tuple[str, lis
             if isinstance(inner, (dict, list)) and len(keys) < 500 and len(key) <= _LONGEST_NAME:
                 keys.setdefault(key, []).append(inner)
     for key, values in keys.items():
-        yield f"{path}.{key_of(key)}" if path else key_of(key), values
+        yield f"{path}.{quote_key(key)}" if path else quote_key(key), values
 
 
 def _fields(rows: list[dict[str, Any]]) -> dict[tuple[str, ...], list[Any]]:
@@ -114,11 +114,11 @@ def _collect(value: dict[str, Any], way: tuple[str, ...], found: dict[tuple[str,
     for key, found_value in list(value.items())[:100]:
         if key in _HIDDEN or len(key) > _LONGEST_NAME or len(found) > 400:
             continue
-        here, inner = (*way, key_of(key)), found_value
+        here, inner = (*way, quote_key(key)), found_value
         if isinstance(inner, list) and inner and isinstance(inner[0], dict):
             if len(inner) > 1:  # a separate list; only the name of its first entry is used
                 inner = [{name: one for name, one in inner[0].items() if name in _GENERIC}]
-            here, inner = (*way, f"{key_of(key)}[0]"), inner[0]
+            here, inner = (*way, f"{quote_key(key)}[0]"), inner[0]
         if isinstance(inner, dict):
             if len(way) < 3:
                 _collect(inner, here, found)
@@ -134,7 +134,7 @@ def _score(expr: str, rows: list[dict[str, Any]], fields: dict[tuple[str, ...], 
             continue  # part of a separate list
         texts = {_brief(value) for value in values}
         worth += min(1.0, len(values) / count) * (0.2 + 0.8 * len(texts) / len(values)) * 0.8
-    words = {word for part in re.split(r"[.\[\]\"]+", expr) for word in words_of(part)}
+    words = {word for part in re.split(r"[.\[\]\"]+", expr) for word in split_words(part)}
     place = 0.25 if words & SITE_KEYS else 1.0
     depth = expr.count("[]")
     return float(worth**0.9 * math.log2(1 + min(len(rows), 200)) * place * 0.7**depth)
@@ -150,7 +150,7 @@ def _named(fields: dict[tuple[str, ...], list[Any]]) -> dict[str, str]:
     """Name fields by the last key, prefixed with the one before if the last is generic or taken."""
     named: dict[str, str] = {}
     for way in sorted(fields, key=len):
-        words = ["_".join(words_of(re.sub(r"\[0\]|\"", "", part))) or "field" for part in way]
+        words = ["_".join(split_words(re.sub(r"\[0\]|\"", "", part))) or "field" for part in way]
         for name in _wishes(words):
             if name not in named:
                 named[name] = ".".join(way)
@@ -176,10 +176,10 @@ def _wishes(words: list[str]) -> Iterator[str]:
         yield f"{'_'.join(words[-2:])}_{number}"
 
 
-def steps_for(values: list[Any]) -> list[str]:
+def choose_steps(values: list[Any]) -> list[str]:
     """Return the steps for the values of a field."""
     texts = [value for value in values if isinstance(value, str)]
     if not texts or len(texts) < len(values):
         return []
-    kind = kind_of_all(texts)
+    kind = classify_all(texts)
     return {"date": ["date"], "price": ["number"], "url": ["url"]}.get(kind, [])

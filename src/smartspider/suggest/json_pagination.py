@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from smartspider.suggest.json_lists import key_of
+from smartspider.suggest.json_lists import quote_key
 
 _NEXT = re.compile(r"next(?:_?(?:page|url|link|href|page_?url))?", re.IGNORECASE)
 _CURSOR = re.compile(
@@ -57,7 +57,7 @@ def _simple(value: Any) -> Iterator[tuple[str, str, Any]]:
         below = []
         for way, one in level:
             for key, inner in list(one.items())[:200] if isinstance(one, dict) else ():
-                here = f"{way}.{key_of(key)}" if way else key_of(key)
+                here = f"{way}.{quote_key(key)}" if way else quote_key(key)
                 if isinstance(inner, dict):
                     below.append((here, inner))
                 else:

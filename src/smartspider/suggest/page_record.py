@@ -8,17 +8,17 @@ from typing import Any
 
 from smartspider.extract.parsing.document import Document
 from smartspider.extract.sources import read_source
-from smartspider.suggest.html.naming import label_name
-from smartspider.suggest.html.selectors import ItemSelectors, names_of, quoted
+from smartspider.suggest.html.naming import to_field_name
+from smartspider.suggest.html.selectors import ItemSelectors, name_selectors, quote_css
 from smartspider.suggest.html.tree import Element, Tree
-from smartspider.suggest.json_lists import json_lists, key_of, steps_for
+from smartspider.suggest.json_lists import choose_steps, json_lists, quote_key
 from smartspider.suggest.suggestion import Draft
-from smartspider.suggest.text_kinds import kind_of
+from smartspider.suggest.text_kinds import classify
 from smartspider.suggest.vocabulary import THING_TYPES
 
 MAX_DETAILS = 30
 _MOST_FIELDS = 20
-_ABOUT_A_THING = ("product", "article", "book", "profile", "video")
+_RECORD_TYPES = ("product", "article", "book", "profile", "video")
 _OPENGRAPH = ("title", "description", "image", "site_name")
 
 
@@ -40,7 +40,7 @@ def page_records(document: Document, tree: Tree) -> list[Draft]:
         weight = 1.2
         reasons.append(f"its JSON-LD describes one {thing['@type']}")
         fields |= _thing_fields(thing)
-    if str(graph.get("type", "")).startswith(_ABOUT_A_THING):
+    if str(graph.get("type", "")).startswith(_RECORD_TYPES):
         weight = max(weight, 1.0)
         reasons.append(f"OpenGraph calls it a {graph['type']}")
     if str(graph.get("type", "")) == "article" or (thing is not None and "Art" in thing["@type"]):
@@ -50,7 +50,7 @@ def page_records(document: Document, tree: Tree) -> list[Draft]:
     if pairs:
         reasons.append(f"{len(pairs)} labelled values")
     for label, selector in pairs:
-        name = label_name(label)
+        name = to_field_name(label)
         if name and name not in fields and len(fields) < _MOST_FIELDS + MAX_DETAILS:
             fields[name] = selector
     if len(fields) < 3 or (weight < 1 and len(pairs) < 2 and "price" not in fields):
@@ -64,13 +64,13 @@ def _thing(things: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 
 def _thing_fields(thing: dict[str, Any]) -> dict[str, Any]:
-    chosen = f"[?{key_of('@type')}=='{thing['@type']}'] | [0]"
+    chosen = f"[?{quote_key('@type')}=='{thing['@type']}'] | [0]"
     found = next((one for one in json_lists([thing, thing]) if one.expr == "@"), None)
     fields: dict[str, Any] = {}
     for name, expr in list(found.fields.items() if found else ())[:_MOST_FIELDS]:
         rule: dict[str, Any] = {"type": "json_ld", "expr": f"{chosen}.{expr}"}
         value = thing.get(expr)
-        steps = steps_for([value]) if isinstance(value, str) else []
+        steps = choose_steps([value]) if isinstance(value, str) else []
         fields[name] = rule | ({"steps": steps} if steps else {})
     return fields
 
@@ -95,8 +95,8 @@ def _price(tree: Tree) -> str | None:
         is_called_price = "price" in element.attrs.get("class", "") or "price" in element.attrs.get(
             "itemprop", ""
         )
-        if is_called_price and element.own and kind_of(tree.text(element, 40)) == "price":
-            for name in names_of(element):
+        if is_called_price and element.own and classify(tree.text(element, 40)) == "price":
+            for name in name_selectors(element):
                 first = tree.root.css_first(name)
                 if "price" in name and first is not None and first.mem_id == element.node.mem_id:
                     return name
@@ -116,7 +116,7 @@ def _details(tree: Tree) -> list[tuple[str, str]]:
             doubled.add(text)
         holder = selectors.container(label)
         place = f"{holder} " if holder is not None and holder.startswith((".", "#")) else ""
-        css = f"{place}{label.tag}:lexbor-contains({quoted(text)}) + {value.tag}"
+        css = f"{place}{label.tag}:lexbor-contains({quote_css(text)}) + {value.tag}"
         first = tree.root.css_first(css)
         if first is not None and first.mem_id == value.node.mem_id:
             found.setdefault(text, css)

@@ -9,7 +9,7 @@ import msgspec
 from smartspider.core.errors import NotReadable
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import make_request
-from smartspider.extract.links.pagination import next_target
+from smartspider.extract.links.pagination import find_next_target
 from smartspider.extract.parsing.document import Document
 from smartspider.suggest.data_lists import feed_list, json_page_lists, script_lists
 from smartspider.suggest.draft_check import check_draft
@@ -28,7 +28,7 @@ def suggest(page: Page, name: str | None = None) -> list[Suggestion]:
     """Return suggestions for a page, best first, each tried on the page; raise `NotReadable`."""
     document = Document(page, make_request(page.url))
     drafts, pagination = _drafts(document)
-    if pagination is None and next_target(page.headers.get("link", "")) is not None:
+    if pagination is None and find_next_target(page.headers.get("link", "")) is not None:
         pagination = {"type": "header_link"}
     drafts.sort(key=lambda draft: -draft.score)
     called = name or task_name(page.url)

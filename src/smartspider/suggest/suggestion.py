@@ -59,7 +59,7 @@ class Draft(msgspec.Struct, frozen=True):
 def to_task(suggestion: Suggestion, url: str) -> dict[str, Any]:
     """Return the task of a suggestion, starting at a URL."""
     fields = {field.name: field.rule for field in suggestion.fields}
-    task = task_of(suggestion.name, url, suggestion.items, fields)
+    task = make_task(suggestion.name, url, suggestion.items, fields)
     if suggestion.pagination is not None:
         task["pagination"] = suggestion.pagination
     if suggestion.pipeline:
@@ -67,7 +67,7 @@ def to_task(suggestion: Suggestion, url: str) -> dict[str, Any]:
     return task
 
 
-def task_of(name: str, url: str, items: Any, fields: dict[str, Any]) -> dict[str, Any]:
+def make_task(name: str, url: str, items: Any, fields: dict[str, Any]) -> dict[str, Any]:
     """Return the smallest task with these rules."""
     selectors: dict[str, Any] = {} if items is None else {"items": items}
     selectors["fields"] = fields
@@ -80,9 +80,9 @@ def task_name(url: str) -> str:
     host = (parts.hostname or "site").removeprefix("www.")
     path = re.sub(r"\.\w{1,5}$", "", parts.path)
     words = re.findall(r"[A-Za-z][A-Za-z0-9]*", path)
-    return plain_name("_".join([host, *words[-1:]]).lower())
+    return to_task_name("_".join([host, *words[-1:]]).lower())
 
 
-def plain_name(text: str) -> str:
+def to_task_name(text: str) -> str:
     """Convert a text to a valid task name."""
     return re.sub(r"[^A-Za-z0-9_-]+", "_", text).strip("_-")[:60] or "task"

@@ -60,7 +60,7 @@ _INTRODUCING = frozenset(
 )
 
 
-def kind_of(value: str) -> TextKind:
+def classify(value: str) -> TextKind:
     """Return the kind of a text."""
     text = value.strip()
     if text and len(text) <= _LONGEST:
@@ -70,12 +70,12 @@ def kind_of(value: str) -> TextKind:
     return "url" if _URL.fullmatch(text) else "text"
 
 
-def kind_of_all(values: Iterable[str]) -> TextKind:
+def classify_all(values: Iterable[str]) -> TextKind:
     """Return the kind of most texts; `text` unless four fifths agree."""
     counts: dict[TextKind, int] = {}
     total = 0
     for value in values:
-        kind = kind_of(value)
+        kind = classify(value)
         counts[kind] = counts.get(kind, 0) + 1
         total += 1
     if not total:

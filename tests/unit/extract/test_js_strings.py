@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smartspider.extract.parsing.json_parser import js_string
+from smartspider.extract.parsing.json_parser import parse_js_string
 
 
 @pytest.mark.parametrize(
@@ -22,9 +22,9 @@ from smartspider.extract.parsing.json_parser import js_string
     ],
 )
 def test_a_literal_is_read_as_a_script_would(literal: str, text: str) -> None:
-    assert js_string(f"x={literal};", 2) == (text, 2 + len(literal))
+    assert parse_js_string(f"x={literal};", 2) == (text, 2 + len(literal))
 
 
 @pytest.mark.parametrize("script", ["", "x", '"open', "'a\nb'", "`${x}`"])
 def test_what_is_no_plain_literal_is_not_read(script: str) -> None:
-    assert js_string(script, 0) is None
+    assert parse_js_string(script, 0) is None

@@ -21,7 +21,7 @@ from smartspider.extract.parsing import json_parser
 from smartspider.outputs import sqlite, xlsx
 from smartspider.outputs.compression import COMPRESSIONS
 from smartspider.pipeline.compile import StepCompiler
-from smartspider.pipeline.options import parameters
+from smartspider.pipeline.options import step_parameters
 from smartspider.plugins.kinds import OUTPUT, STEP
 from smartspider.plugins.registry import resolve
 from smartspider.services.preview.rules import task_from, try_rules
@@ -56,7 +56,7 @@ STEP_SECTIONS = sections(STEPS.partition("\n## All steps\n")[2].partition("\n## 
 def test_every_step_has_a_section_and_every_option_a_line_in_it() -> None:
     assert sorted(STEP_SECTIONS) == sorted(STEP.built_in)
     for name, section in STEP_SECTIONS.items():
-        options = [option for option in parameters(resolve(STEP, name)) if option != "fields"]
+        options = [option for option in step_parameters(resolve(STEP, name)) if option != "fields"]
         listed = re.findall(
             r"^\| `(\w+)` \|", section.partition("| option |")[2].partition("\n\n")[0], re.MULTILINE
         )
@@ -68,7 +68,7 @@ def test_every_step_has_a_section_and_every_option_a_line_in_it() -> None:
 def test_the_defaults_of_options_shown_are_the_defaults() -> None:
     shown = 0
     for name, section in STEP_SECTIONS.items():
-        taken = parameters(resolve(STEP, name))
+        taken = step_parameters(resolve(STEP, name))
         for option, default in re.findall(
             r"^\| `(\w+)` \| ([^|]+) \|", section.partition("| option |")[2], re.MULTILINE
         ):
@@ -188,9 +188,9 @@ def test_the_numbers_shown_are_the_numbers() -> None:
     sentences = {
         "rules.md": [f"JSON deeper than {json_parser.DEEPEST} levels"],
         "steps.md": [
-            f"The first {notes.REJECTS_KEPT:,} of a run are kept",
-            f"of each value {notes.REJECT_BYTES // 1000} KB",
-            f"The first {notes.CHANGES_KEPT:,} changes of a run are kept",
+            f"The first {step_log.REJECTS_KEPT:,} of a run are kept",
+            f"of each value {step_log.REJECT_BYTES // 1000} KB",
+            f"The first {step_log.CHANGES_KEPT:,} changes of a run are kept",
         ],
         "tasks.md": [
             f"A link carries at most {follows.CARRIED_BYTES // 1000} KB",
@@ -198,7 +198,7 @@ def test_the_numbers_shown_are_the_numbers() -> None:
             f"all entries together make at most {entries.MAX_ENTRIES:,}",
         ],
         "outputs.md": [
-            f"{xlsx.SHEET_ROWS - 1:,} rows in a sheet",
+            f"{xlsx.XlsxOutput.sheet_rows - 1:,} rows in a sheet",
             f"{xlsx.CELL_UNITS:,} characters in a cell",
             f"ends in `{xlsx.CUT}`",
             f"| `.xlsx` | {xlsx.XlsxOutput.max_columns:,} columns",

@@ -18,10 +18,10 @@ def columns(*names: str) -> list[TableColumn]:
     return [TableColumn(name) for name in names]
 
 
-def written(sink: Output, path: Path, *items: dict[str, Any]) -> bytes:
+def written(output: Output, path: Path, *items: dict[str, Any]) -> bytes:
     for item in items:
-        sink.write(item)
-    sink.commit()
+        output.write(item)
+    output.commit()
     return path.read_bytes()
 
 

@@ -15,10 +15,10 @@ from smartspider.outputs.markdown import MarkdownOutput
 from smartspider.outputs.xml import XmlOutput
 
 
-def written(sink: XmlOutput | MarkdownOutput, path: Path, *items: dict[str, Any]) -> str:
+def written(output: XmlOutput | MarkdownOutput, path: Path, *items: dict[str, Any]) -> str:
     for item in items:
-        sink.write(item)
-    sink.commit()
+        output.write(item)
+    output.commit()
     return path.read_bytes().decode()
 
 
@@ -48,7 +48,7 @@ def test_a_key_that_is_no_xml_name_is_made_one_and_kept_as_an_attribute(tmp_path
 
 
 def test_every_letter_that_is_kept_is_one_for_the_parser() -> None:
-    letters = [chr(code) for code in range(0x10000) if re.match(f"[{xml._LETTERS}]", chr(code))]
+    letters = [chr(code) for code in range(0x10000) if re.match(f"[{xml.NAME_LETTERS}]", chr(code))]
     assert len(letters) > 30_000
     body = "".join(f"<{letter}/>" for letter in letters)
     assert len(ElementTree.fromstring(f"<items>{body}</items>")) == len(letters)

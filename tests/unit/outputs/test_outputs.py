@@ -32,9 +32,9 @@ refusing = pytest.mark.parametrize("act", [checked, opened], ids=["check", "open
 def test_the_suffix_chooses_the_format_in_any_case(tmp_path: Path) -> None:
     for name in ("items.jsonl", "items.CSV"):
         check_outputs([tmp_path / name])
-        sink = open_output(tmp_path / name, [TableColumn("a")])
-        sink.write({"a": 1})
-        sink.commit()
+        output = open_output(tmp_path / name, [TableColumn("a")])
+        output.write({"a": 1})
+        output.commit()
     assert (tmp_path / "items.jsonl").read_text() == '{"a":1}\n'
     assert (tmp_path / "items.CSV").read_text() == "a\n1\n"
 

@@ -46,21 +46,21 @@ def target(tmp_path: Path, suffix: str) -> Path:
 
 def test_nothing_is_visible_before_commit(make: Callable[..., Output], target: Path) -> None:
     target.write_text("the file of the last run")
-    sink = make(target, COLUMNS)
-    sink.write(ITEMS[0])
+    output = make(target, COLUMNS)
+    output.write(ITEMS[0])
     assert target.read_text() == "the file of the last run"
-    sink.commit()
+    output.commit()
     assert target.stat().st_size > 0
     assert target.read_bytes() != b"the file of the last run"
 
 
 def test_commit_leaves_one_file(make: Callable[..., Output], target: Path) -> None:
-    sink = make(target, COLUMNS)
+    output = make(target, COLUMNS)
     pending = f".{target.name}.tmp-{os.getpid()}"
     assert {path.name for path in target.parent.iterdir()} - {f"{pending}-scratch"} == {pending}
-    sink.seal()
+    output.seal()
     assert not target.exists()
-    sink.commit()
+    output.commit()
     assert list(target.parent.iterdir()) == [target]
 
 
@@ -99,9 +99,9 @@ def test_a_folder_that_cannot_be_listed_can_be_written_to(
 
 
 def test_abort_leaves_nothing_behind(make: Callable[..., Output], tmp_path: Path, suffix: str) -> None:
-    sink = make(tmp_path / "new" / "deep" / f"items.{suffix}", COLUMNS)
-    sink.write(ITEMS[0])
-    sink.abort()
+    output = make(tmp_path / "new" / "deep" / f"items.{suffix}", COLUMNS)
+    output.write(ITEMS[0])
+    output.abort()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -118,9 +118,9 @@ def test_abort_after_commit_takes_nothing_back(
     make: Callable[..., Output], tmp_path: Path, suffix: str
 ) -> None:
     target = tmp_path / "new" / f"items.{suffix}"
-    sink = make(target, COLUMNS)
-    sink.commit()
-    sink.abort()
+    output = make(target, COLUMNS)
+    output.commit()
+    output.abort()
     assert target.exists()
 
 
@@ -164,12 +164,12 @@ def test_a_full_disk_is_said_and_abort_still_cleans_up(
     def no_space(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    sink = make(target, COLUMNS)
+    output = make(target, COLUMNS)
     monkeypatch.setattr(os, "fsync", no_space)
     with pytest.raises(StoreUnavailable, match="No space left") as caught:
-        sink.commit()
+        output.commit()
     assert caught.value.hint.startswith("free some space")
-    sink.abort()
+    output.abort()
     assert list(target.parent.iterdir()) == []
 
 
@@ -177,47 +177,51 @@ def test_a_full_disk_is_said_and_abort_still_cleans_up(
 @pytest.mark.parametrize("suffix", sorted({*OUTPUT.built_in} - {"db", "sqlite"}))
 def test_a_disk_that_fills_up_while_writing_is_said(make: Callable[..., Output], target: Path) -> None:
     (target.parent / f".{target.name}.tmp-{os.getpid()}").symlink_to("/dev/full")
-    sink = make(target, COLUMNS)
+    output = make(target, COLUMNS)
     with pytest.raises(StoreUnavailable, match="No space left"):  # noqa: PT012 - at the latest when it is sealed
-        sink.write({"name": "x" * 1_000_000})
-        sink.seal()
-    sink.abort()
+        output.write({"name": "x" * 1_000_000})
+        output.seal()
+    output.abort()
     assert list(target.parent.iterdir()) == []
 
 
 def test_a_database_on_a_full_disk_is_said(tmp_path: Path) -> None:
-    sink = SqliteOutput(tmp_path / "items.db", COLUMNS)
-    sink._connection.execute("PRAGMA max_page_count = 10")
+    class FullDisk(SqliteOutput):
+        def _begin(self) -> None:
+            super()._begin()
+            self._connection.execute("PRAGMA max_page_count = 10")
+
+    output = FullDisk(tmp_path / "items.db", COLUMNS)
     with pytest.raises(StoreUnavailable, match="No space left") as caught:  # noqa: PT012 - as above
-        sink.write({"name": "x" * 1_000_000})
-        sink.seal()
+        output.write({"name": "x" * 1_000_000})
+        output.seal()
     assert caught.value.hint.startswith("free some space")
-    sink.abort()
+    output.abort()
     assert list(tmp_path.iterdir()) == []
 
 
 def test_sealing_twice_changes_nothing(make: Callable[..., Output], target: Path) -> None:
-    sink = make(target, COLUMNS)
-    sink.write(ITEMS[0])
-    sink.seal()
-    sink.seal()
-    sink.commit()
+    output = make(target, COLUMNS)
+    output.write(ITEMS[0])
+    output.seal()
+    output.seal()
+    output.commit()
     assert len(read_rows(target)) == 1
-    assert sink.files() == [str(target)]
-    assert sink.notes() == []
+    assert output.files() == [str(target)]
+    assert output.notes() == []
 
 
 def test_abort_after_sealing_leaves_nothing(make: Callable[..., Output], tmp_path: Path, suffix: str) -> None:
-    sink = make(tmp_path / "new" / f"items.{suffix}", COLUMNS)
-    sink.write(ITEMS[0])
-    sink.seal()
-    sink.abort()
+    output = make(tmp_path / "new" / f"items.{suffix}", COLUMNS)
+    output.write(ITEMS[0])
+    output.seal()
+    output.abort()
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_size_grows_with_the_rows(make: Callable[..., Output], target: Path) -> None:
-    sink = make(target, COLUMNS)
-    before = sink.size()
-    sink.write({"name": "x" * 5_000})
-    assert 5_000 <= sink.size() - before < 6_000
-    sink.abort()
+    output = make(target, COLUMNS)
+    before = output.size()
+    output.write({"name": "x" * 5_000})
+    assert 5_000 <= output.size() - before < 6_000
+    output.abort()

@@ -43,13 +43,13 @@ each_format = pytest.mark.parametrize("suffix", FORMATS)
 def written(
     path: Path, rows: Sequence[Row], columns: Sequence[TableColumn] = COLUMNS
 ) -> tuple[list[Row], Output]:
-    """What a reader finds in a file of these rows, and the sink that wrote it."""
-    sink = open_output(path, columns)
+    """What a reader finds in a file of these rows, and the output that wrote it."""
+    output = open_output(path, columns)
     for row in rows:
-        sink.write(row)
-    sink.commit()
+        output.write(row)
+    output.commit()
     assert [each.name for each in path.parent.iterdir()] == [path.name]
-    return read_rows(path), sink
+    return read_rows(path), output
 
 
 def texts(**changes: Any) -> Row:
@@ -75,11 +75,11 @@ EXPECTED: dict[str, tuple[Row, Row]] = {
 
 @each_format
 def test_rows_come_back_as_the_format_has_them(tmp_path: Path, suffix: str) -> None:
-    found, sink = written(tmp_path / f"items.{suffix}", [FULL, EMPTY, FULL])
+    found, output = written(tmp_path / f"items.{suffix}", [FULL, EMPTY, FULL])
     full, empty = EXPECTED[suffix]
     assert found == [full, empty, full]
     assert [list(row) for row in found] == [list(KINDS)] * 3
-    assert sink.notes() == []
+    assert output.notes() == []
 
 
 @each_format

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, cast
 
 import pytest
 from tests.unit.outputs.readers import read_rows
@@ -15,7 +14,8 @@ from tests.unit.outputs.readers import read_rows
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.items.columns import TableColumn
 from smartspider.interfaces.output import Output, OutputOptions
-from smartspider.outputs import split
+from smartspider.outputs.csv import CsvOutput
+from smartspider.outputs.split import SplitOutput
 from smartspider.plugins.kinds import OUTPUT
 from smartspider.services.results.outputs import check_outputs, open_output
 
@@ -24,11 +24,11 @@ TWO = OutputOptions(split_rows=2)
 
 
 def export(path: Path, rows: int, options: OutputOptions = TWO, text: str = "x") -> Output:
-    sink = open_output(path, COLUMNS, options)
+    output = open_output(path, COLUMNS, options)
     for number in range(rows):
-        sink.write({"n": number, "text": text})
-    sink.commit()
-    return sink
+        output.write({"n": number, "text": text})
+    output.commit()
+    return output
 
 
 def names(folder: Path) -> list[str]:
@@ -37,10 +37,10 @@ def names(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("suffix", [*OUTPUT.built_in, "jsonl.gz", "csv.zst"])
 def test_every_part_is_a_whole_file(tmp_path: Path, suffix: str) -> None:
-    sink = export(tmp_path / f"rows.{suffix}", 5)
+    output = export(tmp_path / f"rows.{suffix}", 5)
     parts = [tmp_path / f"rows-{number:06d}.{suffix}" for number in (1, 2, 3)]
     assert names(tmp_path) == [part.name for part in parts]
-    assert sink.files() == list(map(str, parts))
+    assert output.files() == list(map(str, parts))
     found = [[int(row["n"]) for row in read_rows(part)] for part in parts]
     assert found == [[0, 1], [2, 3], [4]]
 
@@ -67,11 +67,11 @@ def test_size_and_rows_can_be_limited_together(tmp_path: Path) -> None:
 
 
 def test_nothing_is_visible_before_commit_and_abort_leaves_nothing(tmp_path: Path) -> None:
-    sink = open_output(tmp_path / "new" / "rows.csv", COLUMNS, TWO)
+    output = open_output(tmp_path / "new" / "rows.csv", COLUMNS, TWO)
     for number in range(5):
-        sink.write({"n": number})
+        output.write({"n": number})
     assert all(name.startswith(".") for name in names(tmp_path / "new"))
-    sink.abort()
+    output.abort()
     assert names(tmp_path) == []
 
 
@@ -80,20 +80,20 @@ def test_parts_of_an_earlier_longer_export_go_after_the_commit(tmp_path: Path) -
     others = ["rows-000007.csv", "rows-000004.json", "rows-202401.csv", "rows.csv", "my-rows-000004.csv"]
     for other in others:
         (tmp_path / other).touch()
-    sink = open_output(tmp_path / "rows.csv", COLUMNS, TWO)
-    sink.write({"n": 1})
-    sink.seal()
+    output = open_output(tmp_path / "rows.csv", COLUMNS, TWO)
+    output.write({"n": 1})
+    output.seal()
     assert {f"rows-{number:06d}.csv" for number in range(1, 6)} < set(names(tmp_path))
-    sink.commit()
+    output.commit()
     assert names(tmp_path) == sorted(["rows-000001.csv", *others])
 
 
 def test_an_aborted_export_leaves_the_earlier_parts(tmp_path: Path) -> None:
     export(tmp_path / "rows.csv", 5)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    sink = open_output(tmp_path / "rows.csv", COLUMNS, TWO)
-    sink.write({"n": 1})
-    sink.abort()
+    output = open_output(tmp_path / "rows.csv", COLUMNS, TWO)
+    output.write({"n": 1})
+    output.abort()
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -111,38 +111,50 @@ def test_what_a_killed_export_left_of_any_part_goes_at_the_next_one(tmp_path: Pa
 def test_all_parts_are_on_disk_before_the_first_gets_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sink = open_output(tmp_path / "rows.csv", COLUMNS, TWO)
+    output = open_output(tmp_path / "rows.csv", COLUMNS, TWO)
     for number in range(5):
-        sink.write({"n": number})
+        output.write({"n": number})
 
     def no_space(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", no_space)
     with pytest.raises(StoreUnavailable, match="No space left"):
-        sink.commit()
+        output.commit()
     assert all(name.startswith(".") for name in names(tmp_path))
-    sink.abort()
+    output.abort()
     assert names(tmp_path) == []
 
 
 def test_a_full_part_is_put_on_disk_and_closed_before_the_next_begins(tmp_path: Path) -> None:
-    sink = open_output(tmp_path / "rows.csv", COLUMNS, TWO)
-    assert isinstance(sink, split.SplitOutput)
+    class Part(CsvOutput):
+        def is_closed(self) -> bool:
+            return self._file.stream.closed
+
+    parts: list[Part] = []
+
+    def open_part(path: Path) -> Part:
+        parts.append(Part(path, COLUMNS, TWO))
+        return parts[-1]
+
+    output = SplitOutput(tmp_path / "rows.csv", open_part, TWO)
     for number in range(5):
-        sink.write({"n": number})
-    assert [cast("Any", part)._file.stream.closed for part in sink._parts] == [True, True, False]
-    sink.abort()
+        output.write({"n": number})
+    assert [part.is_closed() for part in parts] == [True, True, False]
+    output.abort()
 
 
-def test_there_are_not_more_parts_than_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(split, "_DIGITS", 1)
-    sink = open_output(tmp_path / "rows.csv", COLUMNS, OutputOptions(split_rows=1))
+def test_there_are_not_more_parts_than_numbers(tmp_path: Path) -> None:
+    class FewParts(SplitOutput):
+        max_parts = 9
+
+    options = OutputOptions(split_rows=1)
+    output = FewParts(tmp_path / "rows.csv", lambda part: CsvOutput(part, COLUMNS, options), options)
     for number in range(9):
-        sink.write({"n": number})
-    with pytest.raises(StoreUnavailable, match="split into 10 files or more"):
-        sink.write({"n": 9})
-    sink.abort()
+        output.write({"n": number})
+    with pytest.raises(StoreUnavailable, match="10 files"):
+        output.write({"n": 9})
+    output.abort()
     assert names(tmp_path) == []
 
 

@@ -11,7 +11,6 @@ from tests.unit.outputs.readers import read_rows, sheets
 
 from smartspider.core.items.columns import TableColumn
 from smartspider.interfaces.output import OutputOptions
-from smartspider.outputs import xlsx
 from smartspider.outputs.csv import CsvOutput
 from smartspider.outputs.xlsx import XlsxOutput
 
@@ -19,10 +18,10 @@ EXCEL = OutputOptions(is_for_excel=True)
 
 
 def test_the_header_is_bold_stays_in_sight_and_filters(tmp_path: Path) -> None:
-    sink = XlsxOutput(tmp_path / "a.xlsx", [TableColumn("a"), TableColumn("b")])
-    sink.write({"a": "x"})
-    sink.write({"b": "y"})
-    sink.commit()
+    output = XlsxOutput(tmp_path / "a.xlsx", [TableColumn("a"), TableColumn("b")])
+    output.write({"a": "x"})
+    output.write({"b": "y"})
+    output.commit()
     sheet = openpyxl.load_workbook(tmp_path / "a.xlsx").active
     assert sheet.title == "items"
     assert sheet.freeze_panes == "A2"
@@ -33,9 +32,9 @@ def test_the_header_is_bold_stays_in_sight_and_filters(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\t=1", "=cmd|' /C calc'!A0", "{=1}"])
 def test_no_text_becomes_a_formula(tmp_path: Path, text: str) -> None:
-    sink = XlsxOutput(tmp_path / "a.xlsx", [TableColumn(text)])
-    sink.write({text: text})
-    sink.commit()
+    output = XlsxOutput(tmp_path / "a.xlsx", [TableColumn(text)])
+    output.write({text: text})
+    output.commit()
     sheet = openpyxl.load_workbook(tmp_path / "a.xlsx").active
     for cell in (sheet["A1"], sheet["A2"]):
         assert cell.data_type in {"s", "inlineStr"} or not cell.value.startswith("=")
@@ -51,37 +50,37 @@ def _sheet_xml(path: Path) -> bytes:
 
 
 def test_links_and_digits_stay_text(tmp_path: Path) -> None:
-    sink = XlsxOutput(tmp_path / "a.xlsx", [TableColumn("a"), TableColumn("b")])
-    sink.write({"a": "http://h/", "b": "007"})
-    sink.commit()
+    output = XlsxOutput(tmp_path / "a.xlsx", [TableColumn("a"), TableColumn("b")])
+    output.write({"a": "http://h/", "b": "007"})
+    output.commit()
     assert read_rows(tmp_path / "a.xlsx") == [{"a": "http://h/", "b": "007"}]
     assert b"<hyperlink" not in _sheet_xml(tmp_path / "a.xlsx")
 
 
-def test_rows_go_on_in_further_sheets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(xlsx, "SHEET_ROWS", 4)
-    sink = XlsxOutput(tmp_path / "a.xlsx", [TableColumn("n", "integer")])
+class SmallSheets(XlsxOutput):
+    sheet_rows = 4
+
+
+def test_rows_go_on_in_further_sheets(tmp_path: Path) -> None:
+    output = SmallSheets(tmp_path / "a.xlsx", [TableColumn("n", "integer")])
     for number in range(7):
-        sink.write({"n": number})
-    sink.commit()
+        output.write({"n": number})
+    output.commit()
     assert sheets(tmp_path / "a.xlsx") == {
         "items": [("n",), (0,), (1,), (2,)],
         "items 2": [("n",), (3,), (4,), (5,)],
         "items 3": [("n",), (6,)],
     }
-    assert sink.notes() == [f"{tmp_path / 'a.xlsx'} has 3 sheets: one holds 3 rows"]
+    assert output.notes() == [f"{tmp_path / 'a.xlsx'} has 3 sheets: one holds 3 rows"]
 
 
-def test_a_full_sheet_is_not_followed_by_an_empty_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(xlsx, "SHEET_ROWS", 4)
-    sink = XlsxOutput(tmp_path / "a.xlsx", [TableColumn("n")])
+def test_a_full_sheet_is_not_followed_by_an_empty_one(tmp_path: Path) -> None:
+    output = SmallSheets(tmp_path / "a.xlsx", [TableColumn("n")])
     for number in range(3):
-        sink.write({"n": number})
-    sink.commit()
+        output.write({"n": number})
+    output.commit()
     assert list(sheets(tmp_path / "a.xlsx")) == ["items"]
-    assert sink.notes() == []
+    assert output.notes() == []
 
 
 @pytest.mark.parametrize(
@@ -89,19 +88,19 @@ def test_a_full_sheet_is_not_followed_by_an_empty_one(
     [("x" * 32_767, False), ("x" * 32_768, True), ("🍵" * 16_383 + "x", False), ("🍵" * 16_384, True)],
 )
 def test_a_text_that_is_too_long_for_a_cell_is_cut_and_told(tmp_path: Path, text: str, is_cut: bool) -> None:
-    sink = XlsxOutput(tmp_path / "a.xlsx", [TableColumn("a")])
-    sink.write({"a": text})
-    sink.write({"a": "short"})
-    sink.commit()
+    output = XlsxOutput(tmp_path / "a.xlsx", [TableColumn("a")])
+    output.write({"a": text})
+    output.write({"a": "short"})
+    output.commit()
     found = read_rows(tmp_path / "a.xlsx")[0]["a"]
     if is_cut:
         assert found.endswith("…[cut]")
         assert text.startswith(found.removesuffix("…[cut]"))
         assert 32_765 <= len(found.encode("utf-16-le")) // 2 <= 32_767
-        assert sink.notes() == [f"1 cells of {tmp_path / 'a.xlsx'} are cut: one holds 32767 characters"]
+        assert output.notes() == [f"1 cells of {tmp_path / 'a.xlsx'} are cut: one holds 32767 characters"]
     else:
         assert found == text
-        assert sink.notes() == []
+        assert output.notes() == []
 
 
 @pytest.mark.parametrize(
@@ -118,18 +117,18 @@ def test_a_text_that_is_too_long_for_a_cell_is_cut_and_told(tmp_path: Path, text
     ],
 )
 def test_a_cell_of_a_workbook(tmp_path: Path, value: Any, found: Any) -> None:
-    sink = XlsxOutput(tmp_path / "a.xlsx", [TableColumn("a"), TableColumn("b")])
-    sink.write({"a": value, "b": "end"})
-    sink.commit()
+    output = XlsxOutput(tmp_path / "a.xlsx", [TableColumn("a"), TableColumn("b")])
+    output.write({"a": value, "b": "end"})
+    output.commit()
     (row,) = read_rows(tmp_path / "a.xlsx")
     assert row == {"a": found, "b": "end"}
     assert type(row["a"]) is type(found)
 
 
 def written_csv(path: Path, value: Any, options: OutputOptions, name: str = "a") -> str:
-    sink = CsvOutput(path, [TableColumn(name), TableColumn("b")], options)
-    sink.write({name: value, "b": "end"})
-    sink.commit()
+    output = CsvOutput(path, [TableColumn(name), TableColumn("b")], options)
+    output.write({name: value, "b": "end"})
+    output.commit()
     return path.read_bytes().decode()
 
 

@@ -15,7 +15,6 @@ from tests.unit.outputs.readers import read_rows
 from smartspider.core.items.columns import ColumnKind, TableColumn
 from smartspider.core.pages.extraction import Item
 from smartspider.interfaces.output import Output
-from smartspider.outputs import parquet, sqlite
 from smartspider.outputs.parquet import ParquetOutput
 from smartspider.outputs.sqlite import SqliteOutput
 
@@ -29,18 +28,23 @@ COLUMNS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows are written two by two, so that there are some before the one that does not fit."""
-    monkeypatch.setattr(parquet, "_GROUP_ROWS", 2)
-    monkeypatch.setattr(sqlite, "_BATCH_ROWS", 2)
+class SmallParquet(ParquetOutput):
+    """Writes rows two by two, so that there are some before the one that does not fit."""
+
+    group_rows = 2
 
 
-def write(sink: Output, rows: Sequence[Item]) -> list[str]:
+class SmallSqlite(SqliteOutput):
+    """The same, for SQLite."""
+
+    batch_rows = 2
+
+
+def write(output: Output, rows: Sequence[Item]) -> list[str]:
     for row in rows:
-        sink.write(row)
-    sink.commit()
-    return sink.notes()
+        output.write(row)
+    output.commit()
+    return output.notes()
 
 
 def types_of(path: Path) -> dict[str, str]:
@@ -54,7 +58,7 @@ def types_of(path: Path) -> dict[str, str]:
 
 
 def test_columns_have_the_types_of_the_task(tmp_path: Path) -> None:
-    write(ParquetOutput(tmp_path / "a.parquet", COLUMNS), [{"name": "x"}])
+    write(SmallParquet(tmp_path / "a.parquet", COLUMNS), [{"name": "x"}])
     assert types_of(tmp_path / "a.parquet") == {
         "name": "string",
         "price": "double",
@@ -63,7 +67,7 @@ def test_columns_have_the_types_of_the_task(tmp_path: Path) -> None:
         "seen": "timestamp[us, tz=UTC]",
         "tags": "string",
     }
-    write(SqliteOutput(tmp_path / "a.db", COLUMNS), [{"name": "x"}])
+    write(SmallSqlite(tmp_path / "a.db", COLUMNS), [{"name": "x"}])
     assert types_of(tmp_path / "a.db") == {
         "name": "TEXT",
         "price": "REAL",
@@ -75,7 +79,7 @@ def test_columns_have_the_types_of_the_task(tmp_path: Path) -> None:
 
 
 def test_columns_have_their_types_also_without_rows(tmp_path: Path) -> None:
-    write(ParquetOutput(tmp_path / "a.parquet", COLUMNS), [])
+    write(SmallParquet(tmp_path / "a.parquet", COLUMNS), [])
     assert types_of(tmp_path / "a.parquet")["seen"] == "timestamp[us, tz=UTC]"
 
 
@@ -100,7 +104,7 @@ def test_a_column_with_a_value_that_does_not_fit_is_text_as_a_whole(
 ) -> None:
     path = tmp_path / f"a.{suffix}"
     columns = [TableColumn("before", "integer"), TableColumn("v", kind), TableColumn("after", "number")]
-    made = ParquetOutput if suffix == "parquet" else SqliteOutput
+    made = SmallParquet if suffix == "parquet" else SmallSqlite
     rows = [{"before": place, "v": value, "after": place + 0.5} for place, value in enumerate(values)]
     notes = write(made(path, columns), rows)
     found = read_rows(path)
@@ -116,7 +120,7 @@ def test_a_column_with_a_value_that_does_not_fit_is_text_as_a_whole(
 def test_a_column_of_dates_with_something_else_is_text_with_the_moments_in_utc(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     dates = ["2026-01-03T14:05:00+08:00", "2026-01-03", None, "soon"]
-    write(ParquetOutput(path, [TableColumn("v", "datetime")]), [{"v": value} for value in dates])
+    write(SmallParquet(path, [TableColumn("v", "datetime")]), [{"v": value} for value in dates])
     assert [row["v"] for row in read_rows(path)] == [
         "2026-01-03T06:05:00+00:00",
         "2026-01-03T00:00:00+00:00",
@@ -135,7 +139,7 @@ def test_several_columns_can_become_text_one_after_the_other(tmp_path: Path) -> 
         {"a": 4, "b": 4},
         {"a": 5, "b": "y"},
     ]
-    assert len(write(ParquetOutput(path, columns), rows)) == 2
+    assert len(write(SmallParquet(path, columns), rows)) == 2
     assert [(row["a"], row["b"]) for row in read_rows(path)] == [
         ("1", "1"),
         ("2", "2"),
@@ -145,20 +149,21 @@ def test_several_columns_can_become_text_one_after_the_other(tmp_path: Path) -> 
     ]
 
 
-def test_large_rows_make_small_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet, "_GROUP_ROWS", 1_000)
-    monkeypatch.setattr(parquet, "_GROUP_BYTES", 10_000)
-    write(ParquetOutput(tmp_path / "a.parquet", [TableColumn("a")]), [{"a": "x" * 4_000}] * 9)
+def test_large_rows_make_small_groups(tmp_path: Path) -> None:
+    class SmallGroups(ParquetOutput):
+        group_bytes = 10_000
+
+    write(SmallGroups(tmp_path / "a.parquet", [TableColumn("a")]), [{"a": "x" * 4_000}] * 9)
     assert pq.ParquetFile(tmp_path / "a.parquet").metadata.num_row_groups == 3
 
 
 def test_parquet_is_compressed_with_zstd(tmp_path: Path) -> None:
-    write(ParquetOutput(tmp_path / "a.parquet", COLUMNS), [{"name": "x"}])
+    write(SmallParquet(tmp_path / "a.parquet", COLUMNS), [{"name": "x"}])
     metadata = pq.ParquetFile(tmp_path / "a.parquet").metadata
     assert metadata.row_group(0).column(0).compression == "ZSTD"
 
 
 def test_moments_keep_their_microseconds(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
-    write(ParquetOutput(path, [TableColumn("v", "datetime")]), [{"v": "2026-01-03T14:05:00.123456Z"}])
+    write(SmallParquet(path, [TableColumn("v", "datetime")]), [{"v": "2026-01-03T14:05:00.123456Z"}])
     assert read_rows(path) == [{"v": datetime(2026, 1, 3, 14, 5, 0, 123456, tzinfo=UTC)}]

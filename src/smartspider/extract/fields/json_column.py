@@ -10,8 +10,8 @@ from smartspider.extract.fields.columns import RuleColumn
 from smartspider.extract.fields.scopes import PageScope, SearchScope, TextScope, ValueScope
 from smartspider.extract.jmes import JmesExpression
 from smartspider.extract.parsing.document import Document
-from smartspider.extract.parsing.json_parser import InvalidJson, find_json, has_foreign_escape
-from smartspider.extract.parsing.text import as_text
+from smartspider.extract.parsing.json_parser import InvalidJson, find_json, has_invalid_escape
+from smartspider.extract.parsing.text import to_text
 
 JsonReader = Callable[[Any], list[list[Any]]]
 """Returns the JSON values to search, per entry of a scope."""
@@ -68,10 +68,10 @@ class SourceReader:
 
         document = scope.document
         if scope.is_page:
-            said = [read_source(self._kind, document)]
+            found = [read_source(self._kind, document)]
         else:
-            said = [read_source_in(self._kind, html, document) for html in self._html_of(scope)]
-        return [[] if each in (None, "", [], {}) else [each] for each in said]
+            found = [read_source_in(self._kind, html, document) for html in self._html_of(scope)]
+        return [[] if each in (None, "", [], {}) else [each] for each in found]
 
 
 def _found_json(texts: list[str], document: Document) -> list[Any]:
@@ -81,7 +81,7 @@ def _found_json(texts: list[str], document: Document) -> list[Any]:
             values.append(find_json(text))
         except InvalidJson:
             continue
-        document.has_invalid = document.has_invalid or has_foreign_escape(text)
+        document.has_invalid = document.has_invalid or has_invalid_escape(text)
     return values
 
 
@@ -98,11 +98,11 @@ class JsonColumn(RuleColumn):
 
     def values(self, scope: SearchScope) -> list[Any]:
         """Return JSON values; texts are trimmed unless raw."""
-        return [self._value(datas) for datas in self._reader(scope)]
+        return [self._value(documents) for documents in self._reader(scope)]
 
-    def _value(self, datas: list[Any]) -> Any:
+    def _value(self, documents: list[Any]) -> Any:
         search = self._search
-        found = datas if search is None else [search(data) for data in datas]
+        found = documents if search is None else [search(data) for data in documents]
         if not self._is_many:
             value = next((each for each in found if each is not None), None)
             return value.strip() if isinstance(value, str) and not self._is_raw else value
@@ -114,7 +114,7 @@ class JsonColumn(RuleColumn):
         values = [each for each in values if each is not None and (self._is_raw or each != "")]
         if not values:
             return None
-        return values if self._join is None else self._join.join(map(as_text, values))
+        return values if self._join is None else self._join.join(map(to_text, values))
 
 
 class JsonFinder:
@@ -126,15 +126,15 @@ class JsonFinder:
 
     def find(self, scope: SearchScope) -> list[list[Any]]:
         """Return the values per entry, lists flattened, without nulls."""
-        return [self._values(datas) for datas in self._reader(scope)]
+        return [self._values(documents) for documents in self._reader(scope)]
 
     def scope(self, document: Document, found: list[Any], numbers: Sequence[int]) -> ValueScope:
         """Return the values as a scope."""
         return ValueScope(document, found, numbers)
 
-    def _values(self, datas: list[Any]) -> list[Any]:
+    def _values(self, documents: list[Any]) -> list[Any]:
         values: list[Any] = []
-        for data in datas:
+        for data in documents:
             each = data if self._search is None else self._search(data)
             values += each if isinstance(each, list) else [each]
         return [value for value in values if value is not None]

@@ -11,7 +11,7 @@ from smartspider.core.pages.rules import ValueRule
 from smartspider.extract.fields.columns import RuleColumn
 from smartspider.extract.fields.scopes import PageScope, SearchScope, TextScope, ValueScope
 from smartspider.extract.parsing.document import Document
-from smartspider.extract.parsing.text import as_text
+from smartspider.extract.parsing.text import to_text
 
 ReadTexts = Callable[[Any], list[str]]
 """Returns the text to search, per entry of a scope."""
@@ -28,7 +28,7 @@ def page_texts(scope: PageScope) -> list[str]:
 
 def value_texts(scope: ValueScope) -> list[str]:
     """Return JSON items as text."""
-    return [as_text(value) for value in scope.values]
+    return [to_text(value) for value in scope.values]
 
 
 def own_texts(scope: TextScope) -> list[str]:

@@ -10,7 +10,7 @@ from smartspider.extract.fields.scopes import SearchScope
 from smartspider.extract.parsing.cleaning import clean
 from smartspider.extract.parsing.directives import base_of
 from smartspider.extract.parsing.document import Document
-from smartspider.extract.parsing.text import as_text
+from smartspider.extract.parsing.text import to_text
 from smartspider.interfaces.step import PageContext, StepChain, ValueRejected
 
 
@@ -50,7 +50,7 @@ class StepsColumn(RuleColumn):
         kept = [each for each in value if each is not None]
         if not kept:
             return None
-        return kept if self._join is None else self._join.join(map(as_text, kept))
+        return kept if self._join is None else self._join.join(map(to_text, kept))
 
     def complete(self, value: Any, path: str, state: ItemState) -> Any:
         """Return the value or the default; steps may also replace or reject a missing value."""

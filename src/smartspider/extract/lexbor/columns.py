@@ -12,7 +12,7 @@ from smartspider.extract.fields.columns import RuleColumn
 from smartspider.extract.fields.scopes import PageScope
 from smartspider.extract.lexbor.items import LexborItems
 from smartspider.extract.lexbor.query import Query
-from smartspider.extract.lexbor.values import html_of, list_values
+from smartspider.extract.lexbor.values import list_values, serialize_html
 from smartspider.extract.parsing.document import Document
 from smartspider.extract.parsing.text import text_of
 
@@ -83,7 +83,7 @@ class CssColumn(RuleColumn):
         return text if text is None or self._is_raw else text.strip()
 
     def _first_element(self, node: LexborNode, document: Document) -> str:
-        return html_of(node) if self._is_raw else text_of(node, document)
+        return serialize_html(node) if self._is_raw else text_of(node, document)
 
     def _shape(self, values: list[str]) -> Any:
         if not self._is_many:

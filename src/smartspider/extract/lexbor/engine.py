@@ -9,7 +9,7 @@ from smartspider.extract.lexbor.css_check import check_css
 from smartspider.extract.lexbor.items import LexborItems
 from smartspider.extract.lexbor.links import CssLinks
 from smartspider.extract.lexbor.query import make_queries
-from smartspider.extract.lexbor.values import html_of
+from smartspider.extract.lexbor.values import serialize_html
 from smartspider.extract.rules.engine import LinkKind, XPathEngine
 
 
@@ -48,4 +48,4 @@ class LexborEngine:
 
     def markup(self, scope: LexborItems) -> list[str]:
         """Return each item as HTML."""
-        return [html_of(node) for node in scope.nodes]
+        return [serialize_html(node) for node in scope.nodes]

@@ -10,7 +10,7 @@ from smartspider.extract.fields.scopes import PageScope
 from smartspider.extract.lexbor.items import LexborItems
 from smartspider.extract.lexbor.query import Query
 from smartspider.extract.lexbor.values import Found, list_values
-from smartspider.extract.parsing.hrefs import implied_href, is_nofollow, page_href
+from smartspider.extract.parsing.hrefs import implied_href, is_nofollow, normalize_href
 from smartspider.extract.parsing.text import text_of
 
 
@@ -69,4 +69,4 @@ class CssLinks:
             return None
         if "rel" in attributes and self._obeys_nofollow and is_nofollow(attributes["rel"]):
             return None
-        return page_href(href) if self._is_href else href
+        return normalize_href(href) if self._is_href else href

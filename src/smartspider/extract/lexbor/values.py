@@ -18,7 +18,7 @@ Found = list[tuple[Query, list[LexborNode]]]
 """The queries of one expression, with their matches."""
 
 
-def html_of(node: LexborNode) -> str:
+def serialize_html(node: LexborNode) -> str:
     """Serialize an element."""
     return outer_html(node, MARK)
 
@@ -30,7 +30,7 @@ def list_values(found: Found, top: LexborNode, document: Document, *, is_raw: bo
     query, nodes = found[0]
     match query.take:
         case "element" if is_raw:
-            return [html_of(node) for node in nodes]
+            return [serialize_html(node) for node in nodes]
         case "element":
             return [text_of(node, document) for node in nodes]
         case "attr":
@@ -87,7 +87,7 @@ def _merged(found: Found, top: LexborNode, document: Document, is_raw: bool) -> 
     for node in top.traverse(include_text=True):
         key = node.mem_id
         if key in elements:
-            yield html_of(node) if is_raw else text_of(node, document)
+            yield serialize_html(node) if is_raw else text_of(node, document)
         names = attributes.get(key, ())
         if names:
             yield from (value or "" for name, value in node.attributes.items() if name.lower() in names)

@@ -13,7 +13,7 @@ from smartspider.extract.fields.columns import RuleColumn
 from smartspider.extract.fields.scopes import PageScope, SearchScope
 from smartspider.extract.libxml.xpath import Strings, XPathExpression
 from smartspider.extract.parsing.document import Document
-from smartspider.extract.parsing.text import as_text, collapse
+from smartspider.extract.parsing.text import collapse, to_text
 
 _TEXT_OF: Any = etree.XPath("string()", smart_strings=False)
 _READABLE_TEXTS: Any = etree.XPath(".//text()[not(parent::script or parent::style)]", smart_strings=False)
@@ -43,7 +43,7 @@ def text_of(node: etree._Element, document: Document) -> str:
     return collapse(_TEXT_OF(node))
 
 
-def markup_of(node: etree._Element, document: Document) -> str:
+def serialize_markup(node: etree._Element, document: Document) -> str:
     """Serialize a node as HTML or XML."""
     method = "xml" if document.is_xml else "html"
     markup: str = etree.tostring(node, method=method, encoding="unicode", with_tail=False)
@@ -89,10 +89,10 @@ class XPathColumn(RuleColumn):
         kept = [each for each in values if each is not None and (self._is_raw or each != "")]
         if not kept:
             return None
-        return kept if self._join is None else self._join.join(map(as_text, kept))
+        return kept if self._join is None else self._join.join(map(to_text, kept))
 
     def _node(self, node: etree._Element, document: Document) -> str:
-        return markup_of(node, document) if self._is_raw else text_of(node, document)
+        return serialize_markup(node, document) if self._is_raw else text_of(node, document)
 
     def _scalar(self, result: Any) -> Any:
         """Convert the result of a function. Numbers and booleans stay; empty text is None."""

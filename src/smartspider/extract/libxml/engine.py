@@ -5,7 +5,13 @@ from __future__ import annotations
 from smartspider.core.pages.rules import ValueRule
 from smartspider.extract.css import ComplexSelector, read_selector
 from smartspider.extract.errors import InvalidExpression
-from smartspider.extract.libxml.columns import LxmlItems, XPathColumn, XPathFinder, XPathTexts, markup_of
+from smartspider.extract.libxml.columns import (
+    LxmlItems,
+    XPathColumn,
+    XPathFinder,
+    XPathTexts,
+    serialize_markup,
+)
 from smartspider.extract.libxml.css import CssTranslator
 from smartspider.extract.libxml.links import XPathLinks
 from smartspider.extract.libxml.xpath import Strings, XPathExpression
@@ -72,7 +78,7 @@ class LibxmlEngine:
 
     def markup(self, scope: LxmlItems) -> list[str]:
         """Return each item as HTML or XML."""
-        return [markup_of(node, scope.document) for node in scope.nodes]
+        return [serialize_markup(node, scope.document) for node in scope.nodes]
 
     def _expression(
         self, selectors: tuple[ComplexSelector, ...], *, is_page: bool, is_raw: bool

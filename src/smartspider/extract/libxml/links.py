@@ -9,7 +9,7 @@ from smartspider.extract.fields.scopes import PageScope
 from smartspider.extract.libxml.columns import LxmlItems, scope_elements, text_of
 from smartspider.extract.libxml.xpath import XPathExpression
 from smartspider.extract.parsing.document import Document
-from smartspider.extract.parsing.hrefs import implied_href, is_nofollow, page_href
+from smartspider.extract.parsing.hrefs import implied_href, is_nofollow, normalize_href
 
 
 class XPathLinks:
@@ -55,4 +55,4 @@ class XPathLinks:
             return None
         if not href or (rel and self._obeys_nofollow and is_nofollow(rel)):
             return None
-        return page_href(href) if self._is_href else href
+        return normalize_href(href) if self._is_href else href

@@ -104,7 +104,7 @@ def next_links(
         case CursorPagination():
             return _after_cursor(pagination, request, url, document)
         case HeaderLinkPagination():
-            target = next_target(page.headers.get("link", ""))
+            target = find_next_target(page.headers.get("link", ""))
             href = None if target is None else normal_url(target, page.url)
             return [] if href is None else [_further(request, href)]
         case _:
@@ -180,7 +180,7 @@ _ESCAPE = re.compile(r"\\(.)")
 _TO_COMMA = re.compile(r"""(?:"(?:[^"\\]|\\.)*"|[^,"])*(?:,|$|")""")
 
 
-def next_target(header: str) -> str | None:
+def find_next_target(header: str) -> str | None:
     """Return the target of the first `rel=next` link of a Link header (RFC 8288), or None. Several headers
     may be joined by commas; malformed links are skipped.
     """

@@ -66,7 +66,7 @@ def _links(
         same = line._replace(lastmod="")
         if same in seen or len(line.url) > _LONGEST_URL:
             continue
-        changed_at = None if since is None or not line.lastmod else latest_time(line.lastmod)
+        changed_at = None if since is None or not line.lastmod else parse_latest_time(line.lastmod)
         if since is not None and changed_at is not None and changed_at < since:
             continue
         seen.add(same)
@@ -185,7 +185,7 @@ _LENGTHS = (timedelta(days=366), timedelta(days=31), timedelta(days=1))
 """The most days of a year, a month and a day."""
 
 
-def latest_time(text: str) -> float | None:
+def parse_latest_time(text: str) -> float | None:
     """Return the latest time that a date can mean (a day lasts until its end), or None. UTC
     without a zone.
     """

@@ -10,8 +10,8 @@ from smartspider.extract.fields.json_column import JsonReader
 from smartspider.extract.fields.regex_column import ReadTexts, RegexPattern
 from smartspider.extract.fields.scopes import PageScope, SearchScope
 from smartspider.extract.jmes import JmesExpression
-from smartspider.extract.parsing.hrefs import page_href
-from smartspider.extract.parsing.text import as_text
+from smartspider.extract.parsing.hrefs import normalize_href
+from smartspider.extract.parsing.text import to_text
 
 
 class JsonLinks:
@@ -24,19 +24,19 @@ class JsonLinks:
 
     def find(self, scope: SearchScope) -> Sequence[Iterator[Any]]:
         """Return the matches per entry."""
-        return [self._values(datas) for datas in self._reader(scope)]
+        return [self._values(documents) for documents in self._reader(scope)]
 
     def first(self, page: PageScope) -> str | None:
         """Return the first match."""
         return next(self.find(page)[0], None)
 
-    def _values(self, datas: list[Any]) -> Iterator[Any]:
-        for data in datas:
+    def _values(self, documents: list[Any]) -> Iterator[Any]:
+        for data in documents:
             found = self._search(data)
             for each in found if isinstance(found, list) else [found]:
                 if isinstance(each, bool) or not isinstance(each, str | int | float) or each == "":
                     continue
-                value = page_href(as_text(each)) if self._is_href else each
+                value = normalize_href(to_text(each)) if self._is_href else each
                 if value is not None:
                     yield value
 
@@ -64,6 +64,6 @@ class RegexLinks:
             if not found:
                 continue
             value = unescape(found) if is_markup else found
-            href = page_href(value) if self._is_href else value.strip()
+            href = normalize_href(value) if self._is_href else value.strip()
             if href:
                 yield href

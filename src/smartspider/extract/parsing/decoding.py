@@ -43,7 +43,7 @@ def is_xml_page(page: Page) -> bool:
     return begin is not None and (begin[1] is None or _HTML_TAG.search(head) is None)
 
 
-def readable_json(page: Page) -> tuple[bytes, bool]:
+def decode_json(page: Page) -> tuple[bytes, bool]:
     """Return the body as UTF-8, and whether its texts may have invalid characters."""
     body = page.body
     charset = _codec_name(page.charset)
@@ -55,7 +55,7 @@ def readable_json(page: Page) -> tuple[bytes, bool]:
     return body, b"\\u" in body and _ESCAPED_FOREIGN.search(body) is not None
 
 
-def readable_text(page: Page) -> tuple[str, bool]:
+def decode_text(page: Page) -> tuple[str, bool]:
     """Return the source of the page, and whether it has invalid characters; raise `NotReadable`."""
     if page.body.startswith(_MAGIC):
         raise NotReadable("the page looks like binary data, not text")
@@ -66,7 +66,7 @@ def readable_text(page: Page) -> tuple[str, bool]:
     return text, _FOREIGN.search(text) is not None
 
 
-def readable_html(page: Page) -> tuple[bytes, bool]:
+def decode_html(page: Page) -> tuple[bytes, bool]:
     """Return the page as UTF-8 HTML, and whether invalid characters were marked; raise `NotReadable`."""
     _check_media_type(page.media_type)
     body = page.body

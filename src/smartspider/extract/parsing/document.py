@@ -9,7 +9,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from smartspider.core.errors import NotReadable
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Request
-from smartspider.extract.parsing.decoding import is_xml_page, readable_html, readable_json, readable_text
+from smartspider.extract.parsing.decoding import decode_html, decode_json, decode_text, is_xml_page
 from smartspider.extract.parsing.json_parser import InvalidJson, read_json
 
 if TYPE_CHECKING:
@@ -108,13 +108,13 @@ class Document:
         """The root element of lxml, for HTML or XML. Elements of a default namespace have none."""
         tree = self._tree
         if tree is None:
-            from smartspider.extract.parsing.lxml_tree import html_tree, xml_tree
+            from smartspider.extract.parsing.lxml_tree import parse_html, parse_xml
 
             html = self._html()
             if self.is_xml:
-                tree, self.prefixes = xml_tree(html)
+                tree, self.prefixes = parse_xml(html)
             else:
-                tree = html_tree(html)
+                tree = parse_html(html)
             self._tree = tree
         return tree
 
@@ -124,7 +124,7 @@ class Document:
         value = self._json
         if value is _MISSING:
             self._raise_again("json")
-            body, has_foreign = readable_json(self.page)
+            body, has_foreign = decode_json(self.page)
             try:
                 value = self._json = read_json(body)
             except InvalidJson as wrong:
@@ -139,7 +139,7 @@ class Document:
         if text is None:
             self._raise_again("text")
             try:
-                text, has_foreign = readable_text(self.page)
+                text, has_foreign = decode_text(self.page)
             except NotReadable as wrong:
                 raise self._remember("text", wrong) from None
             self._text = text
@@ -175,7 +175,7 @@ class Document:
     def _html(self) -> bytes:
         self._raise_again("html")
         try:
-            html, has_foreign = readable_html(self.page)
+            html, has_foreign = decode_html(self.page)
         except NotReadable as wrong:
             raise self._remember("html", wrong) from None
         self.has_invalid |= has_foreign

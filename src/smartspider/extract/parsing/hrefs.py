@@ -30,7 +30,7 @@ def is_nofollow(rel: str | None) -> bool:
     return rel is not None and "nofollow" in rel.lower().split()
 
 
-def page_href(href: str) -> str | None:
+def normalize_href(href: str) -> str | None:
     """Normalize an href as browsers do; None if it cannot lead to a page."""
     href = href.strip(_SPACE)
     if not href.isprintable():

@@ -58,7 +58,7 @@ def find_json(text: str) -> Any:
     parsed = _PARSED_TEXT.search(text)
     assigned = _ASSIGNED.search(text)
     if parsed is not None and (assigned is None or parsed.start() < assigned.start()):
-        literal = js_string(text, parsed.end())
+        literal = parse_js_string(text, parsed.end())
         if literal is not None:
             return read_json(literal.text.encode(errors="surrogatepass"))
     if assigned is not None:
@@ -76,7 +76,7 @@ def find_json(text: str) -> Any:
     raise InvalidJson("there is no JSON value in it")
 
 
-def has_foreign_escape(text: str) -> bool:
+def has_invalid_escape(text: str) -> bool:
     """Return True if JSON text has an escaped NUL or surrogate."""
     return "\\u" in text and _FOREIGN_ESCAPE.search(text) is not None
 
@@ -190,7 +190,7 @@ class JsString(NamedTuple):
     end: int
 
 
-def js_string(script: str, start: int) -> JsString | None:
+def parse_js_string(script: str, start: int) -> JsString | None:
     """Parse the string literal at a position; None if there is none, or it needs evaluation."""
     found = _LITERAL.match(script, start)
     if found is None:

@@ -19,7 +19,7 @@ _OWN = frozenset({b"amp", b"lt", b"gt", b"quot", b"apos"})
 _UNKNOWN = "\ufffd".encode()
 
 
-def html_tree(html: bytes) -> etree._Element:
+def parse_html(html: bytes) -> etree._Element:
     """Return the `html` element of UTF-8 HTML; raise `NotReadable`."""
     if _is_broken_utf8(html):
         html = html.decode(errors="replace").encode()
@@ -35,7 +35,7 @@ def html_tree(html: bytes) -> etree._Element:
     return root if root is not None else etree.Element("html")
 
 
-def xml_tree(xml: bytes) -> tuple[etree._Element, dict[str, str]]:
+def parse_xml(xml: bytes) -> tuple[etree._Element, dict[str, str]]:
     """Return the root element of UTF-8 XML and the namespace prefixes; raise `NotReadable`.
 
     Elements without a prefix lose their namespace, so that `//url/loc` matches.

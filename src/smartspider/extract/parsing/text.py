@@ -41,7 +41,7 @@ def _readable_texts(node: LexborNode) -> Iterator[str]:
                 yield text
 
 
-def as_text(value: Any) -> str:
+def to_text(value: Any) -> str:
     """Return a string unchanged, and any other JSON value as JSON."""
     if isinstance(value, str):
         return value

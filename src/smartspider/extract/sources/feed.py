@@ -11,8 +11,8 @@ from lxml import etree
 from smartspider.extract.parsing.document import Document
 from smartspider.extract.parsing.text import collapse
 from smartspider.extract.sources.feed_node import FeedNode
-from smartspider.extract.sources.json_text import InvalidEmbeddedJson, loose_json
-from smartspider.extract.sources.values import absolute_url, utc_date
+from smartspider.extract.sources.json_text import InvalidEmbeddedJson, parse_loose_json
+from smartspider.extract.sources.values import to_absolute_url, to_utc_date
 
 _MOST_ENTRIES = 10_000
 _HTML_ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z][A-Za-z0-9]{1,30};")
@@ -70,7 +70,7 @@ def _rss(top: FeedNode) -> dict[str, Any]:
     link = channel.text("link") or channel.text("atom:link@href")
     return {
         "title": channel.plain("title"),
-        "link": absolute_url(link, channel.base),
+        "link": to_absolute_url(link, channel.base),
         "description": channel.plain("description"),
         "entries": [_rss_entry(item) for item in items[:_MOST_ENTRIES]],
     }
@@ -79,17 +79,19 @@ def _rss(top: FeedNode) -> dict[str, Any]:
 def _rss_entry(item: FeedNode) -> dict[str, Any]:
     guid = item.child("guid")
     identity = item.text("guid") or item.attribute("rdf:about")
-    link = absolute_url(item.text("link"), item.base) or absolute_url(item.text("atom:link@href"), item.base)
+    link = to_absolute_url(item.text("link"), item.base) or to_absolute_url(
+        item.text("atom:link@href"), item.base
+    )
     if link is None and identity and identity.startswith(_HTTP):
         is_permanent = guid is None or guid.attribute("isPermaLink") != "false"
-        link = absolute_url(identity, item.base) if is_permanent else None
+        link = to_absolute_url(identity, item.base) if is_permanent else None
     published = item.first_text("pubDate", "dc:date", "dcterms:created", "dcterms:issued", "published")
     return {
         "id": identity or link,
         "title": item.plain("title"),
         "link": link,
-        "published": utc_date(published),
-        "updated": utc_date(item.first_text("atom:updated", "dcterms:modified", "lastBuildDate")),
+        "published": to_utc_date(published),
+        "updated": to_utc_date(item.first_text("atom:updated", "dcterms:modified", "lastBuildDate")),
         "author": _mail_name(item.first_text("dc:creator", "author", "itunes:author")),
         "summary": item.first_text("description", "itunes:summary", "media:description"),
         "content": item.first_text("content:encoded", "xhtml:body"),
@@ -121,8 +123,8 @@ def _atom_entry(entry: FeedNode) -> dict[str, Any]:
         "id": entry.text("id") or link,
         "title": entry.plain("title"),
         "link": link,
-        "published": utc_date(entry.first_text("published", "issued", "created")),
-        "updated": utc_date(entry.first_text("updated", "modified")),
+        "published": to_utc_date(entry.first_text("published", "issued", "created")),
+        "updated": to_utc_date(entry.first_text("updated", "modified")),
         "author": ", ".join(names) or None,
         "summary": entry.markup("summary"),
         "content": entry.markup("content"),
@@ -137,14 +139,14 @@ def _atom_link(node: FeedNode) -> str | None:
     links = node.children("link")
     for link in links:
         if link.attribute("rel") in {None, "alternate"} and link.attribute("href"):
-            return absolute_url(link.attribute("href"), link.base)
-    return absolute_url(links[0].attribute("href"), links[0].base) if links else None
+            return to_absolute_url(link.attribute("href"), link.base)
+    return to_absolute_url(links[0].attribute("href"), links[0].base) if links else None
 
 
 def _enclosures(nodes: list[FeedNode], key: str) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for node in nodes:
-        url = absolute_url(node.attribute(key), node.base)
+        url = to_absolute_url(node.attribute(key), node.base)
         if url is not None:
             length = collapse(node.attribute("length") or node.attribute("fileSize") or "")
             is_number = length.isascii() and length.isdigit() and len(length) < 16
@@ -158,7 +160,7 @@ def _enclosures(nodes: list[FeedNode], key: str) -> list[dict[str, Any]]:
 def read_json_feed(source: str, base: str) -> dict[str, Any] | None:
     """Return the feed, or None for other JSON."""
     try:
-        feed = loose_json(source)
+        feed = parse_loose_json(source)
     except InvalidEmbeddedJson:
         return None
     if not isinstance(feed, dict) or "jsonfeed.org/version" not in str(feed.get("version"))[:100]:
@@ -166,14 +168,14 @@ def read_json_feed(source: str, base: str) -> dict[str, Any] | None:
     items = feed.get("items")
     return {
         "title": _line(feed.get("title")),
-        "link": absolute_url(feed.get("home_page_url"), base),
+        "link": to_absolute_url(feed.get("home_page_url"), base),
         "description": _line(feed.get("description")),
         "entries": [_json_entry(item, base) for item in _objects(items)[:_MOST_ENTRIES]],
     }
 
 
 def _json_entry(item: dict[str, Any], base: str) -> dict[str, Any]:
-    link = absolute_url(item.get("url"), base) or absolute_url(item.get("external_url"), base)
+    link = to_absolute_url(item.get("url"), base) or to_absolute_url(item.get("external_url"), base)
     authors = _objects(item.get("authors")) or _objects([item.get("author")])
     identity = item.get("id")
     tags = item.get("tags")
@@ -181,8 +183,8 @@ def _json_entry(item: dict[str, Any], base: str) -> dict[str, Any]:
         "id": str(identity) if isinstance(identity, str | int | float) else link,
         "title": _line(item.get("title")),
         "link": link,
-        "published": utc_date(item.get("date_published")),
-        "updated": utc_date(item.get("date_modified")),
+        "published": to_utc_date(item.get("date_published")),
+        "updated": to_utc_date(item.get("date_modified")),
         "author": ", ".join(name for author in authors if (name := _line(author.get("name")))) or None,
         "summary": _text(item.get("summary")),
         "content": _text(item.get("content_html")) or _text(item.get("content_text")),
@@ -194,7 +196,7 @@ def _json_entry(item: dict[str, Any], base: str) -> dict[str, Any]:
 def _json_enclosures(value: Any, base: str) -> list[dict[str, Any]]:
     found = []
     for attachment in _objects(value):
-        url = absolute_url(attachment.get("url"), base)
+        url = to_absolute_url(attachment.get("url"), base)
         size = attachment.get("size_in_bytes")
         if url is not None:
             length = int(size) if isinstance(size, int | float) and not isinstance(size, bool) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lxml import etree
 
 from smartspider.extract.parsing.text import collapse
-from smartspider.extract.sources.values import absolute_url, plain_text
+from smartspider.extract.sources.values import strip_html, to_absolute_url
 
 _SPACES = {
     "http://www.w3.org/2005/Atom": "atom",
@@ -30,7 +30,7 @@ class FeedNode:
 
     def __init__(self, element: etree._Element, base: str) -> None:
         self.element = element
-        self.base = absolute_url(element.get(_XML_BASE), base) or base
+        self.base = to_absolute_url(element.get(_XML_BASE), base) or base
         space, self.name = _split(element.tag)
         self._children: dict[str, list[etree._Element]] = {}
         own = space if space == "atom" else ""
@@ -81,7 +81,7 @@ class FeedNode:
         """Return the collapsed text of a child without markup."""
         found = self.text(name)
         if found and any(sign in found for sign in _MARKUP):
-            return plain_text(found) or collapse(found)
+            return strip_html(found) or collapse(found)
         return collapse(found) if found else None
 
     def markup(self, name: str) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 from selectolax.lexbor import LexborNode
 
 from smartspider.extract.parsing.document import Document
-from smartspider.extract.sources.json_text import InvalidEmbeddedJson, loose_json
+from smartspider.extract.sources.json_text import InvalidEmbeddedJson, parse_loose_json
 
 _MOST = 10_000
 
@@ -18,7 +18,7 @@ def read_json_ld(document: Document) -> list[dict[str, Any]]:
     objects: list[dict[str, Any]] = []
     for text in _blocks(document):
         try:
-            value = loose_json(text)
+            value = parse_loose_json(text)
         except InvalidEmbeddedJson:
             continue
         _flatten(value, objects)

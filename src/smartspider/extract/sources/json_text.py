@@ -43,7 +43,7 @@ class InvalidEmbeddedJson(ValueError):
         self.at = at
 
 
-def loose_json(text: str) -> Any:
+def parse_loose_json(text: str) -> Any:
     """Return the JSON value of a script element, ignoring its wrapping; raise `InvalidEmbeddedJson`."""
     start = 0
     while (found := _WRAPPING.match(text, start)) is not None:
@@ -56,10 +56,10 @@ def loose_json(text: str) -> Any:
     try:
         return _bounded(msgspec.json.decode(core))
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
-        return first_json(core, 0).value
+        return find_first_json(core, 0).value
 
 
-def first_json(text: str, start: int) -> EmbeddedJson:
+def find_first_json(text: str, start: int) -> EmbeddedJson:
     """Return the first JSON value from a position on; accepts `undefined`, NaN and trailing commas."""
     try:
         value, end = _lenient.raw_decode(text, _skip_space(text, start))

@@ -7,9 +7,9 @@ from typing import Any
 from smartspider.core.requests.urls import host_of
 from smartspider.extract.parsing.directives import base_of
 from smartspider.extract.parsing.document import Document
-from smartspider.extract.parsing.hrefs import page_href
+from smartspider.extract.parsing.hrefs import normalize_href
 from smartspider.extract.parsing.text import collapse
-from smartspider.extract.sources.values import TextBudget, absolute_url
+from smartspider.extract.sources.values import TextBudget, to_absolute_url
 
 _MOST = 50_000
 
@@ -26,14 +26,14 @@ def read_links(document: Document) -> list[dict[str, Any]]:
     links: dict[str, dict[str, Any]] = {}
     for node in document.root.css(":is(a, area)[href]"):
         attributes = node.attributes
-        href = page_href(attributes["href"] or "")
-        url = absolute_url(href, base)
+        href = normalize_href(attributes["href"] or "")
+        url = to_absolute_url(href, base)
         if url is None:
             continue
         known = links.get(url)
         if known is not None and known["text"]:
             continue
-        text = texts.of(node) or _label(node)
+        text = texts.read(node) or _label(node)
         if known is not None:
             known["text"] = text
             continue

@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborNode
 
 from smartspider.extract.parsing.directives import base_of
 from smartspider.extract.parsing.document import Document
-from smartspider.extract.sources.values import TextBudget, absolute_url
+from smartspider.extract.sources.values import TextBudget, to_absolute_url
 
 _MOST = 20_000
 _DEEPEST = 30
@@ -113,7 +113,7 @@ class _Microdata:
             item["@type"] = types[0] if len(types) == 1 else types
         identity = (attributes.get("itemid") or "").strip()
         if identity:
-            item["@id"] = absolute_url(identity, self._base) or identity
+            item["@id"] = to_absolute_url(identity, self._base) or identity
         within = (*within, node.mem_id)
         for inner in self._properties.get(node.mem_id, ()):
             if inner.mem_id in within or self._spent >= _MOST:
@@ -135,9 +135,9 @@ class _Microdata:
         tag = node.tag or ""
         if tag in _URL_ATTRIBUTE:
             address = attributes.get(_URL_ATTRIBUTE[tag]) or ""
-            return absolute_url(address, self._base) or address.strip()
+            return to_absolute_url(address, self._base) or address.strip()
         given = attributes.get(_VALUE_ATTRIBUTE.get(tag, ""))
-        return given.strip() if given is not None else self._texts.of(node)
+        return given.strip() if given is not None else self._texts.read(node)
 
 
 def _type_name(name: str) -> str:

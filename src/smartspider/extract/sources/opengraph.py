@@ -7,7 +7,7 @@ from typing import Any
 from smartspider.extract.parsing.directives import base_of
 from smartspider.extract.parsing.document import Document
 from smartspider.extract.parsing.text import collapse
-from smartspider.extract.sources.values import absolute_url
+from smartspider.extract.sources.values import to_absolute_url
 
 _MOST = 5_000
 _FAMILIES = frozenset({"article", "product", "twitter", "book", "profile", "music"})
@@ -34,7 +34,7 @@ def read_opengraph(document: Document) -> dict[str, Any]:
             continue
         key = rest.replace(":", "_")
         if key in _ADDRESSES:
-            content = absolute_url(content, base) or content
+            content = to_absolute_url(content, base) or content
         if family == "og":
             _add(found, key, content)
         elif isinstance(inner := found.setdefault(family, {}), dict):

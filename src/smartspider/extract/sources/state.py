@@ -7,9 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from smartspider.extract.parsing.document import Document
-from smartspider.extract.parsing.json_parser import js_string
+from smartspider.extract.parsing.json_parser import parse_js_string
 from smartspider.extract.sources.json_ld import media_type_of, script_text
-from smartspider.extract.sources.json_text import EmbeddedJson, InvalidEmbeddedJson, first_json, loose_json
+from smartspider.extract.sources.json_text import (
+    EmbeddedJson,
+    InvalidEmbeddedJson,
+    find_first_json,
+    parse_loose_json,
+)
 
 _SCRIPTS = frozenset({"", "text/javascript", "application/javascript", "module", "text/ecmascript"})
 _MOST = 500
@@ -46,7 +51,7 @@ def read_state(document: Document) -> dict[str, Any]:
             name = (node.attributes.get("id") or "").strip()
             if name:
                 try:
-                    state[name] = loose_json(script_text(node))
+                    state[name] = parse_loose_json(script_text(node))
                 except InvalidEmbeddedJson:
                     continue
     return state
@@ -81,8 +86,8 @@ def _assigned(script: str, budget: _Budget) -> Iterator[tuple[str, Any]]:
 
 def _value_at(script: str, found: re.Match[str]) -> EmbeddedJson:
     if found["parse"] is None:
-        return first_json(script, found.end())
-    literal = js_string(script, found.end())
+        return find_first_json(script, found.end())
+    literal = parse_js_string(script, found.end())
     if literal is None:
         raise InvalidEmbeddedJson(found.end())
-    return EmbeddedJson(loose_json(literal.text), literal.end)
+    return EmbeddedJson(parse_loose_json(literal.text), literal.end)

@@ -13,8 +13,8 @@ from smartspider.extract.parsing.text import collapse
 from smartspider.extract.sources.values import TextBudget
 
 _MOST = 2_000
-_PLACES = 500_000
-_CHARACTERS = 20_000_000
+_MOST_CELLS = 500_000
+_MOST_CHARACTERS = 20_000_000
 _LONGEST_NAME = 200
 _NO_TEXT = frozenset({"script", "style", "table"})
 
@@ -27,13 +27,13 @@ def read_tables(document: Document) -> list[dict[str, Any]]:
     """
     tables = document.root.css("table")[:_MOST]
     reader = _CellReader(document, tables)
-    room = TableBudget(_PLACES, _CHARACTERS)
+    budget = TableBudget(_MOST_CELLS, _MOST_CHARACTERS)
     found = []
     for table in tables:
-        grid = make_grid(table, reader.text, room)
+        grid = build_grid(table, reader.text, budget)
         if grid:
             found.append(_as_rows(grid, _caption(table, reader)))
-        if room.is_full:
+        if budget.is_full:
             break
     return found
 
@@ -53,7 +53,7 @@ class _CellReader:
     def text(self, node: LexborNode) -> str:
         """Return the collapsed text of a cell."""
         if node.mem_id not in self._holders:
-            return self._texts.of(node)
+            return self._texts.read(node)
         return collapse("".join(self._outside_tables(node)))
 
     def _outside_tables(self, top: LexborNode) -> list[str]:
@@ -142,39 +142,39 @@ class GridRow(NamedTuple):
 class TableBudget:
     """The positions and characters that all tables of a page may still fill."""
 
-    def __init__(self, places: int, characters: int) -> None:
-        self.places = places
+    def __init__(self, positions: int, characters: int) -> None:
+        self.positions = positions
         self.characters = characters
 
     @property
     def is_full(self) -> bool:
         """True if nothing is left."""
-        return self.places <= 0 or self.characters <= 0
+        return self.positions <= 0 or self.characters <= 0
 
-    def fitting(self, text: str, times: int) -> int:
+    def allowed(self, text: str, times: int) -> int:
         """Return how many positions a text may still fill, at least one."""
-        return max(1, min(times, self.places, self.characters // (len(text) or 1)))
+        return max(1, min(times, self.positions, self.characters // (len(text) or 1)))
 
     def take(self, text: str, times: int) -> None:
         """Count a text in this many positions."""
-        self.places -= times
+        self.positions -= times
         self.characters -= len(text) * times
 
 
-def make_grid(table: LexborNode, read: Callable[[LexborNode], str], room: TableBudget) -> list[GridRow]:
+def build_grid(table: LexborNode, read: Callable[[LexborNode], str], budget: TableBudget) -> list[GridRow]:
     """Return the rows of a table without those of nested tables, within the budget."""
     grid: list[GridRow] = []
-    filler = _Filler(read, room)
+    filler = _Filler(read, budget)
     section: int | None = None
     for row, holder in _rows(table):
         if holder.mem_id != section:
             # A cell does not span beyond its section.
-            filler.hanging.clear()
+            filler.spanning.clear()
             section = holder.mem_id
-        places, own = filler.fill(row)
+        positions, own = filler.fill(row)
         if own:
-            grid.append(GridRow(places, holder.tag == "thead", own))
-        if room.is_full:
+            grid.append(GridRow(positions, holder.tag == "thead", own))
+        if budget.is_full:
             break
     return grid
 
@@ -188,50 +188,50 @@ def _rows(table: LexborNode) -> Iterator[tuple[LexborNode, LexborNode]]:
 
 
 class _Filler:
-    """Fills rows from the top. `hanging` are the cells that span into the next row, by position."""
+    """Fills rows from the top. `spanning` are the cells that span into the next row, by position."""
 
-    def __init__(self, read: Callable[[LexborNode], str], room: TableBudget) -> None:
+    def __init__(self, read: Callable[[LexborNode], str], budget: TableBudget) -> None:
         self._read = read
-        self._room = room
-        self.hanging: dict[int, tuple[int, TableCell]] = {}
+        self._budget = budget
+        self.spanning: dict[int, tuple[int, TableCell]] = {}
 
     def fill(self, row: LexborNode) -> tuple[list[TableCell | None], int]:
         """Return the positions of a row, and the number of cells that start in it."""
-        places: list[TableCell | None] = []
+        positions: list[TableCell | None] = []
         own = 0
         for node in row.iter():
             if node.tag not in {"td", "th"}:
                 continue
-            while len(places) in self.hanging:
-                self._hang(places)
-            wide = min(_span(node, "colspan", WIDEST), WIDEST - len(places))
-            if wide <= 0 or self._room.is_full:
+            while len(positions) in self.spanning:
+                self._fill_spans(positions)
+            wide = min(_span(node, "colspan", WIDEST), WIDEST - len(positions))
+            if wide <= 0 or self._budget.is_full:
                 break
-            self._put(node, wide, places)
+            self._put(node, wide, positions)
             own += 1
-        last = max(self.hanging, default=-1)
-        while len(places) <= last:
-            self._hang(places)
-        return places, own
+        last = max(self.spanning, default=-1)
+        while len(positions) <= last:
+            self._fill_spans(positions)
+        return positions, own
 
-    def _put(self, node: LexborNode, wide: int, places: list[TableCell | None]) -> None:
+    def _put(self, node: LexborNode, wide: int, positions: list[TableCell | None]) -> None:
         cell = TableCell(self._read(node), node.tag == "th")
-        wide = self._room.fitting(cell.text, wide)
-        self._room.take(cell.text, wide)
+        wide = self._budget.allowed(cell.text, wide)
+        self._budget.take(cell.text, wide)
         tall = _span(node, "rowspan", _TALLEST)
         if tall > 1:
-            for place in range(len(places), len(places) + wide):
-                self.hanging[place] = (tall - 1, cell)
-        places += [cell] * wide
+            for place in range(len(positions), len(positions) + wide):
+                self.spanning[place] = (tall - 1, cell)
+        positions += [cell] * wide
 
-    def _hang(self, places: list[TableCell | None]) -> None:
+    def _fill_spans(self, positions: list[TableCell | None]) -> None:
         """Fill the positions covered by cells from above."""
-        left, cell = self.hanging.pop(len(places), (0, None))
+        left, cell = self.spanning.pop(len(positions), (0, None))
         if cell is not None:
-            self._room.take(cell.text, 1)
+            self._budget.take(cell.text, 1)
             if left > 1:
-                self.hanging[len(places)] = (left - 1, cell)
-        places.append(cell)
+                self.spanning[len(positions)] = (left - 1, cell)
+        positions.append(cell)
 
 
 def _span(node: LexborNode, name: str, most: int) -> int:

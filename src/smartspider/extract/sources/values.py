@@ -17,7 +17,7 @@ from smartspider.extract.parsing.text import collapse, text_of
 _LONGEST_URL = 8_192
 
 
-def absolute_url(url: Any, base: str) -> str | None:
+def to_absolute_url(url: Any, base: str) -> str | None:
     """Return an absolute http(s) URL, or None."""
     if not isinstance(url, str):
         return None
@@ -38,7 +38,7 @@ _ZONE_GAP = re.compile(r"(?<=\d) (?=[+-]\d\d:?\d\d$)")
 _FRACTION = re.compile(r"(\.\d{6})\d+")
 
 
-def iso_date(value: Any) -> str | None:
+def to_iso_date(value: Any) -> str | None:
     """Convert to ISO 8601, with a time zone if the text has one; a date stays a date. None if it
     is no date.
     """
@@ -54,9 +54,9 @@ def iso_date(value: Any) -> str | None:
     return _from_parts(parts) if parts is not None else None
 
 
-def utc_date(value: Any) -> str | None:
+def to_utc_date(value: Any) -> str | None:
     """Convert to ISO 8601 in UTC; without a time zone it is UTC."""
-    text = iso_date(value)
+    text = to_iso_date(value)
     if text is None:
         return None
     try:
@@ -92,7 +92,7 @@ def _from_parts(parts: re.Match[str]) -> str | None:
 _LONGEST_UNPARSED = 65_536
 
 
-def plain_text(html: str) -> str:
+def strip_html(html: str) -> str:
     """Return the collapsed text of an HTML fragment, blocks separated; only the start of a long one is
     parsed.
     """
@@ -121,7 +121,7 @@ class TextBudget:
         """True if no further text is read."""
         return self._left <= 0
 
-    def of(self, node: LexborNode) -> str:
+    def read(self, node: LexborNode) -> str:
         """Return the collapsed text of an element; empty once the budget is spent."""
         if self._left <= 0:
             return ""

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from smartspider.core.requests.urls import normal_url
 from smartspider.interfaces.step import PageContext, StepFailed
 from smartspider.pipeline.options import InvalidOption
-from smartspider.pipeline.steps.base import Converter, short_text, word_for
+from smartspider.pipeline.steps.base import Converter, require_short_text, type_name
 
 _NAMED = re.compile(r"[^<>]*<([^<>]+)>\s*")
 _ADDRESS = re.compile(
@@ -29,7 +29,7 @@ class EmailStep(Converter):
 
     def apply(self, value: Any, _: PageContext) -> str:
         """Return the address."""
-        text = short_text(value, "an e-mail address").strip()
+        text = require_short_text(value, "an e-mail address").strip()
         if text[:7].lower() == "mailto:":
             text = unquote(text[7:].partition("?")[0]).strip()
         named = _NAMED.fullmatch(text)
@@ -57,7 +57,7 @@ class PhoneStep(Converter):
         """Return the number."""
         if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**15:
             value = str(value)
-        found = self._parse(short_text(value, "a telephone number"))
+        found = self._parse(require_short_text(value, "a telephone number"))
         if found is None:
             raise StepFailed("is not a valid telephone number")
         return found
@@ -96,7 +96,7 @@ class UrlStep(Converter):
     def apply(self, value: Any, context: PageContext) -> str:
         """Return the URL."""
         if not isinstance(value, str):
-            raise StepFailed(f"is {word_for(value)}, not a URL")
+            raise StepFailed(f"is {type_name(value)}, not a URL")
         if not value or len(value) > _LONGEST_URL or value.isspace():
             raise StepFailed("is not a URL")
         normal = normal_url(value, context.base)

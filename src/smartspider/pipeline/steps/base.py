@@ -47,10 +47,10 @@ class TextStep(Converter):
         raise NotImplementedError
 
 
-def short_text(value: Any, what: str) -> str:
+def require_short_text(value: Any, what: str) -> str:
     """Return a value that is a text short enough for `what`; raise `StepFailed` otherwise."""
     if not isinstance(value, str):
-        raise StepFailed(f"is {word_for(value)}, not {what}")
+        raise StepFailed(f"is {type_name(value)}, not {what}")
     if len(value) > LOOKED_AT:
         value = value.strip()
         if len(value) > LOOKED_AT:
@@ -59,7 +59,7 @@ def short_text(value: Any, what: str) -> str:
     return text
 
 
-def word_for(value: Any) -> str:
+def type_name(value: Any) -> str:
     """Return the type of a value in words."""
     return _WORDS.get(type(value), type(value).__name__)
 

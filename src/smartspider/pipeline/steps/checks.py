@@ -8,7 +8,7 @@ from typing import Any
 from smartspider.core.items.columns import ColumnKind
 from smartspider.interfaces.step import PageContext, StepFailed
 from smartspider.pipeline.options import InvalidOption, check_bounds, compile_pattern, show
-from smartspider.pipeline.steps.base import Check, word_for
+from smartspider.pipeline.steps.base import Check, type_name
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "text": (str,),
@@ -56,7 +56,7 @@ class TypeStep(Check):
         """Return a value of that type."""
         if type(value) in self._types:
             return value
-        raise StepFailed(f"is {word_for(value)}, {self._reason}")
+        raise StepFailed(f"is {type_name(value)}, {self._reason}")
 
 
 class RangeStep(Check):
@@ -75,7 +75,7 @@ class RangeStep(Check):
     def apply(self, value: Any, _: PageContext) -> Any:
         """Return a value in the range."""
         if isinstance(value, str) != self._is_text or isinstance(value, bool | list | dict):
-            raise StepFailed(f"is {word_for(value)}, not {'text' if self._is_text else 'a number'}")
+            raise StepFailed(f"is {type_name(value)}, not {'text' if self._is_text else 'a number'}")
         if value != value:  # noqa: PLR0124 - NaN is the one value that differs from itself
             raise StepFailed("is not a number")
         if self._min is not None and value < self._min:
@@ -101,7 +101,7 @@ class LengthStep(Check):
     def apply(self, value: Any, _: PageContext) -> Any:
         """Return a value of that length."""
         if not isinstance(value, str | list | dict):
-            raise StepFailed(f"is {word_for(value)}, which has no length")
+            raise StepFailed(f"is {type_name(value)}, which has no length")
         if len(value) < self._min:
             raise StepFailed(f"is shorter than {self._min}")
         if self._max is not None and len(value) > self._max:
@@ -140,7 +140,7 @@ class MatchesStep(Check):
     def apply(self, value: Any, _: PageContext) -> Any:
         """Return a value that matches."""
         if isinstance(value, bool | list | dict):
-            raise StepFailed(f"is {word_for(value)}, not text")
+            raise StepFailed(f"is {type_name(value)}, not text")
         if self._pattern.search(value if isinstance(value, str) else json.dumps(value)) is None:
             raise StepFailed(f"does not match {show(self._pattern.pattern)}")
         return value

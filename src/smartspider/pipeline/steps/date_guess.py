@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from smartspider.pipeline.steps.date_text import Moment
+from smartspider.pipeline.steps.date_text import ParsedDate
 
 COMMON_LANGUAGES = tuple(
     "en zh es fr de ru ja pt it ar ko pl nl tr sv cs uk vi id fa el hu ro da fi nb he th bg hr sk".split()
@@ -20,7 +20,7 @@ _YEAR = re.compile(r"\d{4}")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
-def guessed_moment(text: str, now: datetime, languages: Sequence[str] | None) -> Moment | None:
+def guess_date(text: str, now: datetime, languages: Sequence[str] | None) -> ParsedDate | None:
     """Guess the date of a text. A date without a year is the last one before `now`."""
     if not _is_worth_a_guess(text):
         return None
@@ -28,7 +28,7 @@ def guessed_moment(text: str, now: datetime, languages: Sequence[str] | None) ->
         return absolute
     relative = _parsed(text, now, languages, ["relative-time"])
     if relative is not None and relative.has_time:
-        return Moment(relative.at.replace(tzinfo=now.tzinfo), has_time=True)
+        return ParsedDate(relative.at.replace(tzinfo=now.tzinfo), has_time=True)
     return relative or _parsed(text, now, languages, ["absolute-time"])
 
 
@@ -49,7 +49,9 @@ def _is_worth_a_guess(text: str) -> bool:
     return groups > 0 or len(text.split()) <= _MOST_WORDS
 
 
-def _parsed(text: str, now: datetime, languages: Sequence[str] | None, parsers: list[str]) -> Moment | None:
+def _parsed(
+    text: str, now: datetime, languages: Sequence[str] | None, parsers: list[str]
+) -> ParsedDate | None:
     from dateparser.date import DateDataParser
 
     settings: dict[str, Any] = {
@@ -65,4 +67,4 @@ def _parsed(text: str, now: datetime, languages: Sequence[str] | None, parsers: 
     except Exception:  # noqa: BLE001 - a text that trips the library is not a date
         return None
     at: datetime | None = data.date_obj
-    return None if at is None else Moment(at, has_time=data.period == "time")
+    return None if at is None else ParsedDate(at, has_time=data.period == "time")

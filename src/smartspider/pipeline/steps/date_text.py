@@ -23,7 +23,7 @@ _YEAR_FIRST = re.compile(
 _HTTP = re.compile(r"(?:[A-Z][a-z]{2,8},\s*)?\d{1,2}[ -][A-Z][a-z]{2}[ -]\d{2,4} \d{2}:\d{2}(?::\d{2})? \S+")
 
 
-class Moment(NamedTuple):
+class ParsedDate(NamedTuple):
     """A date, or a date and time. `at` is naive if the zone is unknown."""
 
     at: datetime
@@ -32,37 +32,37 @@ class Moment(NamedTuple):
     """It was an epoch number, so the zone is free to choose."""
 
 
-def fixed_moment(text: str) -> Moment | None:
+def parse_absolute_date(text: str) -> ParsedDate | None:
     """Parse an absolute date; None if the text is in none of these notations."""
     if _EPOCH.fullmatch(text):
-        return epoch_moment(float(text))
+        return parse_epoch(float(text))
     if text[:1].isdigit():
         found = _iso(text) or _year_first(text)
         if found is not None:
             return found
     if _HTTP.fullmatch(text):
         try:
-            return Moment(parsedate_to_datetime(text), has_time=True)
+            return ParsedDate(parsedate_to_datetime(text), has_time=True)
         except (ValueError, TypeError, IndexError):
             return None
     return None
 
 
-def epoch_moment(number: float) -> Moment | None:
+def parse_epoch(number: float) -> ParsedDate | None:
     """Convert seconds or milliseconds since 1970 to UTC."""
     if not abs(number) < _LAST_MILLISECOND:
         return None
     seconds = number / 1000 if abs(number) >= _LAST_SECOND else number
     try:
-        return Moment(datetime.fromtimestamp(seconds, UTC), has_time=True, is_counted=True)
+        return ParsedDate(datetime.fromtimestamp(seconds, UTC), has_time=True, is_counted=True)
     except (ValueError, OverflowError, OSError):
         return None
 
 
-def clock_of(found: re.Match[str], at: datetime) -> Moment | None:
+def add_clock(found: re.Match[str], at: datetime) -> ParsedDate | None:
     """Add the time of day of a match of `CLOCK` to a date."""
     if found["hour"] is None:
-        return Moment(at, has_time=False)
+        return ParsedDate(at, has_time=False)
     hour, noon = int(found["hour"]), (found["noon"] or "").lower()
     is_late = noon == "p" or found["half"] in ("下午", "晚上") or (found["half"] == "中午" and hour < 3)
     is_early = noon == "a" or found["half"] in ("上午", "凌晨")
@@ -74,20 +74,20 @@ def clock_of(found: re.Match[str], at: datetime) -> Moment | None:
         at = at.replace(hour=hour, minute=int(found["minute"] or 0), second=int(found["second"] or 0))
     except ValueError:
         return None
-    return Moment(at, has_time=True)
+    return ParsedDate(at, has_time=True)
 
 
-def _iso(text: str) -> Moment | None:
+def _iso(text: str) -> ParsedDate | None:
     if len(text) == 14 and text.isascii() and text.isdigit():
         text = f"{text[:8]}T{text[8:]}"
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return Moment(at, has_time=":" in text or "T" in text)
+    return ParsedDate(at, has_time=":" in text or "T" in text)
 
 
-def _year_first(text: str) -> Moment | None:
+def _year_first(text: str) -> ParsedDate | None:
     found = _YEAR_FIRST.fullmatch(text)
     if found is None:
         return None
@@ -95,7 +95,7 @@ def _year_first(text: str) -> Moment | None:
         at = datetime(int(found[1]), int(found[2]), int(found[3]))  # noqa: DTZ001 - its zone is not known
     except ValueError:
         return None
-    return clock_of(found, at)
+    return add_clock(found, at)
 
 
 _NOW = frozenset(
@@ -136,21 +136,21 @@ _MONTH_FIRST = re.compile(rf"(\d{{1,2}})\s*月\s*(\d{{1,2}})\s*[日号號]?(?:\s
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 
 
-def relative_moment(text: str, now: datetime) -> Moment | None:
+def parse_relative_date(text: str, now: datetime) -> ParsedDate | None:
     """Parse a date relative to `now`, which has a zone: `3 hours ago`, `昨天 12:30`, `1月3日`. Days are
     days of that zone; an explicit time of day is returned without a zone.
     """
     text = text.lower()
     if text in _NOW:
-        return Moment(now.replace(microsecond=0), has_time=True)
+        return ParsedDate(now.replace(microsecond=0), has_time=True)
     today = now.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
     try:
         if found := _AGO.fullmatch(text):
             return _ago(found[1], _UNITS[found[2]], now, today)
         if found := _DAY.fullmatch(text):
-            return clock_of(found, today - timedelta(days=_DAYS[found[1]]))
+            return add_clock(found, today - timedelta(days=_DAYS[found[1]]))
         if found := _MONTH_FIRST.fullmatch(text):
-            return clock_of(found, past_day(int(found[1]), int(found[2]), today))
+            return add_clock(found, past_day(int(found[1]), int(found[2]), today))
     except (ValueError, OverflowError):
         return None
     return None
@@ -162,16 +162,18 @@ def past_day(month: int, day: int, today: datetime) -> datetime:
     return this_year if this_year <= today + timedelta(days=1) else this_year.replace(year=today.year - 1)
 
 
-def _ago(amount: str, unit: str, now: datetime, today: datetime) -> Moment | None:
+def _ago(amount: str, unit: str, now: datetime, today: datetime) -> ParsedDate | None:
     if unit in _SECONDS:
         number = 0.5 if amount == "半" else _SMALL.get(amount) or int(amount)
-        return Moment(now.replace(microsecond=0) - timedelta(seconds=number * _SECONDS[unit]), has_time=True)
+        return ParsedDate(
+            now.replace(microsecond=0) - timedelta(seconds=number * _SECONDS[unit]), has_time=True
+        )
     if amount == "半":
-        return Moment(_months_before(today, 6), has_time=False) if unit == "year" else None
+        return ParsedDate(_months_before(today, 6), has_time=False) if unit == "year" else None
     count = _SMALL.get(amount) or int(amount)
     if unit in ("day", "week"):
-        return Moment(today - timedelta(days=count * (7 if unit == "week" else 1)), has_time=False)
-    return Moment(_months_before(today, count * (12 if unit == "year" else 1)), has_time=False)
+        return ParsedDate(today - timedelta(days=count * (7 if unit == "week" else 1)), has_time=False)
+    return ParsedDate(_months_before(today, count * (12 if unit == "year" else 1)), has_time=False)
 
 
 def _months_before(day: datetime, months: int) -> datetime:

@@ -12,9 +12,15 @@ from zoneinfo import ZoneInfo
 from smartspider.core.items.columns import ColumnKind
 from smartspider.interfaces.step import PageContext, StepFailed
 from smartspider.pipeline.options import InvalidOption
-from smartspider.pipeline.steps.base import Converter, short_text, word_for
-from smartspider.pipeline.steps.date_guess import guessed_moment, unknown_languages
-from smartspider.pipeline.steps.date_text import Moment, epoch_moment, fixed_moment, past_day, relative_moment
+from smartspider.pipeline.steps.base import Converter, require_short_text, type_name
+from smartspider.pipeline.steps.date_guess import guess_date, unknown_languages
+from smartspider.pipeline.steps.date_text import (
+    ParsedDate,
+    parse_absolute_date,
+    parse_epoch,
+    parse_relative_date,
+    past_day,
+)
 
 _REMEMBERED = 4096
 _TIME = re.compile(r"%[-]?[HIMSpfcXTRz]")
@@ -52,12 +58,12 @@ class DateStep(Converter):
     def apply(self, value: Any, context: PageContext) -> str:
         """Return the date, or the date and time."""
         if isinstance(value, str):
-            text = short_text(value, "a date")
+            text = require_short_text(value, "a date")
             found = self._fixed(text) or self._moving(text, context.fetched_at)
         elif isinstance(value, bool | list | dict):
-            raise StepFailed(f"is {word_for(value)}, not a date")
+            raise StepFailed(f"is {type_name(value)}, not a date")
         else:
-            found = self._written(epoch_moment(value))
+            found = self._written(parse_epoch(value))
         if found is None:
             raise StepFailed("is not a date")
         return found
@@ -66,8 +72,8 @@ class DateStep(Converter):
         text = text.strip()
         for form, has_time, has_year in self._formats:
             if has_year and (at := _by_format(text, form)):
-                return self._written(Moment(at, has_time))
-        return self._written(fixed_moment(text) or fixed_moment(_plain(text)))
+                return self._written(ParsedDate(at, has_time))
+        return self._written(parse_absolute_date(text) or parse_absolute_date(_plain(text)))
 
     def _moving_text(self, text: str, fetched_at: float) -> str | None:
         now = datetime.fromtimestamp(fetched_at, self._zone or UTC)
@@ -75,14 +81,14 @@ class DateStep(Converter):
         for form, has_time, has_year in self._formats:
             if not has_year and (at := _by_format(f"{now.year} {text}", f"%Y {form}")):
                 newest = past_day(at.month, at.day, now.replace(tzinfo=None))
-                return self._written(Moment(at.replace(year=newest.year), has_time))
+                return self._written(ParsedDate(at.replace(year=newest.year), has_time))
         text = _plain(text)
-        found = relative_moment(text, now)
+        found = parse_relative_date(text, now)
         if found is None and self._guesses:
-            found = guessed_moment(text, now, self._languages)
+            found = guess_date(text, now, self._languages)
         return self._written(found)
 
-    def _written(self, moment: Moment | None) -> str | None:
+    def _written(self, moment: ParsedDate | None) -> str | None:
         if moment is None:
             return None
         if not moment.has_time:

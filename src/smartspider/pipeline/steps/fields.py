@@ -11,7 +11,7 @@ from smartspider.interfaces.step import PageContext, StepFailed
 from smartspider.pipeline.options import InvalidOption
 from smartspider.pipeline.paths import drop_field, value_at
 from smartspider.pipeline.steps.base import Converter
-from smartspider.pipeline.steps.lists import as_text
+from smartspider.pipeline.steps.lists import to_text
 
 
 class DropStep:
@@ -116,7 +116,7 @@ class TemplateStep(Converter):
         return tuple({**known, **{name: TableColumn(name) for name in self._targets}}.values())
 
     def _filled(self, values: dict[str, Any]) -> str:
-        texts = {name: "" if value is None else as_text(value) for name, value in values.items()}
+        texts = {name: "" if value is None else to_text(value) for name, value in values.items()}
         parts = [texts.get(part, "") if index % 2 else part for index, part in enumerate(self._parts)]
         if sum(map(len, parts)) > _LONGEST_TEXT:
             raise StepFailed("would make a text that is too long")

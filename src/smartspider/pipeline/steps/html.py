@@ -34,7 +34,7 @@ class HtmlTextStep(TextStep):
         return "\n".join(line for line in lines if line)
 
 
-def parsed_body(html: str) -> Any:
+def parse_body(html: str) -> Any:
     """Parse a fragment without invisible elements; raise `StepFailed` if parsing would take seconds."""
     from selectolax.lexbor import LexborHTMLParser
 
@@ -51,7 +51,7 @@ def parsed_body(html: str) -> Any:
 
 
 def _rendered(html: str) -> str:
-    body = parsed_body(html.replace(_BREAK, ""))
+    body = parse_body(html.replace(_BREAK, ""))
     if body is None:
         return ""
     marked = [(node, tag) for node in body.traverse() if (tag := node.tag) in _BLOCKS or tag in _CELLS]
@@ -78,7 +78,7 @@ class MarkdownStep(TextStep):
             raise StepFailed("is too long to become Markdown")
         from markdownify import markdownify
 
-        body = parsed_body(value)
+        body = parse_body(value)
         try:
             marked: str = markdownify(body.html if body is not None else "", heading_style="ATX", bullets="-")
         except RecursionError as error:

@@ -58,10 +58,10 @@ class JoinStep(Converter):
         """Return the text."""
         if not isinstance(value, list):
             return value
-        return self._sep.join(as_text(inner) for inner in value if inner is not None)
+        return self._sep.join(to_text(inner) for inner in value if inner is not None)
 
 
-def as_text(value: Any) -> str:
+def to_text(value: Any) -> str:
     """Return text unchanged and other values as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 

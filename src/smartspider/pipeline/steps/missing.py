@@ -7,7 +7,7 @@ from typing import Any
 
 from smartspider.core.items.columns import ColumnKind
 from smartspider.interfaces.step import PageContext, StepFailed
-from smartspider.pipeline.column_kinds import natural_kind
+from smartspider.pipeline.column_kinds import infer_kind
 from smartspider.pipeline.steps.base import Check, Converter, is_missing
 
 
@@ -19,7 +19,7 @@ class DefaultStep(Converter):
 
     def __init__(self, *, value: Any) -> None:
         self._value = value
-        self.also_kind: ColumnKind | None = None if value is None else natural_kind(value)
+        self.also_kind: ColumnKind | None = None if value is None else infer_kind(value)
         """The column may also hold values of this kind."""
 
     def apply(self, value: Any, _: PageContext) -> Any:

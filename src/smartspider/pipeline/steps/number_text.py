@@ -65,7 +65,7 @@ def parse_number(text: str, decimal: str | None, language: str) -> tuple[int | f
     code = None
     currency = FOUND.search(text) if _WORDS.search(text) else None
     if currency is not None:
-        code = code_of(currency[0], language)
+        code = currency_code(currency[0], language)
         text = f"{text[: currency.start()]} {text[currency.end() :]}"
     text = text.strip()
     number = _quick(text, decimal)
@@ -193,7 +193,7 @@ FOUND = re.compile(
 """Matches a currency name or sign; a Latin name is not part of a longer word."""
 
 
-def code_of(name: str, language: str) -> str:
+def currency_code(name: str, language: str) -> str:
     """Return the ISO code of a match of `FOUND`; the yen sign is JPY in Japanese and CNY otherwise."""
     if name == "¥" and language == "ja":
         return "JPY"

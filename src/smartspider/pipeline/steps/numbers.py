@@ -10,7 +10,7 @@ from typing import Any
 from smartspider.core.items.columns import ColumnKind
 from smartspider.interfaces.step import PageContext, StepFailed
 from smartspider.pipeline.options import InvalidOption
-from smartspider.pipeline.steps.base import Converter, short_text
+from smartspider.pipeline.steps.base import Converter, require_short_text
 from smartspider.pipeline.steps.number_text import CODES, LARGEST, decimal_sign, parse_number
 
 _REMEMBERED = 4096
@@ -50,8 +50,8 @@ class NumberStep(Converter):
     def apply_with_extra(self, value: Any, _: PageContext) -> tuple[int | float, str | None]:
         """Return the number and its currency."""
         if not isinstance(value, str):
-            return checked(value), None
-        found = self._parse(short_text(value, "a number"))
+            return check_number(value), None
+        found = self._parse(require_short_text(value, "a number"))
         if found is None:
             raise StepFailed("is not a number")
         if self.wanted is not None and found[1] not in (None, self.wanted):
@@ -59,7 +59,7 @@ class NumberStep(Converter):
         return found
 
 
-def checked(value: Any) -> int | float:
+def check_number(value: Any) -> int | float:
     """Return a number that fits a column; raise `StepFailed` otherwise."""
     match value:
         case bool() | list() | dict():
@@ -114,7 +114,10 @@ class BooleanStep(Converter):
                 return value == 1
             raise StepFailed("is neither true nor false")
         word = (
-            unicodedata.normalize("NFKC", short_text(value, "true or false")).strip().rstrip(".!").casefold()
+            unicodedata.normalize("NFKC", require_short_text(value, "true or false"))
+            .strip()
+            .rstrip(".!")
+            .casefold()
         )
         if word in _TRUE:
             return True

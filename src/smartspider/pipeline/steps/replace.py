@@ -8,9 +8,9 @@ from typing import Any
 
 from smartspider.core.items.columns import ColumnKind
 from smartspider.interfaces.step import PageContext, StepFailed
-from smartspider.pipeline.column_kinds import merge_kinds, natural_kind
+from smartspider.pipeline.column_kinds import infer_kind, merge_kinds
 from smartspider.pipeline.options import InvalidOption, compile_pattern, show
-from smartspider.pipeline.steps.base import Converter, TextStep, word_for
+from smartspider.pipeline.steps.base import Converter, TextStep, type_name
 
 _LONGEST = 50_000_000
 
@@ -55,7 +55,7 @@ class ExtractStep(Converter):
         if isinstance(value, int | float) and not isinstance(value, bool):
             value = str(value)
         if not isinstance(value, str):
-            raise StepFailed(f"is {word_for(value)}, not text")
+            raise StepFailed(f"is {type_name(value)}, not text")
         found = self._pattern.search(value)
         if found is None:
             raise StepFailed("does not match")
@@ -73,7 +73,7 @@ class MapStep(Converter):
         if not values:
             raise InvalidOption("values", "is empty", "an object that maps old values to new ones")
         self._values = values
-        kinds = [natural_kind(value) for value in values.values() if value is not None]
+        kinds = [infer_kind(value) for value in values.values() if value is not None]
         self.kind: ColumnKind | None = merge_kinds(kinds)
 
     def apply(self, value: Any, _: PageContext) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from smartspider.core.items.columns import ColumnKind
 from smartspider.interfaces.step import PageContext, StepFailed
 from smartspider.pipeline.options import InvalidOption
-from smartspider.pipeline.steps.base import Converter, TextStep, word_for
+from smartspider.pipeline.steps.base import Converter, TextStep, type_name
 
 _INVISIBLE = "\u200b\ufeff\u2060"
 """Zero-width space, byte order mark, word joiner: never intended, and not whitespace to Python."""
@@ -114,7 +114,7 @@ class LanguageStep(Converter):
     def apply(self, value: Any, _: PageContext) -> str:
         """Return the code."""
         if not isinstance(value, str):
-            raise StepFailed(f"is {word_for(value)}, not text")
+            raise StepFailed(f"is {type_name(value)}, not text")
         text = value[:_LOOKED_AT]
         if sum(map(str.isalpha, text)) < _FEWEST_LETTERS:
             raise StepFailed("has too few letters to tell its language")

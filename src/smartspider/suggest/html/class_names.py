@@ -79,6 +79,6 @@ def module_stem(name: str) -> str | None:
 
 
 @lru_cache(maxsize=8192)
-def words_of(name: str) -> tuple[str, ...]:
+def split_words(name: str) -> tuple[str, ...]:
     """Split a name into words in lower case: `product-card__mainTitle` has four."""
     return tuple(word.lower() for word in _WORDS.findall(module_stem(name) or name) if not word.isdigit())

@@ -13,7 +13,7 @@ from smartspider.suggest.html.groups import ElementGroup, find_groups
 from smartspider.suggest.html.naming import name_fields
 from smartspider.suggest.html.selectors import FieldSelectors, ItemSelectors
 from smartspider.suggest.html.slots import Slot, find_slots
-from smartspider.suggest.html.tables import TableHeader, header_of
+from smartspider.suggest.html.tables import TableHeader, find_header
 from smartspider.suggest.html.tree import Element, Tree
 from smartspider.suggest.suggestion import Draft
 
@@ -67,7 +67,7 @@ def element_lists(tree: Tree) -> list[Draft]:
 
 
 def _analyze(tree: Tree, group: ElementGroup) -> ListAnalysis | None:
-    header = header_of(tree, group.items)
+    header = find_header(tree, group.items)
     if header is not None:
         group = ElementGroup(header.rows, group.text_weight, group.position_weight)
     if len(group.items) < 2:
@@ -101,14 +101,14 @@ def _refine(tree: Tree, analysis: ListAnalysis) -> ListAnalysis:
 
 def _score(group: ElementGroup, candidates: list[CandidateField]) -> float:
     """Score a list by the coverage of its fields and the number of its items."""
-    worth = sum(_worth(candidate) for candidate in candidates)
+    weight_sum = sum(_field_weight(candidate) for candidate in candidates)
     full = sum(candidate.coverage for candidate in candidates if candidate.coverage > 0.5)
     steady = full / max(1, sum(1 for candidate in candidates if candidate.coverage > 0.5))
     most = max(candidate.coverage for candidate in candidates)
     if len(candidates) <= 2 and not any(len(text) > 3 for text in _texts(candidates)):
-        worth *= 0.3  # letters of an index, numbers of a pager
+        weight_sum *= 0.3  # letters of an index, numbers of a pager
     size = math.log2(1 + min(len(group.items), 200))
-    return math.pow(worth, 0.9) * size * group.position_weight * steady * steady * most
+    return math.pow(weight_sum, 0.9) * size * group.position_weight * steady * steady * most
 
 
 def _texts(candidates: list[CandidateField]) -> Iterator[str]:
@@ -117,7 +117,7 @@ def _texts(candidates: list[CandidateField]) -> Iterator[str]:
             yield from candidate.found
 
 
-def _worth(candidate: CandidateField) -> float:
+def _field_weight(candidate: CandidateField) -> float:
     found = candidate.found
     distinct = len(set(found)) / len(found)
     weight = {"list": 0.3, "text": 1.0, "own": 1.0, "href": 0.8}.get(candidate.take, 0.6)
@@ -165,7 +165,7 @@ def _draft(analysis: ListAnalysis, selectors: ItemSelectors) -> Draft | None:
     candidates = [candidate for candidate, _, _ in found]
     names = name_fields(candidates, analysis.header.names if analysis.header else None)
     fields = {
-        name: rule_of(candidate, css, name) for name, (candidate, css, _) in zip(names, found, strict=True)
+        name: make_rule(candidate, css, name) for name, (candidate, css, _) in zip(names, found, strict=True)
     }
     return Draft(
         kind="table" if analysis.header else "list",
@@ -187,7 +187,7 @@ def _currency_step(names: list[str], candidates: list[CandidateField]) -> tuple[
     return ()
 
 
-def rule_of(candidate: CandidateField, css: str, name: str) -> Any:
+def make_rule(candidate: CandidateField, css: str, name: str) -> Any:
     """Return the rule of a field, with steps for its values."""
     css = css or ":scope"
     if candidate.take == "text":

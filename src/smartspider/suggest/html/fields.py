@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from smartspider.suggest.html.class_names import words_of
+from smartspider.suggest.html.class_names import split_words
 from smartspider.suggest.html.slots import SKIPPED, Slot
 from smartspider.suggest.html.tree import Element, Tree
-from smartspider.suggest.text_kinds import TextKind, common_label, kind_of_all
+from smartspider.suggest.text_kinds import TextKind, classify_all, common_label
 
 Values = tuple[str | None, ...]
 
@@ -71,10 +71,10 @@ def find_fields(
     useful = [field for field in drafts if _is_useful(field, keeps_constant=keeps_constant)]
     for field in useful:
         if field.take in {"text", "own"}:
-            words = (word for name in field.slot.example.classes for word in words_of(name))
+            words = (word for name in field.slot.example.classes for word in split_words(name))
             field.prefix = common_label(field.found, words)
         cut = len(field.prefix)
-        field.kind = "url" if field.is_link or field.is_image else kind_of_all(v[cut:] for v in field.found)
+        field.kind = "url" if field.is_link or field.is_image else classify_all(v[cut:] for v in field.found)
     return _distinct(useful)
 
 
@@ -215,12 +215,12 @@ def _is_no_link(found: list[str]) -> bool:
 def _distinct(fields: list[CandidateField]) -> list[CandidateField]:
     """Drop fields that duplicate another; the higher-ranked one stays."""
     kept: list[CandidateField] = []
-    fields = _without_actions([field for field in fields if not _is_spoken_date(field, fields)])
-    fields = [field for field in fields if not _is_cut_short(field, fields)]
+    fields = _without_actions([field for field in fields if not _is_time_text(field, fields)])
+    fields = [field for field in fields if not _is_truncated(field, fields)]
     if any(field.take in {"text", "own"} for field in fields):
         fields = [field for field in fields if field.take != "alt"]
     for field in sorted(fields, key=_rank):
-        if not any(_says_again(field, other) for other in kept):
+        if not any(_duplicates(field, other) for other in kept):
             kept.append(field)
     place = {id(field): number for number, field in enumerate(fields)}
     return sorted(kept, key=lambda field: place[id(field)])
@@ -236,7 +236,7 @@ def _rank(field: CandidateField) -> tuple[int, int, float]:
     return (4 if is_drawn else take.get(field.take, 2), depth, -field.coverage)
 
 
-def _says_again(field: CandidateField, other: CandidateField) -> bool:
+def _duplicates(field: CandidateField, other: CandidateField) -> bool:
     is_same = 0
     for mine, its in zip(field.values, other.values, strict=True):
         if mine is None:
@@ -251,7 +251,7 @@ def _plain(value: str) -> str:
     return " ".join(value.partition("#")[0].casefold().strip("★☆ ").split()) or value
 
 
-def _is_spoken_date(field: CandidateField, fields: list[CandidateField]) -> bool:
+def _is_time_text(field: CandidateField, fields: list[CandidateField]) -> bool:
     """Return True for the text of a `time` element that also has a `datetime` attribute."""
     return (
         field.slot.example.tag == "time"
@@ -263,7 +263,7 @@ def _is_spoken_date(field: CandidateField, fields: list[CandidateField]) -> bool
     )
 
 
-def _is_cut_short(field: CandidateField, fields: list[CandidateField]) -> bool:
+def _is_truncated(field: CandidateField, fields: list[CandidateField]) -> bool:
     """Return True for text that ends in an ellipsis and is complete in the element's title."""
     if field.take not in {"text", "own"} or not any(value.endswith(("...", "…")) for value in field.found):
         return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from smartspider.suggest.html.class_names import is_utility, words_of
+from smartspider.suggest.html.class_names import is_utility, split_words
 from smartspider.suggest.html.tree import Element, Tree
 from smartspider.suggest.vocabulary import NAVIGATION_WORDS, SIDEBAR_WORDS
 
@@ -141,7 +141,7 @@ def _place(element: Element) -> float:
     if element.tag in {"html", "body", "main"}:
         return 1.0
     names = (*element.classes, element.attrs.get("id", ""), element.attrs.get("aria-label", ""))
-    words = {word for name in names for word in words_of(name)}
+    words = {word for name in names for word in split_words(name)}
     if words & NAVIGATION_WORDS:
         return 0.2
     if element.tag == "aside" or words & SIDEBAR_WORDS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from smartspider.suggest.html.class_names import is_stable, is_utility, module_stem, words_of
+from smartspider.suggest.html.class_names import is_stable, is_utility, module_stem, split_words
 from smartspider.suggest.html.fields import CandidateField
 from smartspider.suggest.html.slots import Slot
 from smartspider.suggest.vocabulary import CHINESE_LABELS, GENERIC_WORDS, SYNONYMS
@@ -26,7 +26,7 @@ _FILLER = re.compile(r"[^\w]+")
 def name_fields(fields: list[CandidateField], headers: dict[str, str] | None = None) -> list[str]:
     """Return a unique name for each field; `headers` are those of a table by cell number."""
     title = _title_of(fields)
-    names = [_wish(field, title, headers or {}) for field in fields]
+    names = [_choose_name(field, title, headers or {}) for field in fields]
     links = [number for number, field in enumerate(fields) if field.is_link]
     main = title.slot if title is not None else None
     chosen = next((number for number in links if _shares_link(fields[number].slot, main)), None)
@@ -41,7 +41,7 @@ def name_fields(fields: list[CandidateField], headers: dict[str, str] | None = N
     return _unique(names)
 
 
-def label_name(label: str) -> str:
+def to_field_name(label: str) -> str:
     """Convert a label to a field name; known Chinese words are translated."""
     text = label.strip(" :\uff1a*()\uff08\uff09").strip()
     if text in CHINESE_LABELS:
@@ -64,37 +64,37 @@ def _title_of(fields: list[CandidateField]) -> CandidateField | None:
     return None
 
 
-def _wish(field: CandidateField, title: CandidateField | None, headers: dict[str, str]) -> str:
+def _choose_name(field: CandidateField, title: CandidateField | None, headers: dict[str, str]) -> str:
     header = _header(field, headers)
-    said = header or _said(field)
+    page_name = header or _name_in_page(field)
     if field.take not in {"text", "own", "list", "datetime"}:
-        name = _attribute_name(field, said)
+        name = _attribute_name(field, page_name)
     elif header:
         name = header
     elif field is title:
-        name = said if said in {"name", "headline"} else "title"
+        name = page_name if page_name in {"name", "headline"} else "title"
     elif field.take == "datetime":
-        name = said if said not in {"", "posted", "time"} else "date"
-    elif field.kind == "price" and said.startswith("price_"):
+        name = page_name if page_name not in {"", "posted", "time"} else "date"
+    elif field.kind == "price" and page_name.startswith("price_"):
         name = "price"
-    elif field.kind in _BY_KIND and said in {"", "description", "number", "title", "time"}:
+    elif field.kind in _BY_KIND and page_name in {"", "description", "number", "title", "time"}:
         name = _BY_KIND[field.kind]
     elif field.take == "list":
-        name = said or "tags"
+        name = page_name or "tags"
     else:
-        name = said or _by_tag(field) or _last_word(field.slot) or _by_looks(field)
+        name = page_name or _by_tag(field) or _last_word(field.slot) or _name_by_values(field)
     return name
 
 
-def _attribute_name(field: CandidateField, said: str) -> str:
+def _attribute_name(field: CandidateField, page_name: str) -> str:
     if field.is_link:
-        return f"{said.removesuffix('_url')}_url" if said not in {"", "url"} else "link"
+        return f"{page_name.removesuffix('_url')}_url" if page_name not in {"", "url"} else "link"
     if field.is_image:
-        return said if "image" in said else "image"
+        return page_name if "image" in page_name else "image"
     if field.take.startswith("data-"):
-        word = label_name(field.take.removeprefix("data-"))
-        return said if said and word in {"value", "count", "name", "score"} else word
-    return said or _by_tag(field) or _last_word(field.slot) or _by_looks(field)
+        word = to_field_name(field.take.removeprefix("data-"))
+        return page_name if page_name and word in {"value", "count", "name", "score"} else word
+    return page_name or _by_tag(field) or _last_word(field.slot) or _name_by_values(field)
 
 
 def _by_tag(field: CandidateField) -> str:
@@ -107,13 +107,13 @@ def _last_word(slot: Slot) -> str:
     """Return a generic word of the class names, as a last resort."""
     for name in slot.example.classes:
         if is_stable(name):
-            words = [word for word in words_of(name.split("__")[-1].split("--")[0]) if len(word) > 1]
+            words = [word for word in split_words(name.split("__")[-1].split("--")[0]) if len(word) > 1]
             if words:
                 return words[-1]
     return ""
 
 
-def _by_looks(field: CandidateField) -> str:
+def _name_by_values(field: CandidateField) -> str:
     units = {
         found[1].lower()
         for value in field.found
@@ -132,23 +132,23 @@ def _header(field: CandidateField, headers: dict[str, str]) -> str:
     key = field.slot.key
     for place in range(len(key) - 2):
         if key[place] == "cell" and key[place + 1] == "nth":
-            return label_name(headers.get(key[place + 2], ""))
+            return to_field_name(headers.get(key[place + 2], ""))
     return ""
 
 
-def _said(field: CandidateField) -> str:
+def _name_in_page(field: CandidateField) -> str:
     """Return the page's name for the value: label, itemprop, or classes of the element and its ancestors."""
     slot: Slot | None = field.slot
     while slot is not None and slot.parent is not None:
         if slot.label:
-            return label_name(slot.label)
+            return to_field_name(slot.label)
         slot = slot.parent
     if field.label and len(field.label) < 30:
-        return label_name(field.label)
-    for said in _levels(field.slot):
-        if said:
-            return said
-    return label_name(field.prefix) if field.prefix else ""
+        return to_field_name(field.label)
+    for page_name in _levels(field.slot):
+        if page_name:
+            return page_name
+    return to_field_name(field.prefix) if field.prefix else ""
 
 
 def _levels(slot: Slot) -> Iterator[str]:
@@ -156,7 +156,7 @@ def _levels(slot: Slot) -> Iterator[str]:
     while at is not None and at.parent is not None:
         itemprop = at.example.attrs.get("itemprop")
         if itemprop:
-            yield _joined(words_of(_scope_name(at) if itemprop in {"name", "url", "value"} else itemprop))
+            yield _joined(split_words(_scope_name(at) if itemprop in {"name", "url", "value"} else itemprop))
         yield _joined(_own_words(at))
         if at.example.tag in {*_HEADINGS, "time", "address"}:
             yield _TAGS[at.example.tag]
@@ -178,14 +178,14 @@ def _own_words(slot: Slot) -> tuple[str, ...]:
     item = slot
     while item.parent is not None:
         item = item.parent
-    of_item = {word for name in item.example.classes for word in words_of(name)}
+    of_item = {word for name in item.example.classes for word in split_words(name)}
     for name in slot.example.classes:
         if is_utility(name) or not (is_stable(name) or module_stem(name)):
             continue
         part = name.split("__")[-1].split("--")[0] if module_stem(name) is None else name
         words = tuple(
             word
-            for word in words_of(part)
+            for word in split_words(part)
             if word not in GENERIC_WORDS and word not in of_item and len(word) > 1
         )
         if words:
@@ -218,8 +218,8 @@ def _shares_link(slot: Slot, title: Slot | None) -> bool:
 def _unique(names: list[str]) -> list[str]:
     taken: dict[str, int] = {}
     result = []
-    for wish in names:
-        name = wish or "text"
+    for wanted in names:
+        name = wanted or "text"
         taken[name] = taken.get(name, 0) + 1
         final = name if taken[name] == 1 else f"{name}_{taken[name]}"
         while final in result:

@@ -9,11 +9,11 @@ from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from selectolax.lexbor import SelectolaxError
 
-from smartspider.suggest.html.class_names import is_stable, words_of
-from smartspider.suggest.html.selectors import names_of, quoted
+from smartspider.suggest.html.class_names import is_stable, split_words
+from smartspider.suggest.html.selectors import name_selectors, quote_css
 from smartspider.suggest.html.tree import Element, Tree
 
-_SAYS_NEXT = re.compile(
+_NEXT_TEXT = re.compile(
     r"(?:go to )?(?:the )?next(?: page| results)?|older(?: posts| entries)?|[\u203a\u00bb\u2192>]{1,2}|"
     r"下一?[页頁]|[后後]一?[页頁]|次へ|次のページ|다음|weiter|nächste(?: seite)?|suivante?|page suivante|"
     r"siguiente|próxim[ao]|successiv[ao]|volgende|næste|nästa|następna(?: strona)?|"
@@ -41,7 +41,7 @@ def find_pagination(tree: Tree, url: str) -> dict[str, Any] | None:
         links = links[:_MOST_LINKS] + links[-_MOST_LINKS:]
     rated = [(rating, -link.order, link) for link in links if (rating := _rating(tree, link)) >= _LEAST]
     for _, _, link in sorted(rated, key=lambda one: one[:2], reverse=True)[:5]:
-        if not _leads_on(link, url):
+        if not _is_other_page(link, url):
             continue
         selector = next((css for css in _candidates(tree, link) if _is_first(tree, css, link)), None)
         if selector is not None:
@@ -49,7 +49,7 @@ def find_pagination(tree: Tree, url: str) -> dict[str, Any] | None:
     return _by_numbers(tree, links, url)
 
 
-def _leads_on(link: Element, url: str) -> bool:
+def _is_other_page(link: Element, url: str) -> bool:
     href = link.attrs.get("href", "").strip()
     if not href or href.startswith(("#", "javascript:", "mailto:", "tel:")):
         return False
@@ -66,7 +66,7 @@ def _rating(tree: Tree, link: Element) -> int:
     if "next" in link.attrs.get("rel", "").lower().split():
         rating += 5
     said = [tree.text(link, 40), link.attrs.get("aria-label", ""), link.attrs.get("title", "")]
-    if any(_says_next(text) for text in said):
+    if any(_is_next_text(text) for text in said):
         rating += 3
     around = link.parent
     if words & _NEXT_WORDS or (
@@ -78,14 +78,14 @@ def _rating(tree: Tree, link: Element) -> int:
     return rating or 0
 
 
-def _says_next(text: str) -> bool:
+def _is_next_text(text: str) -> bool:
     text = text.strip()
-    return bool(text) and bool(_SAYS_NEXT.fullmatch(text) or _SAYS_NEXT.fullmatch(text.strip(_ARROWS) or "-"))
+    return bool(text) and bool(_NEXT_TEXT.fullmatch(text) or _NEXT_TEXT.fullmatch(text.strip(_ARROWS) or "-"))
 
 
 def _words(element: Element) -> set[str]:
     names = (*element.classes, element.attrs.get("id", ""))
-    return {word for name in names for word in words_of(name)}
+    return {word for name in names for word in split_words(name)}
 
 
 def _pager_of(link: Element) -> Element | None:
@@ -102,26 +102,26 @@ def _candidates(tree: Tree, link: Element) -> Iterator[str]:
     if "next" in link.attrs.get("rel", "").lower().split():
         yield 'a[rel~="next"]'
     for name in ("aria-label", "title"):
-        if _says_next(link.attrs.get(name, "")):
-            yield f"a[{name}={quoted(link.attrs[name])}]"
+        if _is_next_text(link.attrs.get(name, "")):
+            yield f"a[{name}={quote_css(link.attrs[name])}]"
     if _words(link) & _NEXT_WORDS:
-        yield from names_of(link)
+        yield from name_selectors(link)
         identity = link.attrs.get("id", "")
         if re.fullmatch(r"[A-Za-z][\w-]*", identity, re.ASCII):
             yield f"a#{identity}"
     above = link.parent
     if above is not None and _words(above) & _NEXT_WORDS:
-        yield from (f"{name} > a" for name in names_of(above))
+        yield from (f"{name} > a" for name in name_selectors(above))
         yield from (f"{above.tag}.{name} > a" for name in above.classes if is_stable(name) or name == "next")
-    own = next((text for text in link.own if _says_next(text)), None)
-    inner = [child for child in tree.inside(link) if any(map(_says_next, child.own))]
+    own = next((text for text in link.own if _is_next_text(text)), None)
+    inner = [child for child in tree.inside(link) if any(map(_is_next_text, child.own))]
     pager = _pager_of(link)
-    places = [f"{name} " for name in (names_of(pager) if pager is not None else ())]
+    places = [f"{name} " for name in (name_selectors(pager) if pager is not None else ())]
     for place in [*places, ""]:
         if own is not None:
-            yield f"{place}a:lexbor-contains({quoted(own)})"
+            yield f"{place}a:lexbor-contains({quote_css(own)})"
         for child in inner:
-            yield f"{place}a:has({child.tag}:lexbor-contains({quoted(child.own[0])}))"
+            yield f"{place}a:has({child.tag}:lexbor-contains({quote_css(child.own[0])}))"
 
 
 def _is_first(tree: Tree, css: str, link: Element) -> bool:
@@ -139,7 +139,7 @@ def _by_numbers(tree: Tree, links: list[Element], url: str) -> dict[str, Any] | 
     pages: dict[int, dict[str, str]] = {}
     for link in links:
         text = tree.text(link, 8)
-        if text.isascii() and text.isdigit() and 1 < int(text) <= 10_000 and _leads_on(link, url):
+        if text.isascii() and text.isdigit() and 1 < int(text) <= 10_000 and _is_other_page(link, url):
             pages.setdefault(int(text), dict(parse_qsl(urlsplit(urljoin(url, link.attrs["href"])).query)))
     if 2 not in pages or len(pages) < 2:
         return None

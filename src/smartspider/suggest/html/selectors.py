@@ -24,20 +24,20 @@ _SEMANTIC = frozenset(
 )
 
 
-def quoted(text: str) -> str:
+def quote_css(text: str) -> str:
     """Quote a text as a CSS string."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def names_of(element: Element) -> Iterator[str]:
+def name_selectors(element: Element) -> Iterator[str]:
     """Yield compound selectors that name an element, most stable first."""
     for name in _TELLING_ATTRS:
         value = element.attrs.get(name)
         if value and len(value) < 40 and not any(character.isdigit() for character in value):
             yield (
-                f"{element.tag}[{name}={quoted(value)}]"
+                f"{element.tag}[{name}={quote_css(value)}]"
                 if name != "itemprop"
-                else f"[itemprop={quoted(value)}]"
+                else f"[itemprop={quote_css(value)}]"
             )
     for name in element.classes:
         if is_stable(name) and _NAME.fullmatch(name):
@@ -45,7 +45,7 @@ def names_of(element: Element) -> Iterator[str]:
     for name in element.classes:
         stem = module_stem(name)
         if stem is not None:
-            yield f"{element.tag}[class*={quoted(stem)}]"
+            yield f"{element.tag}[class*={quote_css(stem)}]"
 
 
 def _id_of(element: Element) -> Iterator[str]:
@@ -54,7 +54,7 @@ def _id_of(element: Element) -> Iterator[str]:
         yield f"#{name}"
 
 
-def generated_names(element: Element) -> Iterator[str]:
+def generated_selectors(element: Element) -> Iterator[str]:
     """Yield compound selectors by generated class names."""
     for name in element.classes:
         if _NAME.fullmatch(name) and not is_stable(name):
@@ -86,7 +86,7 @@ class ItemSelectors:
     def container(self, element: Element) -> str | None:
         """Return the selector of the nearest ancestor that is unique in the page."""
         for above in element.ancestors():
-            for name in (*_id_of(above), *names_of(above)):
+            for name in (*_id_of(above), *name_selectors(above)):
                 if len(self._finds(name)) == 1:
                     return name
         return None
@@ -105,28 +105,28 @@ class ItemSelectors:
 
     def _candidates(self, items: list[Element], hooks: list[str]) -> Iterator[str]:
         first = items[0]
-        names = _shared(items, names_of)
+        names = _shared(items, name_selectors)
         attrs = [f"{first.tag}[{name}]" for name in _shared_attrs(items)]
-        around = list(_around(items))
+        parents = list(_parent_selectors(items))
         yield from names
         yield from attrs
-        for place in around:
+        for place in parents:
             for name in [*names, *attrs]:
                 yield f"{place} {name}"
         plain = first.tag
         if first.tag in {"article", "li", "tr", "figure", "tbody", "dl", "section", "dt"}:
             yield plain
-        for place in around:
+        for place in parents:
             yield f"{place} > {plain}"
-        for place in around:
+        for place in parents:
             yield f"{place} {plain}"
-        for name in [*names, *attrs, *(f"{place} > {plain}" for place in around), plain]:
+        for name in [*names, *attrs, *(f"{place} > {plain}" for place in parents), plain]:
             yield from (f"{name}:has({hook})" for hook in hooks)
-        for place in around:
+        for place in parents:
             yield from (f"{place} {plain}:has({hook})" for hook in hooks)
-        generated = _shared(items, generated_names)
+        generated = _shared(items, generated_selectors)
         yield from generated
-        for place in around:
+        for place in parents:
             yield from (f"{place} > {name}" for name in generated)
 
 
@@ -150,7 +150,7 @@ def _shared_attrs(items: list[Element]) -> list[str]:
     return [name for name in names if all(name in item.attrs for item in items)]
 
 
-def _around(items: list[Element]) -> Iterator[str]:
+def _parent_selectors(items: list[Element]) -> Iterator[str]:
     """Yield selectors of the parents of the items, as child paths from a named ancestor."""
     parents = {item.parent.order: item.parent for item in items if item.parent is not None}
     above = list(parents.values())
@@ -158,7 +158,7 @@ def _around(items: list[Element]) -> Iterator[str]:
     for _ in range(6):
         if not above:
             return
-        for name in [*_shared(above, _id_of), *_shared(above, names_of)]:
+        for name in [*_shared(above, _id_of), *_shared(above, name_selectors)]:
             yield f"{name}{tail}"
         tags = {element.tag for element in above}
         if len(tags) > 1:
@@ -221,14 +221,14 @@ def _field_candidates(slot: Slot) -> Iterator[str]:
     steps = _steps(slot)
     labelled = _labelled(slot)
     yield from labelled
-    names = _shared(elements, names_of)
+    names = _shared(elements, name_selectors)
     tag = slot.example.tag
     yield from names
     if tag in _SEMANTIC:
         yield tag
     places: list[str] = []
     for above in steps[1:]:
-        places.extend(_shared(list(above.elements.values())[:12], names_of))
+        places.extend(_shared(list(above.elements.values())[:12], name_selectors))
         if above.example.tag in _SEMANTIC:
             places.append(above.example.tag)
     for place in places:
@@ -239,7 +239,7 @@ def _field_candidates(slot: Slot) -> Iterator[str]:
     yield tag
     yield _path(steps, is_exact=False)
     yield _path(steps, is_exact=True)
-    yield from _shared(elements, generated_names)
+    yield from _shared(elements, generated_selectors)
 
 
 def _steps(slot: Slot) -> list[Slot]:
@@ -258,8 +258,8 @@ def _labelled(slot: Slot) -> Iterator[str]:
     if above is None or above.label_element is None:
         return
     label = above.label_element
-    name = next(names_of(label), label.tag)
-    head = f"{name}:lexbor-contains({quoted(above.label)})"
+    name = next(name_selectors(label), label.tag)
+    head = f"{name}:lexbor-contains({quote_css(above.label)})"
     if label is slot.example:
         yield head
     elif above is slot and label.parent is slot.example.parent:
@@ -267,7 +267,7 @@ def _labelled(slot: Slot) -> Iterator[str]:
     elif above is slot:
         yield f"{slot.example.tag}:has(> {head})"
     else:
-        own = next(names_of(slot.example), slot.example.tag)
+        own = next(name_selectors(slot.example), slot.example.tag)
         yield f"{head} + {own}"
         yield f"{head} + {above.example.tag} {own}"
         yield f"{above.example.tag}:has({head}) {own}"

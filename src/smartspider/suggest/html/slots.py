@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from smartspider.suggest.html.class_names import words_of
+from smartspider.suggest.html.class_names import split_words
 from smartspider.suggest.html.tree import Element, Tree
 
 Key = tuple[str, ...]
@@ -183,6 +183,6 @@ def _is_labelish(tree: Tree, element: Element) -> bool:
         return False
     if element.tag in LABEL_TAGS or text[-1] in ":\uff1a":
         return True
-    return any(LABEL_WORDS.intersection(words_of(name)) for name in element.classes) and element.tag in {
+    return any(LABEL_WORDS.intersection(split_words(name)) for name in element.classes) and element.tag in {
         "span", "b", "strong", "div", "em", "label", "i", "small", "p",
     }  # fmt: skip

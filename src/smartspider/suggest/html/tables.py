@@ -44,7 +44,7 @@ class TableHeader:
         return None
 
 
-def header_of(tree: Tree, items: list[Element]) -> TableHeader | None:
+def find_header(tree: Tree, items: list[Element]) -> TableHeader | None:
     """Return the header of the table whose rows are the items; None if there is none."""
     first = items[0]
     if first.tag != "tr" or first.parent is None:
@@ -56,7 +56,7 @@ def header_of(tree: Tree, items: list[Element]) -> TableHeader | None:
     ):
         return None
     rows = [row for row in tree.inside(table) if row.tag == "tr" and _table_of(row) is table]
-    head = _head(tree, rows)
+    head = _find_header_row(tree, rows)
     if head is None:
         return None
     width = len(head.children)
@@ -78,7 +78,7 @@ def _table_of(row: Element) -> Element | None:
     return next((above for above in row.ancestors() if above.tag == "table"), None)
 
 
-def _head(tree: Tree, rows: list[Element]) -> Element | None:
+def _find_header_row(tree: Tree, rows: list[Element]) -> Element | None:
     """Return the header row: in `thead`, all `th`, or bold and short."""
     if len(rows) < 3 or len(rows[0].children) < 2:
         return None

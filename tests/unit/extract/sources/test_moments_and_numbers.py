@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from smartspider.extract.sources.schema_org.things import number
-from smartspider.extract.sources.values import iso_date, utc_date
+from smartspider.extract.sources.values import to_iso_date, to_utc_date
 
 
 @pytest.mark.parametrize(
@@ -32,13 +32,13 @@ from smartspider.extract.sources.values import iso_date, utc_date
     ],
 )
 def test_dates_become_iso_with_a_zone_where_they_have_one(text: Any, iso: str | None) -> None:
-    assert iso_date(text) == iso
+    assert to_iso_date(text) == iso
 
 
 def test_moments_of_feeds_are_in_utc() -> None:
-    assert utc_date("Sat, 03 Jan 2026 02:05:00 +0800") == "2026-01-02T18:05:00+00:00"
-    assert utc_date("2026-01-03") == "2026-01-03T00:00:00+00:00"
-    assert utc_date("0001-01-01T00:00:00+14:00") is None
+    assert to_utc_date("Sat, 03 Jan 2026 02:05:00 +0800") == "2026-01-02T18:05:00+00:00"
+    assert to_utc_date("2026-01-03") == "2026-01-03T00:00:00+00:00"
+    assert to_utc_date("0001-01-01T00:00:00+14:00") is None
 
 
 @pytest.mark.parametrize(

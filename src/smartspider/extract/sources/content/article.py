@@ -12,7 +12,7 @@ from smartspider.extract.sources import read_source
 from smartspider.extract.sources.content.article_text import find_text
 from smartspider.extract.sources.opengraph import first_text
 from smartspider.extract.sources.schema_org.things import Thing, ThingGraph, text, types_of
-from smartspider.extract.sources.values import absolute_url, iso_date
+from smartspider.extract.sources.values import to_absolute_url, to_iso_date
 
 _ARTICLES = ("Article", "Posting", "Report", "Review", "Recipe", "WebPage")
 _DATE_IN_PATH = re.compile(r"/((?:19|20)\d\d)[/-]([01]\d)[/-]([0-3]\d)(?=[/_-]|$)")
@@ -23,26 +23,29 @@ def read_article(document: Document) -> Thing | None:
     """Return one object with the same keys on every site, null if unknown; None if there is no article."""
     base = base_of(document)
     found = find_text(document)
-    said = _said(document, base)
-    page = _shown(document)
-    title = said["title"] or found.get("title") or page["title"]
+    metadata = _read_metadata(document, base)
+    page = _read_visible(document)
+    title = metadata["title"] or found.get("title") or page["title"]
     if title is None and not found.get("text"):
         return None
     return {
         "title": title,
-        "author": said["author"] or found.get("author"),
-        "date": said["date"] or page["date"] or iso_date(found.get("date")) or _dated(document.page.url),
-        "site": said["site"] or found.get("sitename"),
-        "language": said["language"] or page["language"],
-        "description": said["description"] or found.get("description"),
+        "author": metadata["author"] or found.get("author"),
+        "date": metadata["date"]
+        or page["date"]
+        or to_iso_date(found.get("date"))
+        or _date_in_url(document.page.url),
+        "site": metadata["site"] or found.get("sitename"),
+        "language": metadata["language"] or page["language"],
+        "description": metadata["description"] or found.get("description"),
         "text": found.get("text"),
         "markdown": found.get("markdown"),
-        "image": said["image"],
-        "url": page["url"] or said["url"] or document.page.url,
+        "image": metadata["image"],
+        "url": page["url"] or metadata["url"] or document.page.url,
     }
 
 
-def _said(document: Document, base: str) -> dict[str, str | None]:
+def _read_metadata(document: Document, base: str) -> dict[str, str | None]:
     """Read JSON-LD, and then OpenGraph."""
     things = ThingGraph(read_source("json_ld", document))
     graph = read_source("opengraph", document)
@@ -54,17 +57,19 @@ def _said(document: Document, base: str) -> dict[str, str | None]:
     written = first_text(own.get("author"))
     return {
         "title": text(thing.get("headline")) or first_text(graph.get("title")),
-        "author": ", ".join(dict.fromkeys(authors[:50])) or (None if _is_address(written) else written),
-        "date": iso_date(text(thing.get("datePublished"))) or iso_date(first_text(own.get("published_time"))),
+        "author": ", ".join(dict.fromkeys(authors[:50])) or (None if _is_url(written) else written),
+        "date": to_iso_date(text(thing.get("datePublished")))
+        or to_iso_date(first_text(own.get("published_time"))),
         "site": first_text(graph.get("site_name")) or site,
         "language": _language(text(thing.get("inLanguage")) or first_text(graph.get("locale"))),
         "description": text(thing.get("description")) or first_text(graph.get("description")),
-        "image": things.image(thing.get("image"), base) or absolute_url(first_text(graph.get("image")), base),
-        "url": absolute_url(first_text(graph.get("url")), base),
+        "image": things.image(thing.get("image"), base)
+        or to_absolute_url(first_text(graph.get("image")), base),
+        "url": to_absolute_url(first_text(graph.get("url")), base),
     }
 
 
-def _is_address(value: str | None) -> bool:
+def _is_url(value: str | None) -> bool:
     """Return True for a URL, which some sites give as author."""
     return value is not None and value.startswith(("http://", "https://"))
 
@@ -81,7 +86,7 @@ def _article_of(things: ThingGraph) -> Thing:
     return best
 
 
-def _shown(document: Document) -> dict[str, str | None]:
+def _read_visible(document: Document) -> dict[str, str | None]:
     """Read the visible page: its heading or title, its first time, its language, its URL."""
     root = document.root
     heading = root.css_first("h1") or root.css_first("title")
@@ -94,19 +99,19 @@ def _shown(document: Document) -> dict[str, str | None]:
             (
                 found
                 for node in root.css("time[datetime]")[:10]
-                if (found := iso_date(node.attributes["datetime"]))
+                if (found := to_iso_date(node.attributes["datetime"]))
             ),
             None,
         ),
         "language": _language(root.attributes.get("lang") or root.attributes.get("xml:lang")),
-        "url": absolute_url(address, base_of(document)),
+        "url": to_absolute_url(address, base_of(document)),
     }
 
 
-def _dated(url: str) -> str | None:
+def _date_in_url(url: str) -> str | None:
     """Return the date in a URL such as `/2026/01/03/rivers-rise`."""
     found = _DATE_IN_PATH.search(url[:2_000])
-    return iso_date("-".join(found.groups())) if found is not None else None
+    return to_iso_date("-".join(found.groups())) if found is not None else None
 
 
 def _language(tag: str | None) -> str | None:

@@ -7,19 +7,21 @@ import re
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from smartspider.extract.parsing.decoding import readable_html
+from smartspider.extract.parsing.decoding import decode_html
 from smartspider.extract.parsing.directives import base_of
 from smartspider.extract.parsing.document import Document
 from smartspider.extract.parsing.text import collapse, text_of
 from smartspider.extract.sources import read_source
-from smartspider.extract.sources.content.main_content import main_of
-from smartspider.extract.sources.content.markdown import markdown_of
+from smartspider.extract.sources.content.main_content import find_main
+from smartspider.extract.sources.content.markdown import to_markdown
 
 _LARGEST = 5_000_000
 _MOST_TAGS = 50_000
 """Above this, extraction would take seconds, and everything but navigation is used."""
-_BLOCKS_AROUND = frozenset({"body", "pre", "div", "section", "blockquote"})
-_APART = frozenset({"p", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "ul", "ol", "table", "div"})
+_CONTAINER_TAGS = frozenset({"body", "pre", "div", "section", "blockquote"})
+_BLOCK_TAGS = frozenset(
+    {"p", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "ul", "ol", "table", "div"}
+)
 _AS_IT_IS = "\x00"
 _SPACES = re.compile(r"\s+")
 _LINES = frozenset({"li", "tr", "br"})
@@ -27,9 +29,9 @@ _LINES = frozenset({"li", "tr", "br"})
 
 def find_text(document: Document) -> dict[str, str]:
     """Return the metadata that trafilatura finds, and the text as `text` and `markdown`."""
-    html = readable_html(document.page)[0]
+    html = decode_html(document.page)[0]
     if len(html) > _LARGEST or html.count(b"<") > _MOST_TAGS:
-        return {"text": text_of(main_of(document), document), "markdown": read_source("markdown", document)}
+        return {"text": text_of(find_main(document), document), "markdown": read_source("markdown", document)}
     result = _extracted(html.decode(errors="replace"))
     root = LexborHTMLParser(_with_inline_code(result)).root if result else None
     if root is None:
@@ -40,7 +42,7 @@ def find_text(document: Document) -> dict[str, str]:
     }
     body = root.css_first("body")
     if body is not None:
-        found["markdown"] = markdown_of(body.html or "", base_of(document))
+        found["markdown"] = to_markdown(body.html or "", base_of(document))
         found["text"] = _plain(body)
     return {key: value for key, value in found.items() if value}
 
@@ -84,7 +86,7 @@ def _with_inline_code(html: str) -> str:
             # Indentation by its pretty printing would become code.
             parent.text = None
             node.tail = node.tail if (node.tail or "").strip() else None
-        elif parent.tag not in _BLOCKS_AROUND and "\n" not in (node.text or ""):
+        elif parent.tag not in _CONTAINER_TAGS and "\n" not in (node.text or ""):
             node.tag = "code"
     return etree.tostring(root, encoding="unicode", method="html")
 
@@ -98,7 +100,7 @@ def _plain(body: LexborNode) -> str:
             is_code = node.parent is not None and node.parent.tag == "pre"
             pieces = content.strip("\n").split("\n") if is_code else [_SPACES.sub(" ", content)]
             parts.append("\n".join(_AS_IT_IS + line if is_code else line for line in pieces))
-        elif node.tag in _APART:
+        elif node.tag in _BLOCK_TAGS:
             parts.append("\n\n")
         elif node.tag in _LINES:
             parts.append("\n")

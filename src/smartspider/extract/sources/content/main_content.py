@@ -13,11 +13,11 @@ NEVER = frozenset(
 )
 """Elements without readable content."""
 
-_AROUND = frozenset({"nav", "footer", "aside"})
-_AROUND_ROLES = frozenset(
+_NAVIGATION_TAGS = frozenset({"nav", "footer", "aside"})
+_NAVIGATION_ROLES = frozenset(
     {"navigation", "banner", "contentinfo", "complementary", "search", "dialog", "alertdialog"}
 )
-_AROUND_NAMES = frozenset(
+_NAVIGATION_NAMES = frozenset(
     "nav navbar navigation menu sidebar side-bar footer header site-footer site-header site-nav page-footer "
     "page-header breadcrumb breadcrumbs cookie-banner cookie-consent cookies skip-link skip-links social "
     "share sharing pagination pager advertisement ad ads sphinxsidebar related".split()
@@ -26,7 +26,7 @@ _CONTENT = frozenset({"main", "article", "section"})
 _SHARE = 0.2
 
 
-def main_of(document: Document) -> LexborNode:
+def find_main(document: Document) -> LexborNode:
     """Return the element with the page's content: `main`, the only `article`, or the body."""
     root = document.root
     body: LexborNode = root.css_first("body") or root
@@ -50,16 +50,16 @@ def is_hidden(node: LexborNode) -> bool:
     return bool(style) and "display:none" in (style or "").replace(" ", "").lower()
 
 
-def is_around(node: LexborNode, tag: str) -> bool:
+def is_navigation(node: LexborNode, tag: str) -> bool:
     """Return True for navigation, footers and the like."""
-    if tag in _AROUND or (tag == "header" and _is_site_header(node)):
+    if tag in _NAVIGATION_TAGS or (tag == "header" and _is_site_header(node)):
         return True
     attributes = node.attributes
-    if attributes.get("role") in _AROUND_ROLES:
+    if attributes.get("role") in _NAVIGATION_ROLES:
         return True
     if tag in {"div", "ul", "section", "header", "table"}:
         names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}".lower().split()
-        return not _AROUND_NAMES.isdisjoint(names)
+        return not _NAVIGATION_NAMES.isdisjoint(names)
     return False
 
 

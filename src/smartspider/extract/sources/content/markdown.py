@@ -7,7 +7,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from smartspider.extract.parsing.directives import base_of
 from smartspider.extract.parsing.document import Document
 from smartspider.extract.parsing.text import text_of
-from smartspider.extract.sources.content.main_content import main_of
+from smartspider.extract.sources.content.main_content import find_main
 from smartspider.extract.sources.content.markdown_writer import MarkdownWriter
 
 _SHARE = 0.1
@@ -18,19 +18,19 @@ def read_markdown(document: Document) -> str:
     root = document.root
     base = base_of(document)
     if document.is_item:
-        return MarkdownWriter(base, leaves_out_around=False).write(_body(root))
-    content = MarkdownWriter(base, leaves_out_around=True).write(main_of(document))
+        return MarkdownWriter(base, skips_navigation=False).write(_body(root))
+    content = MarkdownWriter(base, skips_navigation=True).write(find_main(document))
     whole = _body(root)
     if len(content) < _SHARE * len(text_of(whole, document)):
         # The page marks its content as navigation, or hides it until a script has run.
-        content = MarkdownWriter(base, leaves_out_around=False).write(whole)
+        content = MarkdownWriter(base, skips_navigation=False).write(whole)
     return content
 
 
-def markdown_of(html: str, base: str) -> str:
+def to_markdown(html: str, base: str) -> str:
     """Convert a fragment of HTML to Markdown."""
     root = LexborHTMLParser(html).root
-    return MarkdownWriter(base, leaves_out_around=False).write(_body(root)) if root is not None else ""
+    return MarkdownWriter(base, skips_navigation=False).write(_body(root)) if root is not None else ""
 
 
 def _body(root: LexborNode) -> LexborNode:

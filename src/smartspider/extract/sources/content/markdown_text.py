@@ -11,7 +11,7 @@ _BREAKS = re.compile(r" *\n[ \n]*")
 _TICKS = re.compile(r"`+")
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Escape text, with whitespace collapsed but not trimmed."""
     return _SPECIAL.sub(lambda found: "\\" + found[0], _SPACES.sub(" ", text))
 
@@ -35,7 +35,7 @@ def _plain_start(line: str) -> str:
     return f"{line[:end]}\\{line[end:]}" if line[0].isdigit() else "\\" + line
 
 
-def around(mark: str, inline: str) -> str:
+def emphasis(mark: str, inline: str) -> str:
     """Wrap text in a mark: `**bold**`, with spaces outside the marks."""
     core = inline.strip()
     if not core or "\n" in core:
@@ -55,7 +55,7 @@ def code_span(text: str) -> str:
     return f"{ticks} {text} {ticks}"
 
 
-def fenced(text: str, language: str) -> str:
+def code_block(text: str, language: str) -> str:
     """Format a block of code."""
     text = text.strip("\n").rstrip()
     longest = max((len(run) for run in _TICKS.findall(text)), default=0)
@@ -70,19 +70,19 @@ def link(inline: str, url: str) -> str:
         return inline
     before = " " if inline[:1].isspace() else ""
     after = " " if inline[-1:].isspace() else ""
-    return f"{before}[{core}]({target(url)}){after}"
+    return f"{before}[{core}]({link_target(url)}){after}"
 
 
-def target(url: str) -> str:
+def link_target(url: str) -> str:
     """Escape a URL for a link."""
     return f"<{url}>" if "(" in url or ")" in url else url
 
 
-def indented(block: str, by: int) -> str:
+def indent(block: str, by: int) -> str:
     """Indent a block as the continuation of a list entry."""
     return block.replace("\n", "\n" + " " * by).replace("\n" + " " * by + "\n", "\n\n")
 
 
-def quoted(block: str) -> str:
+def quotation(block: str) -> str:
     """Format a block as a quotation."""
     return "> " + block.replace("\n", "\n> ").replace("> \n", ">\n")

@@ -9,16 +9,16 @@ from selectolax.lexbor import LexborNode
 
 from smartspider.extract.parsing.text import collapse
 from smartspider.extract.sources.content import markdown_text as md
-from smartspider.extract.sources.content.main_content import NEVER, is_around, is_hidden
-from smartspider.extract.sources.tables import GridRow, TableBudget, make_grid
-from smartspider.extract.sources.values import absolute_url
+from smartspider.extract.sources.content.main_content import NEVER, is_hidden, is_navigation
+from smartspider.extract.sources.tables import GridRow, TableBudget, build_grid
+from smartspider.extract.sources.values import to_absolute_url
 
 _MOST_NODES = 300_000
 _DEEPEST = 100
 _DEEPEST_INDENT = 8
 _WIDEST_TABLE = 50
-_PLACES = 100_000
-_CHARACTERS = 10_000_000
+_MOST_CELLS = 100_000
+_MOST_CHARACTERS = 10_000_000
 _INLINE = frozenset(
     "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark meter nobr "
     "output picture progress q rp rt ruby s samp small source span strike strong sub sup time tt u var "
@@ -34,11 +34,11 @@ _HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
 class MarkdownWriter:
     """Converts one page. Beyond a depth only text is kept; beyond a number of nodes nothing is."""
 
-    def __init__(self, base: str, *, leaves_out_around: bool) -> None:
+    def __init__(self, base: str, *, skips_navigation: bool) -> None:
         self._base = base
-        self._leaves_out_around = leaves_out_around
+        self._skips_navigation = skips_navigation
         self._left = _MOST_NODES
-        self._room = TableBudget(_PLACES, _CHARACTERS)
+        self._budget = TableBudget(_MOST_CELLS, _MOST_CHARACTERS)
         self._indents = 0
         self._holders: set[int] = set()
         self._blocks_of: dict[str, _Blocks] = dict.fromkeys(_HEADINGS, self._heading)
@@ -50,7 +50,7 @@ class MarkdownWriter:
             "blockquote": self._quote,
             "table": self._table,
             "dt": self._term,
-            "a": self._card,
+            "a": self._block_link,
         }
 
     def write(self, node: LexborNode) -> str:
@@ -60,7 +60,7 @@ class MarkdownWriter:
 
     def _blocks(self, node: LexborNode, depth: int) -> list[str]:
         if depth > _DEEPEST:
-            text = md.paragraph(md.escaped(node.text()))
+            text = md.paragraph(md.escape(node.text()))
             return [text] if text else []
         blocks: list[str] = []
         line: list[str] = []
@@ -70,7 +70,7 @@ class MarkdownWriter:
                 break
             tag = child.tag or ""
             if tag == "-text":
-                line.append(md.escaped(child.text_content or ""))
+                line.append(md.escape(child.text_content or ""))
             elif tag == "hr":
                 _end_line(line, blocks)
                 blocks.append("---")
@@ -89,12 +89,12 @@ class MarkdownWriter:
             return True
         if is_hidden(node):
             return True
-        return self._leaves_out_around and tag not in _INLINE and is_around(node, tag)
+        return self._skips_navigation and tag not in _INLINE and is_navigation(node, tag)
 
     def _inline(self, node: LexborNode, depth: int) -> str:
         """Return everything in an element on one line, including blocks."""
         if depth > _DEEPEST:
-            return md.escaped(node.text())
+            return md.escape(node.text())
         parts: list[str] = []
         for child in node.iter(include_text=True):
             self._left -= 1
@@ -102,7 +102,7 @@ class MarkdownWriter:
                 break
             tag = child.tag or ""
             if tag == "-text":
-                parts.append(md.escaped(child.text_content or ""))
+                parts.append(md.escape(child.text_content or ""))
             elif self._is_left_out(child, tag):
                 continue
             elif tag in _INLINE:
@@ -127,18 +127,18 @@ class MarkdownWriter:
         if tag == "q":
             return f"\u201c{inner}\u201d"
         mark = _MARKS.get(tag)
-        return md.around(mark, inner) if mark is not None and mark not in inner else inner
+        return md.emphasis(mark, inner) if mark is not None and mark not in inner else inner
 
     def _address(self, href: str | None) -> str | None:
-        return absolute_url(href, self._base) if href and not href.lstrip().startswith("#") else None
+        return to_absolute_url(href, self._base) if href and not href.lstrip().startswith("#") else None
 
     def _image(self, node: LexborNode) -> str:
         attributes = node.attributes
         for name in ("src", "data-src", "data-original"):
-            url = absolute_url(attributes.get(name), self._base)
+            url = to_absolute_url(attributes.get(name), self._base)
             if url is not None:
                 alt = collapse(attributes.get("alt") or "").replace("[", "(").replace("]", ")")
-                return f"![{alt}]({md.target(url)})"
+                return f"![{alt}]({md.link_target(url)})"
         return ""
 
     def _heading(self, node: LexborNode, depth: int) -> list[str]:
@@ -147,7 +147,7 @@ class MarkdownWriter:
 
     def _term(self, node: LexborNode, depth: int) -> list[str]:
         text = md.one_line(self._inline(node, depth))
-        return [md.around("**", text) if "**" not in text else text] if text else []
+        return [md.emphasis("**", text) if "**" not in text else text] if text else []
 
     def _pre(self, node: LexborNode, _: int) -> list[str]:
         text = "".join(
@@ -161,7 +161,7 @@ class MarkdownWriter:
             each.attributes.get("class") or "" for each in (node, inner, node.parent) if each is not None
         )
         found = _LANGUAGE.search(names)
-        return [md.fenced(text, found[1] if found is not None and found[1] != "default" else "")]
+        return [md.code_block(text, found[1] if found is not None and found[1] != "default" else "")]
 
     def _quote(self, node: LexborNode, depth: int) -> list[str]:
         if self._indents >= _DEEPEST_INDENT:
@@ -169,7 +169,7 @@ class MarkdownWriter:
         self._indents += 1
         inner = "\n\n".join(self._blocks(node, depth))
         self._indents -= 1
-        return [md.quoted(inner)] if inner else []
+        return [md.quotation(inner)] if inner else []
 
     def _list(self, node: LexborNode, depth: int) -> list[str]:
         if self._indents >= _DEEPEST_INDENT:
@@ -182,7 +182,7 @@ class MarkdownWriter:
             if self._is_left_out(child, tag):
                 continue
             marker = f"{number}. " if node.tag == "ol" else "- "
-            blocks = self._blocks(child, depth + 1) if tag == "li" else self._stray(child, tag, depth + 1)
+            blocks = self._blocks(child, depth + 1) if tag == "li" else self._non_entry(child, tag, depth + 1)
             if blocks:
                 entries.append(_entry(marker, blocks))
                 number += 1
@@ -190,11 +190,11 @@ class MarkdownWriter:
         is_loose = any("\n\n" in entry for entry in entries)
         return [("\n\n" if is_loose else "\n").join(entries)] if entries else []
 
-    def _stray(self, node: LexborNode, tag: str, depth: int) -> list[str]:
+    def _non_entry(self, node: LexborNode, tag: str, depth: int) -> list[str]:
         """Convert content of a list that is not an entry, such as a nested list."""
         return self._blocks_of.get(tag, self._blocks)(node, depth)
 
-    def _card(self, node: LexborNode, depth: int) -> list[str]:
+    def _block_link(self, node: LexborNode, depth: int) -> list[str]:
         """Convert a link around blocks: its first text becomes the link."""
         blocks = self._blocks(node, depth)
         url = self._address(node.attributes.get("href"))
@@ -208,9 +208,11 @@ class MarkdownWriter:
         return blocks
 
     def _table(self, node: LexborNode, depth: int) -> list[str]:
-        if self._room.is_full or node.css_first("table table, td pre, td ul, td ol, td p + p, td div + div"):
+        if self._budget.is_full or node.css_first(
+            "table table, td pre, td ul, td ol, td p + p, td div + div"
+        ):
             return self._blocks(node, depth)
-        grid = make_grid(node, lambda cell: md.one_line(self._inline(cell, depth + 3)), self._room)
+        grid = build_grid(node, lambda cell: md.one_line(self._inline(cell, depth + 3)), self._budget)
         width = max((len(row.cells) for row in grid), default=0)
         if width < 2 or width > _WIDEST_TABLE:
             return self._blocks(node, depth)
@@ -250,7 +252,7 @@ def _entry(marker: str, blocks: list[str]) -> str:
     for block in blocks[1:]:
         is_list = block.startswith(("- ", "1. "))
         text += ("\n" if is_list else "\n\n") + block
-    return marker + md.indented(text, len(marker))
+    return marker + md.indent(text, len(marker))
 
 
 def _table_lines(grid: list[GridRow], width: int) -> list[str]:

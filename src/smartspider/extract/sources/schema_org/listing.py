@@ -9,9 +9,9 @@ from typing import Any
 from smartspider.extract.parsing.directives import base_of
 from smartspider.extract.parsing.document import Document
 from smartspider.extract.sources import read_source
-from smartspider.extract.sources.schema_org.product import PRODUCTS, normal_product, products_in
+from smartspider.extract.sources.schema_org.product import PRODUCTS, find_products, normalize_product
 from smartspider.extract.sources.schema_org.things import Thing, ThingGraph, number, text, types_of
-from smartspider.extract.sources.values import absolute_url
+from smartspider.extract.sources.values import to_absolute_url
 
 _LISTS = frozenset({"ItemList", "OfferCatalog", "HowToSection"})
 _MOST = 10_000
@@ -34,7 +34,7 @@ def read_list(document: Document) -> list[Thing]:
         if entries:
             return entries
     for things in described:
-        products = products_in(things)[:_MOST]
+        products = find_products(things)[:_MOST]
         if len(products) > 1:
             return [_entry(place, {}, product, things, base) for place, product in enumerate(products, 1)]
     for things in described:
@@ -87,16 +87,16 @@ def _entry(place: int, element: Thing, about: Thing, things: ThingGraph, base: s
     entry: Thing = {
         "position": int(position) if position is not None else place,
         "type": next(iter(sorted(types_of(thing) - {"ListItem"})), None),
-        "name": _said(element, about, "name", "headline"),
-        "url": _address(things, base, element.get("url"), about.get("url"), about.get("@id")),
+        "name": _first_text(element, about, "name", "headline"),
+        "url": _first_url(things, base, element.get("url"), about.get("url"), about.get("@id")),
         "image": things.image(element.get("image"), base) or things.image(about.get("image"), base),
-        "description": _said(element, about, "description"),
+        "description": _first_text(element, about, "description"),
     }
-    product: Thing = normal_product(thing, things, base) if types_of(thing) & PRODUCTS else {}
+    product: Thing = normalize_product(thing, things, base) if types_of(thing) & PRODUCTS else {}
     return entry | {key: product.get(key) for key in _FROM_PRODUCT}
 
 
-def _said(element: Thing, about: Thing, *keys: str) -> str | None:
+def _first_text(element: Thing, about: Thing, *keys: str) -> str | None:
     for key in keys:
         found = text(element.get(key)) or text(about.get(key))
         if found is not None:
@@ -104,9 +104,9 @@ def _said(element: Thing, about: Thing, *keys: str) -> str | None:
     return None
 
 
-def _address(things: ThingGraph, base: str, *values: Any) -> str | None:
+def _first_url(things: ThingGraph, base: str, *values: Any) -> str | None:
     for value in values:
-        found = absolute_url(things.first(value), base)
+        found = to_absolute_url(things.first(value), base)
         if found is not None:
             return found
     return None

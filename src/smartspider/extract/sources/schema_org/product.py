@@ -10,7 +10,7 @@ from smartspider.extract.parsing.document import Document
 from smartspider.extract.sources import read_source
 from smartspider.extract.sources.opengraph import first_text
 from smartspider.extract.sources.schema_org.things import Thing, ThingGraph, last_word, number, text, types_of
-from smartspider.extract.sources.values import absolute_url
+from smartspider.extract.sources.values import to_absolute_url
 
 PRODUCTS = frozenset(
     {"Product", "ProductGroup", "IndividualProduct", "ProductModel", "SomeProducts", "Vehicle", "Car"}
@@ -48,13 +48,13 @@ def read_product(document: Document) -> Thing | None:
 
 
 def _described(things: ThingGraph, base: str) -> Thing | None:
-    products = products_in(things)
+    products = find_products(things)
     priced = next((thing for thing in products if thing.get("offers") or thing.get("hasVariant")), None)
     chosen = priced or (products[0] if products else None)
-    return normal_product(chosen, things, base) if chosen is not None else None
+    return normalize_product(chosen, things, base) if chosen is not None else None
 
 
-def products_in(things: ThingGraph) -> list[Thing]:
+def find_products(things: ThingGraph) -> list[Thing]:
     """Return the products among the objects, including those that a page or an item is about."""
     found: dict[int, Thing] = {}
     for thing in things.things:
@@ -68,7 +68,7 @@ def products_in(things: ThingGraph) -> list[Thing]:
     return list(found.values())
 
 
-def normal_product(thing: Thing, things: ThingGraph, base: str) -> Thing:
+def normalize_product(thing: Thing, things: ThingGraph, base: str) -> Thing:
     """Convert a schema.org product to our keys."""
     variant: Thing = next(things.objects(thing.get("hasVariant")), {})
     offer, price = _offer(thing.get("offers") or variant.get("offers"), things)
@@ -87,7 +87,7 @@ def normal_product(thing: Thing, things: ThingGraph, base: str) -> Thing:
         "reviews": _count(rating),
         "image": things.image(thing.get("image") or variant.get("image"), base),
         "description": text(thing.get("description")),
-        "url": absolute_url(things.first(thing.get("url") or offer.get("url")), base),
+        "url": to_absolute_url(things.first(thing.get("url") or offer.get("url")), base),
         "category": things.name(thing.get("category")),
     }
 
@@ -129,22 +129,22 @@ def _from_opengraph(graph: Thing, base: str) -> Thing:
     inner = graph.get("product")
     own: Thing = inner if isinstance(inner, dict) else {}
 
-    def said(*keys: str) -> str | None:
+    def first(*keys: str) -> str | None:
         places = [(own, key) for key in keys] + [(graph, key) for key in keys if key.startswith("price_")]
         return next((found for place, key in places if (found := first_text(place.get(key)))), None)
 
-    availability = said("availability") or first_text(graph.get("availability"))
+    availability = first("availability") or first_text(graph.get("availability"))
     return dict.fromkeys(_KEYS) | {
         "name": first_text(graph.get("title")),
-        "brand": said("brand"),
-        "sku": said("retailer_item_id", "sku"),
-        "gtin": said("gtin", "ean", "upc", "isbn"),
-        "price": number(said("sale_price_amount", "price_amount")),
-        "currency": said("sale_price_currency", "price_currency"),
+        "brand": first("brand"),
+        "sku": first("retailer_item_id", "sku"),
+        "gtin": first("gtin", "ean", "upc", "isbn"),
+        "price": number(first("sale_price_amount", "price_amount")),
+        "currency": first("sale_price_currency", "price_currency"),
         "availability": last_word(availability),
-        "condition": said("condition"),
-        "image": absolute_url(first_text(graph.get("image")), base),
+        "condition": first("condition"),
+        "image": to_absolute_url(first_text(graph.get("image")), base),
         "description": first_text(graph.get("description")),
-        "url": absolute_url(first_text(graph.get("url")), base),
-        "category": said("category"),
+        "url": to_absolute_url(first_text(graph.get("url")), base),
+        "category": first("category"),
     }

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from smartspider.extract.parsing.text import collapse
-from smartspider.extract.sources.values import absolute_url
+from smartspider.extract.sources.values import to_absolute_url
 
 Thing = dict[str, Any]
 
@@ -29,7 +29,7 @@ class ThingGraph:
             if isinstance(key, str) and len(thing) > 1:
                 self._by_id.setdefault(key, thing)
 
-    def seen_through(self, value: Any) -> Any:
+    def resolve_reference(self, value: Any) -> Any:
         """Resolve a value that is only a reference; return other values unchanged."""
         if isinstance(value, dict) and isinstance(value.get("@id"), str) and value.keys() <= {"@id", "@type"}:
             return self._by_id.get(value["@id"], value)
@@ -39,7 +39,7 @@ class ThingGraph:
         """Yield the value, or each of several, with references resolved."""
         for inner in value if isinstance(value, list) else [value]:
             if inner is not None:
-                yield self.seen_through(inner)
+                yield self.resolve_reference(inner)
 
     def objects(self, value: Any) -> Iterator[Thing]:
         """Yield the objects among the values."""
@@ -62,7 +62,7 @@ class ThingGraph:
         for inner in self.each(value):
             is_object = isinstance(inner, dict)
             named = inner.get("contentUrl") or inner.get("url") or inner.get("@id") if is_object else inner
-            address = absolute_url(self.first(named), base)
+            address = to_absolute_url(self.first(named), base)
             if address is not None:
                 return address
         return None
@@ -88,9 +88,9 @@ def text(value: Any) -> str | None:
         return None
     plain = str(value)
     if _TAG.search(plain) or _ENTITY.search(plain):
-        from smartspider.extract.sources.values import plain_text
+        from smartspider.extract.sources.values import strip_html
 
-        plain = plain_text(plain)
+        plain = strip_html(plain)
     return collapse(plain) or None
 
 
