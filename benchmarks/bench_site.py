@@ -1,4 +1,4 @@
-"""The site that crawlers are compared on: a fast, dumb server of pages that were rendered beforehand.
+"""The site of the comparison: a fast server of pages rendered in advance.
 
 `python benchmarks/bench_site.py --pages 1000` prints `listening on http://127.0.0.1:PORT/` and serves until
 stdin closes. Every page has 20 cards with 5 fields each and 35 links, and weighs about 23 KB.
@@ -32,12 +32,12 @@ _WORDS = (
 
 
 def entry(base_url: str) -> str:
-    """The page to begin with; all others are reached from it by links."""
+    """Return the entry page; links lead from it to all others."""
     return f"{base_url}page/0"
 
 
 def targets(page: int, pages: int) -> list[int]:
-    """The pages a page links to: its children in a tree, and pages all over the site."""
+    """Return the pages that a page links to: its children in a tree, and pages across the site."""
     children = [child for child in range(page * CHILDREN + 1, (page + 1) * CHILDREN + 1) if child < pages]
     others = ((page * 7919 + step * 104_729 + 13) % pages for step in range(LINKS - len(children)))
     return [*children, *others]
@@ -95,7 +95,7 @@ def _card(card: dict[str, str], link: int) -> str:
 
 
 def rendered(pages: int) -> dict[bytes, bytes]:
-    """Whole answers by request path."""
+    """Return complete responses by path."""
     answers = {}
     for page in range(pages):
         body = html(page, pages).encode()
@@ -115,7 +115,7 @@ class PageServer(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # uvloop's transports do what asyncio.Transport promises without being one.
+        # uvloop's transports behave like asyncio.Transport without being a subclass.
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:

@@ -24,22 +24,22 @@ from smartspider.core.logs import LogLine
 from smartspider.core.requests.fingerprint import fingerprint
 from smartspider.core.runs.run import Run
 from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.installation.data_folder import DataFolder
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
-from smartspider.installation.data_folder import DataFolder
 from smartspider.wiring.folder import open_folder
 
 LARGE = "large"
 HOST = "shop.example"
 LINES_AT_ONCE = 5_000
 LOST = {96: "missing", 97: "missing", 98: "dead"}
-"""What became of pages whose number ends so."""
+"""Final states of pages by the last two digits of their number."""
 
 _encode = msgspec.json.Encoder().encode
 
 
 class Built(msgspec.Struct, frozen=True):
-    """What is in the folder."""
+    """The content of the folder."""
 
     run_id: int
     task_id: int
@@ -79,7 +79,7 @@ def item(number: int) -> dict[str, Any]:
 
 
 async def build(path: Path, *, pages: int, rows: int, logs: int, tasks: int) -> Built:
-    """Make the folder; it must not be there yet."""
+    """Create the folder, which must not exist."""
     started = time.perf_counter()
     with open_folder(path) as folder:
         small = await _small_run(folder, "small-0")
@@ -100,7 +100,7 @@ async def build(path: Path, *, pages: int, rows: int, logs: int, tasks: int) -> 
 
 
 async def _small_run(folder: DataFolder, name: str, *, finish: bool = True) -> Run:
-    """A run with one page and one row, made as all runs are."""
+    """Crawl one page with one row in the usual way."""
     run = await folder.store.create_run(compile_task(parse_task(task(name))))
     await folder.store.set_state(run.id, "running")
     worker = await folder.frontier.join(WorkerRegistration("builder"))
@@ -111,7 +111,7 @@ async def _small_run(folder: DataFolder, name: str, *, finish: bool = True) -> R
 
 
 def _fill_run(raw: apsw.Connection, run: Run, pages: int, rows: int) -> None:
-    """Further pages and rows of a run, and its counters."""
+    """Insert further pages and rows of a run, and update its counters."""
     base = run.id << 40
     ((entry_id, host_id, at),) = raw.execute("SELECT id, host_id, found_at FROM url WHERE id > ?", (base,))
     done = [number for number in range(2, pages + 1) if number % 100 not in LOST] or [1]
@@ -155,7 +155,7 @@ def _fill_run(raw: apsw.Connection, run: Run, pages: int, rows: int) -> None:
 
 
 def _copy_tasks(raw: apsw.Connection, run: Run, count: int) -> None:
-    """More tasks like the one of a small run, each with a run like it."""
+    """Copy the task of a small run together with its run."""
     ((last_task,),) = raw.execute("SELECT max(id) FROM task")
     ((last_run,),) = raw.execute("SELECT max(id) FROM run")
     for number in range(1, count + 1):
@@ -185,7 +185,7 @@ def _copy(raw: apsw.Connection, table: str, key: int, changed: dict[str, Any], b
 
 
 def _columns(raw: apsw.Connection, table: str, changed: set[str]) -> str:
-    """Columns of a table; ids are shifted, what else is changed is taken as it is given."""
+    """Return the columns of a table; ids are shifted, other changed columns are passed through."""
     told = []
     for _, name, *_ in raw.execute(f"PRAGMA table_info({table})"):
         if name in {"id", "url_id"}:

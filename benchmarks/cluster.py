@@ -1,4 +1,4 @@
-"""What a cluster gains by workers, and what it costs while it has nothing to do.
+"""Throughput of a cluster by number of workers, and its cost while idle.
 
     python benchmarks/cluster.py [--workers 8] [--pages 500] [--rounds 2] [--idle-s 30] [--only scale|idle]
 
@@ -29,15 +29,15 @@ from smartspider_testing.servers import process_stats
 SLOTS = 4
 LATENCY_S = 0.1
 HOSTS = 16
-PATIENCE_S = 180.0
+TIMEOUT_S = 180.0
 CALM_S = 8.0
-"""After the start of an idle cluster, until it has done what is done once."""
+"""Time an idle cluster needs after its start for one-time work."""
 PARTS = ("workers", "keeper", "PostgreSQL", "Redis")
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """How far a crawl is, and what it has cost."""
+class Sample:
+    """Progress and cost of a crawl at one time."""
 
     at: float
     pages: int
@@ -45,8 +45,8 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """What happened between two looks."""
+class Interval:
+    """The difference between two samples."""
 
     pages_per_s: float
     ms_per_page: dict[str, float]
@@ -54,9 +54,9 @@ class Stretch:
 
 @contextmanager
 def start_cluster(setup: ClusterSetup) -> Iterator[ChaosCluster]:
-    """A cluster that lasts as long as the block."""
+    """Run a cluster for the duration of the block."""
     with tempfile.TemporaryDirectory(prefix="smartspider-bench-") as folder:
-        Path(folder).chmod(0o755)  # PostgreSQL comes in as another user
+        Path(folder).chmod(0o755)  # PostgreSQL runs as another user
         with ChaosCluster(Path(folder) / "cluster", setup, Path(folder) / "initialised") as cluster:
             cluster.leader()
             wait_until(lambda: has_all_workers(cluster), "all workers are there", READY_S)
@@ -64,20 +64,20 @@ def start_cluster(setup: ClusterSetup) -> Iterator[ChaosCluster]:
 
 
 def has_all_workers(cluster: ChaosCluster) -> bool:
-    """Whether all workers have joined."""
+    """Return True if all workers have joined."""
     for worker in cluster.workers:
         assert worker.is_running, log_tail(worker)
     joined = cluster.store.query_number("SELECT count(*) FROM worker WHERE gone_at IS NULL")
     return joined >= len(cluster.workers)
 
 
-def cpu_of(*members: ClusterProcess) -> float:
-    """Seconds of CPU of processes and their children."""
-    return sum(process_stats.family_cpu_s(member.pid) for member in members)
+def cpu_of(*processes: ClusterProcess) -> float:
+    """Return the CPU seconds of processes and their children."""
+    return sum(process_stats.family_cpu_s(member.pid) for member in processes)
 
 
-def look(cluster: ChaosCluster) -> Look:
-    """How far the crawl is by what the site has seen."""
+def sample(cluster: ChaosCluster) -> Sample:
+    """Sample the crawl; progress is the number of requests at the site."""
     redis = cluster.servers.redis
     spent = (
         cpu_of(*cluster.workers),
@@ -85,17 +85,17 @@ def look(cluster: ChaosCluster) -> Look:
         cluster.servers.postgres.cpu_s(),
         process_stats.cpu_s(redis.pid),
     )
-    return Look(time.monotonic(), cluster.site.count(), dict(zip(PARTS, spent, strict=True)))
+    return Sample(time.monotonic(), cluster.site.count(), dict(zip(PARTS, spent, strict=True)))
 
 
-def look_at(cluster: ChaosCluster, pages: int) -> Look:
-    """The look when the site has seen so many requests."""
-    wait_until(lambda: cluster.site.count() >= pages, f"{pages} requests reached the site", PATIENCE_S)
-    return look(cluster)
+def sample_at(cluster: ChaosCluster, pages: int) -> Sample:
+    """Sample the crawl once the site has received `pages` requests."""
+    wait_until(lambda: cluster.site.count() >= pages, f"{pages} requests reached the site", TIMEOUT_S)
+    return sample(cluster)
 
 
-def crawl(workers: int, pages: int) -> Stretch:
-    """One crawl by so many workers."""
+def crawl(workers: int, pages: int) -> Interval:
+    """Measure one crawl with `workers` workers."""
     setup = ClusterSetup(
         workers=workers,
         slots=SLOTS,
@@ -105,21 +105,21 @@ def crawl(workers: int, pages: int) -> Stretch:
         latency_s=LATENCY_S,
         is_wide=True,
         task={"concurrency": 2 * SLOTS * workers, **site_politeness(0.0, per_host=2 * SLOTS)},
-        timeout_s=PATIENCE_S,
+        timeout_s=TIMEOUT_S,
     )
     with start_cluster(setup) as cluster:
         cluster.start_run()
-        first, last = look_at(cluster, pages // 5), look_at(cluster, pages * 4 // 5)
+        first, last = sample_at(cluster, pages // 5), sample_at(cluster, pages * 4 // 5)
         cluster.wait_for_end()
         assert cluster.get_run().state == "completed", cluster.get_run()
     count = last.pages - first.pages
     spent = {part: (last.cpu_s[part] - first.cpu_s[part]) * 1000.0 / count for part in PARTS}
-    return Stretch(count / (last.at - first.at), spent)
+    return Interval(count / (last.at - first.at), spent)
 
 
 def scale(workers: int, pages_each: int, rounds: int) -> None:
-    """One worker and several, in turns."""
-    found: dict[int, list[Stretch]] = {1: [], workers: []}
+    """Compare one worker with several, interleaved."""
+    found: dict[int, list[Interval]] = {1: [], workers: []}
     for _ in range(rounds):
         for number, stretches in found.items():
             stretches.append(crawl(number, pages_each * number))
@@ -139,10 +139,10 @@ def scale(workers: int, pages_each: int, rounds: int) -> None:
 
 
 def idle(seconds: float) -> None:
-    """What a cluster costs that has nothing to do."""
+    """Measure an idle cluster."""
     with start_cluster(ClusterSetup(workers=2, hosts=1, pages=1)) as cluster:
         api = cluster.start_process("api", "--port", "0", "--json")
-        wait_until(lambda: '"url"' in api.log, "the API answers", PATIENCE_S)
+        wait_until(lambda: '"url"' in api.log, "the API answers", TIMEOUT_S)
         time.sleep(CALM_S)
         before = spent_by(cluster, api)
         time.sleep(seconds)
@@ -155,7 +155,7 @@ def idle(seconds: float) -> None:
 
 
 def spent_by(cluster: ChaosCluster, api: ClusterProcess) -> dict[str, float]:
-    """CPU so far of everybody in an idle cluster."""
+    """Return the CPU seconds of all processes of an idle cluster."""
     spent = {"api": cpu_of(api), "keeper": cpu_of(*cluster.keepers)}
     spent |= {f"worker {number}": cpu_of(one) for number, one in enumerate(cluster.workers, 1)}
     redis, postgres = cluster.servers.redis, cluster.servers.postgres
@@ -163,7 +163,7 @@ def spent_by(cluster: ChaosCluster, api: ClusterProcess) -> dict[str, float]:
 
 
 def load() -> str:
-    """How busy the machine is beside us."""
+    """Return the load of the machine."""
     return f"(load average {os.getloadavg()[0]:.1f})"
 
 

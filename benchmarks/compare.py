@@ -1,4 +1,4 @@
-"""Compares crawlers on the same complete job: follow links, drop duplicates, take 20 x 5 fields, write JSONL.
+"""Compare crawlers on the same complete job: follow links, drop duplicates, take 20 x 5 fields, write JSONL.
 
 Crawlers run one after the other on one core, the server on another, in interleaved rounds. CPU time is user
 plus system time of the whole process tree, start-up included. Every crawler must find exactly the site's
@@ -29,12 +29,12 @@ HERE = Path(__file__).resolve().parent
 PEER_PYTHON = HERE.parent / ".venv-bench" / "bin" / "python"
 OURS = "smartspider crawl"
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-"""Compiled modules are cached for everybody, as on any ordinary machine."""
+"""Compiled modules are cached for all crawlers, as usual."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One crawl to do, in an empty folder of its own."""
+    """One crawl in an empty folder of its own."""
 
     entry: str
     folder: Path
@@ -56,7 +56,7 @@ class Outcome:
 
 @dataclass
 class Contender:
-    """A crawler: its command for a job, and how it did in each round."""
+    """A crawler: its command for a job, and its result in each round."""
 
     name: str
     command: Callable[[Job], list[str]]
@@ -114,7 +114,7 @@ def contenders(peer_python: Path) -> list[Contender]:
 
 @contextmanager
 def site_running(pages: int, core: int) -> Iterator[str]:
-    """The server on its core; gives its base address."""
+    """Run the server on its core and yield its base URL."""
     command = [sys.executable, str(HERE / "bench_site.py"), "--pages", str(pages)]
     with subprocess.Popen(
         command,
@@ -184,7 +184,7 @@ def as_markdown(lines: list[tuple[str, ...]]) -> str:
 
 
 def check(contender: Contender, outcome: Outcome, expected: set[tuple[str, ...]]) -> None:
-    """Refuse figures of a crawler that did another job."""
+    """Raise if a crawler's items differ from those of the site."""
     if outcome.items != expected or outcome.rows != len(expected):
         lost, strange = len(expected - outcome.items), len(outcome.items - expected)
         raise SystemExit(
@@ -217,7 +217,7 @@ def main() -> None:
     ]
     expected = bench_site.expected_items(options.pages)
     with site_running(20, server_core) as base_url:
-        for each in entries:  # once unmeasured: nobody pays for compiling modules or reading them from disk
+        for each in entries:  # once unmeasured, to compile modules and fill the disk cache
             run(each, bench_site.entry(base_url), options.concurrency, crawler_core)
     with site_running(options.pages, server_core) as base_url:
         for number in range(options.rounds):

@@ -1,4 +1,4 @@
-"""How long it takes to see whether a run is complete, when it has very many URLs.
+"""Time to check whether a run with very many URLs is complete.
 
     python benchmarks/completion.py [--rows 10000000]
 
@@ -54,7 +54,7 @@ COUNT = "UPDATE run SET total = {rows}, done = {done}, next_url = {rows} + 1 WHE
 
 
 async def fill(server: PostgresServer, store: PostgresStore, rows: int) -> dict[str, int]:
-    """A running run of which few rows are open; what the statements are filled with."""
+    """Create a run with few open rows. Return the parameters of the statements."""
     run = await store.create_run(plan_of(make_request("http://host0.example/")))
     await store.set_state(run.id, "running")
     late = int(rows * (1.0 - LATE))
@@ -77,7 +77,7 @@ async def fill(server: PostgresServer, store: PostgresStore, rows: int) -> dict[
 
 
 async def walk(rows: PostgresOpenRows, run_id: int) -> int:
-    """What the keeper does every 30 s: all open rows, a piece at a time; how many there are."""
+    """Read all open rows in chunks, as the keeper does every 30 s. Return their number."""
     found, after = 0, 0
     while places := await rows.places_after(run_id, after=after):
         found, after = found + len(places), places[-1].url_id
@@ -85,7 +85,7 @@ async def walk(rows: PostgresOpenRows, run_id: int) -> int:
 
 
 def administrator(server: PostgresServer) -> PostgresClient:
-    """A connection that may take its time."""
+    """Open a connection without a statement timeout."""
     file = server.folder / f".s.PGSQL.{server.port}"
     connection = PostgresClient(file, "postgres", NAME, timeout_s=PATIENCE_S)
     connection("SET search_path = smartspider")
@@ -93,7 +93,7 @@ def administrator(server: PostgresServer) -> PostgresClient:
 
 
 async def timed_ms(act: Callable[[], Awaitable[object]], times: int = TIMES) -> list[float]:
-    """How long it takes, each time."""
+    """Return the milliseconds of each call."""
     taken = []
     for _ in range(times):
         began = time.perf_counter()
@@ -139,7 +139,7 @@ async def measure(server: PostgresServer, rows: int) -> None:
 
 
 def show(rows: int, figures: dict[str, list[float]]) -> None:
-    """First and usual times."""
+    """Print the first and the median times."""
     print(f"| {rows:,} rows | first, ms | median of {TIMES}, ms |\n|---|---|---|")
     for name, taken in figures.items():
         print(
@@ -158,7 +158,7 @@ def main() -> None:
     rows = parser.parse_args().rows
     options = {"shared_buffers": "1GB", "maintenance_work_mem": "512MB", "max_wal_size": "8GB"}
     with tempfile.TemporaryDirectory(prefix="smartspider-bench-") as folder:
-        Path(folder).chmod(0o755)  # PostgreSQL comes in as another user
+        Path(folder).chmod(0o755)  # PostgreSQL runs as another user
         with PostgresServer(Path(folder) / "postgres", options=options) as server:
             asyncio.run(measure(server, rows))
 

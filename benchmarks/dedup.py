@@ -1,4 +1,4 @@
-"""What the layers in front of the store's unique key cost: bytes a URL, microseconds a lookup, errors.
+"""The cost of URL filters in front of the store's unique key: bytes a URL, microseconds a lookup, errors.
 
 python benchmarks/dedup.py [--urls 3000000] [--errors 10000000]
 """
@@ -75,7 +75,7 @@ async def bytes_a_url(server: RedisServer, layer: UrlFilter, name: str, most: in
 
 
 def of_keys(server: RedisServer) -> int:
-    """What all keys take with their values and their places in the table of keys."""
+    """Return the memory of all keys with their values and table entries."""
     with RedisClient(server.port) as connection:
         names = connection("KEYS", "*")
         assert isinstance(names, list)

@@ -1,8 +1,8 @@
-"""Exporting rows: CPU seconds and peak memory by format, and whether memory grows with the rows.
+"""Exporting rows: CPU seconds and peak memory by format, and growth of memory with the rows.
 
 python benchmarks/exports.py [--rows 1000000] [--formats parquet xlsx csv jsonl]
 
-The rows are made on the way, six fields each, and go through the code of `crawl -o` and `results export`.
+Rows of six fields are generated on the fly and go through the code of `crawl -o` and `results export`.
 Each export is a process of its own, so that its peak memory is its own.
 """
 
@@ -62,7 +62,7 @@ async def made(rows: int) -> AsyncIterator[Sequence[StoredItem]]:
 
 
 def export(suffix: str, rows: int) -> None:
-    """One export in this process; its figures as JSON on standard output."""
+    """Export in this process and print the figures as JSON."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
         path = Path(folder) / f"rows.{suffix}"
         started = time.process_time()

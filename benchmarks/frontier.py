@@ -1,8 +1,8 @@
-"""What the ledger costs per URL, and how that grows.
+"""The cost of the ledger per URL, by size of the run.
 
     python benchmarks/frontier.py --sizes 10000,100000,1000000
 
-A run is filled with as many pending URLs as a size says. Then, at that size: inserting new URLs, meeting
+A run is filled with as many pending URLs as a size says. Then, at that size: inserting new URLs, finding
 known ones, and the whole way of a page (lease, settle with one item and one new child). Each size is a
 process of its own, so that memory is its own.
 """
@@ -43,7 +43,7 @@ def request(number: int) -> Request:
 
 
 class Growth:
-    """One run that is filled and then worked on."""
+    """A run that is filled and then crawled."""
 
     def __init__(self, folder: DataFolder) -> None:
         self.folder = folder

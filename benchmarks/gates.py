@@ -1,4 +1,4 @@
-"""Whether a delay holds across a cluster, and how equal runs share a host.
+"""Gaps between requests across a cluster, and shares of equal runs at a host.
 
     python benchmarks/gates.py [--workers 6] [--hosts 8] [--seconds 30]
 
@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from statistics import median
 
-from cluster import PATIENCE_S, load, start_cluster
+from cluster import TIMEOUT_S, load, start_cluster
 
 from smartspider_testing.chaos.cluster import ChaosCluster
 from smartspider_testing.chaos.processes import wait_until
@@ -35,7 +35,7 @@ HEAD_S = 3.0
 
 @contextmanager
 def lateness() -> Iterator[list[float]]:
-    """How much later than it asked for a process is woken, again and again while the block lasts."""
+    """Measure repeatedly how late this process wakes from a sleep while the block runs."""
     late: list[float] = []
     ended = threading.Event()
 
@@ -55,7 +55,7 @@ def lateness() -> Iterator[list[float]]:
 
 
 def gaps_of(cluster: ChaosCluster) -> list[float]:
-    """Between requests that follow each other at a host."""
+    """Return the gaps between consecutive requests at each host."""
     arrivals: dict[str, list[float]] = {}
     for visit in cluster.site.visits():
         arrivals.setdefault(visit.host, []).append(visit.at)
@@ -73,7 +73,7 @@ def done_by(cluster: ChaosCluster, runs: Sequence[int]) -> dict[tuple[str, int],
 
 
 def measure(workers: int, hosts: int, seconds: float) -> None:
-    """Two runs for so long."""
+    """Run two crawls for `seconds` and measure."""
     pages = int(hosts * PAGES_PER_S * (seconds + 60.0))
     setup = ClusterSetup(
         workers=workers,
@@ -87,7 +87,7 @@ def measure(workers: int, hosts: int, seconds: float) -> None:
     )
     with start_cluster(setup) as cluster:
         runs = [cluster.start_run("first"), cluster.start_run("second")]
-        wait_until(lambda: min(done_by(cluster, runs).values()) >= 1, "both runs are at work", PATIENCE_S)
+        wait_until(lambda: min(done_by(cluster, runs).values()) >= 1, "both runs are at work", TIMEOUT_S)
         time.sleep(HEAD_S)
         before = done_by(cluster, runs)
         with lateness() as late:
@@ -114,7 +114,7 @@ def show_gaps(gaps: Sequence[float], workers: int, hosts: int) -> None:
 
 
 def show_shares(shares: Sequence[Sequence[int]], hosts: int) -> None:
-    """How far two runs on a host are apart."""
+    """Print the difference between two runs on a host."""
     apart = [abs(one - two) / max(one, two, 1) for one, two in shares]
     totals = [sum(column) for column in zip(*shares, strict=True)]
     print(f"| pages of the two runs, {hosts} hosts together | {totals[0]:,} and {totals[1]:,} |")

@@ -1,4 +1,4 @@
-"""What list calls cost as the data grows: the same calls on a small and on a large data folder, in turns.
+"""The cost of list calls as the data grows: the same calls on a small and on a large data folder, in turns.
 
 `python benchmarks/lists.py [--rows 1000000] [--folder DIR]`: one server on a folder with 1,000 tasks, pages,
 rows and log lines, one on a folder with 10,000 tasks and a million of the others (made in about a minute, or
@@ -52,7 +52,7 @@ LISTS = {
 
 
 async def cost_ms(session: aiohttp.ClientSession, server: Server, path: str) -> float:
-    """CPU of the API for a call."""
+    """Return the CPU milliseconds of the API for a call."""
     before = cpu_s(server.pids["api"])
     for _ in range(CALLS):
         async with session.get(server.url + path) as answer:
@@ -62,7 +62,7 @@ async def cost_ms(session: aiohttp.ClientSession, server: Server, path: str) -> 
 
 
 async def folder_of(place: Path, rows: int, tasks: int) -> Built:
-    """A folder of a size, made unless it is there."""
+    """Return a folder of a size; create it if it is missing."""
     note = place.with_suffix(".json")
     if not note.exists():
         built = await build(place / "data", pages=rows, rows=rows, logs=rows, tasks=tasks)
@@ -97,7 +97,7 @@ async def measure(place: Path, rows: int) -> None:
 async def compare(
     session: aiohttp.ClientSession, servers: Mapping[str, Server], built: Mapping[str, Built], path: str
 ) -> dict[str, float]:
-    """The median cost of a call on both folders, asked in turns."""
+    """Return the median cost of a call on both folders, interleaved."""
     costs: dict[str, list[float]] = {name: [] for name in servers}
     for _ in range(ROUNDS):
         for name, server in servers.items():

@@ -1,4 +1,4 @@
-"""What it brings that workers take hosts of their own first: connections that are used again.
+"""The gain of host placement: reused connections.
 
     python benchmarks/placement.py [--workers 4] [--hosts 40] [--seconds 20]
 
@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cluster import PATIENCE_S, has_all_workers, load, start_cluster
+from cluster import TIMEOUT_S, has_all_workers, load, start_cluster
 
 from smartspider_testing.chaos.cluster import READY_S
 from smartspider_testing.chaos.processes import wait_until
@@ -24,22 +24,22 @@ from smartspider_testing.chaos.task import site_politeness
 
 DELAY_S = 1.0
 HEAD_S = 5.0
-"""Workers hear of each other with their beats: what was before that is not counted."""
+"""Workers learn of each other by heartbeats; requests before that are not counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the site saw of a crawl."""
+    """Requests and connections that the site received."""
 
     pages: int
     connections: int
     by_usual: int
-    """Pages that were asked for by the worker that asked for most of their host."""
+    """Pages requested by the worker that requested most of their host."""
     seconds: float
 
 
 def crawl(workers: int, hosts: int, seconds: float, *, is_placed: bool) -> Found:
-    """One crawl for so long."""
+    """Crawl for `seconds`."""
     setup = ClusterSetup(
         workers=0,
         slots=max(8, 2 * hosts // workers),
@@ -50,7 +50,7 @@ def crawl(workers: int, hosts: int, seconds: float, *, is_placed: bool) -> Found
         is_wide=True,
         environment={} if is_placed else {"SMARTSPIDER_TEST_PLACEMENT": "off"},
         task={"concurrency": 4 * hosts, **site_politeness(DELAY_S)},
-        timeout_s=PATIENCE_S,
+        timeout_s=TIMEOUT_S,
     )
     with start_cluster(setup) as cluster:
         cluster.workers += [
@@ -59,7 +59,7 @@ def crawl(workers: int, hosts: int, seconds: float, *, is_placed: bool) -> Found
         ]
         wait_until(lambda: has_all_workers(cluster), "all workers are there", READY_S)
         cluster.start_run()
-        wait_until(lambda: cluster.site.count() >= 2 * hosts, "the crawl is at work", PATIENCE_S)
+        wait_until(lambda: cluster.site.count() >= 2 * hosts, "the crawl is at work", TIMEOUT_S)
         time.sleep(HEAD_S)
         from_at = time.monotonic()
         time.sleep(seconds)
@@ -67,7 +67,7 @@ def crawl(workers: int, hosts: int, seconds: float, *, is_placed: bool) -> Found
 
 
 def found(visits: Sequence[SiteVisit], from_at: float) -> Found:
-    """What of it came after a moment."""
+    """Return the figures of requests after a time."""
     known = {visit.peer for visit in visits if visit.at < from_at}
     late = [visit for visit in visits if visit.at >= from_at]
     by_host: dict[str, Counter[str]] = {}

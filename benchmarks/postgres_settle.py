@@ -1,4 +1,4 @@
-"""What PostgreSQL pays for a page: CPU of its processes per settled page, and per request handed out.
+"""The cost of a page in PostgreSQL: CPU of its processes per settled page, and per leased request.
 
 A group is 64 pages with 35 links each, of which 2 are new; once without items, once with 20 a page. Prints
 JSON: `python benchmarks/postgres_settle.py [--pages N]`.
@@ -41,7 +41,7 @@ def page_url(number: int) -> Request:
 
 
 def items_of(number: int, count: int) -> list[dict[str, Any]]:
-    """Items as a shop has them."""
+    """Return items like those of a shop."""
     return [
         {
             "name": f"Product {number}-{place}",
@@ -54,7 +54,7 @@ def items_of(number: int, count: int) -> list[dict[str, Any]]:
 
 
 class Crawl:
-    """A crawl without fetching: what is open is handed out, and every page leads to two new ones."""
+    """A crawl without fetching: open requests are leased, and every page links to two new ones."""
 
     def __init__(self, database: PostgresDatabase, items: int) -> None:
         self.rows = PostgresOpenRows(database)
@@ -65,7 +65,7 @@ class Crawl:
         self._random = random.Random(7)  # the same links in every run
 
     async def leases(self, url_ids: list[int]) -> list[Lease]:
-        """Requests as a worker gets them."""
+        """Return leases for these rows."""
         found = await self.rows.requests(url_ids)
         window = SendWindow(0.0, 0.0, 0.0)
         return [
@@ -84,7 +84,7 @@ class Crawl:
 
 
 async def measure(server: PostgresServer, pages: int, items: int) -> dict[str, float]:
-    """Settle so many pages in groups."""
+    """Settle `pages` pages in groups."""
     name = f"settle_{items}"
     url = server.create_database(name)
     prepare(url)

@@ -1,9 +1,9 @@
-"""What a URL weighs in PostgreSQL: bytes of the store a row, while half of them are open and when none is;
-and what a settled page adds to the write-ahead log.
+"""The size of a URL in PostgreSQL: bytes per row while half of them are open and when none is;
+and the write-ahead log of a settled page.
 
     python benchmarks/postgres_size.py [--pages 20000] [--items 0]
 
-Every page leads to two new ones until so many are settled; then those that are open are settled, and lead
+Every page links to two new ones until `--pages` are settled; then those that are open are settled, and lead
 nowhere. The table is vacuumed now and then, as the server does by itself. With items, what one weighs is told
 beside its JSON.
 """
@@ -42,7 +42,7 @@ ITEMS = "SELECT count(*), avg(length(data)), pg_total_relation_size('smartspider
 
 
 def weigh(url: str) -> dict[str, float]:
-    """Bytes for each row of the table of URLs."""
+    """Return the bytes per row of the table of URLs."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("VACUUM smartspider.url")
         found: Any = connection.execute(COUNT).fetchone()
@@ -65,7 +65,7 @@ def weigh(url: str) -> dict[str, float]:
 
 
 async def live(url: str, pages: int, items: int) -> list[dict[str, float]]:
-    """A crawl that grows, and then ends."""
+    """Crawl until the run has grown, then complete it."""
     database = PostgresDatabase(url, SystemClock(), size=2)
     store, crawl = PostgresStore(database), Crawl(database, items)
     run = await store.create_run(plan_of(*crawl.pages))

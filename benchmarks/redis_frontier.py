@@ -1,4 +1,4 @@
-"""What a crawled URL costs the frontier's Redis, what a pending one weighs there, and what a host does.
+"""The cost of a crawled URL in the frontier's Redis, and the size of a pending URL and of a host.
 
     python benchmarks/redis_frontier.py [--urls 20000] [--batch 100] [--hosts 20000]
 
@@ -35,7 +35,7 @@ LONG_S = 3_600.0
 
 
 class Clock:
-    """The machine's."""
+    """The machine's clock."""
 
     now = staticmethod(time.time)
     monotonic = staticmethod(time.monotonic)
@@ -77,7 +77,7 @@ class Bench:
         await self.index.arm(0, 1, time.time() + self._ahead_s)
 
     async def pass_time(self, seconds: float) -> None:
-        """The clocks of store and server go on, and are not looked at any more."""
+        """Advance the clocks of store and server."""
         self._ahead_s += seconds
         self.server.command("SET", f"{self.shards.tag(0)}:wall", repr(time.time() + self._ahead_s))
         await self.arm()
@@ -90,7 +90,7 @@ class Bench:
         ]
 
     async def crawl(self, urls: int, batch: int) -> dict[str, float]:
-        """Every URL offered, leased and acked."""
+        """Offer, lease and ack every URL."""
         await self.arm()
         spent = {}
         before = self.server.cpu_s()
@@ -111,7 +111,7 @@ class Bench:
         return {f"{name}_us": round(seconds / urls * 1e6, 1) for name, seconds in spent.items()}
 
     async def weigh(self) -> float:
-        """Bytes of a pending URL."""
+        """Return the bytes of a pending URL."""
         await self.arm()
         before = self.server.memory_bytes()
         for start in range(0, PENDING, 500):
@@ -121,7 +121,7 @@ class Bench:
         return round((self.server.memory_bytes() - before) / PENDING, 1)
 
     async def let_go(self) -> int:
-        """Of hosts that nobody asks for."""
+        """Remove idle hosts. Return their number."""
         cursor, gone = await self.index.evict_idle_hosts(0, 1)
         while cursor:
             cursor, went = await self.index.evict_idle_hosts(0, 1, cursor)
@@ -130,7 +130,7 @@ class Bench:
 
 
 async def broad(folder: Path, hosts: int, batch: int) -> dict[str, float]:
-    """A host for every URL, crawled, then let go."""
+    """Crawl with a host per URL, then remove idle hosts."""
     with RedisServer(folder / "broad") as server:
         bench = Bench(server, hosts, is_settable=True)
         await bench.arm()

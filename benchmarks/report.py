@@ -1,6 +1,6 @@
-"""Figures in a document whose words are written by hand: only what stands between marks is replaced.
+"""Replace figures between markers in a document and leave its text unchanged.
 
-A place is `<!-- bench:NAME -->`, the figures, `<!-- /bench:NAME -->`, each mark on a line of its own.
+Figures stand between `<!-- bench:NAME -->` and `<!-- /bench:NAME -->`, each marker on a line of its own.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 
 
 class NoPlace(Exception):
-    """A document lacks the place for figures, or has it twice."""
+    """A document lacks the markers for figures, or has them twice."""
 
 
 def fill(document: str, figures: Mapping[str, str]) -> str:
-    """The document with these figures; all that is not between their marks stays as it is, to the byte."""
+    """Return the document with these figures; everything outside their markers is unchanged, to the byte."""
     check(document, figures)
     for name, told in figures.items():
         opening, closing = _marks(name)
@@ -25,7 +25,7 @@ def fill(document: str, figures: Mapping[str, str]) -> str:
 
 
 def check(document: str, names: Iterable[str]) -> None:
-    """Raises `NoPlace` unless each has one place, before anything that takes hours is begun."""
+    """Raise `NoPlace` unless each name has one pair of markers. Called before long measurements."""
     for name in names:
         opening, closing = _marks(name)
         if document.count(opening) != 1 or document.count(closing) != 1:
@@ -35,7 +35,7 @@ def check(document: str, names: Iterable[str]) -> None:
 
 
 def places(document: str) -> list[str]:
-    """The names of all places, in their order."""
+    """Return the names of all markers in order."""
     return re.findall(r"^<!-- bench:(\w+) -->$", document, re.MULTILINE)
 
 

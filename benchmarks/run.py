@@ -1,8 +1,8 @@
-"""All benchmarks, one after the other, or some; their figures are put into docs/benchmarks.md.
+"""Run all or some benchmarks in turn and write their figures into docs/benchmarks.md.
 
 python benchmarks/run.py [--pages 2000] [--rounds 3] [--only NAME ...]
 
-The words of that page are written by hand, and stay: see `report.py`.
+The text of that page is written by hand and stays: see `report.py`.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ def fenced(script: str) -> str:
 
 
 def dated(figures: str) -> str:
-    """With when they were taken, and how busy the machine was: others may share it."""
+    """Add the date and the load of the machine, which may be shared."""
     return f"{figures}\n\n{datetime.now(UTC).date()}, load average {os.getloadavg()[0]:.1f} at the end."
 
 
 def jobs(pages: int, rounds: int) -> dict[str, Callable[[], str]]:
-    """What measures the figures of each place in the document."""
+    """Return the measurement of each marker in the document."""
     compare = ("compare.py", "--pages", str(pages), "--rounds", str(rounds))
     return {
         "machine": lambda: f"Figures by `make bench`, {datetime.now(UTC).date()}: {machine()}.",
@@ -97,7 +97,7 @@ def main() -> None:
     check(REPORT.read_text(encoding="utf-8"), chosen)
     for name in chosen:
         told = asked[name]()
-        # Each as soon as it is known: what breaks off later costs nothing that was measured.
+        # Written at once, so that a later failure loses no figures.
         REPORT.write_text(fill(REPORT.read_text(encoding="utf-8"), {name: told}), encoding="utf-8")
     print(f"written to {REPORT.relative_to(HERE.parent)}")
 

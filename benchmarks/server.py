@@ -1,4 +1,4 @@
-"""A server under the eyes of many: what polling and watching cost the API, and what they cost the crawl.
+"""The cost of polling and watching a server, for the API and for the crawl.
 
 `python benchmarks/server.py [--rounds 3]`: a server on a private port crawls the benchmark site at a steady
 rate, in turns alone and with 200 clients that ask for its status once a second and 50 that watch it over
@@ -34,7 +34,7 @@ TICK = os.sysconf("SC_CLK_TCK")
 
 
 def cpu_s(pid: int) -> float:
-    """Processor time of a process so far."""
+    """Return the CPU seconds of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICK
 
@@ -46,7 +46,7 @@ def memory_mb(pid: int) -> float:
 
 @dataclass
 class Round:
-    """What one crawl cost."""
+    """The cost of one crawl."""
 
     worker_ms_per_page: float
     api_cpu_s: float
@@ -64,7 +64,7 @@ class Server:
 
 
 def staff_of(parent: int) -> dict[str, int]:
-    """The processes of a server by what they are."""
+    """Return the processes of a server by role."""
     found = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -135,7 +135,7 @@ async def crawl(session: aiohttp.ClientSession, server: Server, task_id: str, *,
 
 
 async def poll(session: aiohttp.ClientSession, server: Server, run: str, over: asyncio.Event) -> int:
-    """Ask once a second; how often."""
+    """Poll once a second. Return the number of polls."""
     calls = 0
     await asyncio.sleep(random.random())
     while not over.is_set():
@@ -148,7 +148,7 @@ async def poll(session: aiohttp.ClientSession, server: Server, run: str, over: a
 
 
 async def watch(session: aiohttp.ClientSession, server: Server, run: str, number: int) -> int:
-    """Watch to the end; the number of the last event, after checking that none was missed or came twice."""
+    """Watch to the end; check that no event is missing or repeated. Return the last number."""
     last, is_over = 0, False
     drop_at = random.randint(5, 40) if number % 2 else None
     while not is_over:
@@ -169,7 +169,7 @@ async def watch(session: aiohttp.ClientSession, server: Server, run: str, number
 
 
 async def polled_only(session: aiohttp.ClientSession, server: Server, run: str, calls: int = 2000) -> float:
-    """CPU of the API for a status call, ms; nothing else goes on."""
+    """Return the CPU milliseconds of the API for a status call while nothing else runs."""
     before = cpu_s(server.pids["api"])
     for _ in range(calls):
         async with session.get(f"{server.url}/api/runs/{run}") as answer:
@@ -178,7 +178,7 @@ async def polled_only(session: aiohttp.ClientSession, server: Server, run: str, 
 
 
 async def idle(server: Server, seconds: float) -> dict[str, float]:
-    """Per cent of a core that each process uses when there is nothing to do."""
+    """Return the per cent of a core that each idle process uses."""
     before = {name: cpu_s(pid) for name, pid in server.pids.items()}
     await asyncio.sleep(seconds)
     return {name: (cpu_s(pid) - before[name]) / seconds * 100.0 for name, pid in server.pids.items()}

@@ -1,7 +1,8 @@
-"""Makes the virtual environments of this checkout from the lock files: `bootstrap.py runtime|dev|bench`.
+"""Create the virtual environments of this checkout from the lock files: `bootstrap.py runtime|dev|bench`.
 
-Standard library only, and readable by an older Python, so that it can say what is missing. Does nothing, at
-once and without a network, when everything is in place already.
+Uses only the standard library and runs on an older Python, so that it can report what is missing. Does
+nothing,
+without network access, if everything is in place.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ PURPOSES = {
 
 
 class SetupFailed(Exception):
-    """What went wrong, in words for the person at the keyboard."""
+    """Setup failed; the message is for the user."""
 
 
 def main(arguments: list[str]) -> int:
-    """Set up what the one argument names; 0 when it is there afterwards."""
+    """Set up the environment that the argument names; return 0 on success."""
     if len(arguments) != 1 or arguments[0] not in PURPOSES:
         print(f"usage: bootstrap.py {'|'.join(PURPOSES)}", file=sys.stderr)
         return 2
@@ -52,10 +53,10 @@ def main(arguments: list[str]) -> int:
 
 
 def newer_python() -> str:
-    """The path of a Python on PATH that is new enough."""
+    """Return the path of a Python on PATH that is new enough."""
     for name in NEWER_NAMES:
         path = shutil.which(name)
-        # Version switchers put names on PATH that do not run; only an answer counts.
+        # Version switchers put names on PATH that do not run, so each one is tried.
         if path and subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode == 0:
             return path
     raise SetupFailed(
@@ -65,7 +66,7 @@ def newer_python() -> str:
 
 
 def set_up(name: str) -> None:
-    """Make the environment of a purpose and install its locked packages, unless all of it is in place."""
+    """Create an environment and install its locked packages, unless everything is in place."""
     purpose = PURPOSES[name]
     venv = ROOT / purpose.folder
     stamp = read_stamp(venv)
@@ -85,7 +86,7 @@ def set_up(name: str) -> None:
 
 
 def content_hash(purpose: Purpose) -> str:
-    """Changes whenever the packages or the project's own definition do."""
+    """Return a hash of the locked packages and the projects' definitions."""
     digest = hashlib.sha256()
     definitions = [ROOT / project / "pyproject.toml" for project in (".", *purpose.projects[1:])]
     for path in (ROOT / "requirements" / purpose.lock, *definitions):
@@ -94,7 +95,7 @@ def content_hash(purpose: Purpose) -> str:
 
 
 def venv_hash(venv: Path) -> str:
-    """Changes when the checkout moved or the Python below the environment is another one."""
+    """Return a hash that changes if the checkout moves or its Python is replaced."""
     python = os.path.realpath(str(venv / "bin" / "python"))
     try:
         config = (venv / "pyvenv.cfg").read_text(encoding="utf-8")
@@ -104,12 +105,12 @@ def venv_hash(venv: Path) -> str:
 
 
 def is_whole(venv: Path) -> bool:
-    """Whether the environment has its Python still, and pip, which is the last thing `venv` puts into it."""
+    """Return True if the environment still has its Python, and pip, which `venv` installs last."""
     return all((venv / "bin" / name).exists() for name in ("python", "pip"))
 
 
 def read_stamp(venv: Path) -> dict[str, str]:
-    """What was installed here last time; empty when nobody knows."""
+    """Return the hashes of the last installation; empty if there is none."""
     try:
         stamp = json.loads((venv / STAMP).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -118,14 +119,14 @@ def read_stamp(venv: Path) -> dict[str, str]:
 
 
 def write_stamp(venv: Path, stamp: dict[str, str]) -> None:
-    """Remember what is installed, in one step: a stamp is never half written."""
+    """Write the hashes of an installation atomically."""
     fresh = venv / f".{STAMP}.{os.getpid()}"
     fresh.write_text(json.dumps(stamp, indent=1), encoding="utf-8")
     fresh.replace(venv / STAMP)
 
 
 def make_venv(venv: Path) -> None:
-    """An empty environment, after installing what the distribution leaves out of its Python."""
+    """Create an empty environment; install the `venv` module first if the distribution omits it."""
     try:
         for module in ("venv", "ensurepip"):
             importlib.import_module(module)
@@ -135,7 +136,7 @@ def make_venv(venv: Path) -> None:
 
 
 def install_venv_package() -> None:
-    """Debian and Ubuntu ship `venv` as a package of its own: fetch it, or say how."""
+    """Install the separate `venv` package of Debian and Ubuntu, or raise with instructions."""
     package = f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"
     apt = shutil.which("apt-get")
     sudo = shutil.which("sudo")
@@ -145,7 +146,7 @@ def install_venv_package() -> None:
     if os.geteuid() == 0:
         prefix = []
     elif sudo is not None:
-        # Nobody can type a password where there is no terminal; fail instead of waiting for one.
+        # Without a terminal sudo cannot ask for a password: fail instead of waiting.
         prefix = [sudo] if sys.stdin.isatty() else [sudo, "-n"]
     else:
         raise SetupFailed(f"{by_hand}, as root: apt-get install {package}")
@@ -156,7 +157,7 @@ def install_venv_package() -> None:
 
 
 def install(venv: Path, purpose: Purpose) -> None:
-    """The locked packages and the project: by uv, or by pip where uv does not work."""
+    """Install the locked packages and the projects with uv, or with pip if uv does not work."""
     python = str(venv / "bin" / "python")
     lock = str(ROOT / "requirements" / purpose.lock)
     pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
@@ -169,13 +170,13 @@ def install(venv: Path, purpose: Purpose) -> None:
         print(f"uv did not work, pip takes over. {failure}", file=sys.stderr, flush=True)
         run([*pip, *locked])
     if purpose.projects:
-        # pip, in both cases: these are packages without dependencies, and nothing is left to be fast at.
+        # pip in both cases: these are packages without dependencies, so speed does not matter.
         editable = [part for project in purpose.projects for part in ("--editable", str(ROOT / project))]
         run([*pip, "--no-deps", "--no-build-isolation", *editable])
 
 
 def uv_environment(python: str) -> dict[str, str]:
-    """What makes uv ask where pip asks, and trust the certificates that this machine trusts."""
+    """Return settings that make uv use pip's index and the certificates of this machine."""
     environment = {**os.environ, "UV_SYSTEM_CERTS": "1"}
     home = os.path.expanduser("~")  # noqa: PTH111 - Path raises where there is no home, this does not
     if not os.access(home, os.W_OK):
@@ -191,7 +192,7 @@ def uv_environment(python: str) -> dict[str, str]:
 
 
 def run(command: list[str], environment: dict[str, str] | None = None) -> None:
-    """Run a command without a sound; when it fails, its output is the message."""
+    """Run a command quietly; on failure its output is the message."""
     done = subprocess.run(
         command,
         cwd=str(ROOT),

@@ -2,7 +2,7 @@
 
 - A public class name exists once.
 - A folder holds at most 20 Python files.
-- With `--docstrings`: no docstring begins with a question word or an indefinite person.
+- With `--docstrings`: no docstring begins with a question word or an indefinite pronoun.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def python_files(sources: tuple[Path, ...]) -> Iterator[Path]:
 
 
 def shown(path: Path) -> str:
-    """Return a path as people write it in this repository."""
+    """Return a path relative to the repository."""
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 

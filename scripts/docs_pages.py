@@ -1,7 +1,7 @@
-"""Real pages to test on: HTML of documentation packages of the distribution, unpacked beside the checkout.
+"""Unpack HTML pages of documentation packages of the distribution beside the checkout, as test data.
 
-`docs_pages.py FOLDER` fetches the packages it does not have yet and unpacks them; nothing is installed. Needs
-`apt-get` and `dpkg-deb` (Debian, Ubuntu). Does nothing, at once and without a network, when all is there.
+`docs_pages.py FOLDER` downloads and unpacks missing packages; nothing is installed. Needs
+`apt-get` and `dpkg-deb` (Debian, Ubuntu). Does nothing, without network access, if all are there.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DONE = ".complete"
 
 
 def main(arguments: list[str]) -> int:
-    """Make the folder whole; 0 when it is."""
+    """Complete the folder; return 0 on success."""
     if len(arguments) != 1:
         print("usage: docs_pages.py FOLDER", file=sys.stderr)
         return 2
@@ -46,7 +46,9 @@ def main(arguments: list[str]) -> int:
 
 
 def fetch(name: str, folder: Path) -> bool:
-    """Download one package and unpack it; whether that worked. A kill leaves no half that counts as whole."""
+    """Download and unpack a package. Return True on success; an interrupted download is not taken for a
+    complete one.
+    """
     with tempfile.TemporaryDirectory() as place:
         got = subprocess.run(
             ["apt-get", "download", "-qq", name], cwd=place, capture_output=True, check=False
@@ -63,7 +65,7 @@ def fetch(name: str, folder: Path) -> bool:
 
 
 def refresh() -> bool:
-    """Ask for the lists of packages, as root or by sudo; whether there may be news now."""
+    """Update the package lists, as root or with sudo. Return True if they may have changed."""
     for words in (["apt-get"], ["sudo", "-n", "apt-get"]):
         if (
             shutil.which(words[0])

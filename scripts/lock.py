@@ -1,6 +1,6 @@
-"""Writes `requirements/*.lock` from pyproject.toml; `--upgrade` takes the newest versions of everything.
+"""Write `requirements/*.lock` from pyproject.toml; `--upgrade` takes the newest version of everything.
 
-The locks hold versions and hashes only, never where a package comes from: that is each machine's choice.
+The locks hold versions and hashes only. The package index is each machine's choice.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ OPTIONS = (
 
 
 def main(options: list[str]) -> int:
-    """Compile every lock; 0 when all are written."""
+    """Compile every lock; return 0 on success."""
     if not UV.exists():
         print("uv is not in this environment: run `make setup` where uv can be installed", file=sys.stderr)
         return 1
-    # The project is installed without build isolation; hatchling asks for editables only at that moment.
+    # Projects are installed without build isolation; hatchling requires editables only then.
     requires = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
     build = "\n".join([*requires, "editables"])
     project = ["pyproject.toml", "-"]
@@ -43,7 +43,7 @@ def main(options: list[str]) -> int:
 
 
 def compile_lock(name: str, arguments: list[str], extra_requirements: str = "") -> None:
-    """One lock file; `-` among the arguments stands for `extra_requirements`."""
+    """Compile one lock file; `-` in the arguments stands for `extra_requirements`."""
     subprocess.run(
         [UV, "pip", "compile", *OPTIONS, *arguments, "--output-file", f"requirements/{name}.lock"],
         cwd=ROOT,

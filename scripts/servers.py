@@ -1,7 +1,7 @@
-"""The servers that tests and benchmarks start for themselves: `servers.py redis|postgres|faketime ...`.
+"""Install the servers that tests and benchmarks start: `servers.py redis|postgres|faketime ...`.
 
-Installs what is missing by apt (Debian, Ubuntu), as root or by sudo, without starting any service. Does
-nothing, at once and without a network, when all is there.
+Installs missing packages with apt (Debian, Ubuntu), as root or with sudo, without starting a service. Does
+nothing, without network access, if everything is installed.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ KEPT_POLICY = POLICY.with_name("policy-rc.d.kept-by-smartspider")
 
 
 class InstallFailed(Exception):
-    """What went wrong, in words for the person at the keyboard."""
+    """Installation failed; the message is for the user."""
 
 
 def main(arguments: list[str]) -> int:
-    """Make sure that what the arguments name is installed; 0 when it is."""
+    """Install the named servers; return 0 on success."""
     if not arguments or not set(arguments) <= set(PACKAGES):
         print(f"usage: servers.py {'|'.join(PACKAGES)} ...", file=sys.stderr)
         return 2
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> int:
 
 
 def install(names: list[str]) -> None:
-    """Install what is missing, as root or by sudo, or say why that cannot be."""
+    """Install missing packages as root or with sudo, or raise with the reason."""
     if shutil.which("apt-get") is None or not PACKAGE_STATE.is_dir():
         raise InstallFailed("there is no apt-get here to do it")
     if os.geteuid() == 0:
@@ -61,18 +61,18 @@ def install_by_sudo(names: list[str]) -> None:
     sudo = shutil.which("sudo")
     if sudo is None:
         raise InstallFailed("only root can do it, and there is no sudo")
-    # Nobody can type a password where there is no terminal; fail instead of waiting for one.
+    # Without a terminal sudo cannot ask for a password: fail instead of waiting.
     asking = [] if sys.stdin.isatty() else ["-n"]
     if subprocess.run([sudo, *asking, "true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
         raise InstallFailed("only root can do it, and sudo does not let us")
-    # -B: root must not leave files of its own in the checkout.
+    # -B: root must not leave bytecode files in the checkout.
     done = subprocess.run([sudo, *asking, sys.executable, "-B", __file__, *names], check=False)
     if done.returncode != 0:
         raise InstallFailed("see above")
 
 
 def install_as_root(names: list[str]) -> None:
-    """Install what nobody else has installed in the meantime."""
+    """Install the packages that are still missing."""
     packages = [package for name in missing(names) for package in PACKAGES[name]]
     if not packages:
         return
@@ -81,14 +81,14 @@ def install_as_root(names: list[str]) -> None:
     with no_service_starts():
         try:
             apt_get(*command)
-        except InstallFailed:  # the lists of packages are old or were never fetched
+        except InstallFailed:  # the package lists are old or were never fetched
             apt_get("update")
             apt_get(*command)
 
 
 @contextmanager
 def sole_installer() -> Iterator[None]:
-    """Wait until no other of these scripts is at work on this machine, and keep them out."""
+    """Hold a lock that keeps other instances of this script on this machine out."""
     folder = os.open(PACKAGE_STATE, os.O_RDONLY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
@@ -99,14 +99,14 @@ def sole_installer() -> Iterator[None]:
 
 @contextmanager
 def no_service_starts() -> Iterator[None]:
-    """Packages must not start what they bring; the machine's own policy is back afterwards."""
+    """Prevent packages from starting services; restore the machine's own policy afterwards."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     if os.path.lexists(KEPT_POLICY):  # an earlier run was killed
         KEPT_POLICY.replace(POLICY)
     if os.path.lexists(POLICY) and not is_ours(POLICY):
         POLICY.rename(KEPT_POLICY)
     try:
-        # Should this process be killed here, the policy it leaves behind lets services start again.
+        # If this process is killed here, the remaining policy lets services start again.
         lines = ("#!/bin/sh", MARK, f"[ -d /proc/{os.getpid()} ] && exit 101", "exit 0", "")
         POLICY.write_text("\n".join(lines), encoding="ascii")
         POLICY.chmod(0o755)
@@ -118,7 +118,7 @@ def no_service_starts() -> Iterator[None]:
 
 
 def is_ours(policy: Path) -> bool:
-    """Whether an earlier run was killed before it could remove this."""
+    """Return True if this file remains from an earlier, killed run."""
     try:
         return MARK in policy.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -126,7 +126,7 @@ def is_ours(policy: Path) -> bool:
 
 
 def apt_get(*words: str) -> None:
-    """Run apt-get without a sound; when it fails, the end of its output is the message."""
+    """Run apt-get quietly; on failure the end of its output is the message."""
     done = subprocess.run(
         ["apt-get", "-o", "DPkg::Lock::Timeout=300", *words],
         env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
