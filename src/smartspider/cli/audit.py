@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from smartspider.cli.place import JSON, Place, first, placed
+from smartspider.cli.target import JSON, Target, collect, with_target
 
 
 @click.group()
@@ -21,40 +21,40 @@ def audit() -> None:
 @click.option("--actor", default=None, help="Only what they did.")
 @click.option("--since", default=None, metavar="MOMENT", help="Only from then on: 2026-01-31, 10m, 2h, 7d.")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many at most.")
-@placed
+@with_target
 @JSON
-def list_entries(limit: int, since: str | None, place: Place, *, as_json: bool, **only: Any) -> None:
+def list_entries(limit: int, since: str | None, place: Target, *, as_json: bool, **only: Any) -> None:
     """What was done, newest first."""
-    from smartspider.cli.moments import moment
-    from smartspider.cli.output import print_json, tell
-    from smartspider.cli.results_rejects import in_short
-    from smartspider.cli.tables import cell
-    from smartspider.cli.task_view import when
+    from smartspider.cli.results.step_log import short_json
+    from smartspider.cli.tasks.rendering import format_time
+    from smartspider.cli.terminal.output import print_json, print_line
+    from smartspider.cli.terminal.tables import cell_text
+    from smartspider.cli.times import parse_time
 
-    asked = {**only, "since": moment(since)}
-    entries = place.do(lambda office: first(partial(office.list_audit, **asked), limit))
+    asked = {**only, "since": parse_time(since)}
+    entries = place.do(lambda office: collect(partial(office.list_audit, **asked), limit))
     if as_json:
         print_json(entries)
         return
     for one in entries:
-        who, what = cell(one.actor), cell(f"{one.action} {one.subject}")
-        tell(f"{one.id:>5}  {when(one.at)}  {who}  {what}  {in_short(one.detail)}")
+        who, what = cell_text(one.actor), cell_text(f"{one.action} {one.subject}")
+        print_line(f"{one.id:>5}  {when(one.at)}  {who}  {what}  {in_short(one.detail)}")
 
 
 @audit.command()
-@placed
+@with_target
 @JSON
-def verify(place: Place, *, as_json: bool) -> int:
+def verify(place: Target, *, as_json: bool) -> int:
     """Check the whole chain; exit code 6 when an entry was changed, removed or put in."""
     from smartspider.cli.exit_codes import code_of_findings
-    from smartspider.cli.output import print_json, tell
+    from smartspider.cli.terminal.output import print_json, print_line
 
     check = place.do(lambda office: office.verify_audit())
     if as_json:
         print_json(check)
     elif check.valid:
         number = "1 entry" if check.entries == 1 else f"{check.entries} entries"
-        tell(f"the audit is whole: {number}\nhead {check.head}")
+        print_line(f"the audit is whole: {number}\nhead {check.head}")
     else:
-        tell(f"the audit is broken: {check.reason}; {check.entries} before it are whole")
+        print_line(f"the audit is broken: {check.reason}; {check.entries} before it are whole")
     return code_of_findings(all_well=check.valid)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from smartspider.cli.place import Place, first, placed
+from smartspider.cli.target import Target, collect, with_target
 
 if TYPE_CHECKING:
-    from smartspider.cli.place import Office
+    from smartspider.cli.target import Office
     from smartspider.views.logs import LogView
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -30,16 +30,16 @@ LEVELS = ("debug", "info", "warning", "error")
 @click.option("--since", default=None, metavar="MOMENT", help="Only from then on: 2026-01-31, 10m, 2h, 7d.")
 @click.option("--until", default=None, metavar="MOMENT", help="Only until then.")
 @click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="The last so many.")
-@placed
+@with_target
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
-def logs(limit: int, place: Place, *, follow: bool, as_json: bool, **only: Any) -> None:
+def logs(limit: int, place: Target, *, follow: bool, as_json: bool, **only: Any) -> None:
     """Show log lines, the newest last."""
-    from smartspider.cli.moments import moment
+    from smartspider.cli.times import parse_time
 
-    asked = {**only, "since": moment(only["since"]), "until": moment(only["until"])}
+    asked = {**only, "since": parse_time(only["since"]), "until": parse_time(only["until"])}
 
     async def look(office: Office) -> None:
-        found = await first(partial(office.list_logs, **asked), limit)
+        found = await collect(partial(office.list_logs, **asked), limit)
         for line in reversed(found):
             _show(line, as_json=as_json)
         if not follow:
@@ -55,13 +55,21 @@ def logs(limit: int, place: Place, *, follow: bool, as_json: bool, **only: Any) 
 
 
 def _show(line: LogView, *, as_json: bool) -> None:
-    from smartspider.cli.output import tell, tell_json
-    from smartspider.cli.tables import cell
-    from smartspider.cli.task_view import when
+    from smartspider.cli.tasks.rendering import format_time
+    from smartspider.cli.terminal.output import print_json_line, print_line
+    from smartspider.cli.terminal.tables import cell_text
 
     if as_json:
-        tell_json(line)
+        print_json_line(line)
         return
     run = "" if line.run_id is None else f"run {line.run_id}"
-    parts = (when(line.at), f"{line.level:<7}", run, line.worker, line.event, line.text, line.url or "")
-    tell("  ".join(cell(part) for part in parts if part))
+    parts = (
+        format_time(line.at),
+        f"{line.level:<7}",
+        run,
+        line.worker,
+        line.event,
+        line.text,
+        line.url or "",
+    )
+    print_line("  ".join(cell_text(part) for part in parts if part))

@@ -15,7 +15,7 @@ from smartspider.interfaces.leadership import Term
 from smartspider.services.notifications.notifier import Message, Notifier, numbered_message, retry_at
 from smartspider.store.notifications import MAX_TARGETS, NotificationStore
 from smartspider.store.runs.store import RunStore
-from smartspider.views.times import told_at
+from smartspider.views.times import format_time
 
 log = logging.getLogger("smartspider.keeper")
 
@@ -116,8 +116,8 @@ class WatchDiskSpace:
         except StoreUnavailable as error:
             log.warning("notifications cannot be sent: %s", error.message)
             return
-        outage = StoreOutage(reason, told_at(since), round(now - since, 1), runs)
-        data = msgspec.json.encode(StoreNotification(event, told_at(now), outage))
+        outage = StoreOutage(reason, format_time(since), round(now - since, 1), runs)
+        data = msgspec.json.encode(StoreNotification(event, format_time(now), outage))
         wanting = [one for one in targets if one.is_enabled and event in one.events]
         self._pending += [
             _PendingDelivery(one, numbered_message(f"{event}-{term.epoch}-{since:.0f}-{one.id}", data))

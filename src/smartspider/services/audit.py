@@ -10,7 +10,7 @@ from smartspider.services.inputs import page_of, place_of, read_moment
 from smartspider.store.audit import AuditCheck, AuditFilter
 from smartspider.views.audit import AuditCheckView, AuditView
 from smartspider.views.listed import Listed
-from smartspider.views.times import told_at
+from smartspider.views.times import format_time
 
 
 class AuditQuery(msgspec.Struct, frozen=True):
@@ -44,7 +44,7 @@ def to_view(entry: AuditEntry) -> AuditView:
         detail = entry.detail.decode(errors="replace")
     texts = (entry.actor, entry.action, entry.subject, entry.previous, entry.hash)
     actor, action, subject, previous, own = (text.encode(errors="replace").decode() for text in texts)
-    return AuditView(str(entry.id), told_at(entry.at), actor, action, subject, detail, previous, own)
+    return AuditView(str(entry.id), format_time(entry.at), actor, action, subject, detail, previous, own)
 
 
 def check_view(check: AuditCheck) -> AuditCheckView:

@@ -12,7 +12,7 @@ from smartspider.services.inputs import check_text, page_of
 from smartspider.store.hosts.store import HostRecord
 from smartspider.views.hosts import HostDelays, HostGateView
 from smartspider.views.listed import Listed
-from smartspider.views.times import told_at
+from smartspider.views.times import format_time
 
 LONGEST_HOLD_S = 366 * 86_400.0
 LONGEST_DELAY_S = 86_400.0
@@ -99,7 +99,7 @@ def _view(one: HostRecord, now: float) -> HostGateView:
         domain=one.domain,
         delay_s=one.delay_s,
         delays_s=HostDelays(one.run_s, one.robots_s, one.adaptive_s, one.operator_s),
-        held_until=told_at(one.held_until) if is_held else None,
+        held_until=format_time(one.held_until) if is_held else None,
         hold_reason=one.hold_reason if is_held else "",
         on_trial=one.is_on_trial,
         in_flight=one.in_flight,

@@ -14,7 +14,7 @@ from smartspider.installation.installation import Installation
 from smartspider.services.inputs import is_number
 from smartspider.views.nodes import Drained, NodeTuned, NodeView, WorkerView
 from smartspider.views.scaling import ScalingRunView, ScalingView
-from smartspider.views.times import told_at
+from smartspider.views.times import format_time
 
 MOST_SLOTS = 10_000
 LISTED = "`smartspider node list` shows machines and workers"
@@ -123,14 +123,14 @@ def _worker(one: WorkerRecord) -> WorkerView:
         request_s=round(one.health.request_s, 3),
         pages=one.health.pages,
         is_elastic=one.is_elastic,
-        joined_at=told_at(one.joined_at),
-        seen_at=told_at(one.seen_at),
+        joined_at=format_time(one.joined_at),
+        seen_at=format_time(one.seen_at),
     )
 
 
 async def get_scaling(installation: Installation) -> ScalingView:
     """The figure as the keeper decided it last, with the workers there are now."""
-    figure = await installation.scaling.figure()
+    figure = await installation.scaling.decision()
     present = [one for one in await installation.workers.find() if one.is_alive and not one.is_draining]
     told = figure or ScalingDecision(len(present), NOBODY)
     return ScalingView(
@@ -138,7 +138,7 @@ async def get_scaling(installation: Installation) -> ScalingView:
         workers=len(present),
         elastic=sum(one.is_elastic for one in present),
         reason=told.reason,
-        at=None if figure is None else told_at(told.at),
+        at=None if figure is None else format_time(told.at),
         slots=told.throughput.slots,
         request_s=round(told.throughput.request_s, 3),
         pages_per_s=round(told.throughput.rate, 1),

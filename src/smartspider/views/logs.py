@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from smartspider.core.logs import LEVEL_NAMES, StoredLogLine
-from smartspider.views.times import told_at
+from smartspider.views.times import format_time
 
 
 class LogView(msgspec.Struct, frozen=True):
@@ -32,7 +32,7 @@ def log_view(stored: StoredLogLine) -> LogView:
     line = stored.line
     return LogView(
         id=str(stored.id),
-        at=told_at(line.at),
+        at=format_time(line.at),
         level=LEVEL_NAMES.get(line.level, str(line.level)),
         event=line.event,
         text=line.text,

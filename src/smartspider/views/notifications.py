@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from smartspider.core.notifications import ChannelKind, Notification, NotificationEvent, NotificationTarget
-from smartspider.views.times import told_at
+from smartspider.views.times import format_time
 
 
 class NotificationTargetView(msgspec.Struct, frozen=True):
@@ -67,7 +67,7 @@ def _target(
     return (
         *(str(target.id), target.kind, target.address if in_full else masked(target.address)),
         *(list(target.events), None if target.task_id is None else str(target.task_id)),
-        *(target.is_enabled, target.created_by, told_at(target.created_at)),
+        *(target.is_enabled, target.created_by, format_time(target.created_at)),
     )
 
 
@@ -94,5 +94,9 @@ def delivery_view(notification: Notification) -> DeliveryView:
             notification.tries,
             notification.error,
         ),
-        *(told_at(notification.created_at), told_at(notification.due_at), told_at(notification.ended_at)),
+        *(
+            format_time(notification.created_at),
+            format_time(notification.due_at),
+            format_time(notification.ended_at),
+        ),
     )

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from smartspider.core.schedules import Firing, Outcome, Overlap, ScheduleRecord
-from smartspider.views.times import told_at
+from smartspider.views.times import format_time
 
 
 class ScheduleView(msgspec.Struct, frozen=True):
@@ -75,7 +75,7 @@ def schedule_view(schedule: ScheduleRecord, task: str) -> ScheduleView:
 
 def schedule_detail(schedule: ScheduleRecord, task: str, times: list[float]) -> ScheduleDetail:
     """A schedule by itself."""
-    return ScheduleDetail(**_told(schedule, task), next_times=[told_at(at) for at in times])
+    return ScheduleDetail(**_told(schedule, task), next_times=[format_time(at) for at in times])
 
 
 def _told(schedule: ScheduleRecord, task: str) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def _told(schedule: ScheduleRecord, task: str) -> dict[str, Any]:
         "task": task,
         "cron": rule.cron,
         "every_s": rule.every_s,
-        "at": told_at(rule.at),
+        "at": format_time(rule.at),
         "timezone": rule.timezone,
         "misfire_s": rule.misfire_s,
         "coalesce": rule.coalesce,
@@ -96,10 +96,10 @@ def _told(schedule: ScheduleRecord, task: str) -> dict[str, Any]:
         "retry_delay_s": rule.retry_delay_s,
         "enabled": schedule.is_enabled,
         "of_task": schedule.is_of_task,
-        "next_fire_at": told_at(schedule.next_fire_at) if schedule.is_enabled else None,
+        "next_fire_at": format_time(schedule.next_fire_at) if schedule.is_enabled else None,
         "created_by": schedule.created_by,
-        "created_at": told_at(schedule.created_at),
-        "updated_at": told_at(schedule.updated_at),
+        "created_at": format_time(schedule.created_at),
+        "updated_at": format_time(schedule.updated_at),
     }
 
 
@@ -108,8 +108,8 @@ def firing_view(firing: Firing) -> FiringView:
     return FiringView(
         *(
             str(firing.schedule_id),
-            told_at(firing.fire_at),
-            told_at(firing.at),
+            format_time(firing.fire_at),
+            format_time(firing.at),
             firing.outcome,
             firing.reason,
         ),

@@ -7,10 +7,10 @@ from typing import overload
 
 
 @overload
-def told_at(at: float) -> str: ...
+def format_time(at: float) -> str: ...
 @overload
-def told_at(at: float | None) -> str | None: ...
-def told_at(at: float | None) -> str | None:
+def format_time(at: float | None) -> str | None: ...
+def format_time(at: float | None) -> str | None:
     """A moment as ISO 8601 in UTC, to the millisecond; one that no calendar has, as the number it is."""
     if at is None:
         return None

@@ -16,7 +16,7 @@ from smartspider.services.inputs import page_of, place_of
 from smartspider.store.access.records import NewToken, TokenRecord
 from smartspider.views.access import NewTokenView, TokenView
 from smartspider.views.listed import Listed
-from smartspider.views.times import told_at
+from smartspider.views.times import format_time
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@ -]{0,63}\Z")
 LONGEST_S = 10 * 366 * 86_400.0
@@ -94,10 +94,10 @@ def token_view(token: TokenRecord) -> TokenView:
         role=token.role,
         scopes=list(token.scopes),
         created_by=token.created_by,
-        created_at=told_at(token.created_at),
-        expires_at=told_at(token.expires_at),
-        used_at=told_at(token.used_at),
-        revoked_at=told_at(token.revoked_at),
+        created_at=format_time(token.created_at),
+        expires_at=format_time(token.expires_at),
+        used_at=format_time(token.used_at),
+        revoked_at=format_time(token.revoked_at),
     )
 
 

@@ -13,7 +13,7 @@ from smartspider.services.inputs import is_number, page_of, place_of
 from smartspider.store.access.records import UserRecord
 from smartspider.views.access import UserView
 from smartspider.views.listed import Listed
-from smartspider.views.times import told_at
+from smartspider.views.times import format_time
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9._@-]{0,63}\Z")
 
@@ -79,8 +79,8 @@ def user_view(user: UserRecord) -> UserView:
     """A user without what they sign in with."""
     return UserView(
         *(str(user.id), user.name, user.role, user.disabled_at is None, bool(user.password)),
-        created_at=told_at(user.created_at),
-        disabled_at=told_at(user.disabled_at),
+        created_at=format_time(user.created_at),
+        disabled_at=format_time(user.disabled_at),
     )
 
 

@@ -23,7 +23,7 @@ from smartspider.store.diagnostics.requests import RequestDetails
 from smartspider.store.diagnostics.store import Diagnostics
 from smartspider.store.runs.records import UrlRecord
 from smartspider.views.explain import DedupView, DroppedParam, ExplanationView, RobotsView, ScopeView
-from smartspider.views.times import told_at
+from smartspider.views.times import format_time
 
 PARAMS_SHOWN = 50
 NO_ROBOTS = RobotsView(is_obeyed=True, is_allowed=None, line=None, status=None, fetched_at=None)
@@ -55,7 +55,7 @@ async def _robots(installation: Installation, url: str, *, is_obeyed: bool) -> R
     answer = await installation.store.get_robots(origin_of(normal)) if normal else None
     if normal is None or answer is None:
         return RobotsView(is_obeyed, is_allowed=None, line=None, status=None, fetched_at=None)
-    fetched_at = told_at(answer.fetched_at)
+    fetched_at = format_time(answer.fetched_at)
     if answer.body is None:  # a server without one allows everything
         return RobotsView(is_obeyed, is_allowed=True, line=None, status=answer.status, fetched_at=fetched_at)
     file = RobotsFile(answer.body)

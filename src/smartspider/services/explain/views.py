@@ -7,7 +7,7 @@ import msgspec
 from smartspider.core.redaction import without_userinfo
 from smartspider.store.diagnostics.requests import RequestDetails
 from smartspider.views.explain import AttemptView, GateView, LeaseView, RecordView, SentView
-from smartspider.views.times import told_at
+from smartspider.views.times import format_time
 
 EXAMPLE_BYTES = 20_000
 """Items that are longer are not shown as examples."""
@@ -36,13 +36,13 @@ def record_view(story: RequestDetails) -> RecordView:
         is_entry=story.is_entry,
         parent=record.parent and without_userinfo(record.parent),
         target=record.target and without_userinfo(record.target),
-        found_at=told_at(record.found_at),
-        closed_at=told_at(record.closed_at),
+        found_at=format_time(record.found_at),
+        closed_at=format_time(record.closed_at),
         place=record.place,
-        due_at=told_at(story.due_at),
+        due_at=format_time(story.due_at),
         lease=_lease(story),
         failures=[
-            AttemptView(told_at(failure.at), failure.status, failure.reason, failure.elapsed_s)
+            AttemptView(format_time(failure.at), failure.status, failure.reason, failure.elapsed_s)
             for failure in record.failures
         ],
         examples=[msgspec.Raw(item.data) for item in story.items if len(item.data) <= EXAMPLE_BYTES],
@@ -53,7 +53,7 @@ def _lease(story: RequestDetails) -> LeaseView | None:
     lease = story.lease
     if lease is None:
         return None
-    return LeaseView(lease.worker, told_at(lease.sent_at), told_at(lease.deadline_at))
+    return LeaseView(lease.worker, format_time(lease.sent_at), format_time(lease.deadline_at))
 
 
 def gate_view(story: RequestDetails) -> GateView:
@@ -64,10 +64,10 @@ def gate_view(story: RequestDetails) -> GateView:
         host=gate.host,
         delay_s=gate.delay_s,
         delay_set_by=gate.set_by,
-        opens_at=told_at(gate.opens_at) if gate.opens_at > story.now else None,
-        held_until=told_at(gate.held_until) if is_held else None,
+        opens_at=format_time(gate.opens_at) if gate.opens_at > story.now else None,
+        held_until=format_time(gate.held_until) if is_held else None,
         hold_reason=gate.hold_reason if is_held else "",
         in_flight=gate.in_flight,
         per_host=gate.per_host,
-        sends=[SentView(told_at(sent.at), str(sent.run_id), sent.delay_s) for sent in story.sends],
+        sends=[SentView(format_time(sent.at), str(sent.run_id), sent.delay_s) for sent in story.sends],
     )

@@ -15,7 +15,7 @@ from smartspider.core.events import RunEvent
 from smartspider.store.events import EventFeed
 from smartspider.store.logs.store import LogStore
 from smartspider.views.live import LiveEvent
-from smartspider.views.times import told_at
+from smartspider.views.times import format_time
 
 CREATED = "run.created"
 POLL_S = 0.1
@@ -56,7 +56,9 @@ class Received(msgspec.Struct, frozen=True):
 
 def event_message(event: RunEvent) -> StreamMessage:
     """Return the message of an event."""
-    view = LiveEvent(event.number, str(event.run_id), told_at(event.at), event.name, msgspec.Raw(event.data))
+    view = LiveEvent(
+        event.number, str(event.run_id), format_time(event.at), event.name, msgspec.Raw(event.data)
+    )
     return StreamMessage(event.number, event.run_id, event.name, _encode(view).decode())
 
 
@@ -70,7 +72,9 @@ class Subscriber:
         self._is_woken = self._is_closed = False
 
     def put(self, message: StreamMessage) -> None:
-        """Queue a message; the oldest is dropped when the queue is full, which its reader sees by the numbers."""
+        """Queue a message; the oldest is dropped when the queue is full, which its reader sees by the
+        numbers.
+        """
         self._queue.append(message)
         self._news.set()
 

@@ -15,7 +15,7 @@ from smartspider.services.live.hub import KEEPALIVE, LiveHub, StreamMessage, Sub
 from smartspider.services.runs.lookup import newest_run
 from smartspider.views.live import LiveEvent
 from smartspider.views.runs import StatusView
-from smartspider.views.times import told_at
+from smartspider.views.times import format_time
 
 KEEPALIVE_S = 15.0
 """The longest silence of a stream."""
@@ -218,6 +218,6 @@ class _Stream:
             before = found[-1].id
 
     def _message(self, name: str, data: Any, number: int | None = None) -> StreamMessage:
-        at = told_at(self._installation.clock.now())
+        at = format_time(self._installation.clock.now())
         view = LiveEvent(number, str(self._run_id), at, name, msgspec.Raw(_encode(data)))
         return StreamMessage(number, self._run_id, name, _encode(view).decode())

@@ -15,7 +15,7 @@ from smartspider.core.runs.run import Run
 from smartspider.installation.installation import Installation
 from smartspider.store.notifications import MAX_TARGETS
 from smartspider.store.runs.store import RunStore
-from smartspider.views.times import told_at
+from smartspider.views.times import format_time
 
 BATCH = 1000
 STATES: dict[str, NotificationEvent] = {
@@ -102,14 +102,14 @@ async def _notifications(
     except NotFound:
         return []
     subscribed = [one for one in targets if one.created_at <= event.at and one.task_id in (None, run.task_id)]
-    put = _put(event, subscribed, NotificationBody(name, told_at(event.at), _summary(run, event)))
+    put = _put(event, subscribed, NotificationBody(name, format_time(event.at), _summary(run, event)))
     if name == "run.finished" and any("run.few_rows" in one.events for one in subscribed):
         earlier = await store.list_runs(
             task_id=run.task_id, states=["completed"], before=run.id, limit=COMPARED
         )
         usual = usual_items(run.counters.items, [one.counters.items for one in earlier])
         if usual is not None:
-            few = NotificationBody("run.few_rows", told_at(event.at), _summary(run, event), usual)
+            few = NotificationBody("run.few_rows", format_time(event.at), _summary(run, event), usual)
             put += _put(event, subscribed, few)
     return put
 
@@ -141,6 +141,6 @@ def _summary(run: Run, event: RunEvent) -> RunSummary:
         duplicates=counters.duplicates,
         rejected=counters.rejected,
         started_by=run.started_by,
-        started_at=told_at(run.started_at),
-        finished_at=told_at(run.finished_at),
+        started_at=format_time(run.started_at),
+        finished_at=format_time(run.finished_at),
     )

@@ -21,7 +21,7 @@ from smartspider.views.notifications import (
     target_made,
     target_view,
 )
-from smartspider.views.times import told_at
+from smartspider.views.times import format_time
 
 MAX_ADDRESS = 2000
 
@@ -31,6 +31,7 @@ async def create_target(
     principal: Principal,
     kind: ChannelKind,
     address: str,
+    *,
     events: Sequence[NotificationEvent],
     task: TaskRecord | None,
 ) -> NotificationTargetMade:
@@ -93,7 +94,7 @@ async def delete_target(installation: Installation, principal: Principal, target
 async def send_test(installation: Installation, principal: Principal, target_id: int) -> TriedView:
     """Send one test message at once, without retries."""
     target = await owned_target(installation, principal, target_id)
-    body = b'{"event":"test","at":"%b","run":{}}' % told_at(installation.clock.now()).encode()
+    body = b'{"event":"test","at":"%b","run":{}}' % format_time(installation.clock.now()).encode()
     try:
         await Notifier(installation).deliver(target, numbered_message("test", body))
     except DeliveryFailed as error:

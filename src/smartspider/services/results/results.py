@@ -37,7 +37,7 @@ from smartspider.views.results import (
     ResultCountView,
     ResultView,
 )
-from smartspider.views.times import told_at
+from smartspider.views.times import format_time
 
 LOOKED_AT = 20_000
 """Lines of the cleaning log that a page with a filter looks at before it says where to go on."""
@@ -128,7 +128,7 @@ async def coverage(
         return CoverageView(None, 0, 0, [])
     known = known_fields(run)
     wanted = known if fields is None else parse_fields(fields, known)
-    found = await installation.results.coverage(run.id, wanted, sample=sample)
+    found = await installation.results.field_fill(run.id, wanted, sample=sample)
     told_fields = [
         FieldCoverage(one.field, one.filled, one.filled / one.rows if one.rows else 0.0, one.examples)
         for one in found
@@ -220,7 +220,7 @@ def row_view(item: StoredItem, fields: Sequence[str] | None = None) -> ResultVie
         without_userinfo(item.url),
         msgspec.Raw(data),
         content_fingerprint(item.data).hex(),
-        told_at(item.created_at),
+        format_time(item.created_at),
     )
 
 

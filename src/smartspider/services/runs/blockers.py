@@ -6,7 +6,7 @@ from smartspider.core.errors import FrontierUnavailable, FrontierUnfit, StoreFul
 from smartspider.installation.installation import Installation
 from smartspider.interfaces.leadership import Term
 from smartspider.views.runs import Cause
-from smartspider.views.times import told_at
+from smartspider.views.times import format_time
 
 NO_WORKER = "no worker is alive; runs wait until one starts"
 CHECK_REDIS = "check that Redis is running"
@@ -19,7 +19,7 @@ def missing_leader(newest: Term, now: float) -> str:
         return ""
     if newest.epoch == 0:
         return "no keeper has led yet"
-    return f"no keeper has led since {told_at(newest.until)} ({now - newest.until:.0f} s)"
+    return f"no keeper has led since {format_time(newest.until)} ({now - newest.until:.0f} s)"
 
 
 async def find_blockers(installation: Installation) -> list[Cause]:

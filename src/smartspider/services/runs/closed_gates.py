@@ -8,7 +8,7 @@ import msgspec
 
 from smartspider.store.diagnostics.requests import GateStatus
 from smartspider.views.runs import Cause
-from smartspider.views.times import told_at
+from smartspider.views.times import format_time
 
 HOSTS_NAMED = 5
 
@@ -73,7 +73,7 @@ def _cause(code: str, alike: Sequence[ClosedGate]) -> Cause:
     first = min(alike, key=lambda one: one.until)
     hosts = [one.host for one in alike[:HOSTS_NAMED]]
     named = ", ".join(hosts) + (f" and {len(alike) - len(hosts)} more" if len(alike) > len(hosts) else "")
-    until = told_at(first.until) if first.until else None
+    until = format_time(first.until) if first.until else None
     verb = "waits" if len(alike) == 1 else "wait"
     kinds = {"host_held": f"{named} {'is' if len(alike) == 1 else 'are'} held back"}
     what = f"{kinds.get(code, f'{named} {verb}')} ({first.why})" + (f" until {until}" if until else "")

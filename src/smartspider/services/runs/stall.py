@@ -17,7 +17,7 @@ from smartspider.services.runs.tuning import knobs_of
 from smartspider.store.diagnostics.requests import GateStatus
 from smartspider.store.diagnostics.store import FailingHost, RunActivity
 from smartspider.views.runs import Cause, StallView
-from smartspider.views.times import told_at
+from smartspider.views.times import format_time
 
 SILENT_S = 45.0
 """A worker that lives and was not seen for so long is stuck."""
@@ -40,12 +40,12 @@ class RunSituation(msgspec.Struct, frozen=True):
     @property
     def run(self) -> Run:
         """The run itself."""
-        return self.situation.standing.run
+        return self.situation.progress.run
 
     @property
     def now(self) -> float:
         """By the clock of the store."""
-        return self.situation.standing.now
+        return self.situation.progress.now
 
     @property
     def waiting_gates(self) -> list[GateStatus]:
@@ -59,7 +59,7 @@ async def explain_stall(installation: Installation, run_id: int) -> StallView:
     workers = await installation.workers.find()
     stopping = await find_blockers(installation)
     return find_causes(
-        RunSituation(situation, workers, knobs_of(situation.standing.run).concurrency, stopping)
+        RunSituation(situation, workers, knobs_of(situation.progress.run).concurrency, stopping)
     )
 
 
@@ -67,7 +67,7 @@ def find_causes(scene: RunSituation) -> StallView:
     """State, what all runs stand on, workers, limits and gates in this order: the first that stops everything
     is the answer.
     """
-    run, rate = scene.run, pages_per_s(scene.situation.standing)
+    run, rate = scene.run, pages_per_s(scene.situation.progress)
     causes = _state(run) or list(scene.find_blockers) or _nothing_left(scene) or _workers(scene)
     is_moving = False
     if not causes:
@@ -186,7 +186,7 @@ def _work(scene: RunSituation) -> tuple[list[Cause], bool]:
     if (
         run.in_flight
         and not is_blocked
-        and pages_per_s(scene.situation.standing) == 0.0
+        and pages_per_s(scene.situation.progress) == 0.0
         and not _is_fresh(scene)
     ):
         what = f"{run.in_flight} requests are in flight and none was answered lately{_ages(scene)}"
@@ -204,7 +204,7 @@ def _later(scene: RunSituation) -> Cause:
         f"{f': {where}' if where else ''}"
     )
     advice = "wait; if that does not pass, look whether the host is well, or cancel the run"
-    return Cause("waiting_for_retry", what, advice, told_at(due_at), [one.host for one in failing])
+    return Cause("waiting_for_retry", what, advice, format_time(due_at), [one.host for one in failing])
 
 
 def _failed(one: FailingHost) -> str:
@@ -230,7 +230,7 @@ def _ready(scene: RunSituation) -> list[WorkerRecord]:
 
 
 def _is_fresh(scene: RunSituation) -> bool:
-    since = scene.situation.standing.resumed_at or scene.run.created_at
+    since = scene.situation.progress.resumed_at or scene.run.created_at
     return scene.now - since < FRESH_S
 
 

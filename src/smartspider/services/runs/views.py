@@ -37,7 +37,7 @@ from smartspider.views.runs import (
     WorkerShare,
     counted,
 )
-from smartspider.views.times import told_at
+from smartspider.views.times import format_time
 
 
 def run_view(run: Run, now: float) -> RunView:
@@ -73,7 +73,7 @@ def status_without_run(task: TaskRecord) -> StatusView:
         state="created",
         reason="",
         started_by="",
-        created_at=told_at(task.created_at),
+        created_at=format_time(task.created_at),
         started_at=None,
         finished_at=None,
         duration_s=0.0,
@@ -93,10 +93,10 @@ def metrics_view(
 ) -> MetricsView:
     """How a run stands, host by host, worker by worker and step by step."""
     return MetricsView(
-        **msgspec.structs.asdict(status_view(situation.standing, distinct)),
-        hosts=[host_view(gate, situation.standing.now) for gate in situation.gates],
+        **msgspec.structs.asdict(status_view(situation.progress, distinct)),
+        hosts=[host_view(gate, situation.progress.now) for gate in situation.gates],
         workers=[WorkerShare(share.worker, share.node, share.in_flight) for share in situation.shares],
-        knobs=_knobs(situation.standing.run),
+        knobs=_knobs(situation.progress.run),
         steps={name: StepView(**msgspec.structs.asdict(count)) for name, count in steps.items()},
     )
 
@@ -126,7 +126,7 @@ def host_view(gate: GateStatus, now: float) -> HostView:
         in_flight=gate.held,
         delay_s=gate.delay_s,
         delay_set_by=gate.set_by,
-        held_until=told_at(gate.held_until) if gate.held_until > now else None,
+        held_until=format_time(gate.held_until) if gate.held_until > now else None,
         hold_reason=gate.hold_reason if gate.held_until > now else "",
     )
 
@@ -168,8 +168,8 @@ def page_view(row: UrlRow) -> PageView:
         depth=row.depth,
         attempts=row.attempts,
         items=row.items,
-        found_at=told_at(row.found_at),
-        closed_at=told_at(row.closed_at),
+        found_at=format_time(row.found_at),
+        closed_at=format_time(row.closed_at),
     )
 
 
@@ -194,9 +194,9 @@ def _head(run: Run, now: float) -> dict[str, Any]:
         "state": run.state,
         "reason": run.reason,
         "started_by": run.started_by,
-        "created_at": told_at(run.created_at),
-        "started_at": told_at(run.started_at),
-        "finished_at": told_at(run.finished_at),
+        "created_at": format_time(run.created_at),
+        "started_at": format_time(run.started_at),
+        "finished_at": format_time(run.finished_at),
         "duration_s": round(run.active_s + going_s, 3),
         **_counted(run.counters, run.in_flight),
     }

@@ -28,7 +28,7 @@ from smartspider.views.schedules import (
     schedule_detail,
     schedule_view,
 )
-from smartspider.views.times import told_at
+from smartspider.views.times import format_time
 
 SHOWN = 5
 
@@ -117,7 +117,7 @@ async def fire(installation: Installation, principal: Principal, schedule_id: in
     """A run now, beside the times of the schedule; a `Conflict` while another is active and may not be."""
     schedule, task = await _to_change(installation, principal, schedule_id)
     require(principal, "runs", "write", owner=task.owner)
-    return await installation.schedules.fire_by_hand(
+    return await installation.schedules.fire_now(
         schedule.id,
         await newest_plan(installation, task),
         version=task.version,
@@ -130,7 +130,7 @@ def preview(installation: Installation, knobs: Mapping[str, Any]) -> PreviewedTi
     """The next times a rule would be due; nothing is kept."""
     rule = parse_schedule(knobs)
     times = next_times(rule, installation.clock.now(), count=SHOWN)
-    return PreviewedTimes(rule.timezone, [told_at(at) for at in times])
+    return PreviewedTimes(rule.timezone, [format_time(at) for at in times])
 
 
 async def follow_task(
@@ -197,7 +197,7 @@ async def _to_change(
 
 def _merged(rule: ScheduleRule, knobs: Mapping[str, Any]) -> dict[str, Any]:
     """The knobs of a rule with others put over them; another kind of time takes the place of the old one."""
-    kept: dict[str, Any] = {**msgspec.to_builtins(rule), "at": told_at(rule.at)}
+    kept: dict[str, Any] = {**msgspec.to_builtins(rule), "at": format_time(rule.at)}
     if any(knobs.get(name) is not None for name in WHEN):
         kept = {name: value for name, value in kept.items() if name not in WHEN}
     if knobs.get("misfire") is not None:

@@ -28,7 +28,7 @@ from smartspider.views.tasks import (
     VersionLine,
     VersionView,
 )
-from smartspider.views.times import told_at
+from smartspider.views.times import format_time
 
 
 async def list_tasks(tasks: TaskStore, name: str = "", *, cursor: str | None, limit: int) -> Listed[TaskLine]:
@@ -94,7 +94,7 @@ def _spec(version: TaskVersion, *, in_full: bool) -> msgspec.Raw:
 
 
 def _head(task: TaskRecord) -> tuple[str, str, str, str, int, str, str]:
-    moments = (told_at(task.created_at), told_at(task.updated_at))
+    moments = (format_time(task.created_at), format_time(task.updated_at))
     return (str(task.id), str(task.id), task.name, task.owner, task.version, *moments)
 
 
@@ -103,7 +103,15 @@ def _version(
 ) -> tuple[str, str, int, str, str, str, str, list[ChangeView]]:
     one = revision.version
     return (
-        *(str(task.id), task.name, one.number, one.author, told_at(one.created_at), one.note, one.spec_hash),
+        *(
+            str(task.id),
+            task.name,
+            one.number,
+            one.author,
+            format_time(one.created_at),
+            one.note,
+            one.spec_hash,
+        ),
         change_views(revision.changes if in_full else mask_changes(revision.changes)),
     )
 
