@@ -90,7 +90,7 @@ def _judge_status(lease: Lease, page: Page, policy: RetryPolicy, chance: float) 
         news = HostNews(slow_down=is_refusing, hold_s=hold_s, reason=reason)
     verdict: Verdict = Close(ends, reason, status)
     if is_retried:
-        retry = _retry(lease, reason, policy, chance, hold_s=news and news.hold_s, status=status)
+        retry = _retry(lease, reason, policy, chance, hold_s=news.hold_s if news else None, status=status)
         verdict = verdict if ends == "missing" and isinstance(retry, Close) else retry
     return _judgement(verdict, news)
 

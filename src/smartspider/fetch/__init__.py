@@ -1,1 +1,1 @@
-"""From a request to a page: one transport, and the layers around it."""
+"""From a request to a page: the transport and the layers around it. Read `stack.py` first."""

@@ -1,4 +1,4 @@
-"""Finding out how a body is to be read as text, in the order browsers do."""
+"""Detect the charset of a body, in the order browsers do."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _MARKUP = re.compile(
     rb"|<[!/?][^>]*>",
     re.IGNORECASE | re.DOTALL,
 )
-"""Comments and other tags are matched so that a <meta> inside them is passed over."""
+"""Comments and other tags are matched so that a <meta> inside them is skipped."""
 _ATTRIBUTE = re.compile(rb"""([^\s"'>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?""")
 _XML_ENCODING = re.compile(rb"""\A\s*<\?xml[^>]*?\sencoding\s*=\s*["']([^"'>]+)["']""")
 
 
 class _MediaType:
-    """What a Content-Type says: the codec it names, and whether the body can name one itself."""
+    """A parsed Content-Type: the codec it names, and whether the body may declare one."""
 
     __slots__ = ("codec", "is_binary", "is_markup")
 
@@ -49,7 +49,7 @@ _media_type = lru_cache(maxsize=512)(_MediaType)
 
 
 _STRAY_SHARE = 10
-"""Good characters beyond ASCII for each broken one that make a text UTF-8 after all."""
+"""Valid non-ASCII characters per invalid one that make a text UTF-8 nevertheless."""
 _ENOUGH_BYTES = 12
 _FOREIGN_SHARE = 0.25
 _HIGH_BYTES = [bytes([number]) for number in range(0x80, 0x100)]
@@ -57,7 +57,7 @@ _ASCII_LETTERS = [bytes([number]) for number in (*range(0x41, 0x5B), *range(0x61
 
 
 def detect_charset(body: bytes, content_type: str) -> str:
-    """The Python codec for a body: byte order mark, header, <meta>, XML declaration, then its bytes."""
+    """Return the Python codec of a body: byte order mark, header, <meta>, XML declaration, then its bytes."""
     first = body[:1]
     if first in b"\xef\xff\xfe":
         for mark, codec in _BOMS:
@@ -115,20 +115,20 @@ def _is_utf8(body: bytes) -> bool:
 
 
 def _is_mostly_utf8(body: bytes) -> bool:
-    """Whether the text is UTF-8 but for a few stray bytes, as when something was cut or pasted in."""
+    """Return whether the text is UTF-8 except for a few stray bytes, as after truncation or concatenation."""
     text = body[:GUESS_BYTES].decode("utf-8", errors="replace")
     broken = text.count("\ufffd")
     return sum(not character.isascii() for character in text) - broken > _STRAY_SHARE * broken
 
 
 def _guessed(body: bytes) -> str:
-    """A guess by content, where there is enough of it: Western text has few letters beyond ASCII."""
+    """Guess by content if there is enough of it: Western text has few non-ASCII letters."""
     sample = body[:GUESS_BYTES]
     high = sum(sample.count(byte) for byte in _HIGH_BYTES)
     letters = high + sum(sample.count(byte) for byte in _ASCII_LETTERS)
     if high < _ENOUGH_BYTES or high < _FOREIGN_SHARE * letters:
         return FALLBACK
-    # Imported late: most crawls never need it.
+    # Imported late: most crawls do not need it.
     import charset_normalizer
 
     best = charset_normalizer.from_bytes(sample).best()
@@ -200,5 +200,5 @@ _CODECS = {label: codec for codec, labels in _LABELS.items() for label in labels
 
 
 def codec_for(label: str) -> str | None:
-    """The Python codec for a label as it stands in a page or header; None for an unknown label."""
+    """Return the Python codec for a label of a page or header; None if it is unknown."""
     return _CODECS.get(label.strip("\t\n\f\r \"'").lower())

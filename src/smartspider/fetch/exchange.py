@@ -1,4 +1,4 @@
-"""The time of one exchange: when its bytes may leave, and when it has taken too long."""
+"""The timing of one exchange: when its bytes may be sent, and when it times out."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.fetcher import Permit
 
 PreparedHeaders = tuple[CIMultiDict[str], bool]
-"""Headers with a place for the host in front, and whether the request names the host itself."""
+"""Headers with a slot for Host in front, and whether the request sets Host itself."""
 
 
 class StaleConnection(Exception):
-    """The connection closed while the permit was waited for; nothing has been sent."""
+    """The connection closed while waiting for the permit; nothing was sent."""
 
 
 class Exchange:
-    """Enters the permit when the connection stands, and lets the time limit run from there.
+    """Enters the permit once the connection is open, and starts the time limit then.
 
-    The limit cancels the task like `asyncio.timeout`, at a fifth of its cost.
+    The limit cancels the task like `asyncio.timeout`, at a fifth of the cost.
     """
 
     __slots__ = (
@@ -46,7 +46,7 @@ class Exchange:
         self._timer: asyncio.TimerHandle | None = None
 
     async def begin(self, connection: Connection) -> None:
-        """Return when the bytes may leave; raises `StaleConnection` when they no longer can."""
+        """Return when the bytes may be sent; raise `StaleConnection` if the connection closed meanwhile."""
         await self._permit.enter()
         protocol = connection.protocol
         if protocol is None or not protocol.is_connected():
@@ -62,8 +62,8 @@ class Exchange:
         if self._timer is not None:
             self._timer.cancel()
 
-    def is_to_blame(self) -> bool:
-        """Whether a cancellation came from the time limit alone; it is then taken back."""
+    def has_timed_out(self) -> bool:
+        """Return whether a cancellation came from the time limit alone; if so, undo it."""
         if not self._is_late or self._task is None:
             return False
         return self._task.uncancel() <= self._cancels_before

@@ -1,4 +1,4 @@
-"""The layer that keeps requests away from private addresses, hop by hop."""
+"""Refuse private addresses, at every hop."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ KNOWN_ORIGINS = 10_000
 class GuardLayer:
     """Refuses literal private addresses and local names before anything is sent.
 
-    Other names are checked by `CheckedResolver` when they resolve. Behind a proxy names resolve at the proxy,
-    so there only this layer's checks hold.
+    `CheckedResolver` checks other names when they resolve. Behind a proxy names resolve at the proxy, so
+    only this layer's checks apply.
     """
 
     def __init__(self, inner: Fetcher, policy: AddressPolicy) -> None:
@@ -29,7 +29,7 @@ class GuardLayer:
         self._known: dict[str, PrivateAddress | None] = {}
 
     async def fetch(self, request: Request, permit: Permit) -> Page:
-        """The page, or `PrivateAddress`."""
+        """Return the page, or raise `PrivateAddress`."""
         url = request.url
         origin = url[: url.find("/", 8)]
         try:
@@ -48,9 +48,9 @@ class GuardLayer:
 
 
 class CheckedResolver(AbstractResolver):
-    """Gives the addresses of a name that the policy permits, and `PrivateAddress` when none is left.
+    """Resolves names to the addresses that the policy permits; raises `PrivateAddress` if none is left.
 
-    The connection is made to exactly these addresses, so a second answer of DNS cannot move it.
+    The connection is made to exactly these addresses, so a second DNS answer cannot change it.
     """
 
     def __init__(self, policy: AddressPolicy, inner: AbstractResolver) -> None:
@@ -60,7 +60,7 @@ class CheckedResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """The permitted addresses of a name."""
+        """Return the permitted addresses of a name."""
         found = await self._inner.resolve(host, port, family)
         if not found:
             raise OSError(f"DNS has no address for {host}")

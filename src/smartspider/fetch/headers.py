@@ -1,4 +1,4 @@
-"""Which headers go out: an honest user agent, what the task wants, what the request wants."""
+"""Request headers: an honest user agent, those of the task, those of the request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from smartspider.core.pages.page import ROBOTS_TOKEN, Page
 from smartspider.core.requests.request import NO_EXTRAS, Extras, Request
 from smartspider.core.requests.urls import host_of
 from smartspider.core.runs.plan import FetchPlan
-from smartspider.fetch.unpack import ACCEPT_ENCODING
+from smartspider.fetch.decompression import ACCEPT_ENCODING
 from smartspider.interfaces.fetcher import Fetcher, Permit
 
 PROJECT_URL = "https://github.com/smartspider/smartspider"
@@ -23,7 +23,7 @@ Headers = tuple[tuple[str, str], ...]
 
 
 def user_agent(contact: str | None = None) -> str:
-    """Who we are and whom to write to."""
+    """Return the user agent: product, version and contact."""
     return f"{ROBOTS_TOKEN}/{__version__} (+{contact or PROJECT_URL})"
 
 
@@ -36,23 +36,23 @@ class HeaderPlan:
         self._only = self._extras[self._agents[0]] if len(self._agents) == 1 else None
 
     def page_extras(self, url: str) -> Extras:
-        """Extras of an ordinary page: nothing but headers."""
+        """Return the extras of an ordinary page: headers only."""
         return self._only or self._extras[self.agent_of(host_of(url))]
 
     def robots_extras(self, host: str) -> Extras:
-        """Extras of a robots.txt request: the task's own headers are none of its business."""
+        """Return the extras of a robots.txt request, without the task's own headers."""
         return Extras(headers=_merged(_own(self.agent_of(host)), (("Accept", "text/plain,*/*;q=0.5"),)))
 
     def agent_of(self, host: str) -> str:
-        """The user agent a host sees."""
+        """Return the user agent for a host."""
         agents = self._agents
         return agents[0] if len(agents) == 1 else agents[crc32(host.encode()) % len(agents)]
 
 
 class HeadersLayer:
-    """Gives every request its headers: ours, over them the task's, over them the request's own.
+    """Adds headers: the defaults, overridden by the task's, overridden by the request's own.
 
-    A request that has a version of its page asks for another one only.
+    A request with a known version of its page becomes conditional.
     """
 
     def __init__(self, inner: Fetcher, headers: HeaderPlan) -> None:
@@ -60,7 +60,7 @@ class HeadersLayer:
         self._headers = headers
 
     async def fetch(self, request: Request, permit: Permit) -> Page:
-        """The page, asked for with all headers."""
+        """Return the page, requested with all headers."""
         extras = self._headers.page_extras(request.url)
         own = request.extras
         if own is not NO_EXTRAS and own != NO_EXTRAS:
@@ -81,6 +81,6 @@ def _own(agent: str) -> Headers:
 
 
 def _merged(under: Headers, over: Headers) -> Headers:
-    """Headers of `over`, and those of `under` that it does not name."""
+    """Return the headers of `over`, and those of `under` that it does not name."""
     named = {name.lower() for name, _ in over}
     return (*(header for header in under if header[0].lower() not in named), *over)

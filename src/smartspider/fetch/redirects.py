@@ -1,4 +1,4 @@
-"""The layer that follows redirects the way browsers do, as long as they stay on one host."""
+"""Follow redirects like browsers do, within one host."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from smartspider.core.requests.urls import host_of, origin_of
 from smartspider.interfaces.fetcher import Fetcher, Permit
 
 MAX_REVISITS = 2
-"""Cookie walls bounce a visitor off and let him in the second time; more than that is a circle."""
+"""Cookie walls redirect a client back to the same page once or twice; more is a loop."""
 
 _SECRET_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
 
 
 Refuse = Callable[[str, Request], str | None]
-"""Why a request may not be redirected to a URL, or None."""
+"""Returns why a redirect to a URL is refused, or None."""
 
 
 class RedirectLayer:
-    """Follows redirects on one hostname, each hop with a permit of its own.
+    """Follows redirects on one hostname, each hop with its own permit.
 
-    A redirect to another hostname, or to where `refuse` gives a reason not to go, ends the fetch: the page
-    given is the redirect itself.
+    A redirect to another hostname, or one that `refuse` rejects, ends the fetch: the redirect itself is
+    the page.
     """
 
     def __init__(self, inner: Fetcher, max_redirects: int, refuse: Refuse = lambda *_: None) -> None:
@@ -35,7 +35,7 @@ class RedirectLayer:
         self._refuse = refuse
 
     async def fetch(self, request: Request, permit: Permit) -> Page:
-        """The page a request leads to on its host, its `hops` filled."""
+        """Return the page at the end of the redirects, with `hops` set."""
         page = await self._inner.fetch(request, permit)
         if page.status not in REDIRECTS:
             return page
@@ -52,15 +52,16 @@ class RedirectLayer:
             if len(hops) > self._max_redirects:
                 raise TooManyRedirects(f"{hops[0]} redirects more than {self._max_redirects} times")
             if visits[visit] > 1 + MAX_REVISITS:
-                raise TooManyRedirects(f"{hops[0]} redirects in a circle by way of {target}")
+                raise TooManyRedirects(f"{hops[0]} redirects in a loop through {target}")
             page = await self._inner.fetch(request, permit.another(host))
         return msgspec.structs.replace(page, hops=tuple(hops))
 
 
 def _hop(request: Request, target: str, status: int) -> Request:
-    """The request for a hop: 303, and POST after 301 and 302, become a GET; secrets stay at their origin.
+    """Return the request for a hop: 303, and POST after 301 and 302, become GET; credentials stay at their
+    origin.
 
-    A version is that of the page that was asked for, so nothing is said about it to others.
+    A page version belongs to the original URL and is dropped.
     """
     extras = request.extras
     if extras.version is not None:
@@ -80,5 +81,5 @@ def _hop(request: Request, target: str, status: int) -> Request:
 
 
 def _without_content_headers(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """A GET has no body, so nothing is said about one."""
+    """Remove headers that describe a body, which a GET does not have."""
     return tuple(header for header in headers if not header[0].lower().startswith(("content-", "transfer-")))

@@ -1,4 +1,4 @@
-"""The layer that asks robots.txt before every request."""
+"""Apply robots.txt (RFC 9309) to every request."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from smartspider.interfaces.robots_cache import RobotsAnswer, RobotsCache
 
 
 class RobotsLayer:
-    """Lets through what robots.txt allows. It stands inside the redirects, so every hop is asked for."""
+    """Passes on requests that robots.txt allows. Inside the redirect layer, so every hop is checked."""
 
-    def __init__(self, inner: Fetcher, rules: RobotsRules) -> None:
+    def __init__(self, inner: Fetcher, rules: RobotsPolicy) -> None:
         self._inner = inner
         self._rules = rules
 
     async def fetch(self, request: Request, permit: Permit) -> Page:
-        """The page, or `RobotsDisallowed`, or `RobotsUnavailable`."""
+        """Return the page, or raise `RobotsDisallowed` or `RobotsUnavailable`."""
         if not self._rules.allowed_if_known(request.url):
             await self._rules.check(request.url, permit)
         return await self._inner.fetch(request, permit)
@@ -33,14 +33,16 @@ KEEP_S = 24 * 3600.0
 KEEP_UNAVAILABLE_S = 60.0
 MAX_HOPS = 5
 _TOO_MANY_HOPS = 310
-"""The status kept for a robots.txt that redirects too often; RFC 9309 counts it as not there."""
+"""The status stored for a robots.txt with too many redirects; RFC 9309 treats it as missing."""
 KNOWN_ORIGINS = 10_000
 KNOWN_BYTES = 2_000_000
-"""Of all files that are known. Parsed, a file takes some thirty times as much as it is long."""
+"""Total size of cached files. A parsed file takes some thirty times its length."""
 
 
-class _Known:
-    """What is known of an origin. `file` None: everything is allowed. `status` from 500: nothing for now."""
+class _OriginRules:
+    """The rules of an origin. `file` None: everything is allowed. `status` from 500: nothing is allowed for
+    now.
+    """
 
     __slots__ = ("expires_at", "file", "status")
 
@@ -58,14 +60,16 @@ class _Known:
         return self.status >= 500
 
 
-_Outcome = _Known | FetchFailed | None
-"""How a flight ended; None: its leader was cancelled and somebody else has to fly."""
+_Outcome = _OriginRules | FetchFailed | None
+"""The result of a shared request; None: it was cancelled, and another task has to send it."""
 
 
-class RobotsRules:
-    """RFC 9309 for every origin of a run. One request per origin is in flight, and all others wait for it.
+class RobotsPolicy:
+    """RFC 9309 for every origin of a run. One robots.txt request per origin is in flight; other tasks wait
+    for it.
 
-    `fetcher` reads robots.txt: guarded, cut at the size limit, without redirects and without these rules.
+    `fetcher` reads robots.txt: guarded, truncated at the size limit, without redirects and without this
+    policy.
     """
 
     def __init__(self, fetcher: Fetcher, *, headers: HeaderPlan, cache: RobotsCache, clock: Clock) -> None:
@@ -73,20 +77,20 @@ class RobotsRules:
         self._headers = headers
         self._cache = cache
         self._clock = clock
-        self._known: dict[str, _Known] = {}
-        """Those asked for longest ago first."""
+        self._known: dict[str, _OriginRules] = {}
+        """Least recently used first."""
         self._known_bytes = 0
         self._flights: dict[str, asyncio.Future[_Outcome]] = {}
 
     def allowed_if_known(self, url: str) -> bool | None:
-        """Whether a URL may be fetched, or None when its origin has not been asked yet. Does no I/O."""
+        """Return whether a URL may be fetched; None if its robots.txt is not known yet. Does no I/O."""
         known = self._fresh(_origin(url))
         if known is None or known.is_unavailable:
             return None
         return known.file is None or known.file.allows(url)
 
     async def check(self, url: str, permit: Permit) -> None:
-        """Return if a URL may be fetched; else `RobotsDisallowed`, `RobotsUnavailable` or the failure."""
+        """Raise `RobotsDisallowed`, `RobotsUnavailable` or the failure unless a URL may be fetched."""
         origin = _origin(url)
         known = self._fresh(origin)
         if known is None:
@@ -95,68 +99,68 @@ class RobotsRules:
             self._known[origin] = self._known.pop(origin)
         if known.is_unavailable:
             raise RobotsUnavailable(
-                f"robots.txt of {origin} answers {known.status}, so nothing is fetched for now"
+                f"robots.txt of {origin} answers {known.status}; nothing is fetched until it is available"
             )
         if known.file is None or known.file.allows(url):
             return
         line = known.file.deciding_line(url) or "a rule"
         raise RobotsDisallowed(
             f"robots.txt of {origin} forbids {url[len(origin) :]} ({line})",
-            hint="if you may: politeness.robots: ignore in the task, --ignore-robots where a command has it",
+            hint="if you are allowed to: politeness.robots: ignore in the task, or --ignore-robots",
         )
 
-    def _fresh(self, origin: str) -> _Known | None:
+    def _fresh(self, origin: str) -> _OriginRules | None:
         known = self._known.get(origin)
         return None if known is None or known.expires_at <= self._clock.now() else known
 
-    async def _ask(self, origin: str, permit: Permit) -> _Known:
+    async def _ask(self, origin: str, permit: Permit) -> _OriginRules:
         while True:
             flight = self._flights.get(origin)
             if flight is None:
-                return await self._lead(origin, permit)
+                return await self._fetch_once(origin, permit)
             outcome = await asyncio.shield(flight)
             if isinstance(outcome, FetchFailed):
                 raise type(outcome)(outcome.message, hint=outcome.hint)
             if outcome is not None:
                 return outcome
 
-    async def _lead(self, origin: str, permit: Permit) -> _Known:
+    async def _fetch_once(self, origin: str, permit: Permit) -> _OriginRules:
         flight = self._flights[origin] = asyncio.get_running_loop().create_future()
         outcome: _Outcome = None
         try:
-            outcome = await self._cached(origin) or await self._fetched(origin, permit)
+            outcome = await self._load_cached(origin) or await self._fetch(origin, permit)
         except FetchFailed as failure:
             outcome = failure
             raise
         else:
-            self._keep(origin, outcome)
+            self._remember(origin, outcome)
             return outcome
         finally:
             del self._flights[origin]
             flight.set_result(outcome)
 
-    async def _cached(self, origin: str) -> _Known | None:
+    async def _load_cached(self, origin: str) -> _OriginRules | None:
         answer = await self._cache.get_robots(origin)
         if answer is None or answer.expires_at <= self._clock.now():
             return None
         file = None if answer.body is None else RobotsFile(answer.body)
-        return _Known(file, answer.status, answer.expires_at)
+        return _OriginRules(file, answer.status, answer.expires_at)
 
-    async def _fetched(self, origin: str, permit: Permit) -> _Known:
+    async def _fetch(self, origin: str, permit: Permit) -> _OriginRules:
         page = await self._read(origin, permit)
         now = self._clock.now()
         if page is not None and page.status >= 500:
-            return _Known(None, page.status, now + KEEP_UNAVAILABLE_S)
+            return _OriginRules(None, page.status, now + KEEP_UNAVAILABLE_S)
         body = page.body if page is not None and 200 <= page.status < 300 else None
         file = None if body is None else RobotsFile(body)
         status = _TOO_MANY_HOPS if page is None else page.status
         answer = RobotsAnswer(origin, status, body, fetched_at=now, expires_at=now + KEEP_S)
         delay_s = None if file is None else file.crawl_delay_s
         await self._cache.put_robots(answer, host=host_of(origin), crawl_delay_s=delay_s)
-        return _Known(file, status, answer.expires_at)
+        return _OriginRules(file, status, answer.expires_at)
 
     async def _read(self, origin: str, permit: Permit) -> Page | None:
-        """The answer at the end of the redirects, on whatever host; None when there are too many."""
+        """Return the page at the end of the redirects, on any host; None if there are too many."""
         url = f"{origin}/robots.txt"
         for _ in range(1 + MAX_HOPS):
             host = host_of(url)
@@ -171,7 +175,7 @@ class RobotsRules:
             url = target
         return None
 
-    def _keep(self, origin: str, known: _Known) -> None:
+    def _remember(self, origin: str, known: _OriginRules) -> None:
         before = self._known.pop(origin, None)
         self._known_bytes += known.size - (0 if before is None else before.size)
         while self._known and (len(self._known) >= KNOWN_ORIGINS or self._known_bytes > KNOWN_BYTES):
@@ -180,6 +184,6 @@ class RobotsRules:
 
 
 def _origin(url: str) -> str:
-    """`origin_of` for the common case in a tenth of its time: links are judged by the hundred."""
+    """`origin_of` at a tenth of the cost for the common case: pages have hundreds of links."""
     origin = url[: url.find("/", 8)]
     return origin_of(url) if "@" in origin else origin

@@ -1,4 +1,4 @@
-"""One robots.txt, read for us."""
+"""A parsed robots.txt."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _EFFECTS = {"allow": True, "disallow": False}
 
 
 class RobotsFile:
-    """What a robots.txt says to us. `allows` answers for a whole URL and remembers what it was asked."""
+    """The rules of a robots.txt for this crawler. `allows` caches its answers by URL."""
 
     def __init__(self, body: bytes) -> None:
         if len(body) >= MAX_BYTES:
-            # The last line of a cut file may be half a rule, and half a rule forbids more than the whole.
+            # The last line of a truncated file may be half a rule, which forbids more than the whole rule.
             body = body[: body.rfind(b"\n") + 1]
         self._text = _named_in_full(body.decode("utf-8-sig", errors="replace"))
         self._parsed = Protego.parse(self._text)
@@ -33,17 +33,17 @@ class RobotsFile:
 
     @property
     def size(self) -> int:
-        """How long it is."""
+        """Length in bytes."""
         return len(self._text)
 
     @property
     def crawl_delay_s(self) -> float | None:
-        """The Crawl-delay for us; a longer one than five minutes counts as five minutes."""
+        """The Crawl-delay for this crawler, at most five minutes."""
         delay_s = self._parsed.crawl_delay(ROBOTS_TOKEN)
         return None if delay_s is None else min(float(delay_s), MAX_CRAWL_DELAY_S)
 
     def deciding_line(self, url: str) -> str | None:
-        """The line that decides about a URL (the longest that matches), or None when no line speaks of it."""
+        """Return the line that decides about a URL (the longest match), or None."""
         verdict = self.allows(url)
         matching = [
             (len(pattern), line)
@@ -57,12 +57,12 @@ class RobotsFile:
 
 
 def _matches(pattern: str, url: str) -> bool:
-    """Whether a rule speaks of a URL, in the parser's own understanding of patterns."""
+    """Return whether a pattern matches a URL, as the parser understands patterns."""
     return not Protego.parse(f"User-agent: *\nDisallow: {pattern}").can_fetch(url, "*")
 
 
 def _our_rules(text: str) -> Iterator[tuple[str, bool, str]]:
-    """Line, effect and pattern of the rules in the groups that speak to us."""
+    """Yield line, effect and pattern of the rules in groups that apply to this crawler."""
     groups = list(_groups(text))
     scores = [max(map(_score, agents)) for agents, _ in groups]
     best = max(scores, default=0)
@@ -94,14 +94,14 @@ def _groups(text: str) -> Iterator[tuple[list[str], list[tuple[str, bool, str]]]
 
 
 def _score(agent: str) -> int:
-    """How closely a group's name fits us: not at all, as everybody, by name."""
+    """Return how specifically a group applies: not at all, by wildcard, by name."""
     return {"*": 1, ROBOTS_TOKEN.lower(): 2}.get(agent, 0)
 
 
 def _named_in_full(text: str) -> str:
-    """The same file with every name that is not ours or everybody's made a stranger's.
+    """Return the file with all agent names replaced that are neither ours nor the wildcard.
 
-    RFC 9309 compares whole product tokens, without a version; the parser would take a part of one for all.
+    RFC 9309 compares whole product tokens without a version; the parser would match parts of a name.
     """
     return _USER_AGENT.sub(lambda found: found[1] + _addressee(found[2]), text)
 

@@ -1,4 +1,4 @@
-"""The layers around the transport, in one list."""
+"""Build the stack of layers around the transport."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.guard import GuardLayer
 from smartspider.fetch.headers import HeaderPlan, HeadersLayer
 from smartspider.fetch.redirects import RedirectLayer, Refuse
-from smartspider.fetch.robots import RobotsLayer, RobotsRules
+from smartspider.fetch.robots import RobotsLayer, RobotsPolicy
 from smartspider.fetch.robots_file import MAX_BYTES
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.fetcher import Fetcher, Transport
@@ -23,10 +23,10 @@ def build_robots(
     headers: HeaderPlan,
     cache: RobotsCache,
     clock: Clock,
-) -> RobotsRules:
-    """The robots rules of a run, read through the same transport and guard as its pages."""
+) -> RobotsPolicy:
+    """Return the robots policy of a run; it uses the transport and guard of the run's pages."""
     reader = GuardLayer(transport.cut_at(MAX_BYTES), policy)
-    return RobotsRules(reader, headers=headers, cache=cache, clock=clock)
+    return RobotsPolicy(reader, headers=headers, cache=cache, clock=clock)
 
 
 def build_fetcher(
@@ -35,12 +35,12 @@ def build_fetcher(
     *,
     policy: AddressPolicy,
     headers: HeaderPlan,
-    robots: RobotsRules | None,
+    robots: RobotsPolicy | None,
     refuse: Refuse = lambda _target, _request: None,
 ) -> Fetcher:
-    """The fetcher of a run, outermost layer first.
+    """Return the fetcher of a run; layers are listed outermost first.
 
-    `robots` None: the task ignores robots.txt. `refuse` says where redirects may not lead.
+    `robots` None: the task ignores robots.txt. `refuse` rejects redirect targets.
     """
     layers: list[Callable[[Fetcher], Fetcher]] = [
         lambda inner: HeadersLayer(inner, headers),

@@ -1,4 +1,4 @@
-"""Foreign exceptions become ours here, once."""
+"""Translate exceptions of aiohttp and its libraries."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FOREIGN: tuple[type[Exception], ...] = (
     aiohttp.http.HttpProcessingError,
     *SOCKS_ERRORS,
 )
-"""What the transport's libraries raise for things that go wrong on the wire; anything else is a defect."""
+"""Exceptions of the libraries for network problems; any other exception is a bug."""
 
 _RULES: tuple[tuple[tuple[type[BaseException], ...], type[FetchFailed], str], ...] = (
     (
@@ -42,22 +42,22 @@ _RULES: tuple[tuple[tuple[type[BaseException], ...], type[FetchFailed], str], ..
     ),
     ((aiohttp.ClientConnectorDNSError, UnicodeError), NameNotResolved, "the name does not resolve"),
     ((aiohttp.ClientSSLError, ssl.SSLError), TlsFailed, "TLS failed"),
-    ((aiohttp.ConnectionTimeoutError,), TimedOut, "connecting took too long"),
-    ((TimeoutError,), TimedOut, "the answer took too long"),
+    ((aiohttp.ConnectionTimeoutError,), TimedOut, "timeout while connecting"),
+    ((TimeoutError,), TimedOut, "timeout while waiting for the response"),
     ((aiohttp.InvalidURL,), FetchFailed, "the URL cannot be fetched"),
     ((aiohttp.ClientConnectorError,), ConnectFailed, "no connection"),
     (
         (aiohttp.ClientError, aiohttp.http.HttpProcessingError, OSError, EOFError),
         ConnectionDropped,
-        "the connection broke off",
+        "the connection was closed",
     ),
-    ((ValueError,), FetchFailed, "the request cannot be written"),
+    ((ValueError,), FetchFailed, "the request cannot be sent"),
 )
-"""First match wins, so the special ones stand before what they derive from."""
+"""The first match wins, so subclasses come first."""
 
 
-def translated(error: BaseException, url: str) -> FetchFailed:
-    """The error of our tree that says what a foreign exception means for a URL."""
+def translate_error(error: BaseException, url: str) -> FetchFailed:
+    """Return the `FetchFailed` that a library's exception means for a URL."""
     cause = error.__cause__
     if isinstance(cause, ssl.SSLError):
         error = cause
@@ -72,9 +72,9 @@ def _detail(error: BaseException) -> str:
     if isinstance(error, aiohttp.ClientHttpProxyError):
         text = f"it answers {error.status} {error.message}"
     elif isinstance(error, aiohttp.ClientResponseError):
-        # Its text has a status that no server sent.
+        # Its text contains a status that no server sent.
         text = error.message
     elif isinstance(error, aiohttp.ClientConnectorError) and error.errno:
-        # Its text tells of TLS where there is none, and repeats the address.
+        # Its text mentions TLS even without TLS, and repeats the address.
         text = os.strerror(error.errno)
     return " ".join(text.split())[:300] or type(error).__name__

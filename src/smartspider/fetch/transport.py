@@ -1,4 +1,6 @@
-"""One HTTP exchange over aiohttp: no redirect, no retry, bounded in bytes and in time."""
+"""The `http` transport: one HTTP exchange with aiohttp, without redirects or retries, limited in bytes and
+time.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +27,15 @@ from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.charset import detect_charset
 from smartspider.fetch.exchange import Exchange, PreparedHeaders, StaleConnection
 from smartspider.fetch.response import page_headers, read_body, read_start
-from smartspider.fetch.routes import Routes
-from smartspider.fetch.translate import FOREIGN, translated
+from smartspider.fetch.sessions import TransportSessions
+from smartspider.fetch.translate import FOREIGN, translate_error
 from smartspider.interfaces.fetcher import Fetcher, Permit, TransportContext
 
 CONNECT_S = 15.0
-"""Name, TCP and TLS together; a host that needs longer is not there."""
+"""Timeout of name resolution, TCP and TLS together."""
 
 _FRESH_CONNECTIONS = 3
-"""Connections that may die one after another while a permit is waited for."""
+"""Connections that may close in a row while waiting for a permit."""
 _BIG_BODY = 1_000_000
 
 ReadBody = Callable[[aiohttp.ClientResponse, int], Awaitable[bytes]]
@@ -42,9 +44,10 @@ _exchange: ContextVar[Exchange] = ContextVar("exchange")
 
 
 class _PermittedRequest(aiohttp.ClientRequest):
-    """Asks for the permit between the connection and the first byte, so that TCP and TLS cost no window.
+    """Enters the permit between the connection and the first byte, so that connecting does not use the
+    window.
 
-    Takes its headers ready-made from the exchange: aiohttp would copy them one by one, twice.
+    Takes prepared headers from the exchange: aiohttp would copy each of them twice.
     """
 
     def update_headers(self, headers: LooseHeaders | None) -> None:  # noqa: ARG002 - the exchange has them
@@ -59,9 +62,9 @@ class _PermittedRequest(aiohttp.ClientRequest):
 
 
 class AiohttpTransport:
-    """A fetcher for exactly one exchange. Cookies live as long as the transport: one transport per run.
+    """See `interfaces/fetcher.py`. Cookies live as long as the transport: one transport per run.
 
-    `choose_proxy` names the http, https or socks5 proxy of each request, or None for none.
+    Proxies may be http, https or socks5.
     """
 
     def __init__(
@@ -74,24 +77,26 @@ class AiohttpTransport:
         self._plan = plan
         self._clock = context.clock
         self._choose_proxy = context.choose_proxy
-        self._routes = Routes(context.policy, _PermittedRequest, min(CONNECT_S, plan.timeout_s), tls)
+        self._sessions = TransportSessions(
+            context.policy, _PermittedRequest, min(CONNECT_S, plan.timeout_s), tls
+        )
 
     async def __aenter__(self) -> Self:
-        await self._routes.open()
+        await self._sessions.open()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._routes.close()
+        await self._sessions.close()
 
     async def fetch(self, request: Request, permit: Permit) -> Page:
-        """The answer to a request, whatever its status."""
+        """Return the response to a request, whatever its status."""
         return await self._fetch(request, permit, read_body, self._plan.max_bytes)
 
     def cut_at(self, max_bytes: int) -> Fetcher:
-        """The same transport for files whose first bytes are enough: longer bodies are cut, not refused."""
-        return _Cut(self._fetch, max_bytes)
+        """Return a fetcher that truncates longer bodies instead of refusing them."""
+        return _TruncatingFetcher(self._fetch, max_bytes)
 
     async def _fetch(self, request: Request, permit: Permit, read: ReadBody, max_bytes: int) -> Page:
         headers = _prepared(request.extras.headers)
@@ -102,27 +107,27 @@ class AiohttpTransport:
             try:
                 return await self._converse(request, exchange, read, max_bytes)
             except StaleConnection:
-                # What was entered went unused: the next connection asks for a window of its own.
+                # The entered window is unused: the next connection reserves its own.
                 permit = permit.another(request.host)
             except asyncio.CancelledError as error:
-                if not exchange.is_to_blame():
+                if not exchange.has_timed_out():
                     raise
-                raise TimedOut(f"{request.url}: no whole answer in {self._plan.timeout_s:g} s") from error
+                raise TimedOut(f"{request.url}: no response within {self._plan.timeout_s:g} s") from error
             except FOREIGN as error:
-                raise translated(error, request.url) from error
+                raise translate_error(error, request.url) from error
             finally:
                 exchange.end()
                 _exchange.reset(token)
-        raise ConnectionDropped(f"{request.url}: the server closes every connection before it is used")
+        raise ConnectionDropped(f"{request.url}: the server closes every connection before a request is sent")
 
     async def _converse(self, request: Request, exchange: Exchange, read: ReadBody, max_bytes: int) -> Page:
         extras = request.extras
         proxy = self._choose_proxy(request) if self._choose_proxy is not None else None
-        session, via = self._routes.direct if proxy is None else self._routes.through(proxy)
+        session, via = self._sessions.direct if proxy is None else self._sessions.via_proxy(proxy)
         answer = await session.request(
             extras.method,
             URL(request.url, encoded=True),
-            data=_sendable(extras.body),
+            data=_body_stream(extras.body),
             proxy=via,
             allow_redirects=False,
         )
@@ -134,7 +139,7 @@ class AiohttpTransport:
         if not answer.closed:
             answer.close()
         if answer.status == 407 and via is not None:
-            raise ProxyFailed(f"{request.url}: the proxy wants other credentials")
+            raise ProxyFailed(f"{request.url}: the proxy rejected the credentials")
         headers = page_headers(answer.headers)
         return Page(
             url=request.url,
@@ -147,7 +152,7 @@ class AiohttpTransport:
         )
 
 
-class _Cut:
+class _TruncatingFetcher:
     """A fetcher that reads the start of bodies."""
 
     def __init__(
@@ -157,7 +162,7 @@ class _Cut:
         self._max_bytes = max_bytes
 
     async def fetch(self, request: Request, permit: Permit) -> Page:
-        """The page with the first bytes of its body."""
+        """Return the page with the start of its body."""
         return await self._fetch(request, permit, read_start, self._max_bytes)
 
 
@@ -167,6 +172,6 @@ def _prepared(headers: tuple[tuple[str, str], ...]) -> PreparedHeaders:
     return CIMultiDict(headers if names_host else ((HOST, ""), *headers)), names_host
 
 
-def _sendable(body: bytes | None) -> bytes | io.BytesIO | None:
-    """Large bodies go as a stream, so that writing them does not hold the loop."""
+def _body_stream(body: bytes | None) -> bytes | io.BytesIO | None:
+    """Return large bodies as a stream, so that writing them does not block the event loop."""
     return body if body is None or len(body) < _BIG_BODY else io.BytesIO(body)

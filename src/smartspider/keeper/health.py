@@ -54,7 +54,7 @@ class CheckHealth:
             yield "disk", f"only {usage.free / 1e6:.0f} MB free on the disk of {self._folder}"
         wal = sum(file.stat().st_size for file in self._folder.glob("*.db-wal"))
         if wal > LARGEST_WAL:
-            yield "wal", f"the write-ahead log has {wal / 1e6:.0f} MB: a process holds a read transaction open for long"
+            yield "wal", f"the write-ahead log has {wal / 1e6:.0f} MB: a reader is open for long"
 
     def _of_clock(self) -> Iterator[tuple[str, str]]:
         ahead_s = self._store_now() - self._clock.now()

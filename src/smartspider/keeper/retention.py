@@ -38,7 +38,7 @@ class TrimLogs:
         if self._retention.log_bytes is not None:
             await self._logs.trim(self._retention.log_bytes)
         if self._retention.log_age_s is not None:
-            await self._logs.forget_before(self._clock.now() - self._retention.log_age_s)
+            await self._logs.delete_before(self._clock.now() - self._retention.log_age_s)
 
 
 class TrimEvents:

@@ -82,7 +82,7 @@ class DecideWorkers:
         self._last_workers, self._window, self._last = (
             {},
             StabilizationWindow(self._options.stabilization_s),
-            await self._store.figure(),
+            await self._store.decision(),
         )
         if self._last is not None:
             self._throughput = self._last.throughput
@@ -107,7 +107,7 @@ class DecideWorkers:
         stable, before = self._window.apply(decision), self._last
         if before is not None and _is_same(before, stable) and stable.at - before.at < REPEAT_S:
             return
-        await self._store.keep(term.epoch, stable)
+        await self._store.save(term.epoch, stable)
         self._last = stable
         if before is None or before.desired != stable.desired:
             was = "" if before is None else f", {before.desired} were"

@@ -41,9 +41,9 @@ async def check_filter(
     totals = await rows.totals([key.id for key in keys])
     for key in keys:
         if key.id not in totals:
-            wrong = "the run is not there"
+            wrong = "the run does not exist"
         elif key.epoch != epoch:
-            wrong = "they are of another epoch of the store"
+            wrong = "they belong to another epoch of the store"
         else:
             wrong = await _without_rows(url_filter, rows, key, at_most)
         if wrong and repair:
@@ -61,7 +61,7 @@ async def _without_rows(
         looked_at += len(batch)
         without = set(batch) - await rows.stored(key.id, batch)
         if without:
-            return f"{len(without)} of {looked_at} looked at have no row"
+            return f"{len(without)} of {looked_at} checked entries have no row"
         if at_most is not None and looked_at >= at_most:
             break
     return ""
@@ -88,7 +88,7 @@ ERROR = 0.0081
 COUNTED = "smartspider_known_urls_total"
 LABELS = {"bloom": "lossy"}
 """Metric labels of filters that differ from their names."""
-ADVICE = "give it more by SMARTSPIDER_DEDUP_MEMORY, or the store is asked"
+ADVICE = "raise SMARTSPIDER_DEDUP_MEMORY, else the store is queried"
 
 T = TypeVar("T")
 

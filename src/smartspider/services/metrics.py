@@ -29,7 +29,7 @@ ABOUT = {
     "smartspider_items_total": "Items that were stored",
     "smartspider_items_duplicate_total": "Items that were not stored because equal ones are",
     "smartspider_items_rejected_total": "Items that were not kept by a rule of their task",
-    "smartspider_values_cleaned_total": "Values that had characters taken out that no store can hold",
+    "smartspider_values_cleaned_total": "Values from which characters that cannot be stored were removed",
     "smartspider_known_urls_total": "URLs that memories before the store knew or not, by layer and outcome",
     KNOWN_BYTES: "Bytes that memories before the store take, where machines share them, by layer",
     KNOWN_BUDGET: "Bytes that they may take at most, by layer",

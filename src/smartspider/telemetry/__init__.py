@@ -1,1 +1,1 @@
-"""Subscribers to events: logs."""
+"""Logs and metrics: subscribers to the event bus, and the process log."""

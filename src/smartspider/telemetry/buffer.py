@@ -1,4 +1,4 @@
-"""Log lines on their way to the store: gathered, written together, never in anybody's way."""
+"""A buffer that writes log lines to the store in batches."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from smartspider.core.logs import LEVELS, LogLine
 EVERY_S = 1.0
 BATCH = 500
 ROOM = 5_000
-"""Lines that wait at most; beyond that the least important of the oldest go."""
+"""Maximum buffered lines; beyond that the oldest, least important ones are dropped."""
 
 Write = Callable[[Sequence[LogLine]], Awaitable[None]]
 
 
 class LogBuffer:
-    """Takes lines from any thread. `flush` writes what is there; `keep_flushing` does it about every second
-    while there is something, and sleeps while there is not.
+    """Accepts lines from any thread. `flush` writes them; `keep_flushing` does so about once a second while
+    there are any.
     """
 
     def __init__(self, write: Write, worker: str = "", *, room: int = ROOM) -> None:
@@ -41,7 +41,7 @@ class LogBuffer:
         return len(self._lines)
 
     def add(self, line: LogLine) -> None:
-        """Let a line wait to be written."""
+        """Buffer a line."""
         with self._lock:
             if len(self._lines) >= self._room:
                 self._make_room()
@@ -56,7 +56,7 @@ class LogBuffer:
             self._loop.call_soon_threadsafe(self._full.set)
 
     def _make_room(self) -> None:
-        """A tenth of what waits goes: the oldest that tell of nothing wrong, or else the oldest."""
+        """Drop a tenth of the lines: the oldest below warning level, else the oldest."""
         lines = list(self._lines)
         quiet = [number for number, line in enumerate(lines) if line.level < LEVELS["warning"]]
         wanted = max(self._room // 10, 1)
@@ -65,7 +65,7 @@ class LogBuffer:
         self._dropped += len(gone)
 
     async def keep_flushing(self) -> None:
-        """Write what comes until cancelled."""
+        """Write lines until cancelled."""
         self._loop = asyncio.get_running_loop()
         self._is_awake = bool(self._lines)
         if self._is_awake:
@@ -77,7 +77,7 @@ class LogBuffer:
                     await self._full.wait()
             self._wake.clear()
             self._full.clear()
-            self._is_awake = self._is_full = False  # from here on a line that comes wakes this up once more
+            self._is_awake = self._is_full = False  # a line added from here on wakes this loop again
             await self.flush()
             if self._lines:  # the store was busy
                 await asyncio.sleep(EVERY_S)
@@ -85,7 +85,7 @@ class LogBuffer:
                 self._wake.set()
 
     async def flush(self) -> None:
-        """Write all that waits; what the store does not take now goes on waiting."""
+        """Write all lines; those that the store does not accept stay buffered."""
         while self._lines:
             with self._lock:
                 batch = [self._lines.popleft() for _ in range(min(BATCH, len(self._lines)))]
@@ -100,7 +100,7 @@ class LogBuffer:
                 with self._lock:
                     self._lines.extendleft(reversed(batch))
                 raise
-            except Exception:  # noqa: BLE001 - a log must not disturb what it tells; the lines are counted
+            except Exception:  # noqa: BLE001 - logging must not disturb the process; the lines are counted
                 self._dropped += len(batch)
                 return
             self._dropped -= told
@@ -108,7 +108,7 @@ class LogBuffer:
     def _tell_dropped(self, count: int) -> list[LogLine]:
         if count == 0:
             return []
-        text = f"{count} log lines were lost: there were more than could be written"
+        text = f"{count} log lines were dropped: the store was too slow"
         return [
             LogLine(
                 time.time(), LEVELS["warning"], "log.dropped", text, self._worker, fields={"count": count}

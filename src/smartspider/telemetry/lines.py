@@ -1,4 +1,4 @@
-"""Events as log lines: a sentence for people, and what it is found by."""
+"""Convert events to log lines: a sentence, and the fields for searching."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FAILED = ("dead", "broken")
 
 
 def line_of(event: Event, at: float, worker: str, redactor: Redactor) -> LogLine:
-    """An event as a line, without secrets."""
+    """Return an event as a log line, redacted."""
     fields: dict[str, Any] = redactor.fields(msgspec.structs.asdict(event))
     run_id, host, url = (fields.pop(name, None) for name in _HEAD)
     return LogLine(
@@ -35,18 +35,18 @@ def line_of(event: Event, at: float, worker: str, redactor: Redactor) -> LogLine
 
 
 def error_of(event: Event) -> str | None:
-    """The type of what went wrong: the first part of a reason such as `connect: refused`."""
+    """Return the type of an error: the first part of a reason such as `connect: refused`."""
     if event.level not in ("warning", "error") and getattr(event, "state", None) not in _FAILED:
         return None
     reason = getattr(event, "reason", "")
     return reason.partition(":")[0].strip()[:LONGEST_ERROR] or None
 
 
-def sentence(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912 - one line for each event there is
-    """What happened, for people."""
+def sentence(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912 - one line per event
+    """Return a sentence about an event."""
     match event:
         case events.RunStarted(task=task, is_resumed=is_resumed):
-            return f"the run of task {task} {'goes on' if is_resumed else 'has started'}"
+            return f"the run of task {task} {'has resumed' if is_resumed else 'has started'}"
         case events.RunEnded(state=state, reason=reason):
             return f"the run is {state}{_because(reason)}"
         case events.PageClosed(state=state, reason=reason, status=status, items=items, elapsed_s=elapsed_s):
@@ -57,35 +57,35 @@ def sentence(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912 - one line fo
         case events.PageBuried(reason=reason):
             return f"given up{_because(reason)}"
         case events.ValuesCleaned(count=count):
-            return f"{_many(count, 'value')} had characters taken out that no store can hold"
+            return f"{_many(count, 'value')} contained characters that cannot be stored; they were removed"
         case events.ItemsRejected(count=count, reason=reason):
-            return f"{_many(count, 'item')} not kept{_because(reason)}"
+            return f"{_many(count, 'item')} rejected{_because(reason)}"
         case events.LinksDropped(count=count):
-            return f"{_many(count, 'link')} beyond the most that are kept of a page were left out"
+            return f"{_many(count, 'link')} dropped: the page has more than the limit"
         case events.FieldsDropped(count=count):
-            return f"{_many(count, 'link')} lost the fields they should carry: these were too large"
+            return f"{_many(count, 'link')} lost their carried fields, which were too large"
         case events.HostHeld(host=host, hold_s=hold_s, reason=reason):
-            return f"{host} is left alone for {hold_s:.0f} s{_because(reason)}"
+            return f"{host} is on hold for {hold_s:.0f} s{_because(reason)}"
         case events.HostAbandoned(host=host, count=count, reason=reason):
-            return f"{host} is given up with {_many(count, 'request')}{_because(reason)}"
+            return f"gave up {host} with {_many(count, 'request')}{_because(reason)}"
         case events.LeasesReturned(count=count, worker=worker):
-            return f"{_many(count, 'request')} went back to the queue: {worker} is gone or silent"
+            return f"{_many(count, 'request')} returned to the queue: {worker} is dead or silent"
         case events.GuardTripped(reason=reason):
-            return f"a guard saw that something is wrong{_because(reason)}"
+            return f"a guard was triggered{_because(reason)}"
         case events.StoreLost(reason=reason):
-            return f"waiting for the store{_because(reason)}"
+            return f"the store is unavailable{_because(reason)}"
         case events.StoreReturned(away_s=away_s):
-            return f"the store answers again, after {away_s:.1f} s"
+            return f"the store is available again after {away_s:.1f} s"
         case events.WorkerThrottled(share=share, fault_share=faults, lag_s=lag_s):
-            worse = f"{faults:.0%} of its requests have no answer, it is {lag_s:.2f} s late"
-            return f"this worker does worse than the others and fills {share:.0%} of its slots: {worse}"
+            worse = f"{faults:.0%} of its requests fail, its lag is {lag_s:.2f} s"
+            return f"this worker is less healthy than the others and fills {share:.0%} of its slots: {worse}"
         case events.WorkerRestored():
             return "this worker fills all its slots again"
         case events.UrlFilterCounted(layer=layer, hits=hits, misses=misses):
-            return f"the {layer} memory of known URLs knew {hits} and did not know {misses}"
+            return f"the {layer} URL filter: {hits} hits, {misses} misses"
         case events.UrlFilterFull(layer=layer, bytes_used=used, bytes_max=most, is_full=is_full):
-            rest = ": it learns no more, the store is asked instead" if is_full else ""
-            return f"the {layer} memory of known URLs has used {used} of {most} bytes{rest}"
+            rest = ": it accepts no more, and the store is queried instead" if is_full else ""
+            return f"the {layer} URL filter uses {used} of {most} bytes{rest}"
         case _:
             return event.name.replace(".", " ")
 

@@ -1,4 +1,4 @@
-"""Events as sums for monitoring. Labels are bounded: never a URL, a host or a task."""
+"""Count events as metrics. Labels are bounded: never a URL, a host or a task."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Add = Callable[[Mapping[MetricKey, float]], Awaitable[None]]
 
 
 class EventCounter:
-    """Counts events; `flush` adds what was counted since the last time to the sums of the installation."""
+    """Counts events; `flush` adds the counts to the metrics of the installation."""
 
     def __init__(self, add: Add) -> None:
         self._add = add
@@ -85,7 +85,7 @@ class EventCounter:
         self._count(PAGES, outcome=state if state in _OUTCOMES else OTHER, status=status)
 
     def _timed(self, name: str, elapsed_s: float) -> None:
-        """A histogram as sums: how many took up to each bound, how many in all, and how long together."""
+        """Add to a histogram: cumulative buckets, count and sum."""
         if elapsed_s <= 0.0:
             return
         for bound in LATENCY_BUCKETS_S:
@@ -99,7 +99,7 @@ class EventCounter:
             self._counts[name, tuple(sorted(labels.items()))] += by  # type: ignore[assignment]  # sums of floats
 
     async def flush(self) -> None:
-        """Add what was counted; what the store does not take now is added the next time."""
+        """Store the counts; those that the store does not accept are stored next time."""
         counts, self._counts = self._counts, Counter()
         if not counts:
             return
@@ -110,12 +110,14 @@ class EventCounter:
 
 
 def status_class(status: int | None) -> str:
-    """`2xx` and so on; `none` where nothing was answered."""
+    """Return the class of a status, such as `2xx`; `none` without a response."""
     return f"{status // 100}xx" if status and 100 <= status < 600 else "none"
 
 
 def error_class(reason: str) -> str:
-    """The kind of an error, one of a known list: `timeout`, `http_5xx`; how often it was tried aside."""
+    """Return the kind of an error from a fixed list, such as `timeout` or `http_5xx`, without the number of
+    attempts.
+    """
     kind = reason.partition(":")[0].partition("(")[0].strip().lower()
     if kind in _ERRORS:
         return kind

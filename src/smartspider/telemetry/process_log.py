@@ -1,7 +1,7 @@
-"""The log of a server process: what its code and its libraries say, to standard output, a file and the store.
+"""The log of a server process and its libraries: standard output, a file and the store.
 
-`structlog.get_logger()` and the standard library's loggers end in the same place; what is bound to the
-context (task_id, run_id, worker) is on every line.
+structlog and the standard library's loggers share it; context variables (task_id, run_id, worker) are
+added to every line.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from smartspider.core.errors import SmartSpiderError
 from smartspider.core.logs import LEVELS, LogLine
 from smartspider.core.redaction import Redactor
 from smartspider.store.logs.store import LogStore
-from smartspider.telemetry import logs as files
+from smartspider.telemetry import log_files as files
 from smartspider.telemetry.buffer import LogBuffer
-from smartspider.telemetry.outputs import as_json, open_file, print_line
-from smartspider.telemetry.subscribers import end
+from smartspider.telemetry.log_files import as_json, open_file, print_line
+from smartspider.telemetry.subscribers import stop_tasks
 
 QUIET = {"uvicorn.access": logging.WARNING, "uvicorn.error": logging.ERROR, "asyncio": logging.WARNING}
-"""Libraries that say more than is worth keeping."""
+"""Minimum levels of verbose libraries."""
 LAST_LINES_S = 1.0
-"""How long the end waits for the store to take the last lines; they are in the file as well."""
+"""Timeout of writing the last lines to the store; they are also in the file."""
 LONGEST_TRACE = 8_000
 _OWN = ("exc_info", "run_id", "task_id", "worker", "host", "url", "error", "level", "event", "text")
 
 
 class ProcessLogDestinations(msgspec.Struct, frozen=True):
-    """Where a process tells, and from which level on; without a store only there where there is a file."""
+    """The destinations and the level of a process log. Without `logs` nothing is written to a store."""
 
     folder: Path
     logs: LogStore | None = None
@@ -48,9 +48,7 @@ class ProcessLogDestinations(msgspec.Struct, frozen=True):
 async def process_log(
     places: ProcessLogDestinations, name: str, redactor: Redactor | None = None
 ) -> AsyncIterator[Redactor]:
-    """Have everything this process says in its log until the end; what secrets it is handed, add to the
-    redactor.
-    """
+    """Log everything this process logs until the block ends. Yields the redactor, to add secrets to."""
     redactor = redactor or Redactor()
     file = open_file(places.folder / files.FOLDER / f"{name}.jsonl", files.MAX_BYTES, files.KEPT_FILES)
     outputs: list[Callable[[LogLine], None]] = [lambda line: file.put(as_json(line))]
@@ -62,18 +60,18 @@ async def process_log(
         outputs.append(buffer.add)
         tasks.append(asyncio.create_task(buffer.keep_flushing(), name="log lines"))
         flushes.append(buffer.flush)
-    handler = LineHandler(name, redactor, outputs)
+    handler = LogLineHandler(name, redactor, outputs)
     restore = _install(handler, logging.getLevelNamesMapping()[places.level.upper()])
     try:
         yield redactor
     finally:
         restore()
-        await end(tasks, *flushes, within_s=LAST_LINES_S)
+        await stop_tasks(tasks, *flushes, within_s=LAST_LINES_S)
         file.close()
 
 
-class LineHandler(logging.Handler):
-    """Makes lines of log records and hands them on; never raises."""
+class LogLineHandler(logging.Handler):
+    """Converts log records to lines and passes them to the outputs; never raises."""
 
     def __init__(self, name: str, redactor: Redactor, outputs: list[Callable[[LogLine], None]]) -> None:
         super().__init__()
@@ -82,10 +80,10 @@ class LineHandler(logging.Handler):
         self._outputs = outputs
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Hand on a record."""
+        """Pass on a record."""
         try:
             line = self._line(record)
-        except Exception:  # noqa: BLE001 - a log must not disturb what it tells
+        except Exception:  # noqa: BLE001 - logging must not disturb the process
             return
         for output in self._outputs:
             output(line)
@@ -122,7 +120,7 @@ class LineHandler(logging.Handler):
 
 
 def _install(handler: logging.Handler, level: int) -> Callable[[], None]:
-    """Put the handler under everything; the function returned puts things back as they were."""
+    """Install the handler for all loggers; return a function that restores the previous state."""
     root = logging.getLogger()
     before = (root.handlers[:], root.level, {name: logging.getLogger(name).level for name in QUIET})
     root.handlers = [handler]

@@ -1,4 +1,4 @@
-"""What a worker of a server tells: to a file, to the store, to standard output, and as sums."""
+"""The event subscribers of a server's worker: log file, store, standard output, metrics."""
 
 from __future__ import annotations
 
@@ -19,28 +19,27 @@ from smartspider.store.logs.store import LogStore
 from smartspider.store.metrics import MetricStore
 from smartspider.telemetry.buffer import LogBuffer
 from smartspider.telemetry.lines import line_of
-from smartspider.telemetry.logs import EventLog
+from smartspider.telemetry.log_files import EventLog, print_line
 from smartspider.telemetry.metrics import EventCounter
-from smartspider.telemetry.outputs import print_line
 
 COUNT_EVERY_S = 2.0
 LAST_FLUSH_S = 5.0
-"""How long the end waits for a store that is busy."""
+"""Timeout of the last flush."""
 
 
 class LogDestinations(msgspec.Struct, frozen=True):
-    """Where to tell, and from which level on."""
+    """The destinations and the level of a worker's log."""
 
     folder: Path
     logs: LogStore
     metrics: MetricStore
     level: str = "info"
     is_printed: bool = False
-    """Also as JSON on standard output."""
+    """Also print JSON to standard output."""
 
 
-class LineSubscriber:
-    """Makes lines of events of a level or above and hands them on."""
+class LogLineSubscriber:
+    """Converts events at or above a level to lines and passes them to the outputs."""
 
     def __init__(
         self, worker: str, level: str, redactor: Redactor, *outputs: Callable[[LogLine], None]
@@ -51,7 +50,7 @@ class LineSubscriber:
         self._outputs = outputs
 
     def __call__(self, event: Event) -> None:
-        """Tell of an event."""
+        """Pass on an event."""
         if LEVELS[event.level] < self._level:
             return
         line = line_of(event, time.time(), self._worker, self._redactor)
@@ -63,7 +62,7 @@ class LineSubscriber:
 async def worker_subscribers(
     places: LogDestinations, worker: str, redactor: Redactor | None = None
 ) -> AsyncIterator[list[Subscriber]]:
-    """Subscribers for a worker's bus. They write by themselves, about every second; the rest at the end."""
+    """Yield the subscribers for a worker's bus. They write about once a second, and the rest at the end."""
     redactor = redactor or Redactor()
     buffer = LogBuffer(places.logs.add, worker)
     counter = EventCounter(places.metrics.add)
@@ -74,16 +73,16 @@ async def worker_subscribers(
         asyncio.create_task(_keep_counting(counter), name="sums"),
     ]
     try:
-        yield [file, LineSubscriber(worker, places.level, redactor, *outputs), counter]
+        yield [file, LogLineSubscriber(worker, places.level, redactor, *outputs), counter]
     finally:
-        await end(tasks, buffer.flush, counter.flush)
+        await stop_tasks(tasks, buffer.flush, counter.flush)
         file.close()
 
 
-async def end(
+async def stop_tasks(
     tasks: list[asyncio.Task[None]], *flushes: Callable[[], object], within_s: float = LAST_FLUSH_S
 ) -> None:
-    """End background tasks, then write what is left, if the store takes it soon."""
+    """Cancel background tasks, then flush within a timeout."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

@@ -264,7 +264,7 @@ async def test_pages_read_before_another_epoch_was_noticed_are_fetched_again() -
     for number in (2, 3):
         await desk.settle(done(number, "/b"), gone)
         retried, closed = desk.book.settled
-        assert retried.verdict == RetryLater(0.0, module.AGAIN, counts=False)
+        assert retried.verdict == RetryLater(0.0, module.STORE_CHANGED, counts=False)
         assert closed == gone
     assert await desk.settle(done(5, "/b")) == [["/b"]]
 
@@ -343,13 +343,13 @@ async def test_what_layers_did_is_told_now_and_then() -> None:
     desk.read("/x", "/y", "/x")
     await desk.settle(done(2, "/a", "/b"))
     assert desk.events == []
-    await desk.clock.advance(module.TELL_S)
+    await desk.clock.advance(module.PUBLISH_S)
     await desk.settle(done(3, "/a"))
     assert desk.events == [
         UrlFilterCounted(0, "local", 1, 2, 0, 0, 0, 0, 0),
         UrlFilterCounted(0, "exact", 2, 1, 0, 0, 3, 0, 0),
     ]
-    assert sentence(desk.events[0]) == "the local memory of known URLs knew 1 and did not know 2"
+    assert "1 hits, 2 misses" in sentence(desk.events[0])
     desk.read("/x")
     desk.deduplicating.__exit__(None, None, None)
     assert desk.events[2:] == [UrlFilterCounted(0, "local", 1, 0, 0, 0, 0, 0, 0)]
@@ -363,8 +363,8 @@ async def test_it_is_told_once_when_a_layer_gets_full_and_once_when_it_is() -> N
     assert (filling.layer, filling.bytes_used, filling.is_full) == ("exact", 200, False)
     assert (full.bytes_used, full.bytes_max, full.is_full) == (250, 250, True)
     assert desk.ledger.counts["exact"].refused == 2
-    assert "has used 200 of 250 bytes" in sentence(filling)
-    assert "the store is asked instead" in sentence(full)
+    assert "200 of 250 bytes" in sentence(filling)
+    assert "250 of 250 bytes" in sentence(full)
 
 
 async def test_a_layer_that_got_room_again_warns_again() -> None:

@@ -6,7 +6,7 @@ import aiohttp
 import pytest
 
 from smartspider.core.errors import ConnectionDropped, FetchFailed, NameNotResolved, TimedOut, TlsFailed
-from smartspider.fetch.translate import FOREIGN, translated
+from smartspider.fetch.translate import FOREIGN, translate_error
 
 
 def caused(error: Exception, cause: Exception) -> Exception:
@@ -32,7 +32,7 @@ def caused(error: Exception, cause: Exception) -> Exception:
 )
 def test_every_foreign_error_has_its_place_in_the_tree(foreign: Exception, ours: type[FetchFailed]) -> None:
     assert isinstance(foreign, FOREIGN)
-    error = translated(foreign, "http://h/")
+    error = translate_error(foreign, "http://h/")
     assert type(error) is ours
     assert error.message.startswith("http://h/: ")
     assert error.message[-2] != "("

@@ -158,7 +158,7 @@ async def test_a_silent_server_times_out(net: Any) -> None:
         await asyncio.Event().wait()
 
     async with net.serve(silent) as server, net.transport(SHORT) as transport:
-        with pytest.raises(TimedOut, match=r"no whole answer in 0\.3 s"):
+        with pytest.raises(TimedOut, match=r"0\.3 s"):
             await transport.fetch(net.asks(server.url), net.permit)
 
 
@@ -297,7 +297,7 @@ async def test_an_unknown_name_is_said_to_be_unknown(net: Any, host: str) -> Non
 
 async def test_a_header_that_breaks_http_is_refused(net: Any) -> None:
     async with net.serve(net.http()) as server, net.transport() as transport:
-        with pytest.raises(FetchFailed, match="cannot be written"):
+        with pytest.raises(FetchFailed):
             await transport.fetch(net.asks(server.url, headers=(("X-A", "1\r\nX-B: 2"),)), net.permit)
     assert not server.seen
 

@@ -76,7 +76,7 @@ class LoadedRows(MemoryRows):
         self.thawed = asyncio.Event()
         self.asked: Counter[str] = Counter()
 
-    async def keep_loads(self, loads: Sequence[RunLoad], *, epoch: int) -> None:
+    async def store_loads(self, loads: Sequence[RunLoad], *, epoch: int) -> None:
         self.writes += 1
         self.loads |= {load.run_id: load for load in loads if self.runs[load.run_id].state == load.state}
 

@@ -40,7 +40,7 @@ async def lead(backend: Backend) -> Term:
 
 
 async def decided(backend: Backend) -> ScalingDecision:
-    figure = await backend.scaling.figure()
+    figure = await backend.scaling.decision()
     assert figure is not None
     return figure
 
@@ -123,7 +123,7 @@ async def test_while_the_frontier_is_away_the_figure_stays(desk: Desk) -> None:
 
 
 async def test_a_new_leader_goes_on_with_what_the_last_one_said(desk: Desk) -> None:
-    await desk.backend.scaling.keep(
+    await desk.backend.scaling.save(
         (await lead(desk.backend)).epoch, ScalingDecision(5, "much", desk.clock.now())
     )
     await desk.clock.advance(20.0)
@@ -141,4 +141,4 @@ async def test_a_leader_whose_term_is_over_decides_nothing(desk: Desk) -> None:
     await desk.backend.leadership.take("other", 10.0)
     with pytest.raises(LeadershipLost):
         await duty.do(old)
-    assert await desk.backend.scaling.figure() is None
+    assert await desk.backend.scaling.decision() is None

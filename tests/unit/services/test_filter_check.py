@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from smartspider.backends.postgres.database import PostgresDatabase
-from smartspider.backends.postgres.migrations import prepare
+from smartspider.backends.postgres.schema import prepare
 from smartspider.core.requests.request import make_request
 from smartspider.core.requests.scope import UrlScope
 from smartspider.core.runs.plan import Plan
 from smartspider.dedup.url_filter import FilterKey
 from smartspider.services.dedup import check_filter, drop_finished
-from smartspider.store.requests import SqlSeenRows
+from smartspider.store.requests import SqlStoredUrls
 from smartspider_testing.backends.memory_url_filter import MemoryUrlFilter
 from smartspider_testing.backends.postgres import PostgresBackend
 from smartspider_testing.backends.sqlite import SqliteBackend
@@ -31,7 +31,7 @@ STORED = [entry.fingerprint for entry in ENTRIES]
 class Scene:
     """A run with fifty rows, and a set that says what it knows of it."""
 
-    def __init__(self, backend: Backend, rows: SqlSeenRows) -> None:
+    def __init__(self, backend: Backend, rows: SqlStoredUrls) -> None:
         self.backend, self.rows, self.seen = backend, rows, MemoryUrlFilter()
 
     async def begin(self) -> None:
@@ -49,7 +49,7 @@ class Scene:
 @pytest.fixture
 async def on_sqlite(tmp_path: Path) -> AsyncIterator[Scene]:
     backend = SqliteBackend(tmp_path / "data", ManualClock())
-    scene = Scene(backend, SqlSeenRows(backend.database))
+    scene = Scene(backend, SqlStoredUrls(backend.database))
     await scene.begin()
     yield scene
     await backend.close()
@@ -59,7 +59,7 @@ async def on_sqlite(tmp_path: Path) -> AsyncIterator[Scene]:
 async def on_postgres(empty_database: str) -> AsyncIterator[Scene]:
     prepare(empty_database)
     backend = PostgresBackend(empty_database, ManualClock())
-    scene = Scene(backend, SqlSeenRows(backend.database))
+    scene = Scene(backend, SqlStoredUrls(backend.database))
     await scene.begin()
     yield scene
     await backend.close()
@@ -81,7 +81,7 @@ async def test_a_set_that_agrees_is_left_alone(scene: Scene) -> None:
 
 async def test_what_has_no_row_is_found_and_its_set_dropped(scene: Scene) -> None:
     await scene.seen.add(scene.key, fingerprints(0, 1))
-    message = f"known URLs of run {scene.key.id}: 1 of 51 looked at have no row"
+    message = f"known URLs of run {scene.key.id}: 1 of 51 checked entries have no row"
     assert await scene.problems() == [message]
     assert await scene.seen.keys() == [scene.key]
     assert await scene.problems(repair=True) == [message]
@@ -95,8 +95,8 @@ async def test_sets_of_other_epochs_and_runs_are_found(scene: Scene) -> None:
     await scene.seen.add(FilterKey("task", 5, scene.epoch), STORED)
     problems = await scene.problems(repair=True)
     assert sorted(problem.partition(": ")[2] for problem in problems) == [
-        "the run is not there",
-        "they are of another epoch of the store",
+        "the run does not exist",
+        "they belong to another epoch of the store",
     ]
     assert await scene.seen.keys() == [scene.key, FilterKey("task", 5, scene.epoch)]
 
@@ -142,6 +142,6 @@ async def test_a_store_that_was_promoted_is_in_another_epoch(
 async def _epoch_of(url: str) -> str:
     database = PostgresDatabase(url, ManualClock(), size=1)
     try:
-        return await SqlSeenRows(database).epoch()
+        return await SqlStoredUrls(database).epoch()
     finally:
         database.close()

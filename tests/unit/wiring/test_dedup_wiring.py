@@ -15,7 +15,7 @@ import pytest
 from smartspider.wiring.desk import desk_of
 
 from smartspider.backends.sqlite.dedup import FOLDER, FolderBloomFilter
-from smartspider.cli import run_view
+from smartspider.cli.runs import rendering
 from smartspider.core.errors import SettingInvalid
 from smartspider.core.requests.fingerprint import fingerprint
 from smartspider.core.runs.run import Run
@@ -25,22 +25,23 @@ from smartspider.dedup.url_filter import FilterKey
 from smartspider.engine.context import WorkerOptions
 from smartspider.engine.link_filter import LinkFilter
 from smartspider.engine.outage import OutageRetry
+from smartspider.installation.data_folder import DataFolder
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import Settings, read_settings
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.retention import FreeUrlFilters
 from smartspider.services.metrics import gather
+from smartspider.services.runs.plans import plan_of
 from smartspider.services.runs.runs import runs
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider.wiring import checking
 from smartspider.wiring.crawl import crawl_run
 from smartspider.wiring.dedup import filter_location, open_dedup, open_filters
-from smartspider.wiring.deleting import forget_run
-from smartspider.wiring.folder import DataFolder, open_folder
+from smartspider.wiring.deletion import remove_run
+from smartspider.wiring.folder import open_folder
 from smartspider.wiring.keeper_process import keeper_of
 from smartspider.wiring.opening import open_installation
-from smartspider.wiring.plans import plan_of
 from smartspider.wiring.worker import JobFactory, bus_of, fleet_worker
 from smartspider_testing.backends.memory_url_filter import MemoryUrlFilter
 from smartspider_testing.contracts.url_filter import fingerprints
@@ -148,7 +149,7 @@ async def test_a_plain_crawl_has_nothing_in_front_of_its_store(
 def test_workers_of_a_data_folder_import_no_redis() -> None:
     code = """
 import sys
-import smartspider.wiring.worker_process, smartspider.cli.crawling, smartspider.wiring.checking
+import smartspider.wiring.worker_process, smartspider.cli.crawl.crawling, smartspider.wiring.checking
 sys.exit(" ".join({"redis", "psycopg"} & set(sys.modules)) or 0)
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -220,7 +221,7 @@ async def test_a_run_that_is_deleted_takes_its_filter_with_it(
     bloom = FolderBloomFilter(folder.path)
     await bloom.add(FilterKey("run", run.id), fingerprints(0, 1))
     await folder.store.set_state(run.id, "cancelled")
-    await forget_run(folder, run.id, actor="tests")
+    await remove_run(folder, run.id, actor="tests")
     assert await bloom.keys() == []
     bloom.close()
 
@@ -263,7 +264,7 @@ async def _check_told(installation: Installation, settings: Settings, run: Run) 
     assert (status.distinct_estimate, status.task_distinct_estimate, status.distinct_error) == (9, 9, 0.0081)
     metrics = await runs.metrics(desk, run.id)
     assert metrics.distinct_estimate == 9
-    shown = run_view.lines(metrics, await runs.receipt(desk, run.id))
+    shown = rendering.lines(metrics, await runs.receipt(desk, run.id))
     assert "  distinct URLs   about 9 (± 0.8 %), 9 of all runs" in shown
     families = {
         family.name: family.values for family in (await gather(installation.metrics, installation.filters))[0]
@@ -336,7 +337,7 @@ async def test_workers_of_a_cluster_share_what_they_stored_and_fsck_compares_it(
             assert await checking.check(installation, settings, repair=False) == []
             await layers.exact.add(key, fingerprints(0, 1))
             (finding,) = await checking.check(installation, settings, repair=True)
-            assert "1 of 10 looked at have no row" in finding.message
+            assert "1 of 10 checked" in finding.message
             assert await layers.exact.keys() == await layers.lossy.keys() == []
             await layers.exact.add(key, fingerprints(0, 1))
             await FreeUrlFilters([layers.exact], installation.store, installation.stored_urls.epoch).do(TERM)

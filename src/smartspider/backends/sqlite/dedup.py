@@ -131,7 +131,7 @@ class FolderBloomFilter:
                 except OSError as error:
                     self._let_go()
                     raise StoreUnavailable(
-                        f"the known URLs in {self._folder} cannot be used: {error.strerror or error}",
+                        f"the URL filter in {self._folder} cannot be used: {error.strerror or error}",
                         hint="check the data folder",
                     ) from error
 

@@ -1,4 +1,4 @@
-"""Which addresses may be touched: public ones, and the private ones somebody opened by name."""
+"""The address policy: public addresses, and private ones that are opened explicitly (SSRF protection)."""
 
 from __future__ import annotations
 
@@ -42,25 +42,24 @@ _EMBEDDING = (
     (IPv6Network("64:ff9b::/96"), 0),
     (IPv6Network("2002::/16"), 80),
 )
-"""IPv6 ranges that carry an IPv4 address, and how far it is shifted: mapped, translated, compatible, NAT64,
-6to4."""
+"""IPv6 ranges that embed an IPv4 address, and its shift: mapped, translated, compatible, NAT64, 6to4."""
 
 
 class AddressPolicy(msgspec.Struct, frozen=True):
-    """Private addresses are refused unless the host, the host and port, or the address itself is open."""
+    """Refuses private addresses unless the host, the host and port, or the address is opened."""
 
     opens_all: bool = False
     hosts: frozenset[str] = frozenset()
-    """Hosts that are open on every port."""
+    """Hosts open on every port."""
     authorities: frozenset[tuple[str, int]] = frozenset()
-    """Hosts that are open on one port."""
+    """Hosts open on one port."""
     networks: tuple[IPv4Network | IPv6Network, ...] = ()
 
     @classmethod
     def parse(cls, text: str, entry_urls: Sequence[str] = ()) -> AddressPolicy:
-        """The policy of a setting's text (`1`, or a comma list of host[:port] and CIDRs) and of entry URLs.
+        """Parse a setting (`1`, or a comma list of host[:port] and CIDRs), and open the hosts of entry URLs.
 
-        Raises `SettingInvalid` for a part that is neither.
+        Raise `SettingInvalid` for any other part.
         """
         if text.strip() == "1":
             return cls(opens_all=True)
@@ -83,7 +82,7 @@ class AddressPolicy(msgspec.Struct, frozen=True):
         return cls(False, frozenset(hosts), frozenset(authorities), tuple(networks))
 
     def refuse_url(self, url: str) -> PrivateAddress | None:
-        """Why a URL is refused as far as its text tells, or None; other names are judged on resolving."""
+        """Return the refusal of a URL by its text, or None; other names are checked when they resolve."""
         host, port = _authority_of(url)
         if self.is_open(host, port):
             return None
@@ -96,17 +95,17 @@ class AddressPolicy(msgspec.Struct, frozen=True):
         return None
 
     def refuse_resolved(self, host: str, port: int, resolved: Sequence[str]) -> PrivateAddress:
-        """The refusal of a name none of whose addresses may be touched."""
+        """Return the refusal of a name that resolves to private addresses only."""
         shown = ", ".join(resolved[:3])
         return _refusal(_comparable(host), port, f"resolves to {shown}, a private address")
 
     def is_open(self, host: str, port: int) -> bool:
-        """Whether somebody opened this host by name, whatever its address is."""
+        """Return whether a host is opened by name, whatever its address."""
         host = _comparable(host)
         return self.opens_all or host in self.hosts or (host, port) in self.authorities
 
     def permits(self, address: Address) -> bool:
-        """Whether an address is public or in an open network."""
+        """Return whether an address is public or in an opened network."""
         if self.opens_all or not is_private(address):
             return True
         forms = (address, _embedded(address))
@@ -114,7 +113,7 @@ class AddressPolicy(msgspec.Struct, frozen=True):
 
 
 def is_private(address: Address) -> bool:
-    """Whether an address is anything but a public unicast one, also when it hides inside an IPv6 address."""
+    """Return whether an address is not a public unicast address, also if embedded in an IPv6 address."""
     if isinstance(address, IPv4Address):
         return any(address in network for network in _PRIVATE_V4)
     if any(address in network for network in _PRIVATE_V6):
@@ -134,7 +133,7 @@ def _embedded(address: Address) -> IPv4Address | None:
 
 def _refusal(host: str, port: int, why: str) -> PrivateAddress:
     return PrivateAddress(
-        f"{host} {why}, and private addresses are refused; {SETTING}={host}:{port} opens it",
+        f"{host} {why}; private addresses are refused unless {SETTING}={host}:{port} opens them",
         hint=f"set {SETTING} to a comma list of host[:port] and CIDRs, or to 1 for all",
     )
 
@@ -147,7 +146,7 @@ def _literal(host: str) -> Address | None:
 
 
 def _comparable(host: str) -> str:
-    """A host as it stands in a normal URL, without the trailing dot of a full name."""
+    """Return a host in the form of a normalized URL, without the trailing dot of a full name."""
     bracketed = f"[{host}]" if ":" in host and not host.startswith("[") else host
     normal = normal_url(f"http://{bracketed}/")
     return (host_of(normal) if normal is not None else host).rstrip(".")

@@ -214,7 +214,9 @@ class ArmShard:
         await send_hosts(self._state, term, self._shard)
         await self._send_controls(term)
         if self._last_armed != self._stored_name(found.process):
-            await self._state.rows.arming(self._shard, self._stored_name(found.process), epoch=term.epoch)
+            await self._state.rows.record_arming(
+                self._shard, self._stored_name(found.process), epoch=term.epoch
+            )
             self._last_armed = self._stored_name(found.process)
         confirmed_at = await self._state.confirm_term(term)
         reach("keeper.arm")

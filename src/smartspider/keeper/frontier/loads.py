@@ -110,7 +110,7 @@ class CountLoads:
         ]
         self._kept = {}
         if new:
-            await self._state.rows.keep_loads(new, epoch=self._epoch)
+            await self._state.rows.store_loads(new, epoch=self._epoch)
         self._kept = loads
 
 

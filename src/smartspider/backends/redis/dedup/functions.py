@@ -111,7 +111,7 @@ async def _room(server: RedisNode) -> int:
 
 def _unavailable(error: Exception) -> FrontierUnavailable:
     why, hint = translate_error(error)
-    return FrontierUnavailable(f"the shared memory of known URLs cannot be used: {why}", hint=hint)
+    return FrontierUnavailable(f"the shared URL filter cannot be used: {why}", hint=hint)
 
 
 def packed(fingerprints: Sequence[bytes]) -> bytes:
@@ -127,7 +127,7 @@ def chosen(groups: Sequence[tuple[int, Sequence[bytes]]], answers: Sequence[Any]
     known: set[bytes] = set()
     for (_, group), answer in zip(groups, answers, strict=True):
         if not isinstance(answer, bytes) or len(answer) != len(group):
-            raise FrontierUnavailable("the shared memory of known URLs answers another question")
+            raise FrontierUnavailable("the shared URL filter sent an unexpected answer")
         known.update(one for one, flag in zip(group, answer, strict=True) if flag == ord("1"))
     return known
 

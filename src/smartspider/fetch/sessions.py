@@ -1,4 +1,4 @@
-"""The sessions of a transport: one straight to the hosts, one for each proxy, one cookie jar for all."""
+"""The aiohttp sessions of a transport: one direct, one per proxy, sharing one cookie jar."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ DNS_CACHE_S = 60
 KEEP_ALIVE_S = 15.0
 
 Route = tuple[aiohttp.ClientSession, str | None]
-"""A session, and the proxy it has to be told for each request (socks connectors know theirs)."""
+"""A session, and the proxy to name in each request (socks connectors have their own)."""
 
 
-class Routes:
-    """Opens sessions when they are needed, and closes them all.
+class TransportSessions:
+    """Opens sessions when they are first used, and closes them all.
 
-    A proxy is somebody's explicit choice, so its own address is not judged by the policy.
+    A proxy is configured explicitly, so the address policy does not apply to it.
     """
 
     direct: Route
@@ -43,7 +43,7 @@ class Routes:
         self._proxied: dict[str, Route] = {}
 
     async def open(self) -> None:
-        """Open the route without a proxy."""
+        """Open the direct session."""
         self._jar = aiohttp.CookieJar(unsafe=True)
         resolver = CheckedResolver(self._policy, ThreadedResolver())
         connector = aiohttp.TCPConnector(
@@ -56,12 +56,12 @@ class Routes:
         self.direct = (self._session(connector), None)
 
     async def close(self) -> None:
-        """Close every route."""
+        """Close all sessions."""
         for session, _ in (self.direct, *self._proxied.values()):
             await session.close()
 
-    def through(self, proxy: str) -> Route:
-        """The route through a proxy. Raises `ProxyFailed` for a proxy URL that cannot be used."""
+    def via_proxy(self, proxy: str) -> Route:
+        """Return the session of a proxy; raise `ProxyFailed` for an unusable proxy URL."""
         route = self._proxied.get(proxy)
         if route is None:
             route = self._proxied[proxy] = self._open_proxied(proxy)
@@ -73,7 +73,7 @@ class Routes:
             connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S, ssl=self._tls)
             return self._session(connector), proxy
         if scheme not in {"socks5", "socks5h"}:
-            raise ProxyFailed(f"a proxy of kind {scheme!r} is not known", hint="use http, https or socks5")
+            raise ProxyFailed(f"unsupported proxy scheme {scheme!r}", hint="use http, https or socks5")
         try:
             socks = ProxyConnector.from_url(
                 f"socks5{proxy[len(scheme) :]}",
@@ -83,7 +83,7 @@ class Routes:
                 ssl=self._tls,
             )
         except ValueError as error:
-            raise ProxyFailed(f"the proxy URL cannot be used: {error}") from error
+            raise ProxyFailed(f"invalid proxy URL: {error}") from error
         return self._session(socks), None
 
     def _session(self, connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:

@@ -51,15 +51,15 @@ async def test_packed_bodies_are_unpacked(net: Any, encoding: str) -> None:
 
 @pytest.mark.parametrize("encoding", ["gzip", "Deflate", "br", "zstd"])
 async def test_bodies_that_come_byte_by_byte_are_unpacked(net: Any, encoding: str) -> None:
-    packed = PACKED[encoding][:]
+    compressed = PACKED[encoding][:]
 
     async def drip(_seen: Any, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Encoding: %s\r\n\r\n" % encoding.encode())
         for start in range(10):
-            writer.write(packed[start : start + 1])
+            writer.write(compressed[start : start + 1])
             await writer.drain()
             await asyncio.sleep(0.001)
-        writer.write(packed[10:])
+        writer.write(compressed[10:])
         writer.close()
 
     async with net.serve(drip) as server, net.transport() as transport:
@@ -77,8 +77,8 @@ async def test_an_empty_packed_body_is_an_empty_page(net: Any, encoding: str) ->
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
 async def test_a_broken_packed_body_is_said_to_be_broken(net: Any, encoding: str) -> None:
-    packed = PACKED[encoding]
-    broken = packed[:40] + bytes(byte ^ 0xFF for byte in packed[40:])
+    compressed = PACKED[encoding]
+    broken = compressed[:40] + bytes(byte ^ 0xFF for byte in compressed[40:])
     with pytest.raises(BadEncoding):
         await fetch(net, broken, encoding)
 
@@ -144,11 +144,11 @@ def zstd_bomb(blocks: int) -> Iterator[bytes]:
     ids=["gzip", "br", "zstd"],
 )
 async def test_a_bomb_is_stopped_early_with_little_memory(net: Any, encoding: str, bomb: Any) -> None:
-    packed = b"".join(bomb(400))
-    assert len(packed) < 4_000_000
+    compressed = b"".join(bomb(400))
+    assert len(compressed) < 4_000_000
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(TooLarge):
-        await fetch(net, packed, encoding, FetchPlan(max_bytes=10_000_000))
+        await fetch(net, compressed, encoding, FetchPlan(max_bytes=10_000_000))
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert grown < 60_000, f"{grown} KiB more at the peak"
 
@@ -156,6 +156,6 @@ async def test_a_bomb_is_stopped_early_with_little_memory(net: Any, encoding: st
 async def test_a_zstd_frame_that_asks_for_a_huge_window_is_refused(net: Any) -> None:
     options: dict[int, int] = {zstd.CompressionParameter.window_log: 27}
     packer = zstd.ZstdCompressor(options=options)
-    packed = packer.compress(TEXT) + packer.flush()
+    compressed = packer.compress(TEXT) + packer.flush()
     with pytest.raises(BadEncoding):
-        await fetch(net, packed, "zstd")
+        await fetch(net, compressed, "zstd")

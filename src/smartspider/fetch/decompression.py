@@ -1,4 +1,4 @@
-"""Unpacking compressed bodies piece by piece, never further than asked."""
+"""Decompress bodies incrementally, up to a limit."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ else:
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 
 _MAX_PARTS = 1000
-"""Concatenated gzip members or zstd frames in one body; honest bodies have a few."""
+"""Maximum concatenated gzip members or zstd frames of a body; real ones have a few."""
 _MAX_STAGES = 3
-"""Encodings applied one over another."""
+"""Maximum stacked content encodings."""
 _ZSTD_WINDOW_LOG = 23
-"""RFC 9659: a window over 8 MB is refused, since it is memory a stranger asks us for."""
+"""RFC 9659: windows over 8 MB are refused, to bound memory."""
 
 
-class Unpacker(Protocol):
-    """Turns packed bytes into plain ones. `feed` stops at `limit` bytes; what it held back is then lost."""
+class Decompressor(Protocol):
+    """Decompresses a stream. `feed` stops at `limit` bytes; the rest is lost."""
 
-    def feed(self, packed: bytes, limit: int) -> bytes:
-        """Plain bytes for packed ones."""
+    def feed(self, compressed: bytes, limit: int) -> bytes:
+        """Return decompressed bytes."""
 
     @property
     def is_complete(self) -> bool:
-        """Whether the packed stream may end here."""
+        """True if the compressed stream may end here."""
 
 
-class Unpacking:
-    """The unpacking of one body: counts what comes out of every stage and stops at `max_bytes`."""
+class BodyDecompressor:
+    """Decompresses one body: counts the output of every stage and stops at `max_bytes`."""
 
-    def __init__(self, stages: list[Unpacker], max_bytes: int) -> None:
+    def __init__(self, stages: list[Decompressor], max_bytes: int) -> None:
         self._stages = stages
         self._room = [max_bytes] * len(stages)
         self._is_started = False
-        self.is_over = False
-        """There was more than `max_bytes`; what `feed` gave is the start of it."""
+        self.is_too_large = False
+        """The body exceeds `max_bytes`; `feed` returned its start."""
 
-    def feed(self, packed: bytes) -> bytes:
-        """Plain bytes for the next packed ones; raises `BadEncoding`."""
-        piece = packed
+    def feed(self, compressed: bytes) -> bytes:
+        """Return the next decompressed bytes; raise `BadEncoding`."""
+        piece = compressed
         self._is_started = True
         for index, stage in enumerate(self._stages):
             if not piece:
@@ -57,26 +57,28 @@ class Unpacking:
             try:
                 piece = stage.feed(piece, room + 1)
             except (zlib.error, brotli.error, ZstdError, ValueError, EOFError) as error:
-                raise BadEncoding(f"the body cannot be unpacked: {error}") from error
+                raise BadEncoding(f"the body cannot be decompressed: {error}") from error
             if len(piece) > room:
-                self.is_over = True
+                self.is_too_large = True
                 piece = piece[:room]
             self._room[index] = room - len(piece)
         return piece
 
     def finish(self) -> None:
-        """Raise `ConnectionDropped` when the packed stream stopped in the middle. An empty body is fine."""
+        """Raise `ConnectionDropped` if the stream ended in the middle. An empty body is valid."""
         if self._is_started and not all(stage.is_complete for stage in self._stages):
             raise ConnectionDropped("the compressed body ends too early")
 
 
-def unpacking_for(content_encoding: str, max_bytes: int) -> Unpacking | None:
-    """How to unpack a body with this header; None: nothing to do or, as in browsers, no way known."""
+def decompressor_for(content_encoding: str, max_bytes: int) -> BodyDecompressor | None:
+    """Return a decompressor for a Content-Encoding; None if there is nothing to do or, as in browsers, the
+    encoding is unknown.
+    """
     names = [name.strip().lower() for name in content_encoding.split(",")]
     names = [name for name in names if name and name != "identity"]
     if not names or len(names) > _MAX_STAGES or not all(name in _UNPACKERS for name in names):
         return None
-    return Unpacking([_UNPACKERS[name]() for name in reversed(names)], max_bytes)
+    return BodyDecompressor([_UNPACKERS[name]() for name in reversed(names)], max_bytes)
 
 
 class _Gzip:
@@ -84,16 +86,16 @@ class _Gzip:
         self._stream = zlib.decompressobj(31)
         self._parts = 1
 
-    def feed(self, packed: bytes, limit: int) -> bytes:
+    def feed(self, compressed: bytes, limit: int) -> bytes:
         if self._stream.eof:
-            packed = self._next(packed)
-        plain = self._stream.decompress(packed, limit)
+            compressed = self._next(compressed)
+        plain = self._stream.decompress(compressed, limit)
         while self._stream.eof and len(plain) < limit and (rest := self._next(self._stream.unused_data)):
             plain += self._stream.decompress(rest, limit - len(plain))
         return plain
 
     def _next(self, rest: bytes) -> bytes:
-        """Begin another member, or nothing at all when what follows is padding, as browsers take it."""
+        """Start the next member, or stop if the rest is padding, as browsers do."""
         if not rest.startswith(b"\x1f"):
             return b""
         self._parts += 1
@@ -108,23 +110,25 @@ class _Gzip:
 
 
 class _Deflate:
-    """Both things servers call deflate: with the zlib header (as specified) and without (as often sent)."""
+    """Both formats that servers call deflate: with the zlib header (as specified) and without (as often
+    sent).
+    """
 
     def __init__(self) -> None:
         self._head = b""
         self._stream = zlib.decompressobj()
         self._is_chosen = False
 
-    def feed(self, packed: bytes, limit: int) -> bytes:
+    def feed(self, compressed: bytes, limit: int) -> bytes:
         if not self._is_chosen:
-            packed = self._head = self._head + packed
-            if len(packed) < 2:
+            compressed = self._head = self._head + compressed
+            if len(compressed) < 2:
                 return b""
             self._is_chosen = True
-            if packed[0] & 0x0F != 8 or int.from_bytes(packed[:2], "big") % 31:
+            if compressed[0] & 0x0F != 8 or int.from_bytes(compressed[:2], "big") % 31:
                 self._stream = zlib.decompressobj(-15)
             self._head = b""
-        return b"" if self._stream.eof else self._stream.decompress(packed, limit)
+        return b"" if self._stream.eof else self._stream.decompress(compressed, limit)
 
     @property
     def is_complete(self) -> bool:
@@ -135,10 +139,10 @@ class _Brotli:
     def __init__(self) -> None:
         self._stream = brotli.Decompressor()
 
-    def feed(self, packed: bytes, limit: int) -> bytes:
+    def feed(self, compressed: bytes, limit: int) -> bytes:
         if self._stream.is_finished():
             return b""
-        plain: bytes = self._stream.process(packed, output_buffer_limit=limit)
+        plain: bytes = self._stream.process(compressed, output_buffer_limit=limit)
         return plain
 
     @property
@@ -155,12 +159,12 @@ class _Zstd:
     def _fresh() -> ZstdDecompressor:
         return ZstdDecompressor(options={DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG})
 
-    def feed(self, packed: bytes, limit: int) -> bytes:
+    def feed(self, compressed: bytes, limit: int) -> bytes:
         if self._stream.eof:
-            packed = self._next(packed)
-            if not packed:
+            compressed = self._next(compressed)
+            if not compressed:
                 return b""
-        plain = self._stream.decompress(packed, limit)
+        plain = self._stream.decompress(compressed, limit)
         while self._stream.eof and len(plain) < limit and (rest := self._next(self._stream.unused_data)):
             plain += self._stream.decompress(rest, limit - len(plain))
         return plain
