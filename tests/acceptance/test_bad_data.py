@@ -290,7 +290,8 @@ def test_more_columns_than_a_format_holds_are_refused_before_the_crawl(workshop:
         fields = {f"f{number}": {"type": "const", "expr": number} for number in range(3000)}
         workshop.write(with_fields(fields, site.url()))
         refused = workshop.crawl(*outputs("xlsx", "sqlite")).expect(2)
-        assert "rows.sqlite cannot hold 3000 columns, only 2000" in refused.err
+        assert "3000 columns" in refused.err
+        assert "2000" in refused.err
         assert site.paths() == []
         workshop.crawl(*outputs("xlsx", "parquet")).expect(0)
     assert parquet.read_table(workshop.folder / "rows.parquet").num_columns == 3000
@@ -303,8 +304,8 @@ def test_an_output_cannot_take_the_place_of_the_crawls_own_database(workshop: Wo
         own = workshop.folder / ".smartspider" / "titles" / "smartspider.db"
         (workshop.folder / "link.db").symlink_to(own)
         for target in (own, "link.db"):
-            assert "own database" in workshop.crawl("-o", target).expect(2).err
-            assert "own database" in workshop.run("results", "export", "-o", target).expect(2).err
+            assert "crawl database" in workshop.crawl("-o", target).expect(2).err
+            assert "crawl database" in workshop.run("results", "export", "-o", target).expect(2).err
         workshop.run("fsck").expect(0)
 
 

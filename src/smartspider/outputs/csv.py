@@ -31,15 +31,16 @@ class CsvOutput(FileOutput):
     def write_encoded(self, data: bytes) -> None:
         """Write one row in stored form."""
         item = decode_row(data)
-        self._write_cells([_cell(item.get(name)) for name in self._names])
+        self._write_cells([_cell(item.get(name)) for name in self.names])
 
-    def _begin(self) -> None:
-        writer = csv.writer(_Utf8(self._file), delimiter=self._options.delimiter)
+    def begin(self) -> None:
+        """Write the header."""
+        writer = csv.writer(_Utf8(self.file), delimiter=self.options.delimiter)
         self._write_row = writer.writerow
-        self._is_guarded = self._options.is_for_excel
+        self._is_guarded = self.options.is_for_excel
         if self._is_guarded:
-            self._file.write(_BYTE_ORDER_MARK)
-        self._write_cells(self._names)
+            self.file.write(_BYTE_ORDER_MARK)
+        self._write_cells(self.names)
 
     def _write_cells(self, cells: list[str]) -> None:
         self._write_row([_guarded(cell) for cell in cells] if self._is_guarded else cells)
@@ -49,10 +50,10 @@ class _Utf8:
     """The text stream of the csv module."""
 
     def __init__(self, file: PendingFile) -> None:
-        self._file = file
+        self.file = file
 
     def write(self, text: str) -> None:
-        self._file.write(text.encode())
+        self.file.write(text.encode())
 
 
 def _cell(value: Any) -> str:

@@ -15,8 +15,8 @@ from smartspider.outputs.files import PendingFile, StreamedFile, os_errors
 
 
 class FileOutput:
-    """An `Output` that writes one file. A format implements `write_encoded`, and overrides `_begin`, `_end`
-    and `_release` where it needs to.
+    """An `Output` that writes one file. A format implements `write_encoded`, and overrides `begin`, `end`
+    and `release` where it needs to.
     """
 
     media_type: ClassVar[str] = "application/octet-stream"
@@ -34,19 +34,19 @@ class FileOutput:
         options: OutputOptions = PLAIN,
         streamed: StreamedFile | None = None,
     ) -> None:
-        self._path = path
+        self.path = path
         self._fields = [column.name for column in columns]
-        self._columns = [TableColumn(replace_unencodable(column.name), column.kind) for column in columns]
-        self._names = [column.name for column in self._columns]
-        self._options = options
+        self.columns = [TableColumn(replace_unencodable(column.name), column.kind) for column in columns]
+        self.names = [column.name for column in self.columns]
+        self.options = options
         self._is_sealed = False
         if streamed is not None:
-            self._file = cast("PendingFile", streamed)  # a format that only appends needs no more
+            self.file = cast("PendingFile", streamed)  # a format that only appends needs no more
         else:
             compression = compression_of(path) if self.is_compressible else None
-            self._file = PendingFile(path, compression, sweeps=not options.is_split)
+            self.file = PendingFile(path, compression, sweeps=not options.is_split)
         try:
-            self._begin()
+            self.begin()
         except BaseException:
             self.abort()
             raise
@@ -62,38 +62,38 @@ class FileOutput:
     def seal(self) -> None:
         """Finish the file without showing it."""
         if not self._is_sealed:
-            with os_errors(self._path):
-                self._end()
-            self._file.seal()
+            with os_errors(self.path):
+                self.end()
+            self.file.seal()
             self._is_sealed = True
 
     def commit(self) -> None:
         """Make all rows visible."""
         self.seal()
-        self._file.commit()
+        self.file.commit()
 
     def abort(self) -> None:
         """Discard all rows."""
-        self._release()
-        self._file.abort()
+        self.release()
+        self.file.abort()
 
     def size(self) -> int:
         """Return the bytes written so far, before compression."""
-        return self._file.size()
+        return self.file.size()
 
     def files(self) -> list[str]:
         """Return the name of the file."""
-        return [str(self._path)]
+        return [str(self.path)]
 
     def notes(self) -> list[str]:
         """Return no remarks."""
         return []
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
         """Write the part before the rows."""
 
-    def _end(self) -> None:
+    def end(self) -> None:
         """Write the part after the rows."""
 
-    def _release(self) -> None:
-        """Release resources other than the file; also called after `_begin` or `_end` failed."""
+    def release(self) -> None:
+        """Release resources other than the file; also called after `begin` or `end` failed."""

@@ -17,11 +17,12 @@ class JsonOutput(FileOutput):
 
     def write_encoded(self, data: bytes) -> None:
         """Write one row in stored form."""
-        self._file.write(self._between + data)
+        self.file.write(self._between + data)
         self._between = b",\n"
 
-    def _end(self) -> None:
-        self._file.write(b"[]\n" if self._between == b"[\n" else b"\n]\n")
+    def end(self) -> None:
+        """Close the array."""
+        self.file.write(b"[]\n" if self._between == b"[\n" else b"\n]\n")
 
 
 class JsonlOutput(FileOutput):
@@ -32,4 +33,4 @@ class JsonlOutput(FileOutput):
 
     def write_encoded(self, data: bytes) -> None:
         """Write one row in stored form, which is a line already."""
-        self._file.write(data + b"\n")
+        self.file.write(data + b"\n")

@@ -22,14 +22,15 @@ class MarkdownOutput(FileOutput):
     def write_encoded(self, data: bytes) -> None:
         """Write one row in stored form."""
         item = decode_row(data)
-        self._line(_cell(item.get(name)) for name in self._names)
+        self._line(_cell(item.get(name)) for name in self.names)
 
-    def _begin(self) -> None:
-        self._line(_cell(label) for label in self._names)
-        self._line("---" for _ in self._names or ("",))
+    def begin(self) -> None:
+        """Write the header."""
+        self._line(_cell(label) for label in self.names)
+        self._line("---" for _ in self.names or ("",))
 
     def _line(self, cells: Iterable[str]) -> None:
-        self._file.write(f"| {' | '.join(cells)} |\n".encode())
+        self.file.write(f"| {' | '.join(cells)} |\n".encode())
 
 
 def _cell(value: Any) -> str:

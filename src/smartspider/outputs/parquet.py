@@ -34,7 +34,7 @@ class ParquetOutput(FileOutput):
         self._bytes += len(data)
         self._batch_bytes += len(data)
         if len(self._rows) >= self.group_rows or self._batch_bytes >= self.group_bytes:
-            with os_errors(self._path):
+            with os_errors(self.path):
                 self._flush()
 
     def size(self) -> int:
@@ -43,21 +43,24 @@ class ParquetOutput(FileOutput):
 
     def notes(self) -> list[str]:
         """Return one line per column that became text."""
-        return self._types.notes(str(self._path))
+        return self._types.notes(str(self.path))
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Start the first row group."""
         self._rows: list[Item] = []
         self._bytes = self._batch_bytes = 0
-        self._types = ColumnTypes(self._columns)
-        self._headings = make_distinct(self._names)
+        self._types = ColumnTypes(self.columns)
+        self._headings = make_distinct(self.names)
 
-    def _end(self) -> None:
+    def end(self) -> None:
+        """Write the last row group and the footer."""
         self._flush()
         if self._writer is None:
             self._open_writer()
         self._close_writer()
 
-    def _release(self) -> None:
+    def release(self) -> None:
+        """Close the writer."""
         self._rows = []
         with suppress(Exception):  # closing writes a footer to a file that is about to be removed
             self._close_writer()
@@ -83,7 +86,7 @@ class ParquetOutput(FileOutput):
 
         types = (_type(kind) for kind in self._types.kinds)
         self._schema = pa.schema(list(zip(self._headings, types, strict=True)))
-        self._writer = parquet.ParquetWriter(self._file.stream, self._schema, compression="zstd")
+        self._writer = parquet.ParquetWriter(self.file.stream, self._schema, compression="zstd")
 
     def _close_writer(self) -> None:
         writer, self._writer = self._writer, None
@@ -96,7 +99,7 @@ class ParquetOutput(FileOutput):
         from pyarrow import parquet
 
         self._close_writer()
-        with self._file.replaced() as before, parquet.ParquetFile(before) as written:
+        with self.file.replaced() as before, parquet.ParquetFile(before) as written:
             self._open_writer()
             for batch in written.iter_batches(self.group_rows):
                 arrays = [

@@ -51,31 +51,34 @@ class SqliteOutput(FileOutput):
 
     def notes(self) -> list[str]:
         """Return one line per column that became text."""
-        return self._types.notes(str(self._path))
+        return self._types.notes(str(self.path))
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Create the table."""
         import sqlite3
 
         self._rows: list[Item] = []
         self._bytes = self._batch_bytes = 0
-        columns = [TableColumn(column.name, _KINDS.get(column.kind, column.kind)) for column in self._columns]
+        columns = [TableColumn(column.name, _KINDS.get(column.kind, column.kind)) for column in self.columns]
         self._types = ColumnTypes(columns or [TableColumn("column_1")])  # a table needs at least one
-        labels = [label.replace("\0", "") for label in self._names] or ["column_1"]
+        labels = [label.replace("\0", "") for label in self.names] or ["column_1"]
         self._headings = make_distinct(labels, ignores_case=True)
         with self._sqlite_errors():
-            self._connection = sqlite3.connect(self._file.pending, isolation_level=None)
+            self._connection = sqlite3.connect(self.file.pending, isolation_level=None)
             for setting in _SETTINGS:
                 self._connection.execute(f"PRAGMA {setting}")
             self._connection.execute("BEGIN")
             self._create("items")
 
-    def _end(self) -> None:
+    def end(self) -> None:
+        """Insert the last batch and commit."""
         self._flush()
         with self._sqlite_errors():
             self._connection.execute("COMMIT")
             self._connection.close()
 
-    def _release(self) -> None:
+    def release(self) -> None:
+        """Close the connection."""
         if self._connection is not None:
             with suppress(Exception):  # the file is about to be removed
                 self._connection.close()
@@ -118,10 +121,10 @@ class SqliteOutput(FileOutput):
             yield
         except sqlite3.Error as error:
             if getattr(error, "sqlite_errorname", "") == "SQLITE_FULL":
-                with os_errors(self._path):
+                with os_errors(self.path):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
             raise StoreUnavailable(
-                f"{self._path} cannot be written: {error}", hint="choose another path"
+                f"{self.path} cannot be written: {error}", hint="choose another path"
             ) from error
 
 

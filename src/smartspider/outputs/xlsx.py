@@ -49,12 +49,12 @@ class XlsxOutput(FileOutput):
         item = decode_row(data)
         self._bytes += len(data)
         try:
-            for place, name in enumerate(self._names):
+            for place, name in enumerate(self.names):
                 value = item.get(name)
                 if value is not None:
                     self._write_cell(place, value)
         except OSError as error:
-            raise self._file.unavailable(error) from error
+            raise self.file.unavailable(error) from error
         self._row += 1
 
     def size(self) -> int:
@@ -65,25 +65,27 @@ class XlsxOutput(FileOutput):
         """Report the number of cut cells, and of sheets if there are several."""
         notes = []
         if self._sheets > 1:
-            notes.append(f"{self._path} has {self._sheets} sheets: one holds {self.sheet_rows - 1} rows")
+            notes.append(f"{self.path} has {self._sheets} sheets: one holds {self.sheet_rows - 1} rows")
         if self._cut:
-            notes.append(f"{self._cut} cells of {self._path} are cut: one holds {CELL_UNITS} characters")
+            notes.append(f"{self._cut} cells of {self.path} are cut: one holds {CELL_UNITS} characters")
         return notes
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Open the workbook and its first sheet."""
         self._bytes = self._sheets = self._cut = self._row = 0
         import xlsxwriter  # type: ignore[import-untyped] # ships no types
 
-        scratch = self._file.make_scratch()
-        stream = _FailsOnce(self._file.stream)
+        scratch = self.file.make_scratch()
+        stream = _FailsOnce(self.file.stream)
         self._book = xlsxwriter.Workbook(stream, {**_OPTIONS, "tmpdir": str(scratch)})
         self._bold = self._book.add_format({"bold": True})
         self._moment = self._book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
         self._day = self._book.add_format({"num_format": "yyyy-mm-dd"})
-        self._is_moment = [column.kind == "datetime" for column in self._columns]
+        self._is_moment = [column.kind == "datetime" for column in self.columns]
         self._begin_sheet()
 
-    def _end(self) -> None:
+    def end(self) -> None:
+        """Write the workbook."""
         self._end_sheet()
         from xlsxwriter.exceptions import FileCreateError  # type: ignore[import-untyped] # ships no types
 
@@ -91,9 +93,10 @@ class XlsxOutput(FileOutput):
             self._book.close()
         except FileCreateError as error:
             raise error.args[0] from error
-        shutil.rmtree(self._file.scratch, ignore_errors=True)
+        shutil.rmtree(self.file.scratch, ignore_errors=True)
 
-    def _release(self) -> None:
+    def release(self) -> None:
+        """Close the temporary files of the sheets."""
         if self._book is not None:
             for sheet in self._book.worksheets():
                 with suppress(OSError, ValueError):
@@ -105,15 +108,15 @@ class XlsxOutput(FileOutput):
         self._sheet = self._book.add_worksheet(name, worksheet_class=_plain_sheet())
         self._sheet.freeze_panes(1, 0)
         least, most = _WIDTHS
-        for place, label in enumerate(self._names):
+        for place, label in enumerate(self.names):
             width = 19 if self._is_moment[place] else max(len(label) + 3, 14)
             self._sheet.set_column(place, place, max(least, min(most, width)))
             self._sheet.write_string(0, place, self._fitted(label), self._bold)
         self._row = 1
 
     def _end_sheet(self) -> None:
-        if self._names:
-            self._sheet.autofilter(0, 0, self._row - 1, len(self._names) - 1)
+        if self.names:
+            self._sheet.autofilter(0, 0, self._row - 1, len(self.names) - 1)
 
     def _write_cell(self, place: int, value: Any) -> None:
         match value:

@@ -32,18 +32,20 @@ class XmlOutput(FileOutput):
         """Write one row in stored form."""
         item = decode_row(data)
         parts = ["<item>"]
-        for name, tags in zip(self._names, self._tags, strict=True):
+        for name, tags in zip(self.names, self._tags, strict=True):
             parts += _element(tags, item.get(name), _DEEPEST)
         parts.append("</item>\n")
-        self._file.write("".join(parts).encode())
+        self.file.write("".join(parts).encode())
 
-    def _begin(self) -> None:
-        made = make_distinct(map(_xml_name, self._names))
-        self._tags = [_tags(tag, label) for tag, label in zip(made, self._names, strict=True)]
-        self._file.write(b'<?xml version="1.0" encoding="UTF-8"?>\n<items>\n')
+    def begin(self) -> None:
+        """Write the declaration and the root element."""
+        made = make_distinct(map(_xml_name, self.names))
+        self._tags = [_tags(tag, label) for tag, label in zip(made, self.names, strict=True)]
+        self.file.write(b'<?xml version="1.0" encoding="UTF-8"?>\n<items>\n')
 
-    def _end(self) -> None:
-        self._file.write(b"</items>\n")
+    def end(self) -> None:
+        """Close the root element."""
+        self.file.write(b"</items>\n")
 
 
 Tags = tuple[str, str]

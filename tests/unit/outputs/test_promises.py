@@ -187,8 +187,8 @@ def test_a_disk_that_fills_up_while_writing_is_said(make: Callable[..., Output],
 
 def test_a_database_on_a_full_disk_is_said(tmp_path: Path) -> None:
     class FullDisk(SqliteOutput):
-        def _begin(self) -> None:
-            super()._begin()
+        def begin(self) -> None:
+            super().begin()
             self._connection.execute("PRAGMA max_page_count = 10")
 
     output = FullDisk(tmp_path / "items.db", COLUMNS)

@@ -129,7 +129,7 @@ def test_all_parts_are_on_disk_before_the_first_gets_its_name(
 def test_a_full_part_is_put_on_disk_and_closed_before_the_next_begins(tmp_path: Path) -> None:
     class Part(CsvOutput):
         def is_closed(self) -> bool:
-            return self._file.stream.closed
+            return self.file.stream.closed
 
     parts: list[Part] = []
 
