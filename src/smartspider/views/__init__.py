@@ -1,4 +1,5 @@
-"""What people and programs are told: the answers of REST, of `--json` and of the SDK, one file per noun.
+"""Response objects of the REST API, of `--json` and of the SDK, one file per noun.
 
-Ids are opaque strings, moments ISO 8601 in UTC. Services make views; the API and the CLI only show them.
+Ids are opaque strings, times are ISO 8601 in UTC. Services build views; the API and the CLI only render
+them.
 """

@@ -1,4 +1,4 @@
-"""Users, tokens and sessions as they are told. No secret is in them but where it is shown once."""
+"""Views of users, tokens and sessions. A secret is included only in the one response that shows it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from smartspider.core.access import GRANTS, Principal, Role
 
 
 class MeView(msgspec.Struct, frozen=True):
-    """Who asks. `scopes` are limits of their token, none: all of the role; `may` is what both leave."""
+    """The caller. `scopes` are the limits of its token (empty: everything the role allows); `may` lists the
+    rights that role and scopes leave.
+    """
 
     name: str
     role: Role
@@ -20,7 +22,7 @@ class MeView(msgspec.Struct, frozen=True):
 
 
 class SessionView(msgspec.Struct, frozen=True):
-    """A session. The refresh token is good once, and gives the next pair."""
+    """A session. The refresh token can be used once, to get the next pair of tokens."""
 
     access_token: str
     token_type: str
@@ -29,7 +31,7 @@ class SessionView(msgspec.Struct, frozen=True):
 
 
 class TicketView(msgspec.Struct, frozen=True):
-    """A ticket. It opens one WebSocket, within so many seconds."""
+    """A ticket. It opens one WebSocket within `expires_in` seconds."""
 
     ticket: str
     expires_in: int
@@ -48,7 +50,7 @@ class UserView(msgspec.Struct, frozen=True):
 
 
 class TokenView(msgspec.Struct, frozen=True, kw_only=True):
-    """A token of a program. `actor` is whom it acts for."""
+    """An API token. `actor` is the user it acts for."""
 
     id: str
     name: str
@@ -63,13 +65,13 @@ class TokenView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewTokenView(TokenView, frozen=True, kw_only=True):
-    """A token as it is shown once: with the secret to come with."""
+    """A new token. `token` is the secret, in this response only."""
 
     token: str
 
 
 def me_view(principal: Principal) -> MeView:
-    """A principal, told to themselves."""
+    """Return the view of a principal."""
     may = sorted(
         scope for scope in GRANTS[principal.role] if not principal.scopes or scope in principal.scopes
     )

@@ -35,7 +35,9 @@ class TuningArguments(TypedDict, total=False):
 
 
 class ScheduleArguments(TypedDict, total=False):
-    """When a schedule is due: one of `cron`, `every_s` and `at`; and its policies for late and failed runs."""
+    """When a schedule is due: one of `cron`, `every_s` and `at`; and its policies for late
+    and failed runs.
+    """
 
     cron: Annotated[
         str | None, body("5 fields, 6 with seconds, or a nickname such as @daily.", max_length=200)
@@ -46,11 +48,12 @@ class ScheduleArguments(TypedDict, total=False):
     ]
     timezone: Annotated[str | None, body("An IANA time zone; default UTC.", max_length=64)]
     misfire: Annotated[
-        Literal["skip", "once", "all"] | None, body("What happens to missed starts, however late it is.")
+        Literal["skip", "once", "all"] | None,
+        body("Handling of missed starts, however late: skip, run once, or run all."),
     ]
     misfire_s: Annotated[
         float | None,
-        body("How late a run may still start, in seconds; default 300.", ge=0, le=MAX_INTERVAL_S, **_FINITE),
+        body("Maximum delay of a start, in seconds; default 300.", ge=0, le=MAX_INTERVAL_S, **_FINITE),
     ]
     coalesce: Annotated[
         bool | None, body("Of several missed starts, make up only for the last; default true.")
@@ -60,7 +63,7 @@ class ScheduleArguments(TypedDict, total=False):
         body("While the previous run is unfinished: skip (default), queue, allow, or cancel that run."),
     ]
     jitter_s: Annotated[float | None, body("Start up to this many seconds later.", ge=0, le=3600, **_FINITE)]
-    retries: Annotated[int | None, body("How often a failed run is retried.", ge=0, le=20)]
+    retries: Annotated[int | None, body("Maximum number of retries of a failed run.", ge=0, le=20)]
     retry_delay_s: Annotated[
         float | None, body("Seconds before a retry; default 300.", ge=0, le=MAX_RETRY_DELAY_S, **_FINITE)
     ]
@@ -107,7 +110,7 @@ Fields = Annotated[str | None, query("Only these fields, in this order: `a,b`.",
 
 
 class FileArguments(TypedDict, total=False):
-    """What a file of rows contains, and how it is written."""
+    """The content and the format of a file of rows."""
 
     compression: Annotated[str | None, query("gz, zst, bz2 or xz, for text formats.", max_length=40)]
     where: Where

@@ -1,4 +1,4 @@
-"""The audit as it is told."""
+"""Views of the audit log."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import msgspec
 
 
 class AuditView(msgspec.Struct, frozen=True):
-    """An entry: who did what, to what, when. `hash` is over all of it and the hash before."""
+    """An audit entry: actor, action, subject and time. `hash` covers the entry and the hash of the previous
+    one.
+    """
 
     id: str
     at: str
@@ -21,7 +23,9 @@ class AuditView(msgspec.Struct, frozen=True):
 
 
 class AuditCheckView(msgspec.Struct, frozen=True):
-    """Whether the chain is whole; how many entries are sound, and the hash of the last of them."""
+    """The result of verifying the hash chain. `entries` is the number of valid entries, `head` the hash of
+    the last of them.
+    """
 
     valid: bool
     entries: int

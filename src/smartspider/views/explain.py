@@ -1,4 +1,4 @@
-"""What is told about one URL."""
+"""Views that explain what happened to one URL."""
 
 from __future__ import annotations
 
@@ -8,44 +8,46 @@ from smartspider.core.frontier.verdict import UrlState
 
 
 class DroppedParam(msgspec.Struct, frozen=True):
-    """A query parameter that does not tell pages apart, and by which rule."""
+    """A query parameter that is ignored when URLs are compared, and the rule that says so."""
 
     name: str
     rule: str
 
 
 class DedupView(msgspec.Struct, frozen=True):
-    """What the URL is compared by, and whether an equal request was known."""
+    """The canonical form that duplicates are detected by. `is_known` is true if the run has
+    an equal request.
+    """
 
     canonical: str
     fingerprint: str
     dropped_params: list[DroppedParam]
     is_known: bool
     known_as: str | None
-    """How the request is spelled that stands for it, where that is another spelling."""
+    """The URL of that request, if it is spelled differently."""
 
 
 class ScopeView(msgspec.Struct, frozen=True):
-    """Whether the task's scope and the guards against traps let a link to it in."""
+    """The decision of the task's scope and of the trap guards about a link to the URL."""
 
     is_inside: bool
     why: str
 
 
 class RobotsView(msgspec.Struct, frozen=True):
-    """What robots.txt says, as far as it was read."""
+    """The decision of robots.txt, as far as it was fetched."""
 
     is_obeyed: bool
     is_allowed: bool | None
-    """Null: it was not read."""
+    """Null if robots.txt was not fetched."""
     line: str | None
-    """That decides."""
+    """The line of robots.txt that decides."""
     status: int | None
     fetched_at: str | None
 
 
 class SentView(msgspec.Struct, frozen=True):
-    """A moment something left for the host, and the delay that was in force."""
+    """A time at which a request was sent to the host, and the delay in force then."""
 
     at: str
     run_id: str
@@ -53,13 +55,15 @@ class SentView(msgspec.Struct, frozen=True):
 
 
 class GateView(msgspec.Struct, frozen=True):
-    """The gate of its host now, and what left around the time it was closed."""
+    """The current gate (rate limit) of the URL's host, and the requests sent around the time the URL was
+    closed.
+    """
 
     host: str
     delay_s: float
     delay_set_by: str
     opens_at: str | None
-    """Null: it is open."""
+    """Null if the gate is open."""
     held_until: str | None
     hold_reason: str
     in_flight: int
@@ -68,7 +72,7 @@ class GateView(msgspec.Struct, frozen=True):
 
 
 class LeaseView(msgspec.Struct, frozen=True):
-    """Who has it now."""
+    """The current lease of a request."""
 
     worker: str
     sent_at: str | None
@@ -76,7 +80,7 @@ class LeaseView(msgspec.Struct, frozen=True):
 
 
 class AttemptView(msgspec.Struct, frozen=True):
-    """A fetch that failed."""
+    """A failed fetch."""
 
     at: str
     status: int | None
@@ -85,7 +89,7 @@ class AttemptView(msgspec.Struct, frozen=True):
 
 
 class RecordView(msgspec.Struct, frozen=True):
-    """A request of the run."""
+    """A request of a run."""
 
     id: str
     run_id: str
@@ -94,7 +98,7 @@ class RecordView(msgspec.Struct, frozen=True):
     body_bytes: int
     fingerprint: str
     visit: int
-    """How often it was opened again by a retry."""
+    """The number of times a retry reopened it."""
     state: UrlState
     reason: str
     status: int | None
@@ -103,7 +107,7 @@ class RecordView(msgspec.Struct, frozen=True):
     priority: int
     attempts: int
     returns: int
-    """Leases that came back from dead or silent workers."""
+    """The number of leases returned by dead or silent workers."""
     items: int
     is_entry: bool
     parent: str | None
@@ -115,11 +119,11 @@ class RecordView(msgspec.Struct, frozen=True):
     lease: LeaseView | None
     failures: list[AttemptView]
     examples: list[msgspec.Raw]
-    """A few of its items."""
+    """Some of its items."""
 
 
 class ExplanationView(msgspec.Struct, frozen=True):
-    """Why a URL was or was not fetched in a run. `verdict` is the answer in a sentence."""
+    """Why a URL was or was not fetched in a run. `verdict` is the answer in one sentence."""
 
     url: str
     canonical: str
@@ -135,4 +139,4 @@ class ExplanationView(msgspec.Struct, frozen=True):
     gate: GateView | None
     record: RecordView | None
     others: list[RecordView]
-    """Further requests for the URL: earlier visits, other methods and bodies."""
+    """Other requests for the URL: earlier visits, other methods and bodies."""

@@ -1,4 +1,4 @@
-"""Health as it is told."""
+"""Views of health checks."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import msgspec
 
 
 class HealthView(msgspec.Struct, frozen=True):
-    """The process lives."""
+    """The process is alive."""
 
     status: Literal["ok"]
     version: str
 
 
 class CheckView(msgspec.Struct, frozen=True):
-    """One thing that has to be there."""
+    """The result of one check."""
 
     name: str
     ok: bool
@@ -23,7 +23,7 @@ class CheckView(msgspec.Struct, frozen=True):
 
 
 class ReadyView(msgspec.Struct, frozen=True):
-    """Whether tasks can be run; `missing` names what is not there."""
+    """Readiness to run tasks; `missing` names the checks that fail."""
 
     ready: bool
     missing: list[str]
@@ -31,7 +31,7 @@ class ReadyView(msgspec.Struct, frozen=True):
 
 
 class TargetsView(msgspec.Struct, frozen=True):
-    """Where Prometheus finds metrics (HTTP service discovery)."""
+    """A target of Prometheus' HTTP service discovery."""
 
     targets: list[str]
     labels: dict[str, str]

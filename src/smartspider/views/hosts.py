@@ -1,4 +1,4 @@
-"""Hosts and their gates, as they are told."""
+"""Views of hosts and their gates."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class HostDelays(msgspec.Struct, frozen=True):
-    """Who has a say in how far apart requests to a host leave; the longest delay counts."""
+    """The delays that runs, robots.txt, adaptation and operators ask for, in seconds; the longest applies."""
 
     runs: float
     robots: float
@@ -15,17 +15,17 @@ class HostDelays(msgspec.Struct, frozen=True):
 
 
 class HostGateView(msgspec.Struct, frozen=True):
-    """A host: how fast requests may leave for it, and whether it is left alone for now."""
+    """A host and its gate: the delay between requests, holds, and requests in flight."""
 
     host: str
     domain: str
     delay_s: float
     delays_s: HostDelays
     held_until: str | None
-    """Nothing is sent before; null: it is not held."""
+    """No request is sent before this time; null if the host is not held."""
     hold_reason: str
     on_trial: bool
-    """It failed again and again: one request at a time until an answer is good."""
+    """True after repeated failures: one request at a time until one succeeds."""
     in_flight: int
     runs: int
-    """That stand there."""
+    """The number of runs that have requests for the host."""

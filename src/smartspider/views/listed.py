@@ -1,4 +1,4 @@
-"""Lists, a page at a time."""
+"""Paginated lists."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Listed(msgspec.Struct, Generic[T], frozen=True):
-    """A page of a list. `next` is the cursor of the page after it; null: this is the last."""
+    """A page of a list. `next` is the cursor of the next page; null on the last page."""
 
     items: list[T]
     next: str | None

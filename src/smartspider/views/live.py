@@ -1,4 +1,4 @@
-"""What watchers are told, message by message."""
+"""Messages of live streams."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class LiveEvent(msgspec.Struct, frozen=True):
-    """A message of a stream. `id` is the number of the event within its run, to go on after; messages about
+    """A message of a stream. `id` is the number of the event within its run, to resume after; messages about
     the stream itself have none.
     """
 

@@ -1,4 +1,4 @@
-"""Log lines as they are told."""
+"""Views of log lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from smartspider.views.times import format_time
 
 
 class LogView(msgspec.Struct, frozen=True):
-    """A log line. `text` is for people, `error` the type of what went wrong, `fields` the rest."""
+    """A log line. `text` is the message, `error` the error type, `fields` holds all other values."""
 
     id: str
     at: str
@@ -28,7 +28,7 @@ class LogView(msgspec.Struct, frozen=True):
 
 
 def log_view(stored: StoredLogLine) -> LogView:
-    """A line as it is told."""
+    """Return the view of a stored line."""
     line = stored.line
     return LogView(
         id=str(stored.id),

@@ -1,4 +1,4 @@
-"""Machines and the processes that work on them, as they are told."""
+"""Views of nodes and workers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class WorkerView(msgspec.Struct, frozen=True):
-    """A process that works."""
+    """A worker process."""
 
     id: str
     name: str
@@ -18,29 +18,31 @@ class WorkerView(msgspec.Struct, frozen=True):
     state: Literal["alive", "draining", "dead"]
     slots: int
     used: int
-    """Requests in its hands."""
+    """Requests in flight."""
     free: int
     hosts: list[str]
-    """Of what it holds, a few."""
+    """Some of the hosts of its requests in flight."""
     run_ids: list[str]
     cpu_s: float
     memory_bytes: int
     lag_s: float
-    """How late it gets to what is due."""
+    """Scheduling lag of its event loop, a moving average."""
     fault_share: float
-    """Of its requests, those that no server answered."""
+    """The share of its requests that got no response, a moving average."""
     request_s: float
-    """How long a request is in its hands."""
+    """The time it holds a request, a moving average."""
     pages: int
-    """What it stored since it joined."""
+    """Pages stored since it joined."""
     is_elastic: bool
-    """It was started because there is much to do."""
+    """True if it was started by autoscaling."""
     joined_at: str
     seen_at: str
 
 
 class NodeView(msgspec.Struct, frozen=True):
-    """A machine and its workers. Load is told by its workers; the machine that answers looks itself."""
+    """A machine and its workers. Other machines report their load through their workers; the answering
+    machine measures its own.
+    """
 
     node: str
     versions: list[str]
@@ -48,15 +50,15 @@ class NodeView(msgspec.Struct, frozen=True):
     used: int
     free: int
     memory_bytes: int
-    """Of all its workers."""
+    """The total of its workers."""
     load: list[float] | None
-    """Over 1, 5 and 15 minutes; of other machines only the first, and None where nobody tells."""
+    """Load averages over 1, 5 and 15 minutes; only the first for other machines, null if none is reported."""
     cpus: int | None
     workers: list[WorkerView]
 
 
 class NodeTuned(msgspec.Struct, frozen=True):
-    """How many workers have so many slots now."""
+    """The number of workers that have the new number of slots."""
 
     node: str
     slots: int
@@ -64,7 +66,7 @@ class NodeTuned(msgspec.Struct, frozen=True):
 
 
 class Drained(msgspec.Struct, frozen=True):
-    """How many workers were asked to finish what they hold and leave."""
+    """The number of workers asked to finish their requests in flight and exit."""
 
     node: str
     asked: int

@@ -1,4 +1,4 @@
-"""Answers about notifications."""
+"""Views of notifications and their targets."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ def masked(address: str) -> str:
 
 def delivery_view(notification: Notification) -> DeliveryView:
     """Return the delivery state of a notification."""
-    is_over = notification.due_at is None
+    has_ended = notification.due_at is None
     state: Literal["waiting", "delivered", "given_up"] = "waiting"
-    if is_over:
+    if has_ended:
         state = "given_up" if notification.error else "delivered"
     return DeliveryView(
         *(

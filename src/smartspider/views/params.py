@@ -44,7 +44,7 @@ def body(about: str = "", *, wire: Any = None, wire_from: str = "", **rules: Any
 Id = Annotated[str, Param(about="The id.", rules={"max_length": 40})]
 RunId = Annotated[str, Param(about="The id of a run.", rules={"max_length": 40})]
 TaskId = Annotated[str, Param(about="The id of a task, or its name.", rules={"max_length": 200})]
-Limit = Annotated[int, query("The largest number of items to return.", ge=1, le=MAX_LIMIT)]
+Limit = Annotated[int, query("Maximum number of items to return.", ge=1, le=MAX_LIMIT)]
 Cursor = Annotated[str | None, query("`next` of the previous page.", max_length=500)]
 IdempotencyKey = Annotated[
     str | None,

@@ -1,4 +1,4 @@
-"""Looks at pages as they are told."""
+"""Views of previews: dry runs of tasks, and rules tried on a page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from smartspider.views.problem import Wrong
 
 
 class RejectedRow(msgspec.Struct, frozen=True):
-    """An item that would not be kept, and why."""
+    """An item that would be rejected, and the reason."""
 
     reason: str
     step: str
@@ -19,7 +19,7 @@ class RejectedRow(msgspec.Struct, frozen=True):
 
 
 class StepView(msgspec.Struct, frozen=True):
-    """What a step did, in values."""
+    """Counts of the values a step processed."""
 
     seen: int
     changed: int
@@ -28,14 +28,14 @@ class StepView(msgspec.Struct, frozen=True):
 
 
 class RefusalView(msgspec.Struct, frozen=True):
-    """Links that would not be followed for one reason, and some of them."""
+    """The number of links not followed for one reason, and examples."""
 
     count: int
     examples: list[str]
 
 
 class PageLook(msgspec.Struct, frozen=True):
-    """A page that was fetched and read."""
+    """A page that was fetched and parsed."""
 
     url: str
     status: int
@@ -51,7 +51,7 @@ class PageLook(msgspec.Struct, frozen=True):
 
 
 class FieldLook(msgspec.Struct, frozen=True):
-    """How many items of a page type have a value in a field, and the first such value."""
+    """The number of items of a page type that have a value in a field, and the first such value."""
 
     page: str
     field: str
@@ -61,14 +61,14 @@ class FieldLook(msgspec.Struct, frozen=True):
 
 
 class PageFailure(msgspec.Struct, frozen=True):
-    """A page that could not be had."""
+    """A page that could not be fetched."""
 
     url: str
     reason: str
 
 
 class TaskLook(msgspec.Struct, frozen=True):
-    """What a crawl of a task would find on its first pages."""
+    """The items a crawl of a task would find on its first pages."""
 
     pages: list[PageLook]
     failures: list[PageFailure]
@@ -78,25 +78,25 @@ class TaskLook(msgspec.Struct, frozen=True):
 
 
 class DryRun(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Whether a task is valid. `preview` are rows of its first pages, where that was asked for."""
+    """The validation result of a task. `preview` holds rows of its first pages, if requested."""
 
     valid: bool
     errors: list[Wrong]
     warnings: list[Wrong]
     preview: list[dict[str, Any]] | msgspec.UnsetType = msgspec.UNSET
     look: TaskLook | msgspec.UnsetType = msgspec.UNSET
-    """The same page by page."""
+    """The same rows, page by page."""
 
 
 class PreviewView(msgspec.Struct, frozen=True):
-    """What rules find on a page. Nothing of it is kept."""
+    """The items that rules extract from a page. Nothing is stored."""
 
     url: str
-    """Where the page was in the end."""
+    """The URL after redirects."""
     status: int
     engine: str
     items: list[dict[str, Any]]
     rejected: list[RejectedRow]
     counts: dict[str, StepView]
-    """What each step did, by its name in the task."""
+    """Counts of each step, by its name in the task."""
     warnings: list[str]

@@ -1,4 +1,4 @@
-"""Errors as they are told (RFC 9457)."""
+"""Errors as problem documents (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from smartspider.core.errors import Problem, RequestInvalid, SmartSpiderError
 
 
 class Wrong(msgspec.Struct, frozen=True):
-    """One thing that is wrong with what was sent."""
+    """An error in the request, and the path of the key it is about."""
 
     path: str
     message: str
@@ -18,7 +18,7 @@ class Wrong(msgspec.Struct, frozen=True):
 
 
 class ProblemView(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What went wrong and what to try, which is never empty. `code` is stable and made for programs."""
+    """An error, and what to try; `hint` is never empty. `code` is stable and meant for programs."""
 
     title: str
     status: int
@@ -28,15 +28,15 @@ class ProblemView(msgspec.Struct, frozen=True, omit_defaults=True):
     errors: list[Wrong] = []
     type: str = "about:blank"
     correlation_id: str = ""
-    """What to look for in the server's log, where something unexpected happened."""
+    """The id to search for in the server log, for unexpected errors."""
 
 
 def problem_of(error: SmartSpiderError, status: int, title: str) -> ProblemView:
-    """An error as a problem."""
-    wrong = wrongs(error.problems) if isinstance(error, RequestInvalid) else []
-    return ProblemView(title, status, error.code, error.message, error.hint, wrong)
+    """Return the problem document of an error."""
+    found = wrongs(error.problems) if isinstance(error, RequestInvalid) else []
+    return ProblemView(title, status, error.code, error.message, error.hint, found)
 
 
 def wrongs(problems: Sequence[Problem]) -> list[Wrong]:
-    """Problems as they are told."""
+    """Return the views of problems."""
     return [Wrong(one.path, one.message, one.hint) for one in problems]

@@ -1,4 +1,4 @@
-"""Rows as they are told, and what became of them."""
+"""Views of rows, rejected items and differences between runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 Row = Annotated[msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "object"})]
-"""The fields of a row, as the store keeps them."""
+"""The fields of a row, as stored."""
 
 
 class ResultView(msgspec.Struct, frozen=True):
@@ -17,21 +17,21 @@ class ResultView(msgspec.Struct, frozen=True):
     url: str
     data: Row
     fingerprint: str
-    """Stands for the content: equal rows have equal ones."""
+    """A hash of the content: equal rows have equal fingerprints."""
     created_at: str
 
 
 class ResultCountView(msgspec.Struct, frozen=True):
-    """How many rows there are. Not `complete`: so many among those that were looked at."""
+    """The number of rows. If not `complete`, only a part of the rows was counted."""
 
     run_id: str | None
-    """Null: the task has no run yet."""
+    """Null if the task has no run yet."""
     count: int
     complete: bool
 
 
 class FieldCoverage(msgspec.Struct, frozen=True):
-    """How full a field is among the rows looked at, and a few of its values."""
+    """The fill rate of a field among the sampled rows, and some of its values."""
 
     field: str
     filled: int
@@ -41,18 +41,18 @@ class FieldCoverage(msgspec.Struct, frozen=True):
 
 
 class CoverageView(msgspec.Struct, frozen=True):
-    """How full the fields of a run's rows are, over its newest rows."""
+    """The fill rate of each field of a run's rows, from a sample of the newest rows."""
 
     run_id: str | None
-    """Null: the task has no run yet."""
+    """Null if the task has no run yet."""
     rows: int
-    """All there are."""
+    """The number of rows of the run."""
     looked_at: int
     fields: list[FieldCoverage]
 
 
 class RejectView(msgspec.Struct, frozen=True):
-    """An item that was not kept."""
+    """A rejected item."""
 
     id: str
     run_id: str
@@ -61,19 +61,19 @@ class RejectView(msgspec.Struct, frozen=True):
     step: str
     field: str
     value: Any
-    """What the field held; of what is too long, a string of its start."""
+    """The value of the field; if it is too long, the start of it as a string."""
     data: Any
-    """The whole item, cut like the value."""
+    """The whole item, shortened like the value."""
 
 
 class CleaningView(msgspec.Struct, frozen=True):
-    """What a step made of a value."""
+    """A value before and after a step."""
 
     id: str
     run_id: str
     url: str
     item: int
-    """Its number on the page."""
+    """The number of the item on its page."""
     step: str
     field: str
     before: Any
@@ -81,7 +81,7 @@ class CleaningView(msgspec.Struct, frozen=True):
 
 
 class RowEdit(msgspec.Struct, frozen=True):
-    """A field of a row that is not what it was; missing is null."""
+    """A changed field of a row; null for a missing value."""
 
     field: str
     before: Any
@@ -89,7 +89,9 @@ class RowEdit(msgspec.Struct, frozen=True):
 
 
 class RowChange(msgspec.Struct, frozen=True):
-    """A row that is new, changed or gone. `row` is how it is now, or was before it went."""
+    """A row that is new, changed or gone. `row` is its current content, or the last one
+    before it was gone.
+    """
 
     kind: Literal["new", "changed", "gone"]
     url: str
@@ -98,8 +100,8 @@ class RowChange(msgspec.Struct, frozen=True):
 
 
 class ChangeCounts(msgspec.Struct, frozen=True):
-    """How many rows are what. Nothing is known about those that are `unseen`: their pages were skipped or
-    failed, or the later run keeps only rows that no earlier run of the task has.
+    """The number of rows by kind of change. Rows are `unseen` if their state is unknown: their pages were
+    skipped or failed, or the later run stores only rows that no earlier run of the task has.
     """
 
     new: int = 0
@@ -110,14 +112,14 @@ class ChangeCounts(msgspec.Struct, frozen=True):
 
 
 class DifferenceView(msgspec.Struct, frozen=True):
-    """What changed from one run of a task to another: the counts, and the first of the changes."""
+    """The changes from one run of a task to another: the counts, and the first changes."""
 
     before: str
     """The id of the earlier run."""
     after: str
     key: str
-    """What rows are recognised by, in words."""
+    """A description of the key that matches rows of the two runs."""
     counts: ChangeCounts
     changes: list[RowChange]
     has_more: bool
-    """There are more changes than these."""
+    """True if there are more changes."""

@@ -1,4 +1,4 @@
-"""Runs as they are told."""
+"""Views of runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from smartspider.views.problem import Wrong
 
 
 def counted(counters: Counters, in_flight: int) -> dict[str, int]:
-    """What a run counted, by the names it is told by everywhere: in answers and in events."""
+    """Return the counters of a run by their public names, used in responses and events."""
     return {
         "total": counters.total,
         "queued": max(counters.open - in_flight, 0),
@@ -31,18 +31,18 @@ def counted(counters: Counters, in_flight: int) -> dict[str, int]:
 
 
 class RunView(msgspec.Struct, frozen=True):
-    """A run and what it counted."""
+    """A run and its counters."""
 
     id: str | None
     run_id: str | None
-    """The same; null: the task has no run yet."""
+    """The same as `id`; null if the task has no run yet."""
     task_id: str
     task: str
     version: int
     state: RunState
     reason: str
     total: int
-    """Distinct requests known."""
+    """The number of distinct requests."""
     queued: int
     in_flight: int
     success_count: int
@@ -59,41 +59,41 @@ class RunView(msgspec.Struct, frozen=True):
     duplicate_urls: int
     bytes_read: int
     broken_count: int
-    """Of the failed: fetched, but not readable."""
+    """Failed requests whose page was fetched but could not be parsed."""
     return_count: int
-    """Leases that came back from dead or silent workers."""
+    """The number of leases returned by dead or silent workers."""
     late_count: int
-    """Pages that came too late to be stored a second time."""
+    """Pages that were already stored when a late worker delivered them again."""
     error_rate: float
-    """Failed requests among those that ended, 0 to 1."""
+    """The share of failed requests among closed ones, 0 to 1."""
     started_by: str
     created_at: str
     started_at: str | None
     finished_at: str | None
     duration_s: float
-    """Seconds it worked; the time it rested is not among them."""
+    """Seconds of running; pauses are not counted."""
 
 
 class StatusView(RunView, frozen=True):
-    """How a run stands: the counters, how fast it is, and when it may be over."""
+    """The status of a run: counters, speed and estimated end."""
 
     pages_per_s: float
-    """Over the last half minute; of a run that is over, in all."""
+    """Over the last 30 seconds; for an ended run, over its whole duration."""
     eta_s: float | None
-    """Seconds until what is known now is fetched; null: not to be told."""
+    """Seconds until all known requests are fetched; null if it cannot be estimated."""
     eta_low_s: float | None
     eta_high_s: float | None
     running_workers: int
     distinct_estimate: int | None
-    """About how many distinct URLs the run has met, where known URLs are shared; null elsewhere."""
+    """The estimated number of distinct URLs the run has found, if URL filters are shared; otherwise null."""
     task_distinct_estimate: int | None
-    """The same of all runs of the task together."""
+    """The same for all runs of the task together."""
     distinct_error: float | None
-    """The standard error of both, as a share of them."""
+    """The relative standard error of both estimates."""
 
 
 class HostView(msgspec.Struct, frozen=True):
-    """A host a run stands at: its gate as it is now."""
+    """A host a run has requests for, and the current state of its gate (rate limit)."""
 
     host: str
     queued: int
@@ -105,7 +105,7 @@ class HostView(msgspec.Struct, frozen=True):
 
 
 class WorkerShare(msgspec.Struct, frozen=True):
-    """What a worker holds of a run."""
+    """The requests of a run that a worker has in flight."""
 
     worker: str
     node: str
@@ -113,7 +113,7 @@ class WorkerShare(msgspec.Struct, frozen=True):
 
 
 class KnobsView(msgspec.Struct, frozen=True):
-    """The knobs of a run as they are turned now."""
+    """The current settings of a run that can be changed while it runs."""
 
     concurrency: int
     delay_s: float
@@ -128,18 +128,18 @@ class KnobsView(msgspec.Struct, frozen=True):
 
 
 class MetricsView(StatusView, frozen=True):
-    """How a run stands, and that host by host and worker by worker."""
+    """The status of a run, with details by host and by worker."""
 
     hosts: list[HostView]
     workers: list[WorkerShare]
     knobs: KnobsView | None
-    """Null: the task has no run yet, or one that this version cannot read any more."""
+    """Null if the task has no run yet, or if this version cannot read the run's settings."""
     steps: dict[str, StepView]
-    """What each step did, by its name in the task."""
+    """Counts of each step, by its name in the task."""
 
 
 class Started(msgspec.Struct, frozen=True):
-    """A run that was started, or was told to do something else, and what it does now."""
+    """The state of a run after it was started or changed."""
 
     run_id: str
     task_id: str
@@ -148,29 +148,29 @@ class Started(msgspec.Struct, frozen=True):
 
 
 class Begun(Started, frozen=True):
-    """A run that was started. `warnings` name what its owner should know of the task; `reason` says what it
-    waits for where nobody is there to hand it out or to work on it.
+    """A run that was started. `warnings` are about the task; `reason` says what the run waits for if no
+    keeper or no worker is running.
     """
 
     warnings: list[Wrong] = []
 
 
 class Retried(Started, frozen=True):
-    """A run that tries again."""
+    """A run whose requests are retried."""
 
     requests: int
-    """That are fetched once more."""
+    """The number of requests to be fetched again."""
 
 
 class Turned(msgspec.Struct, frozen=True, rename={"before": "from", "after": "to"}):
-    """A knob before and after."""
+    """A setting before and after a change."""
 
     before: int | float | None
     after: int | float | None
 
 
 class TunedView(msgspec.Struct, frozen=True):
-    """What turning knobs replaced, and how they all are now."""
+    """The settings that were changed, and all current settings."""
 
     run_id: str
     changed: dict[str, Turned]
@@ -178,18 +178,18 @@ class TunedView(msgspec.Struct, frozen=True):
 
 
 class Cause(msgspec.Struct, frozen=True, omit_defaults=True, rename={"advice": "try"}):
-    """Something that keeps a run from moving. `code` is stable and made for programs."""
+    """A reason why a run makes no progress. `code` is stable and meant for programs."""
 
     code: str
     what: str
     advice: str
     until: str | None = None
     hosts: list[str] = []
-    """A few of them."""
+    """Some of the hosts concerned."""
 
 
 class StallView(msgspec.Struct, frozen=True):
-    """Whether a run moves; if not, why, and what to do."""
+    """The progress of a run; if it makes none, the causes and what to do."""
 
     run_id: str
     state: RunState
@@ -200,22 +200,22 @@ class StallView(msgspec.Struct, frozen=True):
 
 
 class ReceiptHost(msgspec.Struct, frozen=True):
-    """How a host was treated in a run."""
+    """The requests a run sent to a host."""
 
     host: str
     requests: int
     requests_per_s: float
     smallest_gap_s: float | None
     asked_delay_s: float
-    """The smallest delay that was in force while requests were spaced."""
+    """The smallest delay in force between requests."""
     refusals: int
-    """Answers 429 and 503, and timeouts."""
+    """Responses with status 429 or 503, and timeouts."""
     violations: int
-    """Gaps under the delay that was in force."""
+    """Gaps shorter than the delay in force."""
 
 
 class ReceiptView(msgspec.Struct, frozen=True):
-    """The politeness receipt of a run."""
+    """The politeness report of a run."""
 
     run_id: str
     requests: int
@@ -224,7 +224,7 @@ class ReceiptView(msgspec.Struct, frozen=True):
 
 
 class FailureView(msgspec.Struct, frozen=True):
-    """A request that ended in failure."""
+    """A failed request."""
 
     id: str
     url: str

@@ -1,4 +1,4 @@
-"""How many workers are wanted, as it is told."""
+"""Views of autoscaling."""
 
 from __future__ import annotations
 
@@ -6,35 +6,35 @@ import msgspec
 
 
 class ScalingRunView(msgspec.Struct, frozen=True):
-    """What a run adds to the figure."""
+    """The share of a run in the desired number of workers."""
 
     run_id: str
     open: int
     """Requests still to be fetched."""
     hosts: int
-    """That it has work queued for."""
+    """The number of hosts it has requests queued for."""
     in_flight: float
-    """Requests that its gates and its concurrency let be in flight at once."""
+    """The largest number of requests in flight that its gates and its concurrency allow."""
     wanted: float
-    """Those of them that fetch the backlog in time."""
+    """The number of requests in flight needed to fetch the backlog in time."""
     reason: str
 
 
 class ScalingView(msgspec.Struct, frozen=True):
-    """How many workers are wanted, and why. `desired` is what a scaler follows."""
+    """The desired number of workers, and the reason. A scaler follows `desired`."""
 
     desired: int
     workers: int
-    """That are at work and stay."""
+    """Workers that are alive and not draining."""
     elastic: int
-    """Of these, those that come and go with the figure."""
+    """Those of them that were started by autoscaling."""
     reason: str
     at: str | None
-    """When it was decided; null: nobody has yet, and `desired` is what there is."""
+    """The time of the decision; null if there is none yet, and `desired` is the current number."""
     slots: int
-    """Requests one worker has in flight at most."""
+    """The maximum number of requests in flight of one worker."""
     request_s: float
-    """How long a request takes."""
+    """The mean duration of a request."""
     pages_per_s: float
-    """Of one worker that has as much to do as it can."""
+    """The throughput of one fully loaded worker."""
     runs: list[ScalingRunView]

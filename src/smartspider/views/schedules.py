@@ -1,4 +1,4 @@
-"""Schedules as they are told."""
+"""Views of schedules."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class ScheduleView(msgspec.Struct, frozen=True):
     retry_delay_s: float
     enabled: bool
     of_task: bool
-    """It stands in the task itself, and follows it."""
+    """True if it is defined in the task file, and changes with it."""
     next_fire_at: str | None
-    """When it is due the next time; null: never again, or not as long as it is switched off."""
+    """Null if it is disabled, or never due again."""
     created_by: str
     created_at: str
     updated_at: str
@@ -43,7 +43,7 @@ class ScheduleDetail(ScheduleView, frozen=True):
 
 
 class FiringView(msgspec.Struct, frozen=True):
-    """One time a schedule was due, and what came of it. `run_id` is its newest run."""
+    """A time at which a schedule was due, and the outcome. `run_id` is the newest run it started."""
 
     schedule_id: str
     fire_at: str
@@ -55,30 +55,30 @@ class FiringView(msgspec.Struct, frozen=True):
 
 
 class PreviewedTimes(msgspec.Struct, frozen=True):
-    """The next times a rule would be due."""
+    """The next times at which a rule is due."""
 
     timezone: str
     next_times: list[str]
 
 
 class Fired(msgspec.Struct, frozen=True):
-    """A run that was started by hand."""
+    """A run that was started manually."""
 
     run_id: str
     schedule_id: str
 
 
 def schedule_view(schedule: ScheduleRecord, task: str) -> ScheduleView:
-    """A schedule in a list."""
-    return ScheduleView(**_told(schedule, task))
+    """Return the view of a schedule."""
+    return ScheduleView(**_fields(schedule, task))
 
 
 def schedule_detail(schedule: ScheduleRecord, task: str, times: list[float]) -> ScheduleDetail:
-    """A schedule by itself."""
-    return ScheduleDetail(**_told(schedule, task), next_times=[format_time(at) for at in times])
+    """Return the view of a schedule with the next times it is due."""
+    return ScheduleDetail(**_fields(schedule, task), next_times=[format_time(at) for at in times])
 
 
-def _told(schedule: ScheduleRecord, task: str) -> dict[str, Any]:
+def _fields(schedule: ScheduleRecord, task: str) -> dict[str, Any]:
     rule = schedule.rule
     return {
         "id": str(schedule.id),
@@ -104,7 +104,7 @@ def _told(schedule: ScheduleRecord, task: str) -> dict[str, Any]:
 
 
 def firing_view(firing: Firing) -> FiringView:
-    """A firing."""
+    """Return the view of a firing."""
     return FiringView(
         *(
             str(firing.schedule_id),

@@ -1,4 +1,4 @@
-"""Tasks as they are told."""
+"""Views of tasks and their versions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from smartspider.views.problem import Wrong
 
 
 class ChangeView(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One place where two versions differ. Of `added` there is no before, of `removed` no after."""
+    """A difference between two versions. `added` has no `before`, `removed` no `after`."""
 
     kind: Literal["added", "removed", "changed", "reordered"]
     path: str
@@ -20,21 +20,21 @@ class ChangeView(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class TaskSaved(msgspec.Struct, frozen=True):
-    """A task that was kept. `warnings` name what this version cannot run yet, and what may surprise."""
+    """A stored task. `warnings` name features that this version does not support yet, and likely mistakes."""
 
     id: str
     task_id: str
-    """The same."""
+    """The same as `id`."""
     name: str
     version: int
     status: Literal["created", "changed", "unchanged"]
     changes: list[ChangeView]
-    """Since the version before."""
+    """Changes since the previous version."""
     warnings: list[Wrong]
 
 
 class TaskLine(msgspec.Struct, frozen=True):
-    """A task in a list of them."""
+    """A task in a list."""
 
     id: str
     task_id: str
@@ -54,10 +54,10 @@ class NewestRun(msgspec.Struct, frozen=True):
 
 
 class TaskView(TaskLine, frozen=True):
-    """A task as it stands. `spec` is the task file, defaults left out."""
+    """The newest version of a task. `spec` is the task file without defaults."""
 
     author: str
-    """Who wrote this version."""
+    """The author of this version."""
     note: str
     spec_hash: str
     spec: msgspec.Raw
@@ -65,7 +65,7 @@ class TaskView(TaskLine, frozen=True):
 
 
 class VersionLine(msgspec.Struct, frozen=True):
-    """A version of a task, and what changed since the one before; nothing for the first."""
+    """A version of a task, and the changes since the previous one (none for the first)."""
 
     task_id: str
     name: str
@@ -78,6 +78,6 @@ class VersionLine(msgspec.Struct, frozen=True):
 
 
 class VersionView(VersionLine, frozen=True):
-    """A version of a task with the task as it was."""
+    """A version of a task with its task file."""
 
     spec: msgspec.Raw

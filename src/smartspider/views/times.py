@@ -1,4 +1,4 @@
-"""Moments as they are told."""
+"""Formatting of times."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def format_time(at: float) -> str: ...
 @overload
 def format_time(at: float | None) -> str | None: ...
 def format_time(at: float | None) -> str | None:
-    """A moment as ISO 8601 in UTC, to the millisecond; one that no calendar has, as the number it is."""
+    """Return a time as ISO 8601 in UTC, to the millisecond; a time outside the calendar, as a number."""
     if at is None:
         return None
     try:
