@@ -23,8 +23,8 @@ Check = Callable[[Installation], Awaitable[str]]
 class Readiness:
     """The checks of an installation, with their last result."""
 
-    def __init__(self, installation: Installation) -> None:
-        self._installation = installation
+    def __init__(self, installation: Installation, *, timeout_s: float = CHECK_S) -> None:
+        self._installation, self._timeout_s = installation, timeout_s
         self._last: tuple[float, ReadyView] | None = None
 
     async def check(self) -> ReadyView:
@@ -39,10 +39,10 @@ class Readiness:
 
     async def _run(self, name: str, check: Check) -> CheckView:
         try:
-            async with asyncio.timeout(CHECK_S):
+            async with asyncio.timeout(self._timeout_s):
                 return CheckView(name, ok=True, detail=await check(self._installation))
         except TimeoutError:
-            return CheckView(name, ok=False, detail=f"no answer in {CHECK_S:g} s")
+            return CheckView(name, ok=False, detail=f"no answer in {self._timeout_s:g} s")
         except StoreFull:
             return CheckView(name, ok=False, detail=DISK_FULL)
         except StoreUnavailable:  # its message names the address, which is not public

@@ -7,7 +7,7 @@ from importlib import metadata
 import pytest
 
 from smartspider.services import doctor
-from smartspider.services.doctor import Check, check_installation
+from smartspider.services.doctor import DoctorCheck, check_installation
 
 
 def test_this_installation_is_well() -> None:
@@ -24,13 +24,13 @@ def test_the_packages_are_those_the_product_asks_for() -> None:
 
 def test_a_missing_package_is_named_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata, "requires", lambda _: ["no-such-package>=4.0"])
-    missing = Check("no-such-package", is_ok=False, detail="not installed: run `make setup`")
+    missing = DoctorCheck("no-such-package", is_ok=False, detail="not installed: run `make setup`")
     assert missing in check_installation()
 
 
 def test_a_package_that_is_needed_only_elsewhere_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata, "requires", lambda _: ["no-such-package>=4; sys_platform == 'plan9'"])
-    missing = Check(
+    missing = DoctorCheck(
         "no-such-package", is_ok=True, detail="not installed; needed where sys_platform == 'plan9'"
     )
     assert missing in check_installation()
@@ -38,5 +38,5 @@ def test_a_package_that_is_needed_only_elsewhere_may_be_missing(monkeypatch: pyt
 
 def test_a_product_that_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "PRODUCT", "no-such-product")
-    told = Check("no-such-product", is_ok=False, detail="not installed: run `make setup`")
+    told = DoctorCheck("no-such-product", is_ok=False, detail="not installed: run `make setup`")
     assert told in check_installation()

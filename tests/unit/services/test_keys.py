@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from smartspider.core.errors import SettingInvalid, StoreUnavailable
-from smartspider.services.keys import FILE, Keys, open_keys
+from smartspider.installation.keys import FILE, Keys, open_keys
 
 
 def test_a_key_is_made_once_and_is_for_its_owner_only(tmp_path: Path) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.services.scenes import NOW, standing
+from tests.unit.services.situations import NOW, standing
 
-from smartspider.core.runs import Counters, RunState
-from smartspider.interfaces.insight import HostQueue, Mark
-from smartspider.services.progress import Eta, error_rate, eta, gates_need_s, pages_per_s
+from smartspider.core.runs.run import Counters, RunState
+from smartspider.services.runs.progress import Eta, error_rate, eta, gates_need_s, pages_per_s
+from smartspider.store.diagnostics.progress import HostQueue, ProgressMark
 
 
 def queue(queued: int, delay_s: float = 0.0, opens_in_s: float = 0.0) -> HostQueue:
@@ -15,12 +15,12 @@ def queue(queued: int, delay_s: float = 0.0, opens_in_s: float = 0.0) -> HostQue
 
 
 def test_the_rate_is_that_of_the_last_half_minute() -> None:
-    assert pages_per_s(standing(Counters(total=100, done=40), earlier=Mark(NOW - 30.0, 10))) == 1.0
+    assert pages_per_s(standing(Counters(total=100, done=40), earlier=ProgressMark(NOW - 30.0, 10))) == 1.0
 
 
 def test_a_run_that_went_on_lately_is_measured_from_there() -> None:
     counters = Counters(total=100, done=40)
-    assert pages_per_s(standing(counters, earlier=Mark(NOW - 30.0, 10), resumed_at=NOW - 10.0)) == 3.0
+    assert pages_per_s(standing(counters, earlier=ProgressMark(NOW - 30.0, 10), resumed_at=NOW - 10.0)) == 3.0
 
 
 def test_without_an_earlier_mark_everything_counts() -> None:
@@ -34,7 +34,7 @@ def test_the_first_moment_does_not_make_a_run_look_endlessly_fast() -> None:
 
 def test_what_was_skipped_is_no_page() -> None:
     counters = Counters(total=100, done=10, missing=5, redirect=5, dead=5, broken=5, skipped=60)
-    assert pages_per_s(standing(counters, earlier=Mark(NOW - 30.0, 0))) == 1.0
+    assert pages_per_s(standing(counters, earlier=ProgressMark(NOW - 30.0, 0))) == 1.0
 
 
 @pytest.mark.parametrize("state", ["queued", "paused", "stopped"])
@@ -53,13 +53,16 @@ def test_a_run_that_is_over_tells_its_average_and_needs_no_time(state: RunState)
 
 def test_the_end_is_as_far_as_what_is_open_at_the_rate_of_now() -> None:
     """60 open, 1 a second lately, 0.4 a second in all."""
-    running = standing(Counters(total=100, done=40), earlier=Mark(NOW - 30.0, 10), active_s=100.0)
+    running = standing(Counters(total=100, done=40), earlier=ProgressMark(NOW - 30.0, 10), active_s=100.0)
     assert eta(running) == Eta(60.0, 60.0, 150.0)
 
 
 def test_a_gate_can_be_slower_than_the_run_was() -> None:
     running = standing(
-        Counters(total=100, done=40), earlier=Mark(NOW - 30.0, 10), active_s=40.0, queues=[queue(51, 2.0)]
+        Counters(total=100, done=40),
+        earlier=ProgressMark(NOW - 30.0, 10),
+        active_s=40.0,
+        queues=[queue(51, 2.0)],
     )
     assert eta(running) == Eta(100.0, 100.0, 100.0)
 
@@ -74,7 +77,7 @@ def test_a_run_that_is_being_stopped_waits_only_for_what_is_in_flight() -> None:
         Counters(total=100, done=40),
         run_state="stopping",
         run_in_flight=4,
-        earlier=Mark(NOW - 30.0, 10),
+        earlier=ProgressMark(NOW - 30.0, 10),
         active_s=40.0,
         queues=[queue(50, 9.0)],
     )

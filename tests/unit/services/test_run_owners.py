@@ -9,35 +9,33 @@ import pytest
 
 from smartspider.core.access import Principal
 from smartspider.core.errors import Forbidden, NotFound
+from smartspider.core.runs.tuning import Tuning
 from smartspider.core.tasks import TaskRecord
-from smartspider.core.tuning import Tuning
-from smartspider.interfaces.audit_log import AuditFilter
-from smartspider.services import control, knobs
-from smartspider.services.desk import Desk
-from smartspider.services.starting import Order, start_run
+from smartspider.installation.data_folder import DataFolder
+from smartspider.services.runs import control, tuning
+from smartspider.services.runs.start import StartOptions, start_run
+from smartspider.store.audit import AuditFilter
 from smartspider.taskfile.load import parse_task
-from smartspider.taskfile.spec import spec_of
-from smartspider.wiring.deleting import delete_run_of_server
-from smartspider.wiring.desk import desk_of
-from smartspider.wiring.folder import DataFolder, open_folder
-from smartspider.wiring.settings import Settings
+from smartspider.taskfile.model.task import task_spec
+from smartspider.wiring.deletion import delete_run
+from smartspider.wiring.folder import open_folder
 
 ANN, BOB = Principal("ann", "operator"), Principal("bob", "operator")
 ADMIN = Principal("root", "admin")
 VIEWER = Principal("ann", "viewer")
 NARROW = Principal("ann", "operator", scopes=("runs:read",))
 
-Act = Callable[[DataFolder, Desk, Principal, int], Awaitable[object]]
+Act = Callable[[DataFolder, Principal, int], Awaitable[object]]
 
 ACTS: dict[str, Act] = {
-    "pause": lambda _folder, desk, who, run_id: control.pause(desk, who, run_id),
-    "resume": lambda _folder, desk, who, run_id: control.resume(desk, who, run_id),
-    "stop": lambda _folder, desk, who, run_id: control.stop(desk, who, run_id),
-    "retry": lambda _folder, desk, who, run_id: control.retry(desk, who, run_id),
-    "retry all": lambda _folder, desk, who, run_id: control.retry(desk, who, run_id, "all"),
-    "tune": lambda _folder, desk, who, run_id: knobs.tune(desk, who, run_id, Tuning(concurrency=2)),
-    "cancel": lambda _folder, desk, who, run_id: control.cancel(desk, who, run_id),
-    "delete": delete_run_of_server,
+    "pause": lambda folder, who, run_id: control.pause(folder, who, run_id),
+    "resume": lambda folder, who, run_id: control.resume(folder, who, run_id),
+    "stop": lambda folder, who, run_id: control.stop(folder, who, run_id),
+    "retry": lambda folder, who, run_id: control.retry(folder, who, run_id),
+    "retry all": lambda folder, who, run_id: control.retry(folder, who, run_id, "all"),
+    "tune": lambda folder, who, run_id: tuning.tune(folder, who, run_id, Tuning(concurrency=2)),
+    "cancel": lambda folder, who, run_id: control.cancel(folder, who, run_id),
+    "delete": delete_run,
 }
 
 
@@ -48,51 +46,44 @@ def folder(tmp_path: Path) -> Iterator[DataFolder]:
 
 
 @pytest.fixture
-def desk(folder: DataFolder) -> Desk:
-    return desk_of(folder, Settings())
-
-
-@pytest.fixture
 async def task(folder: DataFolder) -> TaskRecord:
-    spec = spec_of(parse_task({"name": "shop", "entry_urls": ["https://shop.example/"]}))
+    spec = task_spec(parse_task({"name": "shop", "entry_urls": ["https://shop.example/"]}))
     return await folder.tasks.create(spec, actor="ann")
 
 
 @pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
 @pytest.mark.parametrize("stranger", [BOB, VIEWER, NARROW], ids=["other", "viewer", "scope"])
 async def test_a_stranger_changes_nothing(
-    folder: DataFolder, desk: Desk, task: TaskRecord, act: Act, stranger: Principal
+    folder: DataFolder, task: TaskRecord, act: Act, stranger: Principal
 ) -> None:
-    run = await start_run(desk, ANN, task)
+    run = await start_run(folder, ANN, task)
     with pytest.raises(Forbidden):
-        await act(folder, desk, stranger, run.id)
+        await act(folder, stranger, run.id)
     assert await folder.store.get_run(run.id) == run
 
 
 @pytest.mark.parametrize("stranger", [BOB, VIEWER, NARROW], ids=["other", "viewer", "scope"])
-async def test_a_stranger_starts_nothing(
-    folder: DataFolder, desk: Desk, task: TaskRecord, stranger: Principal
-) -> None:
+async def test_a_stranger_starts_nothing(folder: DataFolder, task: TaskRecord, stranger: Principal) -> None:
     with pytest.raises(Forbidden):
-        await start_run(desk, stranger, task)
+        await start_run(folder, stranger, task)
     assert await folder.store.find_runs() == []
 
 
 @pytest.mark.parametrize("who", [ANN, ADMIN], ids=["owner", "admin"])
 async def test_the_owner_and_an_admin_act_under_their_names(
-    folder: DataFolder, desk: Desk, task: TaskRecord, who: Principal
+    folder: DataFolder, task: TaskRecord, who: Principal
 ) -> None:
-    run = await start_run(desk, who, task, Order(started_by="schedule:3"))
+    run = await start_run(folder, who, task, StartOptions(started_by="schedule:3"))
     assert run.started_by == "schedule:3"
-    assert (await control.pause(desk, who, run.id)).reason == f"paused by {who.name}"
-    await control.cancel(desk, who, run.id)
-    await delete_run_of_server(folder, desk, who, run.id)
+    assert (await control.pause(folder, who, run.id)).reason == f"paused by {who.name}"
+    await control.cancel(folder, who, run.id)
+    await delete_run(folder, who, run.id)
     entries = await folder.audit.entries(AuditFilter(subject=f"run:{run.id}"))
     assert {entry.actor for entry in entries} == {who.name}
     assert entries[0].action == "run.deleted"
 
 
-async def test_a_deleted_task_is_not_started(folder: DataFolder, desk: Desk, task: TaskRecord) -> None:
+async def test_a_deleted_task_is_not_started(folder: DataFolder, task: TaskRecord) -> None:
     deleted = await folder.tasks.delete(task.id, actor="ann")
     with pytest.raises(NotFound, match="is deleted"):
-        await start_run(desk, ANN, deleted)
+        await start_run(folder, ANN, deleted)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from tests.unit.services.scenes import NOW, gate, scene, standing, worker
+from tests.unit.services.situations import NOW, gate, scene, standing, worker
 
 from smartspider.core.runs.run import Counters, RunState
 from smartspider.services.runs.closed_gates import ADVICE

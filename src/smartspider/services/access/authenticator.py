@@ -13,9 +13,9 @@ from smartspider.services.access.session_tokens import LEEWAY_S, SessionTokens
 from smartspider.store.access.records import TokenRecord
 from smartspider.store.access.users import UserStore
 
-REMEMBERED_S = 2.0
+CACHE_S = 2.0
 """How long somebody is let in without another look; what is revoked by another process bites after that."""
-MOST_REMEMBERED = 4096
+CACHE_SIZE = 4096
 USED_EVERY_S = 60.0
 ADMIN = Principal("admin", "admin")
 """Who comes with the token of the settings."""
@@ -25,10 +25,17 @@ class Authenticator:
     """Knows principals by their tokens, and remembers them for a moment."""
 
     def __init__(
-        self, users: UserStore, access_tokens: SessionTokens, clock: Clock, admin_token: str = ""
+        self,
+        users: UserStore,
+        access_tokens: SessionTokens,
+        clock: Clock,
+        admin_token: str = "",
+        *,
+        cache_size: int = CACHE_SIZE,
     ) -> None:
         self._users, self._access_tokens, self._clock = users, access_tokens, clock
         self._admin = hash_secret(admin_token.strip()) if admin_token.strip() else None
+        self._cache_size = cache_size
         self._known: dict[bytes, tuple[Principal, float]] = {}
 
     async def principal(self, token: bytes) -> Principal:
@@ -43,9 +50,9 @@ class Authenticator:
             return known[0]
         self._known.pop(hash_, None)
         principal, good_for_s = await self._look_up(token, hash_)
-        if len(self._known) >= MOST_REMEMBERED:
+        if len(self._known) >= self._cache_size:
             del self._known[next(iter(self._known))]
-        self._known[hash_] = (principal, self._clock.monotonic() + min(REMEMBERED_S, good_for_s))
+        self._known[hash_] = (principal, self._clock.monotonic() + min(CACHE_S, good_for_s))
         return principal
 
     def clear_cache(self) -> None:
@@ -67,7 +74,7 @@ class Authenticator:
             raise unknown()
         if record.revoked_at is not None:
             raise NotSignedIn("this token was revoked", hint="ask an admin for another one")
-        good_for_s = REMEMBERED_S if record.expires_at is None else record.expires_at - now
+        good_for_s = CACHE_S if record.expires_at is None else record.expires_at - now
         if good_for_s <= 0:
             raise NotSignedIn("this token has expired", hint="create a new one")
         await self._note_use(record, now)
@@ -77,7 +84,7 @@ class Authenticator:
         if record.used_at is not None and record.used_at > now - USED_EVERY_S:
             return
         with suppress(StoreUnavailable):  # a full disk keeps nobody from looking
-            await self._users.token_used(record.id)
+            await self._users.record_token_use(record.id)
 
 
 def unknown() -> NotSignedIn:

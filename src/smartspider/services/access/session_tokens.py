@@ -69,5 +69,5 @@ class SessionTokens:
             raise NotSignedIn("the token is not one of ours", hint="sign in again") from error
         now = self._clock.now()
         if not iat - LEEWAY_S <= now < claims.expires_at + LEEWAY_S:
-            raise NotSignedIn("the token is over", hint="prolong the session with its refresh token")
+            raise NotSignedIn("the token has expired", hint="renew the session with its refresh token")
         return claims

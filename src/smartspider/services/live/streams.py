@@ -40,6 +40,7 @@ class StreamOptions(msgspec.Struct, frozen=True):
     """Continue after the run has ended: it may be resumed."""
     snapshot: Callable[[int], Awaitable[Any]] | None = None
     """Start with the status this returns instead of with past events."""
+    keepalive_s: float = KEEPALIVE_S
 
 
 def stream_options(
@@ -88,7 +89,7 @@ async def follow_task(
             if run is None:
                 run = await newest_run(installation.store, task_id)
                 while run is None:
-                    if not await subscriber.wait(KEEPALIVE_S):
+                    if not await subscriber.wait(options.keepalive_s):
                         yield KEEPALIVE
                     run = await newest_run(installation.store, task_id)
                 continue
@@ -98,7 +99,7 @@ async def follow_task(
                     yield message
         if stream.next_run is None:
             return
-        run, first = stream.next_run, StreamOptions(is_endless=options.is_endless)
+        run, first = stream.next_run, msgspec.structs.replace(options, after=0, snapshot=None)
 
 
 class _Stream:
@@ -130,7 +131,7 @@ class _Stream:
                 return
             if self._has_more():
                 continue
-            if not await self._subscriber.wait(KEEPALIVE_S):
+            if not await self._subscriber.wait(options.keepalive_s):
                 self._may_have_ended = True  # a deleted run has no event that says so
                 yield KEEPALIVE
 

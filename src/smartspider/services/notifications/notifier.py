@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 import msgspec
@@ -39,6 +40,10 @@ class Channel(Protocol):
 
     def secret(self, target_id: int) -> str | None:
         """Return the signing secret of a target."""
+
+
+Deliver = Callable[[NotificationTarget, Message], Awaitable[None]]
+"""Sends a message to a target; raises `DeliveryFailed`."""
 
 
 class Notifier:

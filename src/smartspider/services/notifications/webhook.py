@@ -25,7 +25,9 @@ TIMEOUT_S = 10.0
 
 
 class WebhookChannel:
-    """One signed POST without redirects; a name that resolves to a private address is refused at that moment."""
+    """One signed POST without redirects; a name that resolves to a private address is
+    refused at that moment.
+    """
 
     def __init__(self, installation: Installation) -> None:
         self._policy = installation.policy

@@ -15,9 +15,8 @@ from smartspider.core.items.columns import TableColumn
 from smartspider.core.redaction import without_userinfo
 from smartspider.core.requests.fingerprint import content_fingerprint
 from smartspider.interfaces.output import PLAIN, Output, OutputFactory, OutputOptions
-from smartspider.outputs.compression import COMPRESSIONS, compression_of
 from smartspider.outputs.file_output import FileOutput
-from smartspider.outputs.files import StreamedFile, check_target
+from smartspider.outputs.files import COMPRESSIONS, StreamedFile, check_target, compression_of
 from smartspider.outputs.split import SplitOutput, part_path
 from smartspider.plugins.kinds import OUTPUT
 from smartspider.plugins.registry import built_in, known, resolve

@@ -74,7 +74,7 @@ async def status(installation: Installation, run_id: int) -> StatusView:
 async def metrics(installation: Installation, run_id: int) -> MetricsView:
     """How a run stands, host by host, worker by worker and step by step."""
     situation = await installation.diagnostics.activity(run_id, HOSTS_SHOWN)
-    distinct = await dedup.estimate_distinct(installation.filters, situation.standing.run)
+    distinct = await dedup.estimate_distinct(installation.filters, situation.progress.run)
     view = views.metrics_view(situation, await installation.store.step_counts(run_id), distinct)
     return await _with_reason(installation, view)
 

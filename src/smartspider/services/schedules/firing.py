@@ -99,11 +99,11 @@ async def _look_after(installation: Installation, firing: Firing, epoch: int) ->
         schedule = await installation.schedules.get(firing.schedule_id)
         run = await installation.store.get_run(firing.run_id or 0)
     except NotFound:
-        await installation.schedules.let_be(firing, epoch=epoch)
+        await installation.schedules.unwatch(firing, epoch=epoch)
         return False
     has_failed = run.state == "failed" or (run.state == "completed" and run.counters.failed > 0)
     if not has_failed or firing.tries >= schedule.rule.retries:
-        await installation.schedules.let_be(firing, epoch=epoch)
+        await installation.schedules.unwatch(firing, epoch=epoch)
         return False
     if (run.finished_at or 0.0) + schedule.rule.retry_delay_s > installation.clock.now():
         return False
@@ -116,22 +116,22 @@ async def _try_again(
     number = f"try {firing.tries + 2} of {schedule.rule.retries + 1}"
     if run.state == "completed":
         reason = f"{number}: {run.counters.failed} requests of run {run.id} failed"
-        if await installation.schedules.try_again(firing, epoch=epoch, reason=reason) is None:
+        if await installation.schedules.retry(firing, epoch=epoch, reason=reason) is None:
             return False
         try:
             await installation.store.retry(run.id, actor=f"schedule:{schedule.id}")
         except NotAllowed:  # nothing of it can be fetched again
-            await installation.schedules.let_be(firing, epoch=epoch)
+            await installation.schedules.unwatch(firing, epoch=epoch)
         return True
     try:
         task = await installation.tasks.get(schedule.task_id)
         plan = await newest_plan(installation, task)
     except SmartSpiderError:
-        await installation.schedules.let_be(firing, epoch=epoch)
+        await installation.schedules.unwatch(firing, epoch=epoch)
         return False
     reason = f"{number}: run {run.id} failed: {run.reason}"[:500]
     try:
-        again = await installation.schedules.try_again(
+        again = await installation.schedules.retry(
             firing, epoch=epoch, reason=reason, plan=plan, version=task.version
         )
     except LeadershipLost:

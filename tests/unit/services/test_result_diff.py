@@ -10,30 +10,30 @@ from typing import Any
 import msgspec
 import pytest
 
-from smartspider.core.dedup import ItemDedup
 from smartspider.core.errors import NotFound, RequestInvalid
-from smartspider.core.extraction import Item
-from smartspider.core.plan import Plan
-from smartspider.core.recrawl import Recrawl
-from smartspider.core.request import make_request
-from smartspider.core.rules import FieldRule, PagePlan, Rule
-from smartspider.core.runs import Run
-from smartspider.core.scope import Scope
-from smartspider.core.verdict import Close, Settlement
-from smartspider.core.workers import WorkerCard
-from smartspider.services.difference import (
+from smartspider.core.frontier.verdict import Close, Settlement
+from smartspider.core.items.dedup import ItemDedup
+from smartspider.core.pages.extraction import Item
+from smartspider.core.pages.rules import FieldRule, PagePlan, ValueRule
+from smartspider.core.requests.recrawl import RecrawlPolicy
+from smartspider.core.requests.request import make_request
+from smartspider.core.requests.scope import UrlScope
+from smartspider.core.runs.plan import Plan
+from smartspider.core.runs.run import Run
+from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.services.results.diff import (
     Difference,
     changed_rows,
-    difference,
+    diff_runs,
     earlier_runs,
     previous_run,
     rows_of,
 )
 from smartspider.views.results import ChangeCounts, RowChange
+from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
-from smartspider_testing.sqlite import SqliteGround
 
-FIELDS: dict[str, FieldRule] = {name: Rule("css", "p") for name in ("sku", "price", "note")}
+FIELDS: dict[str, FieldRule] = {name: ValueRule("css", "p") for name in ("sku", "price", "note")}
 Pages = dict[str, Sequence[Item] | str]
 """Paths with their rows, or the state they end in."""
 
@@ -41,15 +41,15 @@ Pages = dict[str, Sequence[Item] | str]
 class Shop:
     """Runs of one task, each told by what its pages gave."""
 
-    def __init__(self, ground: SqliteGround) -> None:
-        self.ground = ground
-        self.store = ground.store
+    def __init__(self, backend: SqliteBackend) -> None:
+        self.backend = backend
+        self.store = backend.store
         self._next = 0.0
 
     def plan(self, *paths: str, name: str = "shop", **more: Any) -> Plan:
         entries = tuple(make_request(url(path), is_entry=True) for path in paths)
         pages = {"default": PagePlan("default", fields=FIELDS)}
-        return Plan(name, b"{}", "hash", entries, pages, Scope(), **more)
+        return Plan(name, b"{}", "hash", entries, pages, UrlScope(), **more)
 
     async def run(self, pages: Pages, *, name: str = "shop", ends: bool = True, **more: Any) -> Run:
         """A run whose entries are these pages."""
@@ -57,17 +57,17 @@ class Shop:
             msgspec.structs.replace(self.plan(*pages, name=name, **more), concurrency=64)
         )
         await self.store.set_state(run.id, "running")
-        worker = await self.ground.frontier.join(WorkerCard("w"))
+        worker = await self.backend.frontier.join(WorkerRegistration("w"))
         for _ in pages:
-            await self.ground.clock.advance(1.0)
-            (lease,) = (await self.ground.frontier.lease(worker, 1, [run.id])).leases
+            await self.backend.clock.advance(1.0)
+            (lease,) = (await self.backend.frontier.lease(worker, 1, [run.id])).leases
             given = pages[lease.request.url.removeprefix(url(""))]
             verdict = Close(given) if isinstance(given, str) else Close("done", items=list(given))  # type: ignore[arg-type] # a state
-            await self.ground.ledger.settle([Settlement(lease, verdict)])
+            await self.backend.ledger.settle([Settlement(lease, verdict)])
         return await self.store.finish(run.id) if ends else await self.store.get_run(run.id)
 
     async def compare(self, before: Run, after: Run, *key: str, **more: Any) -> Seen:
-        async with difference(self.store, before, after, self.plan(**more), key) as found:
+        async with diff_runs(self.store, before, after, self.plan(**more), key) as found:
             return Seen(found, list(found.changes()))
 
     async def changed(self, run: Run, *earlier: Run, **more: Any) -> list[Item]:
@@ -103,9 +103,9 @@ def row(sku: str | None, price: object = 1, note: object = None) -> Item:
 
 @pytest.fixture
 async def shop(tmp_path: Path) -> AsyncIterator[Shop]:
-    ground = SqliteGround(tmp_path, ManualClock())
-    yield Shop(ground)
-    await ground.close()
+    backend = SqliteBackend(tmp_path, ManualClock())
+    yield Shop(backend)
+    await backend.close()
 
 
 async def test_rows_are_new_changed_gone_or_as_they_were(shop: Shop) -> None:
@@ -181,7 +181,7 @@ async def test_only_so_many_are_listed(shop: Shop) -> None:
     before = await shop.run({"l": [row("a"), row("b")]})
     after = await shop.run({"l": [row("c"), row("d")]})
     for limit, kinds in ((0, []), (1, ["new"]), (3, ["new", "new", "gone"])):
-        async with difference(shop.store, before, after, shop.plan(), ["sku"]) as found:
+        async with diff_runs(shop.store, before, after, shop.plan(), ["sku"]) as found:
             assert [change.kind for change in found.changes(limit)] == kinds
             assert (found.counts.new, found.counts.gone) == (2, 2)
 
@@ -229,14 +229,14 @@ async def chain(shop: Shop, *paths: str) -> Run:
     """A run in which each page leads to the next, and the last has a row."""
     run = await shop.store.create_run(shop.plan(paths[0]))
     await shop.store.set_state(run.id, "running")
-    worker = await shop.ground.frontier.join(WorkerCard("w"))
+    worker = await shop.backend.frontier.join(WorkerRegistration("w"))
     for path, following in zip(paths, (*paths[1:], None), strict=True):
-        await shop.ground.clock.advance(1.0)
-        (lease,) = (await shop.ground.frontier.lease(worker, 1, [run.id])).leases
+        await shop.backend.clock.advance(1.0)
+        (lease,) = (await shop.backend.frontier.lease(worker, 1, [run.id])).leases
         assert lease.request.url == url(path)
         children = [make_request(url(following))] if following else []
         verdict = Close("done", items=[] if following else [row(path)], children=children)
-        await shop.ground.ledger.settle([Settlement(lease, verdict)])
+        await shop.backend.ledger.settle([Settlement(lease, verdict)])
     return await shop.store.finish(run.id)
 
 
@@ -287,11 +287,11 @@ async def test_the_run_before_is_the_last_that_was_completed(shop: Shop) -> None
 
 
 async def test_runs_that_a_window_reaches_back_to_count_as_before(shop: Shop) -> None:
-    plain, window = shop.plan(), shop.plan(recrawl=Recrawl(window_s=100.0))
+    plain, window = shop.plan(), shop.plan(recrawl=RecrawlPolicy(window_s=100.0))
     far = await shop.run({"l": []})
-    await shop.ground.clock.advance(200.0)
+    await shop.backend.clock.advance(200.0)
     near = await shop.run({"l": []})
-    await shop.ground.clock.advance(50.0)
+    await shop.backend.clock.advance(50.0)
     before = await shop.run({"l": []})
     run = await shop.run({"l": []})
     assert await ids(shop, run, window) == [before.id, near.id]

@@ -1,4 +1,4 @@
-"""Following at the moments when something could slip through."""
+"""Live streams at the moments when an event could be missed."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
 import pytest
 
-from smartspider.core.runs import Run
-from smartspider.services.following import BEAT, END, Ground, Told, Wanted, follow_run
-from smartspider.wiring.folder import DataFolder, open_folder
-from smartspider.wiring.hub import Hub
-from smartspider_testing.contracts.acts import plan_of
+from smartspider.core.runs.run import Run
+from smartspider.installation.data_folder import DataFolder
+from smartspider.services.live.hub import KEEPALIVE, LiveHub, StreamMessage
+from smartspider.services.live.streams import END, StreamOptions, follow_run
+from smartspider.wiring.folder import open_folder
+from smartspider_testing.contracts.actions import plan_of
 
 
 class Before:
@@ -48,11 +50,13 @@ async def running(folder: DataFolder) -> Run:
     return await folder.store.set_state(run.id, "running")
 
 
-async def told(ground: Ground, run_id: int, count: int | None = None) -> list[Told]:
-    found: list[Told] = []
-    async with asyncio.timeout(5.0), aclosing(follow_run(ground, run_id)) as messages:
+async def received(
+    folder: DataFolder, hub: LiveHub, run_id: int, count: int | None = None
+) -> list[StreamMessage]:
+    found: list[StreamMessage] = []
+    async with asyncio.timeout(5.0), aclosing(follow_run(folder, hub, run_id)) as messages:
         async for message in messages:
-            if message is not BEAT:
+            if message is not KEEPALIVE:
                 found.append(message)
             if len(found) == count:
                 break
@@ -60,48 +64,48 @@ async def told(ground: Ground, run_id: int, count: int | None = None) -> list[To
 
 
 async def test_what_happens_before_the_first_look_is_not_missed(folder: DataFolder) -> None:
-    """The watcher has read the store; then something happens; only then the hub begins to look."""
+    """The reader has read the store; then something happens; only then the hub begins to poll."""
     run = await running(folder)
     known = len(await folder.events.of_run(run.id))
     feed = cast("Any", Before(folder.events, "last_id", lambda: folder.store.set_state(run.id, "paused")))
-    hub = Hub(feed, folder.logs)
-    ground = Ground(folder.store, folder.events, hub, folder.clock)
-    messages = await told(ground, run.id, known + 1)
+    hub = LiveHub(feed, folder.logs)
+    messages = await received(folder, hub, run.id, known + 1)
     assert [message.number for message in messages] == list(range(1, known + 2))
     await hub.close()
 
 
 async def test_a_run_that_ends_while_it_is_looked_at_is_told_to_the_end(folder: DataFolder) -> None:
-    """The watcher has all there was; the run ends; only then its state is read."""
+    """The reader has all there was; the run ends; only then its state is read."""
     run = await running(folder)
     store = cast(
         "Any", Before(folder.store, "get_run", lambda: folder.store.set_state(run.id, "cancelled"), after=1)
     )
-    hub = Hub(folder.events, folder.logs)
-    messages = await told(Ground(store, folder.events, hub, folder.clock), run.id)
+    hub = LiveHub(folder.events, folder.logs)
+    messages = await received(msgspec.structs.replace(folder, store=store), hub, run.id)
     count = len(await folder.events.of_run(run.id))
     assert [message.number for message in messages] == [*range(1, count + 1), None]
     assert messages[-1].name == END
     await hub.close()
 
 
-async def test_a_quiet_stream_beats(folder: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("smartspider.services.following.BEAT_S", 0.01)
+async def test_a_quiet_stream_sends_keepalives(folder: DataFolder) -> None:
     run = await running(folder)
-    hub = Hub(folder.events, folder.logs)
-    ground = Ground(folder.store, folder.events, hub, folder.clock)
+    hub = LiveHub(folder.events, folder.logs)
     known = len(await folder.events.of_run(run.id))
-    async with asyncio.timeout(5.0), aclosing(follow_run(ground, run.id, Wanted(after=known))) as messages:
+    async with (
+        asyncio.timeout(5.0),
+        aclosing(follow_run(folder, hub, run.id, StreamOptions(after=known, keepalive_s=0.01))) as messages,
+    ):
         async for message in messages:
-            if message is BEAT:
+            if message is KEEPALIVE:
                 break
     await hub.close()
 
 
-async def test_what_waits_for_a_watcher_is_bounded(folder: DataFolder) -> None:
-    hub = Hub(folder.events, folder.logs)
-    with hub.of_run(1) as watcher:
+async def test_the_queue_of_a_subscriber_is_bounded(folder: DataFolder) -> None:
+    hub = LiveHub(folder.events, folder.logs)
+    with hub.subscribe_run(1) as subscriber:
         for number in range(10_000):
-            watcher.hear(Told(number, 1, "a.b", "{}"))
-        assert len(watcher.take().messages) < 1000
+            subscriber.put(StreamMessage(number, 1, "a.b", "{}"))
+        assert len(subscriber.take().messages) < 1000
     await hub.close()

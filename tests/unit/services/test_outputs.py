@@ -12,15 +12,15 @@ from typing import Any, cast
 
 import pytest
 
-from smartspider.core.columns import Column
 from smartspider.core.errors import RequestInvalid, StoreUnavailable
-from smartspider.core.fingerprint import content_fingerprint
-from smartspider.interfaces.sink import OutputOptions
-from smartspider.interfaces.store import StoredItem
-from smartspider.services.outputs import ENVELOPE, write_outputs
+from smartspider.core.items.columns import TableColumn
+from smartspider.core.requests.fingerprint import content_fingerprint
+from smartspider.interfaces.output import OutputOptions
+from smartspider.services.results.outputs import ENVELOPE, write_outputs
+from smartspider.store.results.rows import StoredItem
 
 RUN = 3
-COLUMNS = (Column("name"), Column("tags", "json"), Column("price", "number"))
+COLUMNS = (TableColumn("name"), TableColumn("tags", "json"), TableColumn("price", "number"))
 DATA = (b'{"name":"caf\xc3\xa9","tags":["a","b"],"price":null}', b'{"name":"x","tags":[],"price":1.5}')
 
 
@@ -100,7 +100,7 @@ async def test_a_file_that_cannot_be_opened_takes_the_others_with_it(tmp_path: P
 
 
 async def test_what_is_worth_knowing_about_the_files_is_told(tmp_path: Path) -> None:
-    columns = (Column("name", "number"), Column("tags", "json"), Column("price", "number"))
+    columns = (TableColumn("name", "number"), TableColumn("tags", "json"), TableColumn("price", "number"))
     paths = [tmp_path / "rows.sqlite", tmp_path / "rows.csv"]
     written = await write_outputs(cast("Any", Items()).items(RUN), paths, columns)
     assert written.rows == 2

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smartspider.services.spec_difference import SpecChange, spec_difference
+from smartspider.services.tasks.spec_diff import SpecChange, diff_specs
 
 JSON = st.recursive(
     st.none()
@@ -24,7 +24,7 @@ JSON = st.recursive(
 
 
 def difference(before: Any, after: Any) -> list[SpecChange]:
-    return spec_difference(msgspec.json.encode(before), msgspec.json.encode(after))
+    return diff_specs(msgspec.json.encode(before), msgspec.json.encode(after))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from smartspider.core.errors import RequestInvalid
-from smartspider.services.trying import Tried, rules_from, task_from, warnings_of
+from smartspider.services.preview.rules import RuleResult, rules_from, task_from, warnings_of
 
 SELECTORS = {"items": ".p", "fields": {"title": "h2"}}
 URL = "http://shop.example/"
@@ -46,11 +46,11 @@ def test_rules_that_say_nothing_are_refused(sent: dict[str, Any]) -> None:
 
 
 def test_what_is_odd_is_said() -> None:
-    assert warnings_of(200, Tried("lexbor", [{"a": 1, "b": None}, {"a": None, "b": None}], [])) == [
+    assert warnings_of(200, RuleResult("lexbor", [{"a": 1, "b": None}, {"a": None, "b": None}], [])) == [
         "the field 'b' was never found"
     ]
-    assert warnings_of(404, Tried("lexbor", [], [{"reason": "x"}])) == [
+    assert warnings_of(404, RuleResult("lexbor", [], [{"reason": "x"}])) == [
         "the page answers 404, and a crawl would not read it",
         "every item was rejected",
     ]
-    assert warnings_of(200, Tried("lexbor", [], [])) == ["no item was found"]
+    assert warnings_of(200, RuleResult("lexbor", [], [])) == ["no item was found"]

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from smartspider.core.errors import NotFound, RequestInvalid
-from smartspider.services.moments import read_moment
-from smartspider.services.paging import moment_of, number, page_of, place_of
-from smartspider.wiring.office.local import open_office
+from smartspider.services.inputs import moment_of, number, page_of, place_of, read_moment
+from smartspider.services.schedules import schedules
+from smartspider.wiring.folder import open_folder
 
 NO_NUMBERS = ["", "x", "-1", "1.5", "٣", " 1", "1" * 19]
 
@@ -41,9 +41,9 @@ def test_a_cursor_that_is_no_moment_is_refused(text: str) -> None:
 
 
 async def test_a_wrong_cursor_is_refused_alike_in_a_data_folder(tmp_path: Path) -> None:
-    async with open_office(tmp_path / "data", "ann") as office:
+    with open_folder(tmp_path / "data") as folder:
         with pytest.raises(RequestInvalid, match="is not a cursor of this list"):
-            await office.list_firings("1", cursor="x")
+            await schedules.firings(folder, 1, cursor="x", limit=10)
 
 
 def test_a_page_names_the_next_one_only_when_there_is_more() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from smartspider.services.hidden_spec import hidden, hidden_changes
-from smartspider.services.spec_difference import spec_difference
+from smartspider.services.tasks.masking import mask_changes, mask_secrets
+from smartspider.services.tasks.spec_diff import diff_specs
 
 SPEC = {
     "name": "shop",
@@ -22,7 +22,7 @@ SPEC = {
 
 
 def test_secrets_in_headers_and_urls_are_left_out_and_nothing_else() -> None:
-    shown = json.loads(hidden(json.dumps(SPEC).encode()))
+    shown = json.loads(mask_secrets(json.dumps(SPEC).encode()))
     assert shown == {
         **SPEC,
         "entry_urls": [
@@ -45,13 +45,13 @@ def test_changes_of_secrets_are_told_without_them() -> None:
     }
     without = {name: value for name, value in SPEC.items() if name != "fetch"}
     for old, new in ((SPEC, after), (after, SPEC), (SPEC, without), (without, SPEC)):
-        found = spec_difference(json.dumps(old).encode(), json.dumps(new).encode())
-        told = repr(hidden_changes(found))
+        found = diff_specs(json.dumps(old).encode(), json.dumps(new).encode())
+        told = repr(mask_changes(found))
         assert not any(secret in told for secret in ("abcdef", "Bearer other", "word", "secret@", "sid=1")), (
             told
         )
-        assert len(hidden_changes(found)) == len(found)
-    changes = hidden_changes(spec_difference(json.dumps(SPEC).encode(), json.dumps(after).encode()))
+        assert len(mask_changes(found)) == len(found)
+    changes = mask_changes(diff_specs(json.dumps(SPEC).encode(), json.dumps(after).encode()))
     assert [(one.before, one.after) for one in changes if one.path == "concurrency"] == [(4, 5)]
     assert [(one.before, one.after) for one in changes if one.path.endswith(".Accept")] == [
         ("text/html", "text/plain")

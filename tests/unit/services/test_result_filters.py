@@ -8,10 +8,11 @@ from typing import Any, cast
 
 import pytest
 
-from smartspider.core.conditions import Condition
 from smartspider.core.errors import RequestInvalid
-from smartspider.interfaces.store import Store, StoredItem
-from smartspider.services.rows import find_rows, parse_fields, parse_sort, parse_where
+from smartspider.core.items.filters import Condition
+from smartspider.services.results.filters import find_rows, parse_fields, parse_sort, parse_where
+from smartspider.store.results.rows import StoredItem
+from smartspider.store.runs.store import RunStore
 
 ROWS: list[dict[str, Any]] = [
     {"n": number, "even": number % 2 == 0, "tags": [number], "none": None, "name": f"row {number}"}
@@ -36,7 +37,7 @@ class Items:
 
 async def test_no_more_rows_are_read_than_wanted() -> None:
     items = Items()
-    rows = await find_rows(cast("Store", items), 1, 4)
+    rows = await find_rows(cast("RunStore", items), 1, 4)
     assert rows == ROWS[:4]
     assert items.batches == 2
 
@@ -56,7 +57,7 @@ async def test_no_more_rows_are_read_than_wanted() -> None:
 )
 async def test_rows_are_chosen_by_what_a_field_is_as_text(wanted: dict[str, str], numbers: list[int]) -> None:
     rows = await find_rows(
-        cast("Store", Items()), 1, 20, [Condition(name, "eq", text) for name, text in wanted.items()]
+        cast("RunStore", Items()), 1, 20, [Condition(name, "eq", text) for name, text in wanted.items()]
     )
     assert [row["n"] for row in rows] == numbers
 

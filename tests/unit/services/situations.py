@@ -6,10 +6,12 @@ from typing import Any
 
 import msgspec
 
-from smartspider.core.runs import Counters, Run
-from smartspider.core.workers import WorkerRecord
-from smartspider.interfaces.insight import GateStatus, Situation, Standing
-from smartspider.services.stall import Scene
+from smartspider.core.runs.run import Counters, Run
+from smartspider.core.workers.worker import WorkerRecord
+from smartspider.services.runs.stall import RunSituation
+from smartspider.store.diagnostics.progress import RunProgress
+from smartspider.store.diagnostics.requests import GateStatus
+from smartspider.store.diagnostics.store import RunActivity
 
 NOW = 1_000.0
 RUN = Run(
@@ -24,7 +26,7 @@ RUN = Run(
     created_at=0.0,
     started_at=100.0,
 )
-STANDING = Standing(run=RUN, now=NOW, active_s=100.0, resumed_at=900.0, earlier=None, workers=1, queues=[])
+STANDING = RunProgress(run=RUN, now=NOW, active_s=100.0, resumed_at=900.0, earlier=None, workers=1, queues=[])
 GATE = GateStatus(
     host="a.example",
     queued=10,
@@ -58,7 +60,7 @@ WORKER = WorkerRecord(
 )
 
 
-def standing(counters: Counters | None = None, **more: Any) -> Standing:
+def standing(counters: Counters | None = None, **more: Any) -> RunProgress:
     """A run that stands so; `run_...` changes the run itself."""
     of_run = {name.removeprefix("run_"): more.pop(name) for name in list(more) if name.startswith("run_")}
     run = msgspec.structs.replace(RUN, counters=counters or RUN.counters, **of_run)
@@ -77,11 +79,11 @@ def worker(**more: Any) -> WorkerRecord:
 
 def scene(
     *gates: GateStatus,
-    of: Standing = STANDING,
+    of: RunProgress = STANDING,
     workers: tuple[WorkerRecord, ...] = (WORKER,),
     concurrency: int = 16,
     **more: Any,
-) -> Scene:
+) -> RunSituation:
     """A run before these gates."""
     known: dict[str, Any] = {
         "waiting": 0,
@@ -89,4 +91,4 @@ def scene(
         "oldest": [],
         "shares": [],
     }
-    return Scene(Situation(of, list(gates), **{**known, **more}), workers, concurrency)
+    return RunSituation(RunActivity(of, list(gates), **{**known, **more}), workers, concurrency)

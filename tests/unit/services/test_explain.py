@@ -10,47 +10,56 @@ import msgspec
 import pytest
 
 from smartspider.core.errors import RequestInvalid
-from smartspider.core.plan import Plan
-from smartspider.core.request import Extras, make_request
-from smartspider.core.runs import Run
-from smartspider.core.scope import Scope
-from smartspider.core.traps import TrapGuards
-from smartspider.core.urls import CanonicalRules
-from smartspider.core.verdict import Close, Settlement
-from smartspider.core.workers import WorkerCard
-from smartspider.services.explain import dropped_params, explain
+from smartspider.core.frontier.verdict import Close, Settlement
+from smartspider.core.requests.request import Extras, make_request
+from smartspider.core.requests.scope import TrapGuards, UrlScope
+from smartspider.core.requests.urls import CanonicalRules
+from smartspider.core.runs.plan import Plan
+from smartspider.core.runs.run import Run
+from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.services.explain.explain import dropped_params, explain
 from smartspider.views.explain import DroppedParam, RobotsView
+from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
-from smartspider_testing.contracts.acts import HOST, closed, done, failed, landed, plan_of, settle, take, url
-from smartspider_testing.sqlite import SqliteGround
+from smartspider_testing.contracts.actions import (
+    HOST,
+    closed,
+    done,
+    failed,
+    landed,
+    plan_of,
+    settle,
+    take,
+    url,
+)
 
 
 @pytest.fixture
-async def ground(tmp_path: Path) -> AsyncIterator[SqliteGround]:
-    ground = SqliteGround(tmp_path / "data", ManualClock())
-    yield ground
-    await ground.close()
+async def backend(tmp_path: Path) -> AsyncIterator[SqliteBackend]:
+    backend = SqliteBackend(tmp_path / "data", ManualClock())
+    yield backend
+    await backend.close()
 
 
 PATHS = ("done", "gone", "robots", "dead", "broken", "late", "moved", "away", "held", "fresh")
 PLAN: Plan = msgspec.structs.replace(
     plan_of(*PATHS),
-    scope=Scope(hosts=frozenset({HOST}), deny=("/admin",)),
+    scope=UrlScope(hosts=frozenset({HOST}), deny=("/admin",)),
     traps=TrapGuards(max_url_length=60),
     canonical=CanonicalRules(frozenset({"sid"})),
 )
 
 
 @pytest.fixture
-async def run(ground: SqliteGround) -> Run:
+async def run(backend: SqliteBackend) -> Run:
     """A run with a row in every state."""
-    run = await ground.store.create_run(PLAN)
-    await ground.store.set_state(run.id, "running")
-    worker = await ground.frontier.join(WorkerCard("worker-1"))
-    leases = {lease.request.url.rpartition("/")[2]: lease for lease in await take(ground, worker, run)}
+    run = await backend.store.create_run(PLAN)
+    await backend.store.set_state(run.id, "running")
+    worker = await backend.frontier.join(WorkerRegistration("worker-1"))
+    leases = {lease.request.url.rpartition("/")[2]: lease for lease in await take(backend, worker, run)}
     away = make_request("http://o.example/")
     await settle(
-        ground,
+        backend,
         done(leases["done"], items=[{"a": 1}, {"a": 2}]),
         closed(leases["gone"], "missing", "http 404"),
         closed(leases["robots"], "skipped", "robots: Disallow: /robots"),
@@ -60,14 +69,14 @@ async def run(ground: SqliteGround) -> Run:
         landed(leases["moved"], url("there")),
         Settlement(leases["away"], Close("redirect", f"to {away.url}", 301, children=[away])),
     )
-    await ground.frontier.release([leases["fresh"]])
-    return await ground.store.get_run(run.id)
+    await backend.frontier.release([leases["fresh"]])
+    return await backend.store.get_run(run.id)
 
 
-async def verdict(ground: SqliteGround, run: Run, path: str, robots: str | None = None) -> str:
+async def verdict(backend: SqliteBackend, run: Run, path: str, robots: str | None = None) -> str:
     address = path if "//" in path else f"http://{HOST}/{path}"
     says = RobotsView(is_obeyed=True, is_allowed=robots is None, line=robots, status=200, fetched_at=None)
-    return (await explain(ground.insight, run, PLAN, address, says)).verdict
+    return (await explain(backend.insight, run, PLAN, address, says)).verdict
 
 
 @pytest.mark.parametrize(
@@ -87,13 +96,13 @@ async def verdict(ground: SqliteGround, run: Run, path: str, robots: str | None 
     ],
 )
 async def test_a_known_url_is_explained_by_its_row(
-    ground: SqliteGround, run: Run, path: str, sentence: str
+    backend: SqliteBackend, run: Run, path: str, sentence: str
 ) -> None:
-    assert await verdict(ground, run, path) == sentence
+    assert await verdict(backend, run, path) == sentence
 
 
-async def test_a_url_that_waits_says_until_when(ground: SqliteGround, run: Run) -> None:
-    sentence = await verdict(ground, run, "late")
+async def test_a_url_that_waits_says_until_when(backend: SqliteBackend, run: Run) -> None:
+    sentence = await verdict(backend, run, "late")
     assert re.fullmatch(r"not fetched yet: waiting until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", sentence), (
         sentence
     )
@@ -109,26 +118,26 @@ async def test_a_url_that_waits_says_until_when(ground: SqliteGround, run: Run) 
     ],
 )
 async def test_an_unknown_url_is_explained_by_the_rule_that_keeps_it_out(
-    ground: SqliteGround, run: Run, path: str, sentence: str
+    backend: SqliteBackend, run: Run, path: str, sentence: str
 ) -> None:
-    assert await verdict(ground, run, path) == sentence
+    assert await verdict(backend, run, path) == sentence
 
 
-async def test_a_line_of_robots_that_forbids_is_quoted(ground: SqliteGround, run: Run) -> None:
-    assert await verdict(ground, run, "secret", "Disallow: /secret") == (
+async def test_a_line_of_robots_that_forbids_is_quoted(backend: SqliteBackend, run: Run) -> None:
+    assert await verdict(backend, run, "secret", "Disallow: /secret") == (
         "would not be fetched: robots.txt says 'Disallow: /secret'"
     )
 
 
-async def test_in_a_run_that_is_over_an_unknown_url_was_never_found(ground: SqliteGround, run: Run) -> None:
-    over = await ground.store.set_state(run.id, "cancelled")
-    assert await verdict(ground, over, "nowhere") == (
+async def test_in_a_run_that_is_over_an_unknown_url_was_never_found(backend: SqliteBackend, run: Run) -> None:
+    over = await backend.store.set_state(run.id, "cancelled")
+    assert await verdict(backend, over, "nowhere") == (
         "never found: no page of the run links to it by a rule of the task"
     )
 
 
-async def test_an_explanation_names_what_was_looked_up(ground: SqliteGround, run: Run) -> None:
-    explanation = await explain(ground.insight, run, PLAN, f"HTTP://{HOST}:80/done?sid=1#x")
+async def test_an_explanation_names_what_was_looked_up(backend: SqliteBackend, run: Run) -> None:
+    explanation = await explain(backend.insight, run, PLAN, f"HTTP://{HOST}:80/done?sid=1#x")
     assert explanation.url == f"http://{HOST}/done?sid=1"
     assert explanation.canonical == f"http://{HOST}/done"
     assert explanation.fingerprint == url("done").fingerprint.hex()
@@ -137,13 +146,13 @@ async def test_an_explanation_names_what_was_looked_up(ground: SqliteGround, run
     assert explanation.record.state == "done"
 
 
-async def test_what_is_no_url_is_a_usage_error(ground: SqliteGround, run: Run) -> None:
+async def test_what_is_no_url_is_a_usage_error(backend: SqliteBackend, run: Run) -> None:
     with pytest.raises(RequestInvalid, match="is not an http or https URL"):
-        await explain(ground.insight, run, PLAN, "example.com/x")
+        await explain(backend.insight, run, PLAN, "example.com/x")
 
 
 async def test_what_was_dropped_before_comparing_is_named_with_its_rule(
-    ground: SqliteGround, run: Run
+    backend: SqliteBackend, run: Run
 ) -> None:
     address = f"http://{HOST}/done?b=1&utm_source=x&sid=4&utm_source=y&gclid"
     assert dropped_params(address, PLAN.canonical) == [
@@ -151,34 +160,34 @@ async def test_what_was_dropped_before_comparing_is_named_with_its_rule(
         DroppedParam("sid", "dedup.ignore_params"),
         DroppedParam("gclid", "tracking"),
     ]
-    dedup = (await explain(ground.insight, run, PLAN, f"http://{HOST}/done?sid=4")).dedup
+    dedup = (await explain(backend.insight, run, PLAN, f"http://{HOST}/done?sid=4")).dedup
     assert (dedup.is_known, dedup.known_as) == (True, f"http://{HOST}/done")
 
 
-async def test_what_is_known_around_a_request_is_told(ground: SqliteGround, run: Run) -> None:
-    explanation = await explain(ground.insight, run, PLAN, f"http://{HOST}/done")
+async def test_what_is_known_around_a_request_is_told(backend: SqliteBackend, run: Run) -> None:
+    explanation = await explain(backend.insight, run, PLAN, f"http://{HOST}/done")
     assert explanation.record is not None
     assert [bytes(example) for example in explanation.record.examples] == [b'{"a":1}', b'{"a":2}']
     assert explanation.record.is_entry
     assert explanation.scope.is_inside
     assert explanation.gate is not None
     assert (explanation.gate.host, explanation.gate.in_flight, explanation.gate.per_host) == (HOST, 1, 64)
-    held = (await explain(ground.insight, run, PLAN, f"http://{HOST}/held")).record
+    held = (await explain(backend.insight, run, PLAN, f"http://{HOST}/held")).record
     assert held is not None
     assert held.lease is not None
     assert held.lease.worker == "worker-1"
-    late = (await explain(ground.insight, run, PLAN, f"http://{HOST}/late")).record
+    late = (await explain(backend.insight, run, PLAN, f"http://{HOST}/late")).record
     assert late is not None
     assert late.due_at is not None
     assert [failure.reason for failure in late.failures] == ["timeout"]
 
 
-async def test_a_request_with_a_body_is_found_by_its_url(ground: SqliteGround) -> None:
+async def test_a_request_with_a_body_is_found_by_its_url(backend: SqliteBackend) -> None:
     first, second = (
         make_request(f"http://{HOST}/api", extras=Extras(method="POST", body=body)) for body in (b"1", b"22")
     )
-    run = await ground.store.create_run(plan_of(first, second))
-    explanation = await explain(ground.insight, run, PLAN, f"http://{HOST}/api")
+    run = await backend.store.create_run(plan_of(first, second))
+    explanation = await explain(backend.insight, run, PLAN, f"http://{HOST}/api")
     assert explanation.verdict == "not fetched yet: queued"
     assert explanation.record is not None
     found = [explanation.record, *explanation.others]

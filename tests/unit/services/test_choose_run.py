@@ -1,0 +1,139 @@
+"""Which run a crawl works on, and what its end means."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import get_args
+
+import msgspec
+import pytest
+
+from smartspider.core.errors import NotAllowed, NotFound
+from smartspider.core.runs.plan import Plan
+from smartspider.core.runs.run import Counters, Run, RunState
+from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.services.runs.crawl import Summary, choose_run, summarise
+from smartspider.services.runs.lookup import find_run
+from smartspider.store.audit import AuditFilter
+from smartspider.wiring.folder import open_folder
+from smartspider_testing.backends.sqlite import SqliteBackend
+from smartspider_testing.clock import ManualClock
+from smartspider_testing.contracts.actions import done, plan_of, settle, take
+
+
+@pytest.fixture
+async def backend(tmp_path: Path) -> AsyncIterator[SqliteBackend]:
+    backend = SqliteBackend(tmp_path / "data", ManualClock())
+    yield backend
+    await backend.close()
+
+
+def edited(plan: Plan) -> Plan:
+    return msgspec.structs.replace(plan, spec_hash="another")
+
+
+async def finish(backend: SqliteBackend, run: Run) -> Run:
+    await backend.store.set_state(run.id, "running")
+    worker = await backend.frontier.join(WorkerRegistration("one"))
+    await settle(backend, *(done(lease) for lease in await take(backend, worker, run)))
+    return await backend.store.finish(run.id)
+
+
+async def test_the_first_run_of_a_task_is_new(backend: SqliteBackend) -> None:
+    run, is_resumed = await choose_run(backend.store, plan_of(), fresh=False)
+    assert (run.state, run.task_name, is_resumed) == ("queued", "task", False)
+
+
+@pytest.mark.parametrize("state", ["queued", "running", "paused", "stopping", "stopped"])
+async def test_an_unfinished_run_is_gone_on_with(backend: SqliteBackend, state: RunState) -> None:
+    first, _ = await choose_run(backend.store, plan_of(), fresh=False)
+    if state != "queued":
+        await backend.store.set_state(first.id, "running")
+        await backend.store.set_state(first.id, state)
+    run, is_resumed = await choose_run(backend.store, plan_of(), fresh=False)
+    assert (run.id, run.state, is_resumed) == (first.id, state, True)
+
+
+async def test_a_run_of_another_task_is_another_matter(backend: SqliteBackend) -> None:
+    first, _ = await choose_run(backend.store, plan_of(name="one"), fresh=False)
+    second, is_resumed = await choose_run(backend.store, plan_of(name="two"), fresh=False)
+    assert second.id != first.id
+    assert not is_resumed
+
+
+async def test_after_a_finished_run_a_new_one_begins(backend: SqliteBackend) -> None:
+    first, _ = await choose_run(backend.store, plan_of(), fresh=False)
+    assert (await finish(backend, first)).state == "completed"
+    run, is_resumed = await choose_run(backend.store, edited(plan_of()), fresh=False)
+    assert run.id != first.id
+    assert not is_resumed
+
+
+async def test_an_edited_task_is_refused_with_a_hint_and_nothing_changes(backend: SqliteBackend) -> None:
+    first, _ = await choose_run(backend.store, plan_of(), fresh=False)
+    with pytest.raises(
+        NotAllowed, match=r"'task' was edited since its unfinished run 1 began \(0 pages"
+    ) as caught:
+        await choose_run(backend.store, edited(plan_of()), fresh=False)
+    assert "--fresh" in caught.value.hint
+    assert [run.state for run in await backend.store.find_runs()] == [first.state]
+
+
+async def test_fresh_drops_the_unfinished_runs_and_begins_anew(backend: SqliteBackend) -> None:
+    first, _ = await choose_run(backend.store, plan_of(), fresh=False)
+    await backend.store.set_state(first.id, "running")
+    await backend.store.set_state(first.id, "paused")
+    run, is_resumed = await choose_run(backend.store, edited(plan_of()), fresh=True)
+    assert (run.id != first.id, is_resumed) == (True, False)
+    dropped = await backend.store.get_run(first.id)
+    assert (dropped.state, dropped.reason) == ("cancelled", "replaced by a fresh run")
+
+
+async def test_a_finished_run_that_owes_its_rows_is_gone_back_to(backend: SqliteBackend) -> None:
+    first, _ = await choose_run(backend.store, plan_of(), fresh=False)
+    await finish(backend, first)
+    again = await choose_run(backend.store, plan_of(), fresh=False, owing={first.id})
+    assert (again[0].id, again[1]) == (first.id, True)
+    for plan, fresh in ((edited(plan_of()), False), (plan_of(), True)):
+        other, is_resumed = await choose_run(backend.store, plan, fresh=fresh, owing={first.id})
+        assert other.id != first.id
+        assert not is_resumed
+        await backend.store.set_state(other.id, "cancelled")
+
+
+async def test_rules_that_are_turned_off_are_noted_once(backend: SqliteBackend) -> None:
+    plan = msgspec.structs.replace(plan_of(), overrides=("robots.txt is ignored", "no delay"))
+    run, _ = await choose_run(backend.store, plan, fresh=False, actor="cli:ann")
+    await choose_run(backend.store, plan, fresh=False, actor="cli:bob")
+    noted = await backend.audit.entries(AuditFilter(action="politeness.overridden"))
+    assert [(one.actor, one.subject, msgspec.json.decode(one.detail)["what"]) for one in noted] == [
+        ("cli:ann", f"run:{run.id}", "no delay"),
+        ("cli:ann", f"run:{run.id}", "robots.txt is ignored"),
+    ]
+
+
+async def test_a_command_is_about_the_run_named_or_the_newest(tmp_path: Path) -> None:
+    with open_folder(tmp_path) as folder:
+        with pytest.raises(NotFound, match="there is no run yet"):
+            await find_run(folder, None)
+        runs = [await folder.store.create_run(plan_of()) for _ in range(2)]
+        assert (await find_run(folder, None)).id == runs[1].id
+        assert (await find_run(folder, runs[0].id)).id == runs[0].id
+        with pytest.raises(NotFound):
+            await find_run(folder, 77)
+
+
+def run_in(state: RunState, reason: str = "", **counters: int) -> Run:
+    return Run(7, "task", b"{}", "hash", state, reason, Counters(**counters), 0, 0.0)
+
+
+@pytest.mark.parametrize("state", get_args(RunState))
+def test_every_state_has_a_summary_with_the_fields_of_the_contract(state: RunState) -> None:
+    run = run_in(state, "why", done=1, items=2, dead=3, broken=4, missing=5, duplicates=6, rejected=7)
+    summary = summarise(run, 1.23456, ["rows.jsonl"])
+    assert summary == Summary("7", state, "why", 1, 2, 7, 5, 6, 7, 1.235, ["rows.jsonl"])
+    assert list(msgspec.json.decode(msgspec.json.encode(summary))) == [
+        *("run_id", "state", "reason", "pages", "items", "failed", "missing", "duplicates", "rejected"),
+        *("duration_s", "outputs"),
+    ]
