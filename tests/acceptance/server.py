@@ -1,4 +1,4 @@
-"""A server as its users run it: `smartspider up`, asked over HTTP."""
+"""A server as users run it: `smartspider up`, used over HTTP."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import http.client
 import json
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -36,10 +36,17 @@ class Reply:
 class Server:
     """`smartspider up` in a workshop, which can be killed and started again at the same place."""
 
-    def __init__(self, workshop: Workshop, *options: str, token: str = TOKEN) -> None:
+    def __init__(
+        self,
+        workshop: Workshop,
+        *options: str,
+        environment: Mapping[str, str] = ENVIRONMENT,
+        token: str | None = None,
+    ) -> None:
         self.workshop = workshop
         self.options = options
-        self.token = token
+        self.environment = environment
+        self.token = token or environment["SMARTSPIDER_ADMIN_TOKEN"]
         self.url = ""
         self._command: Command | None = None
         self._port = "0"
@@ -52,25 +59,25 @@ class Server:
     def start(self) -> None:
         """Start it and wait until it answers."""
         arguments = ("up", "--data", "data", "--port", self._port, "--json", *self.options)
-        self._command = self.workshop.start(*arguments, env=ENVIRONMENT)
+        self._command = self.workshop.start(*arguments, env=self.environment)
         until(lambda: self.command.is_over() or b"\n" in self.command.out, f"the server\n{self.command.err}")
         assert not self.command.is_over(), f"the server ended\n{self.command.err}"
         self.url = json.loads(self.command.out.splitlines()[0])["url"]
         self._port = str(urlsplit(self.url).port)
 
-    def staff(self) -> list[int]:
+    def processes(self) -> list[int]:
         """Its processes."""
         return children_of(self.command.pid)
 
-    def kill(self, *, with_staff: bool) -> None:
-        """`kill -9`: the parent alone, or everybody at once."""
-        staff = self.staff()
-        if with_staff:
-            for pid in staff:
+    def kill(self, *, with_children: bool) -> None:
+        """Send SIGKILL to the parent alone, or to all processes."""
+        processes = self.processes()
+        if with_children:
+            for pid in processes:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
         self.command.kill()
-        until(lambda: not any(map(is_running, staff)), "its processes to leave")
+        until(lambda: not any(map(is_running, processes)), "its processes to leave")
 
     def stop(self) -> None:
         """SIGTERM, and wait for its end."""
@@ -100,7 +107,7 @@ class Server:
         return str(self.ask("POST", f"/api/tasks/{task_id}/start").expect(202).json["run_id"])
 
     def status(self, run_id: str) -> dict[str, Any]:
-        """How a run stands."""
+        """Return the status of a run."""
         status: dict[str, Any] = self.ask("GET", f"/api/runs/{run_id}").expect(200).json
         return status
 
@@ -122,17 +129,19 @@ class Server:
 
 
 @contextmanager
-def served(workshop: Workshop, *options: str) -> Iterator[Server]:
-    """A server that runs; stopped at the end, in good order if it lets itself be."""
-    server = Server(workshop, *options)
+def served(
+    workshop: Workshop, *options: str, environment: Mapping[str, str] = ENVIRONMENT
+) -> Iterator[Server]:
+    """Run a server for the duration of the block."""
+    server = Server(workshop, *options, environment=environment)
     server.start()
     try:
         yield server
     finally:
         if not server.command.is_over():
-            staff = server.staff()
+            processes = server.processes()
             server.stop()
-            assert not any(map(is_running, staff)), "a process of the server outlived it"
+            assert not any(map(is_running, processes)), "a process of the server outlived it"
 
 
 Waiting = Callable[[], bool]

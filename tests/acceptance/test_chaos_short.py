@@ -9,7 +9,7 @@ from tests.acceptance.conftest import Figures
 
 from smartspider_testing.chaos.fault import Fault
 from smartspider_testing.chaos.faults import FAULTS
-from smartspider_testing.chaos.running import Size, chosen, run_fault
+from smartspider_testing.chaos.runner import ScaleOverrides, run_fault, select_faults
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.alone, pytest.mark.timeout(180)]
 
@@ -20,9 +20,9 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("chaos")
 
 
-@pytest.mark.parametrize("fault", chosen(FAULTS, (), is_short=True), ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", select_faults(FAULTS, (), is_short=True), ids=lambda fault: fault.name)
 def test_nothing_is_lost_doubled_or_hurried(fault: Fault, root: Path, figures: Figures) -> None:
-    outcome = run_fault(fault, root, Size())
-    figures("  ".join(outcome.cells) + f"  {'; '.join(outcome.notes)}")
-    assert outcome.problems == []
-    assert outcome.skipped == ""
+    result = run_fault(fault, root, ScaleOverrides())
+    figures("  ".join(result.cells) + f"  {'; '.join(result.notes)}")
+    assert result.problems == []
+    assert result.skipped == ""

@@ -89,7 +89,12 @@ def test_a_command_that_is_still_starting_ends_as_interrupted(
     workshop: Workshop, number: signal.Signals
 ) -> None:
     workshop.write(title_task("http://127.0.0.1:9/"))
-    stages = ("smartspider.cli.commands", "smartspider.cli.crawl", "smartspider.taskfile.load", "uvloop")
+    stages = (
+        "smartspider.cli.commands",
+        "smartspider.cli.crawl.crawl",
+        "smartspider.taskfile.load",
+        "uvloop",
+    )
     for stage in stages:
         code = (
             "import os, signal, sys\n"

@@ -17,7 +17,7 @@ from tests.acceptance.workshop import (
     written_site,
 )
 
-from smartspider.demo import expectations
+from smartspider.demo import task as expectations
 
 pytestmark = pytest.mark.acceptance
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from tests.acceptance.workshop import Workshop, html, written_site
 
-from smartspider.demo import catalogue, facts, journal
+from smartspider.demo import catalogue, journal
+from smartspider.demo import task as expectations
 from smartspider.demo.process import site_process
 
 pytestmark = pytest.mark.acceptance
@@ -357,7 +358,7 @@ def test_a_sitemap_index_with_a_packed_part_leads_to_every_product(workshop: Wor
         }
         workshop.write(task)
         workshop.crawl("-o", "rows.jsonl").expect(0)
-    assert sorted(row["sku"] for row in workshop.rows()) == sorted(facts.expected_skus())
+    assert sorted(row["sku"] for row in workshop.rows()) == sorted(expectations.expected_skus())
 
 
 def test_a_guessed_sitemap_that_is_not_there_is_no_failure(workshop: Workshop) -> None:
@@ -395,7 +396,7 @@ ITEMS = {"items": {"type": "jmespath", "expr": "items"}, "fields": SKU}
 @pytest.mark.parametrize(
     ("path", "pagination", "selectors"),
     [
-        ("/api/products", {"type": "page_param", "param": "page", "stop": facts.API_PAGES}, ITEMS),
+        ("/api/products", {"type": "page_param", "param": "page", "stop": expectations.API_PAGES}, ITEMS),
         ("/api/by-offset", {"type": "offset", "param": "offset", "size": 20, "limit_param": "limit"}, ITEMS),
         ("/api/by-cursor", {"type": "cursor", "expr": "meta.next", "param": "cursor"}, ITEMS),
         ("/api/by-link", {"type": "header_link"}, {**ITEMS, "items": {"type": "jmespath", "expr": "@"}}),
@@ -407,7 +408,7 @@ def test_every_list_of_the_shop_gives_every_product_once(
 ) -> None:
     with site_process("smartspider.demo.shop") as url:
         task = list_task(url.rstrip("/") + path, pagination=pagination, selectors=selectors)
-        assert sorted(row["sku"] for row in crawl(workshop, task)) == sorted(facts.expected_skus())
+        assert sorted(row["sku"] for row in crawl(workshop, task)) == sorted(expectations.expected_skus())
 
 
 def test_graphql_of_the_shop_is_paged_by_a_cursor_in_its_variables(workshop: Workshop) -> None:
@@ -436,7 +437,7 @@ def test_graphql_of_the_shop_is_paged_by_a_cursor_in_its_variables(workshop: Wor
         rows = crawl(workshop, list_task([entry], pagination=cursor, selectors=selectors))
     for shelf in ("tea", "sound"):
         found = [row["sku"] for row in rows if row["shelf"] == shelf]
-        assert sorted(found) == sorted(facts.expected_skus(shelf))
+        assert sorted(found) == sorted(expectations.expected_skus(shelf))
 
 
 def test_fields_are_carried_from_list_to_detail_to_reviews(workshop: Workshop) -> None:
@@ -494,16 +495,16 @@ def test_fields_are_carried_from_list_to_detail_to_reviews(workshop: Workshop) -
             },
         }
         rows = crawl(workshop, task)
-    goods = {product.sku: product for product in catalogue.on_shelf("tea")}
+    goods = {product.sku: product for product in catalogue.in_category("tea")}
     assert sorted(row["id"] for row in rows) == sorted(
-        review for sku in goods for review in facts.expected_reviews(sku)
+        review for sku in goods for review in expectations.expected_reviews(sku)
     )
     for row in rows:
         product = goods[row["id"].rpartition("-")[0]]
         assert (row["title"], row["by"], row["depth"]) == (product.title, product.brand, 2)
 
 
-@pytest.mark.parametrize("path", facts.FEED_PATHS)
+@pytest.mark.parametrize("path", expectations.FEED_PATHS)
 def test_a_feed_leads_to_its_articles(workshop: Workshop, path: str) -> None:
     def of(expr: str) -> dict[str, str]:
         return {"type": "jmespath", "expr": expr}
@@ -535,7 +536,7 @@ def test_a_feed_leads_to_its_articles(workshop: Workshop, path: str) -> None:
             },
         }
         rows = crawl(workshop, task)
-        wanted = facts.expected_articles(url)
+        wanted = expectations.expected_articles(url)
     assert sorted((row["title"], row["author"], row["headline"], row["url"]) for row in rows) == sorted(
         (article["title"], article["author"], article["title"], article["url"]) for article in wanted
     )

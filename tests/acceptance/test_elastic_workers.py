@@ -9,7 +9,7 @@ import pytest
 from tests.acceptance.server import ENVIRONMENT, TOKEN, Server
 from tests.acceptance.workshop import Command, Workshop, graph_site, greeted, until
 
-from smartspider_testing.graph import ChangingGraph, graph_task
+from smartspider_testing.sites.graph import ChangingGraph, graph_task
 
 pytestmark = pytest.mark.acceptance
 

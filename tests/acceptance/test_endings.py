@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.acceptance.workshop import Workshop, graph_site, html, linked, title_task, until, written_site
 
-from smartspider_testing.graph import graph_task
+from smartspider_testing.sites.graph import graph_task
 
 pytestmark = pytest.mark.acceptance
 

@@ -9,7 +9,7 @@ import pytest
 from tests.acceptance.workshop import Workshop, graph_site, html, title_task, written_site
 
 from smartspider.core import failpoints
-from smartspider_testing.graph import ChangingGraph, graph_task
+from smartspider_testing.sites.graph import ChangingGraph, graph_task
 
 pytestmark = pytest.mark.acceptance
 

@@ -9,7 +9,7 @@ import pytest
 from tests.acceptance.conftest import Figures
 from tests.acceptance.workshop import Finished, Site, Workshop, html, title_task, written_site
 
-from smartspider_testing.hostile import HOSTILE
+from smartspider_testing.sites.hostile import HOSTILE
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(180)]
 

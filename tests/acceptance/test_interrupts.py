@@ -20,7 +20,7 @@ from tests.acceptance.workshop import (
     written_site,
 )
 
-from smartspider_testing.graph import ChangingGraph, graph_task
+from smartspider_testing.sites.graph import ChangingGraph, graph_task
 
 pytestmark = pytest.mark.acceptance
 

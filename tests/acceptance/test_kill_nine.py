@@ -10,7 +10,7 @@ import pytest
 from tests.acceptance.conftest import Figures
 from tests.acceptance.workshop import Command, Site, Workshop, graph_site, is_running, until
 
-from smartspider_testing.graph import ChangingGraph, graph_task
+from smartspider_testing.sites.graph import ChangingGraph, graph_task
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.long, pytest.mark.timeout(280)]
 

@@ -7,7 +7,7 @@ import signal
 import pytest
 from tests.acceptance.workshop import Workshop, graph_site, until
 
-from smartspider_testing.graph import ChangingGraph, graph_task
+from smartspider_testing.sites.graph import ChangingGraph, graph_task
 
 pytestmark = pytest.mark.acceptance
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 import pytest
 from tests.acceptance.workshop import Workshop, children_of, graph_site, is_running, until
 
-from smartspider_testing.graph import ChangingGraph, graph_task
+from smartspider_testing.sites.graph import ChangingGraph, graph_task
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.long]
 

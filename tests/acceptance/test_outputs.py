@@ -18,7 +18,7 @@ from tests.acceptance.workshop import (
     written_site,
 )
 
-from smartspider_testing.graph import graph_task
+from smartspider_testing.sites.graph import graph_task
 
 pytestmark = pytest.mark.acceptance
 

@@ -11,8 +11,8 @@ import pytest
 from tests.acceptance.conftest import Figures
 from tests.acceptance.workshop import Workshop, html, title_task, until, written_site
 
-from smartspider_testing.site import gaps_of, peak_of
-from smartspider_testing.wire import Arrival
+from smartspider_testing.sites.http_server import ReceivedRequest
+from smartspider_testing.sites.scripted import gaps_of, peak_of
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.alone]
 
@@ -40,7 +40,7 @@ def percentile(values: list[float], share: float) -> float:
     return sorted(values)[int(len(values) * share)]
 
 
-def shares(log: list[Arrival]) -> dict[str, int]:
+def shares(log: list[ReceivedRequest]) -> dict[str, int]:
     """Requests of each run while both had work: between the later start and the earlier end."""
     moments = {
         shelf: [arrival.arrived_at for arrival in log if arrival.path.startswith(f"/{shelf}")]

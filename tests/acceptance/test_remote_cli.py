@@ -456,7 +456,7 @@ def test_a_watcher_goes_on_after_the_server_was_killed(workshop: Workshop) -> No
         far.run("task", "apply", "task.json")
         watch = workshop.start("run", "start", "titles", "--watch", "--json", *far.place)
         until(lambda: watch.out.count(b"run.progress") > 2, f"progress\n{watch.err}")
-        server.kill(with_staff=True)
+        server.kill(with_children=True)
         server.start()
         done = watch.wait(90).expect(0)
         numbers = [json.loads(line)["id"] for line in done.out.splitlines()]

@@ -8,7 +8,7 @@ import signal
 import pytest
 from tests.acceptance.workshop import Workshop, graph_site, linked, title_task, until, written_site
 
-from smartspider_testing.graph import ChangingGraph, graph_task
+from smartspider_testing.sites.graph import ChangingGraph, graph_task
 
 pytestmark = pytest.mark.acceptance
 

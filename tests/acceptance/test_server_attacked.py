@@ -22,7 +22,7 @@ from tests.acceptance.server import Reply, Server, served
 from tests.acceptance.workshop import Site, Workshop, graph_site, html, is_running, until, written_site
 
 from smartspider.engine.supervisor import SETTLED_S
-from smartspider_testing.graph import ChangingGraph, graph_task
+from smartspider_testing.sites.graph import ChangingGraph, graph_task
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(120)]
 
@@ -64,7 +64,7 @@ def raw(server: Server, text: str) -> tuple[int, bytes]:
 
 def named(server: Server, what: str) -> int:
     """The process of the server with this in its command line."""
-    found = [pid for pid in server.staff() if what in (Path("/proc") / str(pid) / "cmdline").read_text()]
+    found = [pid for pid in server.processes() if what in (Path("/proc") / str(pid) / "cmdline").read_text()]
     return found[0]
 
 
@@ -80,9 +80,8 @@ def graph() -> Iterator[Site]:
         yield site
 
 
-def test_nobody_comes_in_by_a_crooked_way(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(servers, "ENVIRONMENT", {"SMARTSPIDER_ADMIN_TOKEN": servers.TOKEN})
-    with served(workshop, "--workers", "0") as server:
+def test_nobody_comes_in_by_a_crooked_way(workshop: Workshop) -> None:
+    with served(workshop, "--workers", "0", environment={"SMARTSPIDER_ADMIN_TOKEN": servers.TOKEN}) as server:
         for path in CROOKED:
             asked = path.format(servers.TOKEN)
             status, body = raw(server, f"GET {asked} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -111,13 +110,15 @@ def test_nobody_comes_in_by_a_crooked_way(workshop: Workshop, monkeypatch: pytes
                 assert "private address" in sent["error"], f"{host}: {sent}"
 
 
-def test_a_redirect_does_not_lead_inside(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_redirect_does_not_lead_inside(workshop: Workshop) -> None:
     with written_site(workshop.folder.parent, routes={"/secret": [html("Inside")]}) as inside:
         away = {"status": 302, "headers": {"Location": f"http://localhost:{inside.port}/secret"}}
         with written_site(workshop.folder.parent, routes={"/": [away]}) as outside:
-            opened = {"SMARTSPIDER_ALLOW_PRIVATE": outside.authority}
-            monkeypatch.setattr(servers, "ENVIRONMENT", {"SMARTSPIDER_ADMIN_TOKEN": servers.TOKEN, **opened})
-            with served(workshop, "--workers", "1") as server:
+            environment = {
+                "SMARTSPIDER_ADMIN_TOKEN": servers.TOKEN,
+                "SMARTSPIDER_ALLOW_PRIVATE": outside.authority,
+            }
+            with served(workshop, "--workers", "1", environment=environment) as server:
                 looked = server.ask("POST", "/api/preview", {"url": outside.url("/"), "rules": "h1"})
                 assert looked.expect(422).json["code"] == "private_address"
                 task = {"name": "x", "entry_urls": [outside.url("/")], "selectors": {"fields": {"a": "h1"}}}
@@ -215,7 +216,7 @@ def test_a_crawl_does_not_notice_the_death_of_the_api_the_keeper_or_a_worker(
         everything = events_of(server, run, 0)
         assert numbers == everything, "an event is missing"
         assert ChangingGraph(PAGES, seed=41).problems(server.rows(run)) == []
-        assert len(server.staff()) == 4
+        assert len(server.processes()) == 4
     is_sound(workshop)
 
 
@@ -262,7 +263,7 @@ def test_a_full_disk_is_waited_out(workshop: Workshop, graph: Site) -> None:
         until(lambda: graph.fetches() > 20, "the crawl to begin")
 
         def limit(size: int) -> None:
-            for pid in (server.command.pid, *server.staff()):
+            for pid in (server.command.pid, *server.processes()):
                 with contextlib.suppress(ProcessLookupError):
                     hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)[1]
                     resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, hard))

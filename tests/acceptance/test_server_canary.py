@@ -11,7 +11,6 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 import pytest
-from tests.acceptance import server as servers
 from tests.acceptance.server import Server, served
 from tests.acceptance.workshop import Site, Workshop, html, until, written_site
 
@@ -120,23 +119,16 @@ def look_everywhere(ears: Ears, run: str, site: Site) -> None:
         ears.without_token(path)
 
 
-def test_a_secret_appears_in_no_log_answer_metric_or_export(
-    workshop: Workshop, site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        servers,
-        "ENVIRONMENT",
-        {
-            "SMARTSPIDER_ADMIN_TOKEN": ADMIN,
-            "SMARTSPIDER_MASTER_KEY": MASTER,
-            "SMARTSPIDER_ALLOW_PRIVATE": "127.0.0.1",
-            "SMARTSPIDER_SMTP_URL": f"smtp://post:{SMTP}@127.0.0.1:9",
-            "SMARTSPIDER_MAIL_FROM": "spider@example.com",
-            "SMARTSPIDER_LOG_LEVEL": "debug",
-        },
-    )
-    monkeypatch.setattr(servers.Server.__init__, "__kwdefaults__", {"token": ADMIN})
-    with served(workshop, "--workers", "1") as server:
+def test_a_secret_appears_in_no_log_answer_metric_or_export(workshop: Workshop, site: Site) -> None:
+    environment = {
+        "SMARTSPIDER_ADMIN_TOKEN": ADMIN,
+        "SMARTSPIDER_MASTER_KEY": MASTER,
+        "SMARTSPIDER_ALLOW_PRIVATE": "127.0.0.1",
+        "SMARTSPIDER_SMTP_URL": f"smtp://post:{SMTP}@127.0.0.1:9",
+        "SMARTSPIDER_MAIL_FROM": "spider@example.com",
+        "SMARTSPIDER_LOG_LEVEL": "debug",
+    }
+    with served(workshop, "--workers", "1", environment=environment) as server:
         ears = Ears(server)
         ears.ask("POST", "/api/users", {"name": "ann", "password": PASSWORD, "role": "operator"})
         for password in (PASSWORD, PASSWORD + "?"):

@@ -9,7 +9,7 @@ from tests.acceptance.conftest import Figures
 from tests.acceptance.server import Server, served
 from tests.acceptance.workshop import Site, Workshop, graph_site, until
 
-from smartspider_testing.graph import ChangingGraph, graph_task
+from smartspider_testing.sites.graph import ChangingGraph, graph_task
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.long, pytest.mark.timeout(280)]
 
@@ -57,7 +57,7 @@ def test_a_server_killed_again_and_again_goes_on_with_the_same_runs(
         while kills < wanted:
             if not until_fetched([one, two], draw.randint(1, 60), server, runs):
                 break
-            server.kill(with_staff=bool(kills % 2))
+            server.kill(with_children=bool(kills % 2))
             kills += 1
             server.start()
         for run, graph in zip(runs, graphs, strict=True):

@@ -81,13 +81,14 @@ def test_a_drained_worker_leaves_and_is_not_replaced(workshop: Workshop) -> None
 @pytest.mark.parametrize("name", ["smartspider.api.process", "keeper_process", "worker_process"])
 def test_a_process_that_dies_is_replaced_and_the_rest_never_notices(workshop: Workshop, name: str) -> None:
     with served(workshop, "--workers", "1") as server:
-        before = {pid: _command(pid) for pid in server.staff()}
+        before = {pid: _command(pid) for pid in server.processes()}
         (victim,) = [pid for pid, command in before.items() if name in command]
         subprocess.run(["kill", "-9", str(victim)], check=True)
         until(
-            lambda: name in "".join(_command(pid) for pid in server.staff() if pid != victim), "another one"
+            lambda: name in "".join(_command(pid) for pid in server.processes() if pid != victim),
+            "another one",
         )
-        assert set(before) - {victim} <= set(server.staff())
+        assert set(before) - {victim} <= set(server.processes())
         until(lambda: json.loads(server.ask("GET", "/readyz").body)["ready"], "the server to be ready")
         assert not is_running(victim)
 

@@ -223,7 +223,7 @@ def test_dying_while_a_task_is_written_leaves_all_or_nothing(
     assert workshop.run("audit", "verify", "--json").expect(0).json["entries"] == len(before) + 1
 
 
-@pytest.mark.parametrize("place", [*(f"{name}:1" for name in failpoints.WRITES), "audit.added:2"])
+@pytest.mark.parametrize("place", [*(f"{name}:1" for name in failpoints.TASKS), "audit.added:2"])
 def test_dying_while_a_run_is_created_leaves_all_or_nothing(workshop: Workshop, place: str) -> None:
     with written_site(workshop.folder, routes=linked({"/": []})) as site:
         workshop.write(task_of(site.url("/")))

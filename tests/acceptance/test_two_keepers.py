@@ -10,18 +10,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from smartspider.wiring.timetable import timetable_of
 from tests.acceptance.workshop import until
 
-from smartspider.core.runs import Run
+from smartspider.core.runs.run import Run
 from smartspider.core.schedules import Firing
-from smartspider.services.schedules import create
+from smartspider.installation.settings import Settings
+from smartspider.services.schedules.schedules import create
 from smartspider.taskfile.load import parse_task
-from smartspider.taskfile.spec import spec_of
+from smartspider.taskfile.model.task import task_spec
 from smartspider.wiring.folder import open_folder
 from smartspider.wiring.keeper_process import keeper_command
 from smartspider.wiring.loop import run_loop
-from smartspider.wiring.settings import Settings
-from smartspider.wiring.timetable import timetable_of
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.long]
 
@@ -91,7 +91,7 @@ def schedule_every_second(data: Path) -> None:
     from smartspider.core.access import Principal
 
     with open_folder(data) as folder:
-        spec = spec_of(parse_task({"name": "shop", "entry_urls": ["http://127.0.0.1:9/"]}))
+        spec = task_spec(parse_task({"name": "shop", "entry_urls": ["http://127.0.0.1:9/"]}))
         task = run_loop(folder.tasks.create(spec, actor="ann"))
         knobs = {"every_s": 1.0, "misfire": "all", "overlap": "allow"}
         run_loop(

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from smartspider.demo.process import site_process
-from smartspider_testing.wire import Arrival
+from smartspider_testing.sites.http_server import ReceivedRequest
 
 PATIENCE_S = 60.0
 SUMMARY_KEYS = [
@@ -209,9 +209,9 @@ class Site:
         finally:
             connection.close()
 
-    def log(self) -> list[Arrival]:
+    def log(self) -> list[ReceivedRequest]:
         """Every request that reached a written site, in order."""
-        return [msgspec.convert(each, Arrival) for each in self.ask("/_log")]
+        return [msgspec.convert(each, ReceivedRequest) for each in self.ask("/_log")]
 
     def paths(self) -> list[str]:
         """The paths of these requests."""
@@ -227,7 +227,7 @@ def written_site(folder: Path, **spec: Any) -> Iterator[Site]:
     """A site from its written form (`routes`, `prefixes`, `hosts`)."""
     path = folder / f"site-{time.monotonic_ns()}.json"
     path.write_text(json.dumps(spec), encoding="utf-8")
-    with site_process("smartspider_testing.site", str(path)) as url:
+    with site_process("smartspider_testing.sites.scripted", str(path)) as url:
         yield Site(url)
 
 
@@ -235,7 +235,7 @@ def written_site(folder: Path, **spec: Any) -> Iterator[Site]:
 def graph_site(pages: int, seed: int = 1, delay_ms: float = 0.0) -> Iterator[Site]:
     """A graph whose pages change at every fetch."""
     options = ("--pages", str(pages), "--seed", str(seed), "--delay-ms", str(delay_ms))
-    with site_process("smartspider_testing.graph", *options) as url:
+    with site_process("smartspider_testing.sites.graph", *options) as url:
         yield Site(url)
 
 

@@ -10,10 +10,10 @@ from lxml.html import HTMLParser
 from parsel import Selector
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from smartspider.core.page import Page
-from smartspider.core.request import make_request
-from smartspider.core.rules import PagePlan, Rule, RuleType
-from smartspider.core.traps import TrapGuards
+from smartspider.core.pages.page import Page
+from smartspider.core.pages.rules import PagePlan, RuleType, ValueRule
+from smartspider.core.requests.request import make_request
+from smartspider.core.requests.scope import TrapGuards
 from smartspider.extract.compile import compile_pages
 from smartspider.interfaces.extractor import Extractor
 
@@ -39,12 +39,12 @@ class Asked:
 
     def _compiled(self, *, forced: bool) -> Extractor:
         fields: dict[str, Any] = {
-            str(number): Rule(kind, expr, many=True, is_raw=True)
+            str(number): ValueRule(kind, expr, many=True, is_raw=True)
             for number, (kind, expr) in enumerate(self.rules)
         }
         if forced:
-            fields["never"] = Rule("xpath", NEVER)
-        items = () if self.items is None else (Rule(*self.items),)
+            fields["never"] = ValueRule("xpath", NEVER)
+        items = () if self.items is None else (ValueRule(*self.items),)
         return compile_pages({"default": PagePlan("default", items=items, fields=fields)}, TrapGuards())
 
     def ours(self, html: str) -> list[list[list[str]]]:

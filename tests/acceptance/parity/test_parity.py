@@ -14,7 +14,7 @@ from tests.acceptance.parity.differences import REASONS, reasons
 from tests.acceptance.parity.pages import ROOT, broken_page, documentation_pages
 from tests.acceptance.parity.peers import Asked, html5_selector
 
-from smartspider.core.rules import RuleType
+from smartspider.core.pages.rules import RuleType
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(300)]
 
