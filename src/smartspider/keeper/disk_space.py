@@ -12,7 +12,7 @@ from smartspider.core.errors import DeliveryFailed, StoreFull, StoreUnavailable
 from smartspider.core.notifications import NotificationEvent, NotificationTarget
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Term
-from smartspider.services.notifications.notifier import Message, Notifier, numbered_message, retry_at
+from smartspider.services.notifications.notifier import Deliver, Message, numbered_message, retry_at
 from smartspider.store.notifications import MAX_TARGETS, NotificationStore
 from smartspider.store.runs.store import RunStore
 from smartspider.views.times import format_time
@@ -64,13 +64,13 @@ class WatchDiskSpace:
         check_room: Callable[[], Awaitable[None]],
         store: RunStore,
         notifications: NotificationStore,
-        notifier: Notifier,
+        deliver: Deliver,
         clock: Clock,
     ) -> None:
         self._check_room = check_room
         self._store = store
         self._notifications = notifications
-        self._notifier = notifier
+        self._send_message = deliver
         self._clock = clock
         self._since: float | None = None
         self._pending: list[_PendingDelivery] = []
@@ -135,7 +135,7 @@ class WatchDiskSpace:
     async def _send(self, pending: _PendingDelivery) -> _PendingDelivery | None:
         """Deliver a message; return it with its next attempt if that failed."""
         try:
-            await self._notifier.deliver(pending.target, pending.message)
+            await self._send_message(pending.target, pending.message)
         except DeliveryFailed as error:
             again_at = retry_at(self._clock, pending.tries)
             log.warning("%s, try %d: %s", pending.message.id, pending.tries + 1, error.message)

@@ -29,7 +29,7 @@ def build_duties(
     `delete_run` deletes a run with its files; `filters` are freed of finished runs.
     """
     one = installation
-    retention, notifier = one.settings.retention, Notifier(one)
+    retention, deliver = one.settings.retention, Notifier(one).deliver
     epoch = one.stored_urls.epoch if one.is_cluster else None
     return [
         FireSchedules(one),
@@ -39,8 +39,8 @@ def build_duties(
         *_frontier_duties(one),
         DecideWorkers(one.scaling, one.demand, one.workers, one.leadership.now, one.settings.scaling),
         WriteNotifications(one),
-        DeliverNotifications(one.notifications, notifier, one.clock),
-        WatchDiskSpace(one.check_room, one.store, one.notifications, notifier, one.clock),
+        DeliverNotifications(one.notifications, deliver, one.clock),
+        WatchDiskSpace(one.check_room, one.store, one.notifications, deliver, one.clock),
         TrimLogs(one.logs, one.clock, retention),
         TrimEvents(one.events, one.store, retention),
         DeleteOldRuns(RunSweep(one.store, one.clock, retention, delete_run), one.clock),

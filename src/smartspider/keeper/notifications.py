@@ -11,7 +11,7 @@ from smartspider.installation.installation import Installation
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Term
 from smartspider.services.notifications.messages import write_notifications
-from smartspider.services.notifications.notifier import Notifier, message_of, retry_at
+from smartspider.services.notifications.notifier import Deliver, message_of, retry_at
 from smartspider.store.notifications import NotificationStore
 
 log = logging.getLogger("smartspider.keeper")
@@ -45,9 +45,9 @@ class DeliverNotifications:
     name, every_s = "post", 1.0
     at_once = 8
 
-    def __init__(self, store: NotificationStore, notifier: Notifier, clock: Clock) -> None:
+    def __init__(self, store: NotificationStore, deliver: Deliver, clock: Clock) -> None:
         self._store = store
-        self._notifier = notifier
+        self._send = deliver
         self._clock = clock
 
     async def do(self, term: Term) -> None:
@@ -63,7 +63,7 @@ class DeliverNotifications:
     async def _deliver(self, notification: Notification, epoch: int) -> None:
         try:
             target = await self._store.get_target(notification.target_id)
-            await self._notifier.deliver(target, message_of(notification))
+            await self._send(target, message_of(notification))
         except NotFound:
             return  # the target was deleted meanwhile
         except DeliveryFailed as error:

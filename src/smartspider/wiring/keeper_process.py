@@ -19,7 +19,7 @@ from pathlib import Path
 from smartspider.core.tasks import SYSTEM
 from smartspider.dedup.url_filter import FilterStack
 from smartspider.installation.installation import Installation
-from smartspider.installation.settings import Settings, read_settings
+from smartspider.installation.settings import read_settings
 from smartspider.keeper.duties import build_duties
 from smartspider.keeper.frontier.duties import TERM_S as SHORT_TERM_S
 from smartspider.keeper.keeper import TERM_S, Keeper
@@ -39,7 +39,6 @@ def keeper_command(data: Path) -> list[str]:
 
 def keeper_of(
     installation: Installation,
-    settings: Settings,
     term_s: float | None = None,
     layers: FilterStack = FilterStack(),
 ) -> Keeper:
@@ -65,7 +64,7 @@ async def keep(data: Path, *, with_parent: bool = True, term_s: float | None = N
                 filter_location(installation, settings, "exact")
             ) as layers,  # also what was made before
         ):
-            keeping = asyncio.create_task(keeper_of(installation, settings, term_s, layers).run())
+            keeping = asyncio.create_task(keeper_of(installation, term_s, layers).run())
             stop_on_signals(keeping.cancel, with_parent=with_parent)
             with contextlib.suppress(asyncio.CancelledError):
                 await keeping

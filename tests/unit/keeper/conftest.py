@@ -1,4 +1,4 @@
-"""A data folder by a clock turned by hand, with a timetable; a frontier of its own, with its leader."""
+"""A data folder on a manual clock; a remote frontier with its leader."""
 
 from __future__ import annotations
 
@@ -7,17 +7,25 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from smartspider.services.timetable import Timetable
 from tests.unit.keeper.leading import House, Leader
 
+from smartspider.backends.sqlite.frontier import SqlitePermits
+from smartspider.backends.sqlite.health import SqliteHealth
+from smartspider.backends.sqlite.replay import SqliteReplay
 from smartspider.core.frontier.verdict import Close, Settlement
 from smartspider.core.pages.extraction import Item
-from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.schedules import ScheduleRecord
 from smartspider.core.tasks import TaskRecord
 from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.installation.installation import Installation
+from smartspider.installation.settings import Settings
 from smartspider.interfaces.index import LAPSE_S
 from smartspider.services.schedules.schedules import follow_task
+from smartspider.store.diagnostics.store import Diagnostics
+from smartspider.store.hosts.store import HostStore
+from smartspider.store.idempotency import IdempotencyStore
+from smartspider.store.notifications import NotificationStore
+from smartspider.store.requests import SqlStoredUrls
 from smartspider.taskfile.load import parse_schedule, parse_task
 from smartspider.taskfile.model.task import task_spec
 from smartspider.taskfile.timing import next_time
@@ -30,15 +38,47 @@ POLITE = {"delay_s": 0}
 START = datetime.fromisoformat("2026-01-01T00:00:00Z").timestamp()
 
 
+def installation_of(backend: SqliteBackend, settings: Settings = Settings(allow_private="1")) -> Installation:
+    """The data folder of a backend as an installation, on the backend's clock."""
+    database, health = backend.database, SqliteHealth(backend.database)
+    return Installation(
+        path=backend.folder,
+        settings=settings,
+        store=backend.store,
+        frontier=backend.frontier,
+        ledger=backend.ledger,
+        tasks=backend.tasks,
+        results=backend.results,
+        audit=backend.audit,
+        workers=backend.workers,
+        hosts=HostStore(database),
+        events=backend.events,
+        logs=backend.logs,
+        metrics=backend.metrics,
+        users=backend.users,
+        idempotency=IdempotencyStore(database),
+        check_writable=health.check_writable,
+        check_room=health.check_room,
+        permits=SqlitePermits(database),
+        diagnostics=Diagnostics(database),
+        schedules=backend.schedules,
+        leadership=backend.leadership,
+        notifications=NotificationStore(database),
+        scaling=backend.scaling,
+        demand=backend.demand,
+        stored_urls=SqlStoredUrls(database),
+        replay=SqliteReplay(database),
+        clock=backend.clock,
+    )
+
+
 class Desk:
     """What the tests about schedules do over and over."""
 
     def __init__(self, backend: SqliteBackend) -> None:
         self.backend = backend
         self.clock = backend.clock
-        self.table = Timetable(
-            backend.schedules, backend.tasks, backend.store, backend.clock, AddressPolicy(opens_all=True)
-        )
+        self.installation = installation_of(backend)
         self.epoch = 0
 
     async def lead(self) -> int:
@@ -50,13 +90,13 @@ class Desk:
     async def task(self, name: str = "shop", **more: object) -> TaskRecord:
         spec = task_spec(parse_task({"name": name, "entry_urls": ENTRIES, "politeness": POLITE, **more}))
         task = await self.backend.tasks.create(spec, actor="ann")
-        await follow_task(self.table, task.id, actor="ann")
+        await follow_task(self.installation, task.id, actor="ann")
         return task
 
     async def change(self, task: TaskRecord, **more: object) -> None:
         spec = task_spec(parse_task({"name": task.name, "entry_urls": ENTRIES, "politeness": POLITE, **more}))
         await self.backend.tasks.change(task.id, spec, actor="bob")
-        await follow_task(self.table, task.id, actor="bob")
+        await follow_task(self.installation, task.id, actor="bob")
 
     async def schedule(self, task: TaskRecord, **knobs: object) -> ScheduleRecord:
         rule = parse_schedule(

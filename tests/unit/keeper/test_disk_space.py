@@ -13,51 +13,52 @@ from smartspider.core.errors import DeliveryFailed, StoreFull, StoreUnavailable
 from smartspider.core.notifications import NotificationTarget
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.disk_space import WatchDiskSpace
-from smartspider.services.notifications.email import _message
-from smartspider.services.notifications.notifier import BACKOFF_S, Letter, Post
+from smartspider.services.notifications.email import compose_mail
+from smartspider.services.notifications.notifier import BACKOFF_S, Message
+from smartspider.services.runs.start import newest_plan
 
 TERM = Term("tests", 7, 1e12)
 
 
 class Disk:
-    """Has room, or not; and a carrier that may fail."""
+    """Has space, or not; and a delivery that may fail."""
 
     def __init__(self) -> None:
         self.error: StoreUnavailable | None = None
         self.brings = True
-        self.brought: list[tuple[str, Letter]] = []
+        self.brought: list[tuple[str, Message]] = []
 
     async def check_room(self) -> None:
         if self.error is not None:
             raise self.error
 
-    async def carry(self, target: NotificationTarget, letter: Letter) -> None:
+    async def deliver(self, target: NotificationTarget, message: Message) -> None:
         if not self.brings:
             raise DeliveryFailed("away")
-        self.brought.append((target.address, letter))
+        self.brought.append((target.address, message))
 
     @property
     def told(self) -> list[dict[str, Any]]:
-        return [msgspec.json.decode(letter.body) for _, letter in self.brought]
+        return [msgspec.json.decode(message.body) for _, message in self.brought]
 
 
 @pytest.fixture
 async def disk(desk: Desk) -> Disk:
-    add = desk.ground.notices.add_target
+    add = desk.installation.notifications.add_target
     await add("webhook", "http://all/", ["store.full", "store.returned"], task_id=None, actor="ann")
     await add("webhook", "http://runs/", ["run.failed"], task_id=None, actor="ann")
     return Disk()
 
 
 def watching(desk: Desk, disk: Disk) -> WatchDiskSpace:
-    post = Post({"webhook": disk, "email": disk})
-    return WatchDiskSpace(disk.check_room, desk.ground.store, desk.ground.notices, post, desk.clock)
+    one = desk.installation
+    return WatchDiskSpace(disk.check_room, one.store, one.notifications, disk.deliver, desk.clock)
 
 
 async def test_a_full_disk_and_its_end_are_told_once_to_who_wants_to_know(desk: Desk, disk: Disk) -> None:
     await desk.task()
-    plan = await desk.table.plan(await desk.ground.tasks.get("shop"))
-    run = await desk.ground.store.create_run(plan, version=1)
+    plan = await newest_plan(desk.installation, await desk.backend.tasks.get("shop"))
+    run = await desk.backend.store.create_run(plan, version=1)
     duty = watching(desk, disk)
     await duty.do(TERM)
     disk.error = StoreFull("the store takes no writes: disk full")
@@ -101,6 +102,6 @@ async def test_it_can_be_read_in_a_mail(desk: Desk, disk: Disk) -> None:
     duty = watching(desk, disk)
     disk.error = StoreFull("the store takes no writes: disk full")
     await duty.do(TERM)
-    message = _message("from@x", "to@x", disk.brought[0][1])
+    message = compose_mail("from@x", "to@x", disk.brought[0][1])
     assert message["Subject"] == "SmartSpider: the store is full"
     assert "reason: the store takes no writes: disk full" in message.get_content()

@@ -13,11 +13,13 @@ from smartspider.core.errors import NotAllowed, SettingInvalid
 from smartspider.core.idempotency import IdempotencyClaim
 from smartspider.core.logs import LogLine
 from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.installation.retention import Retention, parse_retention
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.health import CheckHealth
 from smartspider.keeper.retention import DeleteExpired, DeleteOldRuns, TrimEvents, TrimLogs
 from smartspider.keeper.runs import SOON_S, USUAL_S, CompleteRuns, ReclaimLeases, ReplayOpenRows
-from smartspider.services.retention import Retention, RunSweep, read_retention
+from smartspider.services.retention import RunSweep
+from smartspider.services.runs.start import newest_plan
 from smartspider.store.logs.terms import LogFilter
 
 TERM = Term("tests", 1, 1e12)
@@ -25,46 +27,46 @@ DAY_S = 86_400.0
 
 
 async def made(desk: Desk, name: str = "shop") -> int:
-    plan = await desk.table.plan(await desk.ground.tasks.get(name))
-    return (await desk.ground.store.create_run(plan, version=1)).id
+    plan = await newest_plan(desk.installation, await desk.backend.tasks.get(name))
+    return (await desk.backend.store.create_run(plan, version=1)).id
 
 
 async def test_leases_of_a_dead_worker_are_taken_back(desk: Desk) -> None:
     await desk.task()
     run_id = await made(desk)
-    await desk.ground.store.set_state(run_id, "running")
-    other = await desk.ground.another()
+    await desk.backend.store.set_state(run_id, "running")
+    other = await desk.backend.another()
     worker = await other.frontier.join(WorkerRegistration("w"))
     assert (await other.frontier.lease(worker, 1, [run_id])).leases
     await other.lose(worker)
-    await ReclaimLeases(desk.ground.frontier).do(TERM)
-    assert (await desk.ground.store.get_run(run_id)).in_flight == 0
+    await ReclaimLeases(desk.backend.frontier).do(TERM)
+    assert (await desk.backend.store.get_run(run_id)).in_flight == 0
 
 
 async def test_a_run_that_was_asked_to_stop_ends_without_a_worker(desk: Desk) -> None:
     await desk.task()
     run_id = await made(desk)
-    await desk.ground.store.set_state(run_id, "running")
-    await desk.ground.store.set_state(run_id, "stopping", "by hand")
-    await CompleteRuns(desk.ground.store, desk.ground.database.now).do(TERM)
-    assert (await desk.ground.store.get_run(run_id)).state == "stopped"
+    await desk.backend.store.set_state(run_id, "running")
+    await desk.backend.store.set_state(run_id, "stopping", "by hand")
+    await CompleteRuns(desk.backend.store, desk.backend.database.now).do(TERM)
+    assert (await desk.backend.store.get_run(run_id)).state == "stopped"
 
 
 async def test_a_run_ends_when_its_time_is_over_without_a_worker(desk: Desk) -> None:
     await desk.task(limits={"max_duration_s": 60})
     run_id = await made(desk)
-    await desk.ground.store.set_state(run_id, "running")
-    duty = CompleteRuns(desk.ground.store, desk.ground.database.now)
+    await desk.backend.store.set_state(run_id, "running")
+    duty = CompleteRuns(desk.backend.store, desk.backend.database.now)
     await desk.pass_time(10.0)
     await duty.do(TERM)
     assert duty.every_s == USUAL_S
     await desk.pass_time(49.0)
     await duty.do(TERM)
     assert duty.every_s == SOON_S, "it is looked for when it is near"
-    assert (await desk.ground.store.get_run(run_id)).state == "running"
+    assert (await desk.backend.store.get_run(run_id)).state == "running"
     await desk.pass_time(1.0)
     await duty.do(TERM)
-    run = await desk.ground.store.get_run(run_id)
+    run = await desk.backend.store.get_run(run_id)
     assert (run.state, run.reason) == ("completed", "limit: max_duration_s 60 reached")
     await duty.do(TERM)
     assert duty.every_s == USUAL_S
@@ -77,8 +79,8 @@ async def test_open_rows_that_are_not_queued_are_offered(
 
     await desk.task()
     run_id = await made(desk)
-    replay = SqliteReplay(desk.ground.database)
-    duty = ReplayOpenRows(desk.ground.store, desk.ground.frontier, replay)
+    replay = SqliteReplay(desk.backend.database)
+    duty = ReplayOpenRows(desk.backend.store, desk.backend.frontier, replay)
     assert await replay.is_whole(run_id)
     await duty.do(TERM)
     assert caplog.text == ""
@@ -87,7 +89,7 @@ async def test_open_rows_that_are_not_queued_are_offered(
         connection.execute("DELETE FROM queue")  # type: ignore[attr-defined]
         connection.execute("UPDATE lane SET queued = 0")  # type: ignore[attr-defined]
 
-    await desk.ground.database.write(lose)
+    await desk.backend.database.write(lose)
     assert not await replay.is_whole(run_id)
     with caplog.at_level(logging.WARNING):
         await duty.do(TERM)
@@ -97,12 +99,12 @@ async def test_open_rows_that_are_not_queued_are_offered(
 
 async def sweep(desk: Desk, kept: Retention) -> list[int]:
     async def forget(run_id: int) -> None:
-        await desk.ground.store.delete_run(run_id, actor="system")
+        await desk.backend.store.delete_run(run_id, actor="system")
 
-    walk = RunSweep(desk.ground.store, desk.clock, kept, forget)
+    walk = RunSweep(desk.backend.store, desk.clock, kept, forget)
     while await walk.step():
         pass
-    return [run.id for run in reversed(await desk.ground.store.find_runs())]
+    return [run.id for run in reversed(await desk.backend.store.find_runs())]
 
 
 async def test_by_default_every_run_is_kept(desk: Desk) -> None:
@@ -121,7 +123,7 @@ async def test_old_runs_go_but_the_newest_of_each_task_and_what_is_not_over(desk
         await desk.end_run(run_id)  # 1 and 4 stay unfinished
     await desk.pass_time(31 * DAY_S)
     assert await sweep(desk, Retention(run_age_s=30 * DAY_S)) == [1, 3, 4, 5]
-    gone = [one for one in await desk.ground.audit.entries() if one.action == "run.deleted"]
+    gone = [one for one in await desk.backend.audit.entries() if one.action == "run.deleted"]
     assert [(one.actor, one.subject) for one in gone] == [("system", "run:2")]
 
 
@@ -141,7 +143,7 @@ async def test_a_run_that_cannot_be_forgotten_now_is_left(desk: Desk) -> None:
     async def forget(run_id: int) -> None:
         raise NotAllowed(f"run {run_id} is worked on")
 
-    walk = RunSweep(desk.ground.store, desk.clock, Retention(runs_per_task=1), forget)
+    walk = RunSweep(desk.backend.store, desk.clock, Retention(runs_per_task=1), forget)
     assert await walk.step()
     assert not await walk.step()
 
@@ -167,23 +169,23 @@ async def test_retention_walks_once_an_hour(desk: Desk) -> None:
 async def test_events_of_a_run_are_trimmed_while_it_lives_and_once_more(desk: Desk) -> None:
     from smartspider.store.events import EventFeed
 
-    events = EventFeed(desk.ground.database)
+    events = EventFeed(desk.backend.database)
     await desk.task()
     run_id = await made(desk)
     for _ in range(10):
         for state in ("running", "paused", "queued"):
-            await desk.ground.store.set_state(run_id, state)
-    duty = TrimEvents(events, desk.ground.store, Retention(events_per_run=5))
+            await desk.backend.store.set_state(run_id, state)
+    duty = TrimEvents(events, desk.backend.store, Retention(events_per_run=5))
     await duty.do(TERM)
     assert len(await events.of_run(run_id)) == 5
-    await desk.ground.store.set_state(run_id, "cancelled")
+    await desk.backend.store.set_state(run_id, "cancelled")
     assert len(await events.of_run(run_id)) > 5
     await duty.do(TERM)
     assert len(await events.of_run(run_id)) == 5
 
 
 async def test_logs_are_kept_within_their_size_and_age(desk: Desk) -> None:
-    logs = desk.ground.logs
+    logs = desk.backend.logs
     text = "x" * 1000
     await logs.add([LogLine(desk.clock.now(), 20, "test", text, "w")] * 1000)
     duty = TrimLogs(logs, desk.clock, Retention(log_bytes=1_500_000, log_age_s=DAY_S))
@@ -197,11 +199,11 @@ async def test_logs_are_kept_within_their_size_and_age(desk: Desk) -> None:
 
 
 async def test_sweeping_forgets_what_is_over(desk: Desk) -> None:
-    ground = desk.ground
-    await ground.answers.claim("ann", "key", b"asked")
+    one = desk.installation
+    await one.idempotency.claim("ann", "key", b"asked")
     await desk.pass_time(2 * DAY_S)
-    await DeleteExpired(ground.users, ground.answers, ground.notices, desk.clock, Retention()).do(TERM)
-    assert isinstance(await ground.answers.claim("ann", "key", b"another"), IdempotencyClaim)
+    await DeleteExpired(one.users, one.idempotency, one.notifications, desk.clock, Retention()).do(TERM)
+    assert isinstance(await one.idempotency.claim("ann", "key", b"another"), IdempotencyClaim)
 
 
 @pytest.mark.parametrize(
@@ -215,7 +217,7 @@ async def test_sweeping_forgets_what_is_over(desk: Desk) -> None:
     ],
 )
 def test_settings_say_what_is_kept(settings: tuple[str, str, str], expected: Retention) -> None:
-    assert read_retention(*settings) == expected
+    assert parse_retention(*settings) == expected
 
 
 @pytest.mark.parametrize(
@@ -233,7 +235,7 @@ def test_settings_say_what_is_kept(settings: tuple[str, str, str], expected: Ret
 )
 def test_a_setting_that_means_nothing_is_refused(settings: tuple[str, str, str]) -> None:
     with pytest.raises(SettingInvalid):
-        read_retention(*settings)
+        parse_retention(*settings)
 
 
 class Usage(NamedTuple):
@@ -251,9 +253,9 @@ async def test_health_tells_what_is_new_and_what_is_over(
     monkeypatch.setattr(
         "smartspider.keeper.health.shutil.disk_usage", lambda _path: Usage(2 * 10**12, 0, free)
     )
-    workers = sqlite_workers(desk.ground.database)
-    duty = CheckHealth(tmp_path, workers, desk.clock, desk.ground.database.now)
-    worker = await desk.ground.frontier.join(WorkerRegistration("slow"))
+    workers = sqlite_workers(desk.backend.database)
+    duty = CheckHealth(tmp_path, workers, desk.clock, desk.backend.database.now)
+    worker = await desk.backend.frontier.join(WorkerRegistration("slow"))
     with caplog.at_level(logging.INFO):
         await duty.do(TERM)
         assert caplog.text == ""
@@ -262,12 +264,12 @@ async def test_health_tells_what_is_new_and_what_is_over(
         desk.clock.wind(-60.0)
         await duty.do(TERM)
         await duty.do(TERM)
-        assert caplog.text.count("MB are free") == 1
+        assert caplog.text.count("MB free") == 1
         assert caplog.text.count("slow has been silent for 100 s") == 1
         assert caplog.text.count("60 s behind") == 1
         free = 10**12
-        await desk.ground.frontier.leave(worker)
+        await desk.backend.frontier.leave(worker)
         desk.clock.wind(60.0)
         await duty.do(TERM)
     assert duty.findings == {}
-    assert "disk is well again" in caplog.text
+    assert "disk is healthy again" in caplog.text

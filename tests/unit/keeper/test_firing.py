@@ -8,19 +8,20 @@ from tests.unit.keeper.conftest import START, Desk
 from smartspider.core.errors import LeadershipLost
 from smartspider.core.schedules import Firing
 from smartspider.keeper.scheduling import FireSchedules, FollowTasks
+from smartspider.services.runs.start import newest_plan
 from smartspider.services.schedules.firing import fire_due, retry_failed
 
 HOUR_S = 3600.0
 
 
 async def fire_all(desk: Desk) -> None:
-    term = await desk.ground.leadership.current()
+    term = await desk.backend.leadership.current()
     assert term is not None
-    await FireSchedules(desk.table).do(term)
+    await FireSchedules(desk.installation).do(term)
 
 
 async def history(desk: Desk, schedule_id: int = 1) -> list[Firing]:
-    return (await desk.ground.schedules.firings(schedule_id))[::-1]
+    return (await desk.backend.schedules.firings(schedule_id))[::-1]
 
 
 async def test_a_schedule_starts_a_run_when_it_is_due(desk: Desk) -> None:
@@ -32,9 +33,9 @@ async def test_a_schedule_starts_a_run_when_it_is_due(desk: Desk) -> None:
     await fire_all(desk)
     (firing,) = await history(desk)
     assert (firing.fire_at, firing.outcome, firing.reason) == (START + HOUR_S, "started", "")
-    (run,) = await desk.ground.store.find_runs()
+    (run,) = await desk.backend.store.find_runs()
     assert (run.state, run.started_by, run.task_version) == ("queued", "schedule:1", 1)
-    assert (await desk.ground.schedules.get(1)).next_fire_at == START + 2 * HOUR_S
+    assert (await desk.backend.schedules.get(1)).next_fire_at == START + 2 * HOUR_S
 
 
 async def test_a_day_of_schedules_fires_each_hour_once_through_the_spring_gap(desk: Desk) -> None:
@@ -62,7 +63,7 @@ async def test_what_is_too_late_is_missed(desk: Desk) -> None:
     assert firing.outcome == "missed"
     assert "61 s too late" in firing.reason
     assert await desk.states() == []
-    assert (await desk.ground.schedules.get(1)).next_fire_at == START + 2 * HOUR_S
+    assert (await desk.backend.schedules.get(1)).next_fire_at == START + 2 * HOUR_S
 
 
 async def test_of_several_missed_times_the_last_is_made_up_for(desk: Desk) -> None:
@@ -125,8 +126,8 @@ async def test_a_stopped_run_is_waited_for_by_nobody(desk: Desk) -> None:
     await desk.schedule(await desk.task())
     await desk.pass_time(HOUR_S)
     await fire_all(desk)
-    await desk.ground.store.set_state(1, "running")
-    await desk.ground.store.set_state(1, "stopped", "by hand")
+    await desk.backend.store.set_state(1, "running")
+    await desk.backend.store.set_state(1, "stopped", "by hand")
     await desk.pass_time(HOUR_S)
     await fire_all(desk)
     assert [one.outcome for one in await history(desk)] == ["started", "started"]
@@ -148,16 +149,16 @@ async def test_a_run_started_by_hand_between_looking_and_firing_is_not_overlappe
     task = await desk.task()
     await desk.schedule(task)
     await desk.pass_time(HOUR_S)
-    (due,) = await desk.ground.schedules.due()
-    fire, plan = desk.ground.schedules.fire, await desk.table.plan(task)
+    (due,) = await desk.backend.schedules.due()
+    fire, plan = desk.backend.schedules.fire, await newest_plan(desk.installation, task)
 
     async def fire_after_a_start(*args: object, **more: object) -> object:
         if await desk.states() == []:
-            await desk.ground.store.create_run(plan, version=1)
+            await desk.backend.store.create_run(plan, version=1)
         return await fire(*args, **more)  # type: ignore[arg-type]
 
-    desk.ground.schedules.fire = fire_after_a_start  # type: ignore[method-assign,assignment]
-    firing = await fire_due(desk.table, due, epoch=desk.epoch)
+    desk.backend.schedules.fire = fire_after_a_start  # type: ignore[method-assign,assignment]
+    firing = await fire_due(desk.installation, due, epoch=desk.epoch)
     assert firing is not None
     assert (firing.outcome, firing.reason) == ("skipped", "run 1 is queued")
     assert await desk.states() == ["queued"]
@@ -166,12 +167,12 @@ async def test_a_run_started_by_hand_between_looking_and_firing_is_not_overlappe
 async def test_an_old_leader_fires_nothing(desk: Desk) -> None:
     await desk.schedule(await desk.task())
     await desk.pass_time(HOUR_S)
-    (due,) = await desk.ground.schedules.due()
+    (due,) = await desk.backend.schedules.due()
     old = desk.epoch
-    await desk.ground.leadership.resign("tests")
-    await desk.ground.leadership.take("another", 10.0)
+    await desk.backend.leadership.resign("tests")
+    await desk.backend.leadership.take("another", 10.0)
     with pytest.raises(LeadershipLost):
-        await fire_due(desk.table, due, epoch=old)
+        await fire_due(desk.installation, due, epoch=old)
     assert await desk.states() == []
     assert await history(desk) == []
 
@@ -181,18 +182,18 @@ async def test_a_run_of_which_some_pages_failed_tries_those_again(desk: Desk) ->
     await desk.pass_time(HOUR_S)
     await fire_all(desk)
     await desk.end_run(1, failed=1)
-    assert await retry_failed(desk.table, epoch=desk.epoch) == 0  # not before its time
+    assert await retry_failed(desk.installation, epoch=desk.epoch) == 0  # not before its time
     for number in (1, 2):
         await desk.pass_time(61.0)
-        assert await retry_failed(desk.table, epoch=desk.epoch) == 1
+        assert await retry_failed(desk.installation, epoch=desk.epoch) == 1
         assert await desk.states() == ["queued"]
         (firing,) = await history(desk)
         assert (firing.tries, firing.run_id) == (number, 1)
         assert firing.reason.startswith(f"try {number + 1} of 3: 1 requests of run 1 failed")
         await desk.end_run(1, failed=1)
     await desk.pass_time(61.0)
-    assert await retry_failed(desk.table, epoch=desk.epoch) == 0
-    assert await desk.ground.schedules.watched() == []
+    assert await retry_failed(desk.installation, epoch=desk.epoch) == 0
+    assert await desk.backend.schedules.watched() == []
     assert await desk.states() == ["completed"]
 
 
@@ -202,13 +203,13 @@ async def test_a_run_that_failed_as_a_whole_is_followed_by_another(desk: Desk) -
     await fire_all(desk)
     await desk.end_run(1, failed=2)
     await desk.pass_time(61.0)
-    assert await retry_failed(desk.table, epoch=desk.epoch) == 1
+    assert await retry_failed(desk.installation, epoch=desk.epoch) == 1
     assert await desk.states() == ["failed", "queued"]
     (firing,) = await history(desk)
     assert (firing.tries, firing.run_id) == (1, 2)
     await desk.end_run(2)
-    assert await retry_failed(desk.table, epoch=desk.epoch) == 0
-    assert await desk.ground.schedules.watched() == []
+    assert await retry_failed(desk.installation, epoch=desk.epoch) == 0
+    assert await desk.backend.schedules.watched() == []
 
 
 async def test_what_ended_well_or_was_cancelled_is_not_tried_again(desk: Desk) -> None:
@@ -216,38 +217,38 @@ async def test_what_ended_well_or_was_cancelled_is_not_tried_again(desk: Desk) -
     for end in ("well", "cancelled"):
         await desk.pass_time(HOUR_S)
         await fire_all(desk)
-        run = (await desk.ground.store.find_runs())[0]
+        run = (await desk.backend.store.find_runs())[0]
         if end == "well":
             await desk.end_run(run.id)
         else:
-            await desk.ground.store.set_state(run.id, "cancelled")
-        assert await retry_failed(desk.table, epoch=desk.epoch) == 0
-    assert await desk.ground.schedules.watched() == []
+            await desk.backend.store.set_state(run.id, "cancelled")
+        assert await retry_failed(desk.installation, epoch=desk.epoch) == 0
+    assert await desk.backend.schedules.watched() == []
 
 
 async def test_a_schedule_in_a_task_follows_it(desk: Desk) -> None:
     task = await desk.task(schedule="0 6 * * *")
-    own = await desk.ground.schedules.of_task(task.id)
+    own = await desk.backend.schedules.of_task(task.id)
     assert own is not None
     assert (own.rule.cron, own.is_enabled, own.next_fire_at) == ("0 6 * * *", True, START + 6 * HOUR_S)
     await desk.change(task, schedule={"cron": "0 7 * * *", "timezone": "Asia/Tokyo", "overlap": True})
-    changed = await desk.ground.schedules.of_task(task.id)
+    changed = await desk.backend.schedules.of_task(task.id)
     assert changed is not None
     assert (changed.id, changed.rule.overlap, changed.next_fire_at) == (own.id, "allow", START + 22 * HOUR_S)
     await desk.change(
         task, concurrency=3, schedule={"cron": "0 7 * * *", "timezone": "Asia/Tokyo", "overlap": True}
     )
-    assert await desk.ground.schedules.of_task(task.id) == changed
+    assert await desk.backend.schedules.of_task(task.id) == changed
     await desk.change(task)
-    assert await desk.ground.schedules.of_task(task.id) is None
+    assert await desk.backend.schedules.of_task(task.id) is None
 
 
 async def test_the_keeper_finds_what_a_killed_process_left_undone(desk: Desk) -> None:
     task = await desk.task(schedule="0 6 * * *")
-    own = await desk.ground.schedules.of_task(task.id)
+    own = await desk.backend.schedules.of_task(task.id)
     assert own is not None
-    await desk.ground.schedules.delete(own.id, actor="ann")
-    term = await desk.ground.leadership.current()
+    await desk.backend.schedules.delete(own.id, actor="ann")
+    term = await desk.backend.leadership.current()
     assert term is not None
-    await FollowTasks(desk.table).do(term)
-    assert await desk.ground.schedules.of_task(task.id) is not None
+    await FollowTasks(desk.installation).do(term)
+    assert await desk.backend.schedules.of_task(task.id) is not None

@@ -197,7 +197,7 @@ async def test_a_renewal_without_an_answer_is_waited_for_as_well(
         await house.clock.advance(1.0)
         await leader.arm()
     (duty,) = leader.arming
-    assert duty._available_at("another") >= renewed_at + 2.0 + LAPSE_S
+    assert duty.available_at("another") >= renewed_at + 2.0 + LAPSE_S
 
 
 async def test_who_cannot_reach_the_store_renews_nothing(house: House, leader: Leader) -> None:
@@ -330,9 +330,9 @@ async def test_slots_that_nobody_remembers_are_waited_for(
     """Index 4: a slot that was given before all was forgotten may still be used afterwards."""
     run_id = house.rows.add_run(urls(2), delay_s=10.0)
     await leader.pass_time(15.0)
-    house.frontier._leasing.pace.ahead_s = ahead_s
+    house.frontier.latency.ahead_s = ahead_s
     (first,) = await house.take(run_id)
-    house.frontier._leasing.pace.ahead_s = 0.0
+    house.frontier.latency.ahead_s = 0.0
     await house.raw("FLUSHALL", "SYNC")
     await leader.tend()
     second: list[Lease] = []
@@ -350,13 +350,13 @@ async def test_slots_are_given_further_ahead_only_after_the_leader_said_so(
     await leader.pass_time(5.0)
     ends: list[float] = []
     while len(ends) < 3:
-        house.frontier._leasing.pace.ahead_s = 2.0
+        house.frontier.latency.ahead_s = 2.0
         ends += [lease.window.not_after - house.clock.monotonic() for lease in await house.take(run_id)]
         await leader.pass_time(1.0)
     assert ends[0] <= 0.3 + 1e-6
     assert ends[-1] >= 2.0
     (duty,) = leader.arming
-    assert duty._last_slot_at >= house.clock.store_now() + 1.0
+    assert duty.last_slot_at >= house.clock.store_now() + 1.0
 
 
 class Served(NamedTuple):

@@ -101,7 +101,7 @@ async def test_the_head_of_a_lane_is_filled_until_all_of_it_was_handed_out(
         order += [lease.request.priority for lease in leases]
         for lease in leases:
             house.rows.rows[lease.url_id].state = "done"
-        await house.frontier.carry_out(FrontierUpdate(ended=leases))
+        await house.frontier.apply(FrontierUpdate(ended=leases))
         await leader.pass_time(1.0)
         assert await house.queued(run_id) <= house.cap
     assert order == sorted(order, reverse=True)

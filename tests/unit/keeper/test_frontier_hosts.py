@@ -88,7 +88,7 @@ async def test_hosts_that_nobody_asks_for_are_let_go_all_of_them(house: House, l
     while leases := await house.take(run_id):
         for lease in leases:
             house.rows.rows[lease.url_id].state = "done"
-        await house.frontier.carry_out(FrontierUpdate(ended=leases))
+        await house.frontier.apply(FrontierUpdate(ended=leases))
     await leader.pass_time(150.0, 150.0)
     resting = EvictIdleHosts(leader.state, house.clock)
     assert len(await house.raw("KEYS", "*:h:*")) == 700

@@ -46,7 +46,7 @@ class Deaf:
 
 @asynccontextmanager
 async def keeping(desk: Desk, owner: str, *duties: Duty, by: Leadership | None = None) -> AsyncIterator[None]:
-    task = asyncio.create_task(Keeper(owner, by or desk.ground.leadership, duties, desk.clock).run())
+    task = asyncio.create_task(Keeper(owner, by or desk.backend.leadership, duties, desk.clock).run())
     await desk.clock.until_asleep()
     try:
         yield
@@ -58,7 +58,7 @@ async def keeping(desk: Desk, owner: str, *duties: Duty, by: Leadership | None =
 
 @pytest.fixture(autouse=True)
 async def nobody_leads(desk: Desk) -> None:
-    await desk.ground.leadership.resign("tests")
+    await desk.backend.leadership.resign("tests")
 
 
 async def test_duties_are_done_at_their_pace_while_the_term_is_prolonged(desk: Desk) -> None:
@@ -68,12 +68,12 @@ async def test_duties_are_done_at_their_pace_while_the_term_is_prolonged(desk: D
         assert len(often.terms) == 61
         assert len(seldom.terms) == 4
         assert len(set(often.terms)) == 1
-    assert await desk.ground.leadership.current() is None  # it resigned
+    assert await desk.backend.leadership.current() is None  # it resigned
 
 
 async def test_one_of_two_keepers_does_the_duties(desk: Desk) -> None:
     one, two = Counting(), Counting()
-    other = await desk.ground.another()
+    other = await desk.backend.another()
     async with keeping(desk, "one", one), keeping(desk, "two", two, by=other.leadership):
         await desk.clock.advance(30.0)
         assert bool(one.terms) != bool(two.terms)
@@ -81,7 +81,7 @@ async def test_one_of_two_keepers_does_the_duties(desk: Desk) -> None:
 
 async def test_a_keeper_that_goes_in_good_order_is_followed_at_once(desk: Desk) -> None:
     one, two = Counting(), Counting()
-    other = await desk.ground.another()
+    other = await desk.backend.another()
     async with AsyncExitStack() as later:
         async with keeping(desk, "one", one):
             await desk.clock.advance(0.5)
@@ -98,7 +98,7 @@ async def test_a_keeper_says_once_that_it_stands_by_and_once_that_it_leads(
     def told() -> list[str]:
         return [record.getMessage() for record in caplog.records if record.name == "smartspider.keeper"]
 
-    dead = await desk.ground.leadership.take("crawler-1:812:f00d", TERM_S)
+    dead = await desk.backend.leadership.take("crawler-1:812:f00d", TERM_S)
     assert dead is not None
     with caplog.at_level(logging.INFO):
         async with keeping(desk, "one", Counting()):
@@ -116,7 +116,7 @@ async def test_a_keeper_says_once_that_it_stands_by_and_once_that_it_leads(
     [
         ("crawler-1:812:f00d", "the keeper on crawler-1 (pid 812)"),
         ("fsck:crawler-1:812", "fsck:crawler-1:812"),
-        ("", "another one"),
+        ("", "another keeper"),
     ],
 )
 def test_a_leader_is_called_so_that_people_find_it(owner: str, name: str) -> None:
@@ -125,12 +125,12 @@ def test_a_leader_is_called_so_that_people_find_it(owner: str, name: str) -> Non
 
 async def test_a_keeper_goes_in_good_order_whatever_its_duties_make_of_it(desk: Desk) -> None:
     async with keeping(desk, "one", Deaf(), Counting()):
-        assert await desk.ground.leadership.current() is not None
-    assert await desk.ground.leadership.current() is None
+        assert await desk.backend.leadership.current() is not None
+    assert await desk.backend.leadership.current() is None
 
 
 async def test_a_dead_leader_is_followed_when_its_term_is_over(desk: Desk) -> None:
-    dead = await desk.ground.leadership.take("dead", TERM_S)
+    dead = await desk.backend.leadership.take("dead", TERM_S)
     assert dead is not None
     duty = Counting()
     async with keeping(desk, "one", duty):
@@ -182,7 +182,7 @@ class Unreachable:
 
 
 async def test_a_term_that_cannot_be_prolonged_ends_all_duties(desk: Desk) -> None:
-    leadership, duty = Unreachable(desk.ground.leadership), Counting()
+    leadership, duty = Unreachable(desk.backend.leadership), Counting()
     async with keeping(desk, "one", duty, by=leadership):
         await desk.clock.advance(2.5)
         leadership.is_broken = True
@@ -198,7 +198,7 @@ async def test_a_term_that_cannot_be_prolonged_ends_all_duties(desk: Desk) -> No
 
 async def test_duties_end_with_the_term_also_while_prolonging_it_hangs(desk: Desk) -> None:
     """As when the store is locked by another program for long."""
-    leadership, duty = Unreachable(desk.ground.leadership), Counting()
+    leadership, duty = Unreachable(desk.backend.leadership), Counting()
     async with keeping(desk, "one", duty, by=leadership):
         leadership.hangs = True
         await desk.clock.advance(5 * TERM_S)
@@ -220,10 +220,10 @@ async def test_who_finds_that_another_leads_stops_in_the_middle_of_a_duty(desk: 
     duty = Long()
     async with keeping(desk, "one", duty):
         await desk.clock.advance(0.5)
-        await desk.ground.leadership.resign("one")
-        other = await desk.ground.leadership.take("other", 1e6)
+        await desk.backend.leadership.resign("one")
+        other = await desk.backend.leadership.take("other", 1e6)
         assert other is not None
         await desk.clock.advance(4.0)
         assert duty.reached == ["begun"]
         assert desk.clock.sleepers == 1  # it only looks now
-        assert await desk.ground.leadership.current() == other
+        assert await desk.backend.leadership.current() == other

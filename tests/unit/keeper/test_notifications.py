@@ -1,4 +1,4 @@
-"""Notices: what is told to whom, and how it gets there."""
+"""Notifications: which are written, and how they are delivered."""
 
 from __future__ import annotations
 
@@ -12,22 +12,25 @@ import msgspec
 import pytest
 from aiohttp import web
 from aiosmtpd.smtp import SMTP, Envelope, Session
-from tests.unit.keeper.conftest import Desk
+from tests.unit.keeper.conftest import Desk, installation_of
 
 from smartspider.core.errors import DeliveryFailed, LeadershipLost, SettingInvalid
 from smartspider.core.notifications import NotificationEvent, NotificationTarget
-from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.installation.keys import Keys
+from smartspider.installation.mail import MailServer, parse_mail_server
+from smartspider.installation.settings import Settings
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.notifications import DeliverNotifications, WriteNotifications
-from smartspider.services.notifications.email import Mail, MailServer, read_mail_server
-from smartspider.services.notifications.messages import is_few
-from smartspider.services.notifications.notifier import BACKOFF_S, Letter, Post, letter, signature
-from smartspider.services.notifications.webhook import Webhooks
-from smartspider.store.events import EventFeed
+from smartspider.services.notifications.email import EmailChannel
+from smartspider.services.notifications.messages import usual_items
+from smartspider.services.notifications.notifier import BACKOFF_S, Message, Notifier, numbered_message
+from smartspider.services.notifications.webhook import WebhookChannel, signature
+from smartspider.services.runs.start import newest_plan
 
-OPEN = AddressPolicy(opens_all=True)
-KEYS = Keys(b"a master key of the tests")
+KEY = "a master key of the tests, long enough"
+OPEN = Settings(allow_private="1", master_key=KEY)
+CLOSED = Settings(master_key=KEY)
+KEYS = Keys(KEY.encode())
 BODY = b'{"event":"run.failed","at":"2026-01-01","run":{"run_id":"5","task":"shop","reason":"guard"}}'
 EVERYTHING: tuple[NotificationEvent, ...] = ("run.finished", "run.failed", "run.paused", "run.few_rows")
 
@@ -36,30 +39,38 @@ def hook(address: str, number: int = 1) -> NotificationTarget:
     return NotificationTarget(number, "webhook", address, ("run.failed",), None, True, "ann", 0.0)
 
 
+def webhooks(desk: Desk, settings: Settings = OPEN) -> WebhookChannel:
+    return WebhookChannel(installation_of(desk.backend, settings))
+
+
 async def term_of(desk: Desk) -> Term:
-    term = await desk.ground.leadership.current()
+    term = await desk.backend.leadership.current()
     assert term is not None
     return term
 
 
 async def tell(desk: Desk) -> list[tuple[str, dict[str, Any]]]:
     """Look at all events; what is in the outbox now, oldest first."""
-    duty = WriteNotifications(desk.ground.notices, EventFeed(desk.ground.database), desk.ground.store)
+    duty = WriteNotifications(desk.installation)
     await duty.do(await term_of(desk))
-    found = (await desk.ground.notices.find())[::-1]
+    found = (await desk.installation.notifications.find())[::-1]
     return [(one.name, msgspec.json.decode(one.data)) for one in found]
 
 
 async def run_of(desk: Desk, *, items: int = 0, failed: int = 0) -> int:
-    task = await desk.ground.tasks.get("shop")
-    run = await desk.ground.store.create_run(await desk.table.plan(task), version=task.version)
+    task = await desk.backend.tasks.get("shop")
+    run = await desk.backend.store.create_run(
+        await newest_plan(desk.installation, task), version=task.version
+    )
     await desk.end_run(run.id, items=items, failed=failed)
     return run.id
 
 
 async def test_what_became_of_a_run_is_told_once(desk: Desk) -> None:
     task = await desk.task()
-    await desk.ground.notices.add_target("webhook", "http://h/", EVERYTHING, task_id=task.id, actor="ann")
+    await desk.installation.notifications.add_target(
+        "webhook", "http://h/", EVERYTHING, task_id=task.id, actor="ann"
+    )
     await run_of(desk, items=3)
     await run_of(desk, failed=2)
     told = await tell(desk)
@@ -74,11 +85,13 @@ async def test_what_became_of_a_run_is_told_once(desk: Desk) -> None:
 
 async def test_a_pause_is_told(desk: Desk) -> None:
     await desk.task()
-    await desk.ground.notices.add_target("webhook", "http://h/", EVERYTHING, task_id=None, actor="ann")
-    plan = await desk.table.plan(await desk.ground.tasks.get("shop"))
-    run = await desk.ground.store.create_run(plan, version=1)
-    await desk.ground.store.set_state(run.id, "running")
-    await desk.ground.store.set_state(run.id, "paused", "guard: 5 failures in a row")
+    await desk.installation.notifications.add_target(
+        "webhook", "http://h/", EVERYTHING, task_id=None, actor="ann"
+    )
+    plan = await newest_plan(desk.installation, await desk.backend.tasks.get("shop"))
+    run = await desk.backend.store.create_run(plan, version=1)
+    await desk.backend.store.set_state(run.id, "running")
+    await desk.backend.store.set_state(run.id, "paused", "guard: 5 failures in a row")
     ((name, data),) = await tell(desk)
     assert (name, data["run"]["reason"]) == ("run.paused", "guard: 5 failures in a row")
 
@@ -88,7 +101,7 @@ async def test_nobody_is_told_of_other_tasks_other_events_or_what_was_before(des
     other = await desk.task("other")
     await run_of(desk)
     await desk.pass_time(1.0)
-    add = desk.ground.notices.add_target
+    add = desk.installation.notifications.add_target
     await add("webhook", "http://late/", EVERYTHING, task_id=None, actor="ann")
     await add("webhook", "http://other/", EVERYTHING, task_id=other.id, actor="ann")
     await add("webhook", "http://failed/", ["run.failed"], task_id=None, actor="ann")
@@ -100,7 +113,9 @@ async def test_nobody_is_told_of_other_tasks_other_events_or_what_was_before(des
 
 async def test_far_fewer_rows_than_usual_are_told(desk: Desk) -> None:
     await desk.task()
-    await desk.ground.notices.add_target("webhook", "http://h/", ["run.few_rows"], task_id=None, actor="ann")
+    await desk.installation.notifications.add_target(
+        "webhook", "http://h/", ["run.few_rows"], task_id=None, actor="ann"
+    )
     for items in (10, 12, 11):
         await run_of(desk, items=items)
     assert await tell(desk) == []
@@ -124,39 +139,43 @@ async def test_far_fewer_rows_than_usual_are_told(desk: Desk) -> None:
 def test_few_is_under_half_of_the_median_of_the_last_five(
     items: int, earlier: list[int], usual: float | None
 ) -> None:
-    assert is_few(items, earlier) == usual
+    assert usual_items(items, earlier) == usual
 
 
 async def test_without_targets_nothing_is_written_event_by_event(desk: Desk) -> None:
     await desk.task()
     await run_of(desk)
     assert await tell(desk) == []
-    assert await desk.ground.notices.last_event_id() == 0
+    assert await desk.installation.notifications.last_event_id() == 0
 
 
 async def test_a_leader_that_has_seen_all_events_hears_of_the_next(desk: Desk) -> None:
     await desk.task()
-    await desk.ground.notices.add_target("webhook", "http://h/", EVERYTHING, task_id=None, actor="ann")
-    duty = WriteNotifications(desk.ground.notices, EventFeed(desk.ground.database), desk.ground.store)
+    await desk.installation.notifications.add_target(
+        "webhook", "http://h/", EVERYTHING, task_id=None, actor="ann"
+    )
+    duty = WriteNotifications(desk.installation)
     for number in range(3):
         await run_of(desk)
         await duty.do(await term_of(desk))
-        assert len(await desk.ground.notices.find()) == number + 1
+        assert len(await desk.installation.notifications.find()) == number + 1
         await duty.do(await term_of(desk))
-        assert len(await desk.ground.notices.find()) == number + 1
+        assert len(await desk.installation.notifications.find()) == number + 1
 
 
 async def test_an_old_leader_tells_nothing(desk: Desk) -> None:
     await desk.task()
-    await desk.ground.notices.add_target("webhook", "http://h/", EVERYTHING, task_id=None, actor="ann")
+    await desk.installation.notifications.add_target(
+        "webhook", "http://h/", EVERYTHING, task_id=None, actor="ann"
+    )
     await run_of(desk)
     old = await term_of(desk)
-    await desk.ground.leadership.resign("tests")
-    await desk.ground.leadership.take("another", 10.0)
-    duty = WriteNotifications(desk.ground.notices, EventFeed(desk.ground.database), desk.ground.store)
+    await desk.backend.leadership.resign("tests")
+    await desk.backend.leadership.take("another", 10.0)
+    duty = WriteNotifications(desk.installation)
     with pytest.raises(LeadershipLost):
         await duty.do(old)
-    assert await desk.ground.notices.find() == []
+    assert await desk.installation.notifications.find() == []
 
 
 class Listener:
@@ -189,8 +208,8 @@ async def listener() -> AsyncIterator[Listener]:
 
 
 async def test_a_webhook_is_signed(desk: Desk, listener: Listener) -> None:
-    carrier = Webhooks(OPEN, KEYS.webhook_secret, desk.clock)
-    await carrier.carry(hook(listener.base + "/hook?key=1", 7), letter("42", BODY))
+    channel = webhooks(desk)
+    await channel.send(hook(listener.base + "/hook?key=1", 7), numbered_message("42", BODY))
     ((headers, body),) = listener.got
     told = msgspec.json.decode(body)
     assert (told["id"], told["event"], told["run"]["task"]) == ("42", "run.failed", "shop")
@@ -209,14 +228,14 @@ async def test_a_webhook_is_signed(desk: Desk, listener: Listener) -> None:
 async def test_only_success_counts_as_arrived(desk: Desk, listener: Listener, status: int, said: str) -> None:
     listener.answers = [status]
     with pytest.raises(DeliveryFailed, match=said):
-        await Webhooks(OPEN, KEYS.webhook_secret, desk.clock).carry(hook(listener.base), letter("1", BODY))
+        await webhooks(desk).send(hook(listener.base), numbered_message("1", BODY))
     assert len(listener.got) == 1  # no redirect was followed
 
 
 async def test_a_webhook_that_is_not_there_is_said_so_without_its_secret(desk: Desk) -> None:
-    carrier = Webhooks(OPEN, KEYS.webhook_secret, desk.clock)
+    channel = webhooks(desk)
     with pytest.raises(DeliveryFailed) as caught:
-        await carrier.carry(hook("http://127.0.0.1:1/hook?key=hidden"), letter("1", BODY))
+        await channel.send(hook("http://127.0.0.1:1/hook?key=hidden"), numbered_message("1", BODY))
     assert "127.0.0.1" in caught.value.message
     assert "hidden" not in caught.value.message
 
@@ -224,9 +243,9 @@ async def test_a_webhook_that_is_not_there_is_said_so_without_its_secret(desk: D
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "169.254.169.254", "0x7f000001"])
 async def test_private_addresses_are_not_told(desk: Desk, listener: Listener, host: str) -> None:
     port = listener.base.rpartition(":")[2]
-    carrier = Webhooks(AddressPolicy(), KEYS.webhook_secret, desk.clock)
+    channel = webhooks(desk, CLOSED)
     with pytest.raises(DeliveryFailed, match=r"private|this machine"):
-        await carrier.carry(hook(f"http://{host}:{port}/"), letter("1", BODY))
+        await channel.send(hook(f"http://{host}:{port}/"), numbered_message("1", BODY))
     assert listener.got == []
 
 
@@ -237,22 +256,24 @@ async def test_a_name_that_leads_inside_is_not_told(
         return [{"hostname": "h", "host": "127.0.0.1", "port": 80, "family": 2, "proto": 0, "flags": 0}]
 
     monkeypatch.setattr("aiohttp.resolver.ThreadedResolver.resolve", resolve)
-    carrier = Webhooks(AddressPolicy(), KEYS.webhook_secret, desk.clock)
+    channel = webhooks(desk, CLOSED)
     with pytest.raises(DeliveryFailed, match="private"):
-        await carrier.carry(
-            hook(f"http://hooks.example:{listener.base.rpartition(':')[2]}/"), letter("1", BODY)
+        await channel.send(
+            hook(f"http://hooks.example:{listener.base.rpartition(':')[2]}/"), numbered_message("1", BODY)
         )
     assert listener.got == []
 
 
 async def delivering(desk: Desk, address: str) -> Callable[[], Awaitable[None]]:
-    """An outbox with one notice, and the duty that delivers it."""
-    target = await desk.ground.notices.add_target(
+    """An outbox with one notification, and the duty that delivers it."""
+    target = await desk.installation.notifications.add_target(
         "webhook", address, ["run.failed"], task_id=None, actor="ann"
     )
-    await desk.ground.notices.put([(target.id, 1, "run.failed", 5, BODY)], up_to=1, epoch=desk.epoch)
-    post = Post({"webhook": Webhooks(OPEN, KEYS.webhook_secret, desk.clock)})
-    duty = DeliverNotifications(desk.ground.notices, post, desk.clock)
+    await desk.installation.notifications.put(
+        [(target.id, 1, "run.failed", 5, BODY)], up_to=1, epoch=desk.epoch
+    )
+    deliver_to = Notifier(installation_of(desk.backend, OPEN)).deliver
+    duty = DeliverNotifications(desk.installation.notifications, deliver_to, desk.clock)
 
     async def deliver() -> None:
         await duty.do(await term_of(desk))
@@ -268,19 +289,19 @@ async def test_what_did_not_arrive_is_tried_again_with_the_same_id(desk: Desk, l
         await deliver()
         await desk.pass_time(wait_s)
     assert [headers["X-SmartSpider-Id"] for headers, _ in listener.got] == ["1", "1", "1"]
-    (notice,) = await desk.ground.notices.find()
-    assert (notice.tries, notice.error, notice.due_at) == (3, "", None)
+    (notification,) = await desk.installation.notifications.find()
+    assert (notification.tries, notification.error, notification.due_at) == (3, "", None)
 
 
-async def test_after_five_tries_in_an_hour_a_notice_is_given_up(desk: Desk, listener: Listener) -> None:
+async def test_after_five_tries_in_an_hour_a_notification_is_given_up(desk: Desk, listener: Listener) -> None:
     listener.answers = [500] * 100
     deliver = await delivering(desk, listener.base)
     begun = desk.clock.now()
-    while (await desk.ground.notices.find())[0].due_at is not None:
+    while (await desk.installation.notifications.find())[0].due_at is not None:
         await deliver()
         await desk.pass_time(30.0)
-    (notice,) = await desk.ground.notices.find()
-    assert (notice.tries, notice.error) == (5, "127.0.0.1 answered 500")
+    (notification,) = await desk.installation.notifications.find()
+    assert (notification.tries, notification.error) == (5, "127.0.0.1 answered 500")
     assert len(listener.got) == 5
     assert 3000 < desk.clock.now() - begun < 4000
 
@@ -290,7 +311,7 @@ async def test_a_slow_webhook_does_not_keep_others_waiting(desk: Desk) -> None:
     release = asyncio.Event()
 
     class Slow:
-        async def carry(self, target: NotificationTarget, letter: Letter) -> None:
+        async def deliver(self, target: NotificationTarget, message: Message) -> None:
             if target.id == 1:
                 await release.wait()
             arrived.append(target.id)
@@ -298,13 +319,13 @@ async def test_a_slow_webhook_does_not_keep_others_waiting(desk: Desk) -> None:
                 release.set()
 
     for number in (1, 2, 3):
-        await desk.ground.notices.add_target(
+        await desk.installation.notifications.add_target(
             "webhook", "http://h/", ["run.failed"], task_id=None, actor="ann"
         )
-        await desk.ground.notices.put(
+        await desk.installation.notifications.put(
             [(number, number, "run.failed", 5, BODY)], up_to=number, epoch=desk.epoch
         )
-    await DeliverNotifications(desk.ground.notices, Post({"webhook": Slow()}), desk.clock).do(
+    await DeliverNotifications(desk.installation.notifications, Slow().deliver, desk.clock).do(
         await term_of(desk)
     )
     assert arrived == [2, 3, 1]
@@ -314,18 +335,18 @@ async def test_a_mistake_while_delivering_is_no_endless_loop(desk: Desk) -> None
     class Broken:
         tries = 0
 
-        async def carry(self, target: NotificationTarget, letter: Letter) -> None:
+        async def deliver(self, target: NotificationTarget, message: Message) -> None:
             self.tries += 1
             raise ValueError("a mistake")
 
     broken = Broken()
     await delivering(desk, "http://h/")
-    await DeliverNotifications(desk.ground.notices, Post({"webhook": broken}), desk.clock).do(
+    await DeliverNotifications(desk.installation.notifications, broken.deliver, desk.clock).do(
         await term_of(desk)
     )
     assert broken.tries == 1
-    (notice,) = await desk.ground.notices.find()
-    assert notice.error == "an unexpected error"
+    (notification,) = await desk.installation.notifications.find()
+    assert notification.error == "an unexpected error"
 
 
 class Mailbox:
@@ -341,13 +362,18 @@ def mail_to(address: str) -> NotificationTarget:
     return NotificationTarget(1, "email", address, ("run.failed",), None, True, "ann", 0.0)
 
 
-async def test_an_email_arrives() -> None:
+def mail_channel(desk: Desk, server: MailServer | None) -> EmailChannel:
+    return EmailChannel(installation_of(desk.backend, Settings(mail=server)))
+
+
+async def test_an_email_arrives(desk: Desk) -> None:
     mailbox = Mailbox()
     loop = asyncio.get_running_loop()
     async with await loop.create_server(lambda: SMTP(mailbox), "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        mail = Mail(read_mail_server(f"smtp://127.0.0.1:{port}"), "spider@example.com")
-        await mail.carry(mail_to("ann@example.com"), letter("42", BODY))
+        server_url = f"smtp://127.0.0.1:{port}"
+        mail = mail_channel(desk, parse_mail_server(server_url, "spider@example.com"))
+        await mail.send(mail_to("ann@example.com"), numbered_message("42", BODY))
     (envelope,) = mailbox.letters
     assert (envelope.mail_from, envelope.rcpt_tos) == ("spider@example.com", ["ann@example.com"])
     text = envelope.content
@@ -357,21 +383,22 @@ async def test_an_email_arrives() -> None:
     assert b"reason: guard" in text
 
 
-async def test_mail_that_cannot_be_sent_says_why() -> None:
+async def test_mail_that_cannot_be_sent_says_why(desk: Desk) -> None:
     with pytest.raises(DeliveryFailed, match="no mail server"):
-        await Mail(None, "a@b.c").carry(mail_to("ann@example.com"), letter("1", BODY))
-    dead = MailServer("127.0.0.1", 1, is_tls=False)
+        await mail_channel(desk, None).send(mail_to("ann@example.com"), numbered_message("1", BODY))
+    dead = MailServer("127.0.0.1", 1, is_tls=False, sender="a@b.c")
     with pytest.raises(DeliveryFailed, match="cannot be used"):
-        await Mail(dead, "a@b.c").carry(mail_to("ann@example.com"), letter("1", BODY))
+        await mail_channel(desk, dead).send(mail_to("ann@example.com"), numbered_message("1", BODY))
 
 
 def test_the_url_of_a_mail_server_is_read() -> None:
-    assert read_mail_server("") is None
-    assert read_mail_server("smtp://mail.example") == MailServer("mail.example", 587, is_tls=False)
-    assert read_mail_server("smtps://ann:p%40ss@mail.example:4650/") == MailServer(
-        "mail.example", 4650, True, "ann", "p@ss"
+    assert parse_mail_server("", "") is None
+    plain = MailServer("mail.example", 587, is_tls=False, sender="a@b.c")
+    assert parse_mail_server("smtp://mail.example", "a@b.c") == plain
+    assert parse_mail_server("smtps://ann:p%40ss@mail.example:4650/", "a@b.c") == MailServer(
+        "mail.example", 4650, True, "a@b.c", "ann", "p@ss"
     )
     for wrong in ("mail.example", "http://mail.example", "smtp://", "smtp://h:port", "smtp://h/path"):
         with pytest.raises(SettingInvalid) as caught:
-            read_mail_server(wrong)
+            parse_mail_server(wrong, "a@b.c")
         assert wrong not in caught.value.message

@@ -13,7 +13,7 @@ from smartspider.core.workers.scaling import LaneDemand, ScalingDecision, Scalin
 from smartspider.core.workers.worker import WorkerHealth, WorkerRegistration
 from smartspider.interfaces.leadership import Term
 from smartspider.interfaces.worker_registry import HeartbeatReport
-from smartspider.keeper.scaling import REPEAT_S, DecideWorkers, Scalable
+from smartspider.keeper.scaling import REPEAT_S, DecideWorkers
 from smartspider_testing.backends.cluster import ClusterBackend
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.contracts.actions import begin, urls
@@ -30,7 +30,7 @@ class Away:
 
 def duty_of(backend: Backend, **more: object) -> DecideWorkers:
     usual = {"store": backend.scaling, "demand": backend.demand, "workers": backend.workers}
-    return DecideWorkers(Scalable(**{**usual, "store_now": backend.clock.now, **more}))  # type: ignore[arg-type]  # named as they are
+    return DecideWorkers(**{**usual, "now": backend.clock.now, **more})  # type: ignore[arg-type]  # named as they are
 
 
 async def lead(backend: Backend) -> Term:
@@ -114,7 +114,7 @@ async def test_nothing_is_written_while_there_is_nothing_to_say(desk: Desk) -> N
 async def test_while_the_frontier_is_away_the_figure_stays(desk: Desk) -> None:
     term = await lead(desk.backend)
     await begin(desk.backend, *urls(500), per_host=64)
-    await duty_of(desk.backend, aims=ScalingOptions(horizon_s=1.0)).do(term)
+    await duty_of(desk.backend, options=ScalingOptions(horizon_s=1.0)).do(term)
     before = await decided(desk.backend)
     assert before.desired > 1
     await desk.clock.advance(600.0)

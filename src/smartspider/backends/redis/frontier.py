@@ -1,4 +1,4 @@
-"""The frontier on Redis: queues, gates and leases there, rows and hosts in the store."""
+"""The frontier on Redis: queues, gates and leases are there, rows and hosts in the store."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from smartspider.backends.redis.calls import (
     offer_calls,
     place_args,
 )
-from smartspider.backends.redis.leasing import Grant, LeaseCall, Leasing
+from smartspider.backends.redis.leasing import CallLatency, Grant, LeaseCall, Leasing
 from smartspider.backends.redis.shards import Call, Shards
 from smartspider.backends.redis.update_sender import UpdateSender
 from smartspider.core.capabilities import HTTP_ONLY
@@ -33,10 +33,10 @@ from smartspider.store.hosts.domains import registrable_domain
 
 LEASE_S = 60.0
 STALE_ROUNDS = 20
-"""Times to ask again when all that was handed out turned out to be closed."""
+"""Attempts to lease again when all leased requests turned out to be closed."""
 RECLAIM_ROUNDS = 20
 ACT_S = 2.0
-"""How long somebody who turns a knob waits for the frontier to hear of it; the keeper tells it otherwise."""
+"""Time that an operator's command waits for the frontier; after that the keeper applies it."""
 
 log = logging.getLogger(__name__)
 
@@ -61,16 +61,23 @@ class RedisFrontier:
         self._clock = clock
         self._cap = cap
         self.lease_s = LEASE_S
-        """How long a lease lasts unless it is renewed; fault tests are in a hurry."""
+        """Duration of a lease unless it is renewed; fault tests shorten it."""
         self._leasing = Leasing(shards, clock)
         self._sender = UpdateSender(shards, clock, cap=cap)
+
+    @property
+    def latency(self) -> CallLatency:
+        """The measured latency of calls and lookups."""
+        return self._leasing.latency
 
     async def join(self, worker: WorkerRegistration) -> int:
         """Register a worker in the store."""
         return await self._membership.join(worker)
 
     async def leave(self, worker_id: int) -> None:
-        """Release what the worker holds and forget it; what cannot be released now returns as lost."""
+        """Release the leases of a worker and deregister it; leases that cannot be released now return as
+        lost.
+        """
         for shard in range(self._shards.count):
             try:
                 while await self._shards.call(shard, "leave", worker_id, BATCH) == BATCH:
@@ -94,7 +101,7 @@ class RedisFrontier:
         own: bytes = b"",
         capabilities: frozenset[str] = HTTP_ONLY,
     ) -> LeaseBatch:
-        """Hand out what may leave now, looked up in the store; what is closed there is forgotten here."""
+        """Lease requests that may be sent now and look them up in the store; closed ones are removed here."""
         call = LeaseCall(
             worker_id, min(want, BATCH), self.lease_s, list(dict.fromkeys(runs)), own, capabilities
         )
@@ -106,13 +113,13 @@ class RedisFrontier:
         return LeaseBatch(leases, found.now, found.next_at)
 
     async def renew(self, leases: Sequence[Lease]) -> list[Lease]:
-        """Move the deadlines of leases that are still held."""
+        """Extend the leases that are still held."""
         kept = await self._marked("renew", leases, first=(self.lease_s,))
         kept -= await self._outdated([lease for lease in leases if lease.token in kept])
         return [lease for lease in leases if lease.token not in kept]
 
     async def _outdated(self, leases: Sequence[Lease]) -> set[FencingToken]:
-        """Leases of rows that were given up and opened again since; they keep their place at the gate."""
+        """Return leases of rows that were closed and reopened since; they keep their slot at the gate."""
         if not leases:
             return set()
         try:
@@ -126,7 +133,7 @@ class RedisFrontier:
         }
 
     async def held(self, leases: Sequence[Lease]) -> set[FencingToken]:
-        """Those of the leases that are still held."""
+        """Return the tokens of those leases that are still held."""
         return await self._marked("held", leases)
 
     async def release(self, leases: Sequence[Lease]) -> None:
@@ -134,59 +141,61 @@ class RedisFrontier:
         await self._shards.answers(lease_calls(self._shards, "release", [(lease, ()) for lease in leases]))
 
     async def apply(self, update: FrontierUpdate) -> None:
-        """Tell the frontier what was committed."""
+        """Apply a committed update."""
         await self._sender.apply(update)
 
     async def reclaim(self) -> list[LeasesReturned]:
-        """Take back what dead or silent workers hold; the store counts it and says what is queued again."""
+        """Take leases back from dead and silent workers; the store counts them and decides which to queue
+        again.
+        """
         dead = await self._rows.lost_workers()
-        told: list[LeasesReturned] = []
+        events: list[LeasesReturned] = []
         for _ in range(RECLAIM_ROUNDS):
             calls = [Call(shard, "reclaim", [BATCH, *dead]) for shard in range(self._shards.count)]
             found = await self._shards.round(calls)
             answers = [answer for answer in found if not isinstance(answer, SmartSpiderError)]
             if not answers:
-                raise found[0]  # one shard that is away keeps the others from nothing
+                raise found[0]  # an unreachable shard does not stop the others
             returned = [lost for answer in answers for lost in _returned(answer)]
             if returned:
-                places, events = await self._rows.count_returns(returned)
-                await self._sender.insist(self._requeue_calls(returned, places))
-                told += events
+                places, new = await self._rows.count_returns(returned)
+                await self._sender.send(self._requeue_calls(returned, places))
+                events += new
             if all(len(answer) < 5 * BATCH for answer in answers):
                 break
-        return told
+        return events
 
     async def permit(self, host: str, delay_s: float = 0.0) -> SendWindow | GateClosed:
-        """Reserve one more slot of a host, at least so far from the one before, if that is near."""
+        """Reserve one more slot of a host with at least this delay, if it is near."""
         latency = self._leasing.latency
         sent_at = self._clock.monotonic()
         args = (host, registrable_domain(host), PERMIT_AHEAD_S, latency.slack_s, delay_s)
         answer = await self._shards.call(self._shards.of(host), "permit", *args)
         arrived_at = self._clock.monotonic()
         latency.record_call(arrived_at - sent_at)
-        now, *told = (float(one) for one in answer)
-        if len(told) == 1:
-            return GateClosed(arrived_at + told[0] - now - PERMIT_AHEAD_S)
-        not_before, not_after, spacing_s = told
+        now, *window = (float(one) for one in answer)
+        if len(window) == 1:
+            return GateClosed(arrived_at + window[0] - now - PERMIT_AHEAD_S)
+        not_before, not_after, spacing_s = window
         return SendWindow(arrived_at + not_before - now, sent_at + not_after - now, spacing_s)
 
     async def hold_host(self, host: str, seconds: float, reason: str, *, actor: str | None = None) -> None:
-        """Send nothing to a host for so long: in the store first."""
+        """Send nothing to a host for some seconds; written to the store first."""
         row = await self._holds.hold_host(host, seconds, reason, actor=actor)
-        await self._sender.insist(host_calls(self._shards, [row]), patience_s=ACT_S)
+        await self._sender.send(host_calls(self._shards, [row]), timeout_s=ACT_S)
 
     async def resume_host(self, host: str, *, actor: str | None = None) -> None:
-        """Lift a hold: in the store first."""
+        """End a hold; written to the store first."""
         row = await self._holds.resume_host(host, actor=actor)
-        await self._sender.insist(host_calls(self._shards, [row]), patience_s=ACT_S)
+        await self._sender.send(host_calls(self._shards, [row]), timeout_s=ACT_S)
 
     async def slow_host(self, host: str, delay_s: float, *, actor: str | None = None) -> None:
-        """Have the slots of a host at least so far apart: in the store first."""
+        """Set the operator's delay of a host; written to the store first."""
         row = await self._holds.slow_host(host, delay_s, actor=actor)
-        await self._sender.insist(host_calls(self._shards, [row]), patience_s=ACT_S)
+        await self._sender.send(host_calls(self._shards, [row]), timeout_s=ACT_S)
 
     async def check(self, runs: Sequence[int], *, repair: bool = False) -> list[str]:
-        """Whether all indexes agree; what does not, in words. Repairing mends it."""
+        """Check the consistency of all indexes. Return the inconsistencies, which `repair` removes."""
         found: list[str] = []
         for shard in range(self._shards.count):
             for run_id in runs:
@@ -208,7 +217,7 @@ class RedisFrontier:
     async def _marked(
         self, name: str, leases: Sequence[Lease], first: Sequence[float] = ()
     ) -> set[FencingToken]:
-        """Tokens of leases that a function says yes to."""
+        """Return the tokens of leases for which a function returns true."""
         calls = lease_calls(self._shards, name, [(lease, ()) for lease in leases], first=first)
         kept: set[tuple[bytes, int]] = set()
         for call, answer in zip(calls, await self._shards.answers(calls), strict=True):
@@ -225,38 +234,40 @@ class RedisFrontier:
         }
 
     async def _looked_up(self, grants: Sequence[Grant]) -> list[Lease]:
-        """Leases of the rows that are open; the others are not needed any more and their slots are free."""
+        """Return leases of the open rows; the slots of the others are freed."""
         if not grants:
             return []
         began_at = self._clock.monotonic()
         try:
             found = await self._rows.requests([grant.url_id for grant in grants])
-            self._leasing.latency.record_lookup(self._clock.monotonic() - began_at)
+            self.latency.record_lookup(self._clock.monotonic() - began_at)
             closed = [grant for grant in grants if grant.url_id not in found]
             if closed:
-                await self._pass_by(closed)
+                await self._end_closed(closed)
             strays = [
                 grant
                 for grant in grants
                 if grant.url_id in found and found[grant.url_id].request.host != grant.host
             ]
             if strays:
-                await self._send_home(strays)
+                await self._requeue_strays(strays)
         except BaseException:
-            await self._end("release", grants)  # others may have more luck
+            await self._end("release", grants)  # other workers may succeed
             raise
         gone = {grant.token for grant in (*closed, *strays)}
         return [_lease(grant, found[grant.url_id]) for grant in grants if grant.token not in gone]
 
-    async def _pass_by(self, closed: Sequence[Grant]) -> None:
-        """Offer what closed rows led to, which whoever closed them may not have done; then end them."""
+    async def _end_closed(self, closed: Sequence[Grant]) -> None:
+        """Offer the children of closed rows, in case this was not done when they were closed; then end the
+        leases.
+        """
         left = await self._rows.open_children([grant.url_id for grant in closed])
         await self._shards.answers(offer_calls(self._shards, left, self._cap))
         await self._end("unused", closed)
 
-    async def _send_home(self, strays: Sequence[Grant]) -> None:
-        """Queue requests at their own hosts: the store has given their ids a second time (ADR 29), and no
-        gate but its own lets a host be asked.
+    async def _requeue_strays(self, strays: Sequence[Grant]) -> None:
+        """Queue requests at their own hosts: the store has used their ids a second time (ADR 29), and a host
+        is only fetched through its own gate.
         """
         log.warning("leases.strayed: %d were queued at another host than theirs", len(strays))
         await self._end("unused", strays)
@@ -264,7 +275,7 @@ class RedisFrontier:
         await self._shards.answers(offer_calls(self._shards, places, self._cap))
 
     async def _end(self, name: str, grants: Sequence[Grant]) -> None:
-        """End leases whose requests are not known; what fails runs out by itself."""
+        """End leases whose requests are unknown; those that fail expire."""
         groups: dict[int, list[Any]] = {}
         for grant in grants:
             number = self._shards.number(grant.token.counter)
@@ -275,7 +286,7 @@ class RedisFrontier:
     def _requeue_calls(
         self, returned: Sequence[ReturnedLease], places: Sequence[QueuePosition]
     ) -> list[Call]:
-        """What is counted is no longer returned, and what of it is open is queued."""
+        """Return calls that end counted returns and queue the open ones."""
         lost: dict[tuple[int, int], list[int]] = {}
         for one in returned:
             lost.setdefault((self._shards.of(one.host), run_of(one.url_id)), []).append(one.url_id)

@@ -76,7 +76,7 @@ class ArmShard:
         """The lead to grant next."""
         self._granted_s = 0.0 if epoch <= 1 else LEAD_MAX_S
         """The lead granted last; unknown for the previous leader."""
-        self._last_slot_at = 0.0
+        self.last_slot_at = 0.0
         """End of the last slot granted before the last arming."""
 
     @property
@@ -160,8 +160,8 @@ class ArmShard:
         before, self._sent = self._sent, (process, confirmed_at)
         now = self._state.now()
         served_until = now if before is None else min(now, before[1] + self._state.lapse_s)
-        self._last_slot_at = max(self._last_slot_at, served_until + self._granted_s)
-        lead = SlotLead(self._lead_s, max(self._last_slot_at - confirmed_at, 0.0))
+        self.last_slot_at = max(self.last_slot_at, served_until + self._granted_s)
+        lead = SlotLead(self._lead_s, max(self.last_slot_at - confirmed_at, 0.0))
         self._granted_s = max(self._granted_s, lead.lead_s)  # until it is known which of them applies
         try:
             wanted_s = await self._state.index.arm(self._shard, term.epoch, confirmed_at, lead)
@@ -208,7 +208,7 @@ class ArmShard:
         if self._loaded != found.process:
             await self._load(term)
             self._loaded = found.process
-        if self._state.now() < self._available_at(found.process):
+        if self._state.now() < self.available_at(found.process):
             return
         # Changes since the load.
         await send_hosts(self._state, term, self._shard)
@@ -249,7 +249,7 @@ class ArmShard:
         turn, controls = await self._controls.read()
         await self._controls.send(term, self._shard, turn, controls)
 
-    def _available_at(self, process: str) -> float:
+    def available_at(self, process: str) -> float:
         """Return when no other process can serve this shard any more."""
         state = self._state
         if self._sent is not None:

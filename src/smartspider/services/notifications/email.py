@@ -56,7 +56,7 @@ class EmailChannel:
         """Hand a message to the mail server, in a thread: the mail library blocks."""
         if self._server is None:
             raise DeliveryFailed(f"no mail server is set; {SET_MAIL}")
-        mail = _mail(self._server.sender, target.address, message)
+        mail = compose_mail(self._server.sender, target.address, message)
         try:
             await asyncio.to_thread(_submit, self._server, mail)
         except smtplib.SMTPResponseException as error:
@@ -89,7 +89,8 @@ def _connect(server: MailServer, context: ssl.SSLContext) -> smtplib.SMTP:
     return smtplib.SMTP(server.host, server.port, timeout=TIMEOUT_S)
 
 
-def _mail(sender: str, recipient: str, message: Message) -> EmailMessage:
+def compose_mail(sender: str, recipient: str, message: Message) -> EmailMessage:
+    """Return the mail of a message."""
     content: dict[str, Any] = msgspec.json.decode(message.body)
     run, store = content.get("run", {}), content.get("store", {})
     subject = _SUBJECTS.get(content["event"], content["event"])

@@ -53,15 +53,15 @@ class SoleLeaderRows(PostgresOpenRows):
         super().__init__(database)
         self._leadership = SqlLeadership(database)
 
-    async def arming(self, shard: int, process: str, *, epoch: int) -> None:
+    async def record_arming(self, shard: int, process: str, *, epoch: int) -> None:
         """Record that a shard is being armed, with the current epoch."""
         del epoch
-        await super().arming(shard, process, epoch=(await self._leadership.newest()).epoch)
+        await super().record_arming(shard, process, epoch=(await self._leadership.newest()).epoch)
 
-    async def keep_loads(self, loads: Sequence[RunLoad], *, epoch: int) -> None:
+    async def store_loads(self, loads: Sequence[RunLoad], *, epoch: int) -> None:
         """Store loads with the current epoch."""
         del epoch
-        await super().keep_loads(loads, epoch=(await self._leadership.newest()).epoch)
+        await super().store_loads(loads, epoch=(await self._leadership.newest()).epoch)
 
 
 class InlineKeeper:
