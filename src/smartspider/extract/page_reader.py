@@ -14,9 +14,9 @@ from smartspider.extract.fields.columns import FieldColumn, ItemState
 from smartspider.extract.fields.scopes import PageScope, ScopeKind, SearchScope
 from smartspider.extract.links.follows import ExtractedLinks
 from smartspider.extract.links.page_links import PageItems
-from smartspider.extract.parsing.cleaning import clean
-from smartspider.extract.parsing.directives import base_of
+from smartspider.extract.parsing.decoding import clean
 from smartspider.extract.parsing.document import Document
+from smartspider.extract.parsing.link_markup import base_of
 from smartspider.extract.rules.page_compiler import PageRules
 
 

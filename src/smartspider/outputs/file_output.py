@@ -10,8 +10,7 @@ from smartspider.core.items.columns import TableColumn
 from smartspider.core.pages.extraction import Item
 from smartspider.interfaces.output import PLAIN, OutputOptions
 from smartspider.outputs.cells import encode_row, replace_unencodable
-from smartspider.outputs.compression import compression_of
-from smartspider.outputs.files import PendingFile, StreamedFile, os_errors
+from smartspider.outputs.files import PendingFile, StreamedFile, compression_of, os_errors
 
 
 class FileOutput:

@@ -12,8 +12,7 @@ from typing import ClassVar
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.pages.extraction import Item
 from smartspider.interfaces.output import Output, OutputOptions
-from smartspider.outputs.compression import compression_of
-from smartspider.outputs.files import remove_orphans
+from smartspider.outputs.files import compression_of, remove_orphans
 
 _DIGITS = 6
 

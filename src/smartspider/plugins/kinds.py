@@ -108,14 +108,14 @@ SOURCE: PluginKind[Callable[[Any], Any]] = PluginKind(
     {
         "article": "smartspider.extract.sources.content.article:read_article",
         "feed": "smartspider.extract.sources.feed:read_feed",
-        "json_ld": "smartspider.extract.sources.json_ld:read_json_ld",
+        "json_ld": "smartspider.extract.sources.json_scripts:read_json_ld",
         "links": "smartspider.extract.sources.links:read_links",
         "list": "smartspider.extract.sources.schema_org.listing:read_list",
         "markdown": "smartspider.extract.sources.content.markdown:read_markdown",
         "microdata": "smartspider.extract.sources.microdata:read_microdata",
         "opengraph": "smartspider.extract.sources.opengraph:read_opengraph",
         "product": "smartspider.extract.sources.schema_org.product:read_product",
-        "state": "smartspider.extract.sources.state:read_state",
+        "state": "smartspider.extract.sources.json_scripts:read_state",
         "tables": "smartspider.extract.sources.tables:read_tables",
     },
     {

@@ -11,13 +11,11 @@ from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import make_request
 from smartspider.extract.links.pagination import find_next_target
 from smartspider.extract.parsing.document import Document
-from smartspider.suggest.data_lists import feed_list, json_page_lists, script_lists
+from smartspider.suggest.data_lists import api_pagination, feed_list, json_page_lists, script_lists
 from smartspider.suggest.draft_check import check_draft
-from smartspider.suggest.html.element_lists import element_lists
+from smartspider.suggest.html.element_lists import element_lists, term_lists
 from smartspider.suggest.html.next_page import find_pagination
-from smartspider.suggest.html.term_lists import term_lists
 from smartspider.suggest.html.tree import Tree
-from smartspider.suggest.json_pagination import api_pagination
 from smartspider.suggest.page_record import page_records
 from smartspider.suggest.suggestion import Draft, Suggestion, task_name
 

@@ -5,7 +5,7 @@ from hashlib import sha256
 import msgspec
 
 from smartspider.demo import catalogue
-from smartspider.demo.expectations import EXPECTED_ITEMS, expected_pages
+from smartspider.demo.task import EXPECTED_ITEMS, expected_pages
 from smartspider.demo.words import CATEGORIES
 
 

@@ -11,18 +11,18 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from smartspider.core.requests.urls import canonical_url, normal_url
-from smartspider.demo.expectations import (
+from smartspider.demo.pages import FORBIDDEN_PATHS
+from smartspider.demo.shop import running_shop
+from smartspider.demo.task import (
     EXPECTED_ITEMS,
     EXPECTED_MISSING,
     EXPECTED_REDIRECTS,
     EXPECTED_REFUSED,
     EXPECTED_RETRIES,
+    demo_task,
     expected_pages,
     expected_rows,
 )
-from smartspider.demo.pages import FORBIDDEN_PATHS
-from smartspider.demo.shop import running_shop
-from smartspider.demo.task import demo_task
 
 Task = dict[str, Any]
 

@@ -14,7 +14,7 @@ from smartspider.core.errors import NotReadable
 from smartspider.core.pages.extraction import Extraction
 from smartspider.core.pages.nesting import is_too_deep
 from smartspider.core.pages.rules import FieldRule, FollowRule, ValueRule
-from smartspider.extract.parsing.cleaning import clean
+from smartspider.extract.parsing.decoding import clean
 
 Read = Callable[..., Extraction]
 

@@ -13,7 +13,7 @@ import pytest
 
 from smartspider.core.errors import NotBuilt, RequestInvalid, StoreUnavailable
 from smartspider.core.items.columns import TableColumn
-from smartspider.outputs.compression import COMPRESSIONS
+from smartspider.outputs.files import COMPRESSIONS
 from smartspider.plugins.kinds import OUTPUT
 from smartspider.services.results.outputs import check_outputs, open_output
 

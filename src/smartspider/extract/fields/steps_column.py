@@ -7,9 +7,9 @@ from typing import Any
 from smartspider.core.pages.rules import ValueRule
 from smartspider.extract.fields.columns import FieldColumn, ItemState, RuleColumn
 from smartspider.extract.fields.scopes import SearchScope
-from smartspider.extract.parsing.cleaning import clean
-from smartspider.extract.parsing.directives import base_of
+from smartspider.extract.parsing.decoding import clean
 from smartspider.extract.parsing.document import Document
+from smartspider.extract.parsing.link_markup import base_of
 from smartspider.extract.parsing.text import to_text
 from smartspider.interfaces.step import PageContext, StepChain, ValueRejected
 

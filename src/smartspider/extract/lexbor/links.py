@@ -10,7 +10,7 @@ from smartspider.extract.fields.scopes import PageScope
 from smartspider.extract.lexbor.items import LexborItems
 from smartspider.extract.lexbor.query import Query
 from smartspider.extract.lexbor.values import Found, list_values
-from smartspider.extract.parsing.hrefs import implied_href, is_nofollow, normalize_href
+from smartspider.extract.parsing.link_markup import implied_href, is_nofollow, normalize_href
 from smartspider.extract.parsing.text import text_of
 
 

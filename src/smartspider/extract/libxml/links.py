@@ -9,7 +9,7 @@ from smartspider.extract.fields.scopes import PageScope
 from smartspider.extract.libxml.columns import LxmlItems, scope_elements, text_of
 from smartspider.extract.libxml.xpath import XPathExpression
 from smartspider.extract.parsing.document import Document
-from smartspider.extract.parsing.hrefs import implied_href, is_nofollow, normalize_href
+from smartspider.extract.parsing.link_markup import implied_href, is_nofollow, normalize_href
 
 
 class XPathLinks:

@@ -12,8 +12,8 @@ from smartspider.core.pages.rules import FollowRule, PagePlan
 from smartspider.extract.fields.scopes import PAGE, PageScope, ScopeKind, SearchScope
 from smartspider.extract.links.follows import ExtractedLinks, FoundLink, make_links
 from smartspider.extract.links.pagination import has_more_pages, next_links
-from smartspider.extract.parsing.cleaning import clean
-from smartspider.extract.parsing.directives import directives_of
+from smartspider.extract.parsing.decoding import clean
+from smartspider.extract.parsing.link_markup import directives_of
 
 
 class LinkFinder(Protocol):

@@ -10,7 +10,7 @@ from smartspider.extract.fields.json_column import JsonReader
 from smartspider.extract.fields.regex_column import ReadTexts, RegexPattern
 from smartspider.extract.fields.scopes import PageScope, SearchScope
 from smartspider.extract.jmes import JmesExpression
-from smartspider.extract.parsing.hrefs import normalize_href
+from smartspider.extract.parsing.link_markup import normalize_href
 from smartspider.extract.parsing.text import to_text
 
 

@@ -1,14 +1,42 @@
-"""Decode page bodies: media type, charset, invalid characters."""
+"""Decode page bodies, and remove characters that no store accepts: NUL and lone surrogates."""
 
 from __future__ import annotations
 
 import codecs
 import re
+from typing import Any
 
 from smartspider.core.errors import NotReadable
 from smartspider.core.pages.nesting import is_too_deep
 from smartspider.core.pages.page import Page
-from smartspider.extract.parsing.cleaning import INVALID_MARK
+
+INVALID_MARK = "\ufdd0"
+"""Replaces an invalid character in a page. Lexbor would drop a NUL in text and change it in an attribute; it
+keeps a noncharacter in both, so values can be cleaned and counted.
+"""
+
+_INVALID = re.compile(f"[\x00\ud800-\udfff{INVALID_MARK}]")
+
+
+def clean(value: Any) -> tuple[Any, int]:
+    """Return the value without invalid characters, and the number of strings that had some."""
+    if isinstance(value, str):
+        if value.isascii() and "\x00" not in value:
+            return value, 0
+        cleaned, taken = _INVALID.subn("", value)
+        return cleaned, min(taken, 1)
+    if isinstance(value, list | tuple):
+        pairs = [clean(inner) for inner in value]
+        return [inner for inner, _ in pairs], sum(count for _, count in pairs)
+    if isinstance(value, dict):
+        total = 0
+        whole = {}
+        for key, inner in value.items():
+            whole[clean(key)[0]], count = clean(inner)
+            total += count
+        return whole, total
+    return value, 0
+
 
 _MAGIC = (
     b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"%PDF-", b"PK\x03\x04", b"\x1f\x8b", b"7z\xbc\xaf",
@@ -18,7 +46,7 @@ _MAGIC = (
 _CONTROLS = bytes(code for code in range(0x20) if code not in b"\t\n\x0b\x0c\r\x1b") + b"\x7f"
 _SAMPLE = 1024
 _NOT_MARKUP = frozenset({"text/css", "text/csv", "text/javascript", "text/calendar", "text/vcard"})
-_STAIN_UTF8 = INVALID_MARK.encode()
+_MARK_UTF8 = INVALID_MARK.encode()
 _FOREIGN_UTF8 = re.compile(rb"\x00|\xed[\xa0-\xbf][\x80-\xbf]")
 _BOM = "\ufeff"
 _XML_BEGIN = re.compile(
@@ -80,8 +108,8 @@ def decode_html(page: Page) -> tuple[bytes, bool]:
     if is_too_deep(html):
         raise NotReadable("the page nests its elements too deeply to be read")
     if b"\x00" in html or (b"\xed" in html and not _is_utf8(html)):
-        html, stains = _FOREIGN_UTF8.subn(_STAIN_UTF8, html)
-        return html, stains > 0
+        html, count = _FOREIGN_UTF8.subn(_MARK_UTF8, html)
+        return html, count > 0
     return html, False
 
 

@@ -6,9 +6,8 @@ from typing import Any, NamedTuple, Protocol
 
 from smartspider.core.pages.rules import ValueRule
 from smartspider.extract.css import ComplexSelector
-from smartspider.extract.fields.columns import FieldColumn
+from smartspider.extract.fields.columns import FieldColumn, ScopeFinder
 from smartspider.extract.fields.json_column import TextReader
-from smartspider.extract.fields.objects import ScopeFinder
 from smartspider.extract.links.page_links import LinkFinder
 
 

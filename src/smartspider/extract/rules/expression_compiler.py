@@ -8,7 +8,7 @@ from typing import Any
 from smartspider.core.pages.rules import EXPRESSIONS, ValueRule
 from smartspider.extract.css import ComplexSelector
 from smartspider.extract.errors import InvalidExpression
-from smartspider.extract.fields.columns import ConstColumn, FieldColumn, MetaColumn
+from smartspider.extract.fields.columns import ConstColumn, FieldColumn, MetaColumn, ScopeFinder
 from smartspider.extract.fields.json_column import (
     EmbeddedJsonReader,
     JsonColumn,
@@ -19,7 +19,6 @@ from smartspider.extract.fields.json_column import (
     read_texts,
     read_values,
 )
-from smartspider.extract.fields.objects import ScopeFinder
 from smartspider.extract.fields.regex_column import (
     ReadTexts,
     RegexColumn,

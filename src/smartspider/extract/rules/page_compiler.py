@@ -14,8 +14,7 @@ from smartspider.core.pages.rules import (
     ValueRule,
 )
 from smartspider.core.requests.request import DEFAULT_PAGE
-from smartspider.extract.fields.columns import FieldColumn
-from smartspider.extract.fields.objects import ScopeFinder
+from smartspider.extract.fields.columns import FieldColumn, ScopeFinder
 from smartspider.extract.fields.scopes import PAGE, ScopeKind
 from smartspider.extract.links.page_links import FollowLinks, LinkFinder, PageLinks
 from smartspider.extract.rules.engine import Engine, LinkKind

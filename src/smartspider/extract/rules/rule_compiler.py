@@ -7,8 +7,13 @@ import msgspec
 from smartspider.core.errors import Problem, TaskInvalid
 from smartspider.core.pages.rules import EXPRESSIONS, FieldRule, FirstOf, NestedRule, ValueRule
 from smartspider.extract.errors import InvalidExpression
-from smartspider.extract.fields.columns import FieldColumn, FirstOfColumn, NestedColumn
-from smartspider.extract.fields.objects import ObjectsColumn, ScopeFinder
+from smartspider.extract.fields.columns import (
+    FieldColumn,
+    FirstOfColumn,
+    NestedColumn,
+    ObjectsColumn,
+    ScopeFinder,
+)
 from smartspider.extract.fields.scopes import ScopeKind
 from smartspider.extract.fields.steps_column import StepsColumn
 from smartspider.extract.links.page_links import LinkFinder

@@ -10,9 +10,9 @@ from functools import cache
 from typing import Any
 
 from smartspider.core.pages.page import Page
-from smartspider.extract.parsing.cleaning import clean
-from smartspider.extract.parsing.directives import directives_of
+from smartspider.extract.parsing.decoding import clean
 from smartspider.extract.parsing.document import Document
+from smartspider.extract.parsing.link_markup import directives_of
 from smartspider.plugins.kinds import SOURCE
 from smartspider.plugins.registry import resolve
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from smartspider.core.requests.urls import host_of
-from smartspider.extract.parsing.directives import base_of
 from smartspider.extract.parsing.document import Document
-from smartspider.extract.parsing.hrefs import normalize_href
+from smartspider.extract.parsing.link_markup import base_of, normalize_href
 from smartspider.extract.parsing.text import collapse
 from smartspider.extract.sources.values import TextBudget, to_absolute_url
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from selectolax.lexbor import LexborNode
 
-from smartspider.extract.parsing.directives import base_of
 from smartspider.extract.parsing.document import Document
+from smartspider.extract.parsing.link_markup import base_of
 from smartspider.extract.sources.values import TextBudget, to_absolute_url
 
 _MOST = 20_000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from smartspider.extract.parsing.directives import base_of
 from smartspider.extract.parsing.document import Document
+from smartspider.extract.parsing.link_markup import base_of
 from smartspider.extract.parsing.text import collapse
 from smartspider.extract.sources.values import to_absolute_url
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from smartspider.extract.parsing.directives import base_of
 from smartspider.extract.parsing.document import Document
+from smartspider.extract.parsing.link_markup import base_of
 from smartspider.extract.parsing.text import text_of
 from smartspider.extract.sources.content.main_content import find_main
 from smartspider.extract.sources.content.markdown_writer import MarkdownWriter

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from smartspider.extract.parsing.directives import base_of
 from smartspider.extract.parsing.document import Document
+from smartspider.extract.parsing.link_markup import base_of
 from smartspider.extract.sources import read_source
 from smartspider.extract.sources.schema_org.product import PRODUCTS, find_products, normalize_product
 from smartspider.extract.sources.schema_org.things import Thing, ThingGraph, number, text, types_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any
 
-from smartspider.extract.parsing.directives import base_of
 from smartspider.extract.parsing.document import Document
+from smartspider.extract.parsing.link_markup import base_of
 from smartspider.extract.sources import read_source
 from smartspider.extract.sources.opengraph import first_text
 from smartspider.extract.sources.schema_org.things import Thing, ThingGraph, last_word, number, text, types_of

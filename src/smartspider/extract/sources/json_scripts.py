@@ -1,4 +1,4 @@
-"""The state that a page passes to its own scripts, by name. Scripts are searched, never run."""
+"""JSON in scripts: JSON-LD, and the state that a page passes to its own scripts. Scripts are never run."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from selectolax.lexbor import LexborNode
+
 from smartspider.extract.parsing.document import Document
 from smartspider.extract.parsing.json_parser import parse_js_string
-from smartspider.extract.sources.json_ld import media_type_of, script_text
 from smartspider.extract.sources.json_text import (
     EmbeddedJson,
     InvalidEmbeddedJson,
@@ -16,8 +17,59 @@ from smartspider.extract.sources.json_text import (
     parse_loose_json,
 )
 
+_MOST_OBJECTS = 10_000
+
+
+def read_json_ld(document: Document) -> list[dict[str, Any]]:
+    """Return all objects in order, lists and `@graph` flattened, without invalid blocks."""
+    objects: list[dict[str, Any]] = []
+    for text in _blocks(document):
+        try:
+            value = parse_loose_json(text)
+        except InvalidEmbeddedJson:
+            continue
+        _flatten(value, objects)
+        if len(objects) >= _MOST_OBJECTS:
+            return objects[:_MOST_OBJECTS]
+    return objects
+
+
+def script_text(node: LexborNode) -> str:
+    """Return the content of a script element, unchanged."""
+    return "".join(child.text_content or "" for child in node.iter(include_text=True))
+
+
+def media_type_of(node: LexborNode) -> str:
+    """Return the `type` of a script element, without parameters, in lower case."""
+    return (node.attributes.get("type") or "").partition(";")[0].strip().lower()
+
+
+def _blocks(document: Document) -> Iterator[str]:
+    if document.page.media_type.endswith("json"):
+        yield document.page.text
+        return
+    for node in document.root.css("script[type]"):
+        if media_type_of(node) == "application/ld+json":
+            yield script_text(node)
+
+
+def _flatten(value: Any, objects: list[dict[str, Any]]) -> None:
+    if isinstance(value, list):
+        for inner in value:
+            _flatten(inner, objects)
+    elif isinstance(value, dict):
+        graph = value.get("@graph")
+        if not isinstance(graph, list | dict):
+            objects.append(value)
+            return
+        own = {key: inner for key, inner in value.items() if key != "@graph"}
+        if own.keys() - {"@context", "@id"}:
+            objects.append(own)
+        _flatten(graph, objects)
+
+
 _SCRIPTS = frozenset({"", "text/javascript", "application/javascript", "module", "text/ecmascript"})
-_MOST = 500
+_MOST_VALUES = 500
 _NOT_STATE = frozenset({"application/ld+json", "application/manifest+json"})
 _ASSIGNMENT = re.compile(
     r"""
@@ -38,7 +90,7 @@ def read_state(document: Document) -> dict[str, Any]:
     state: dict[str, Any] = {}
     budget = _Budget(len(document.page.body))
     for node in document.root.css("script"):
-        if len(state) >= _MOST:
+        if len(state) >= _MOST_VALUES:
             break
         if "src" in node.attributes:
             continue
@@ -61,7 +113,7 @@ class _Budget:
     """The characters of a page that may still be read; reading a text twice counts twice."""
 
     def __init__(self, size: int) -> None:
-        self.attempts = _MOST
+        self.attempts = _MOST_VALUES
         self.characters = 4 * size + 1_000_000
 
 
