@@ -1,1 +1,1 @@
-"""The plugs: one folder per technology, each behind the Protocols of `interfaces`."""
+"""One package per technology, each behind the protocols of `interfaces` and `store`."""

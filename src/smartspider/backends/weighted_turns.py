@@ -17,7 +17,7 @@ class WeightedTurns:
 
     @property
     def turn(self) -> float:
-        """What the run served last had been served before."""
+        """The service count of the run that was served last, before it was served."""
         return self._turn
 
     def served(self, run_id: int) -> float:

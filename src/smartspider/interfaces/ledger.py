@@ -26,7 +26,7 @@ class SettleReport(msgspec.Struct, frozen=True):
     stored: list[int] = []
     """Rows of the leases whose children are in the store now. The links of other rows may be missing."""
     continued: list[int] = []
-    """Those of `stored` whose next pages are in the store as well."""
+    """Rows of `stored` whose next pages are in the store as well."""
 
 
 class Ledger(Protocol):

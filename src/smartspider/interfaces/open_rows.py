@@ -1,4 +1,4 @@
-"""What a frontier outside the store reads from it and writes to it: open rows, runs, hosts and workers."""
+"""The store as a frontier outside of it needs it: open rows, runs, hosts and workers."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ class OpenRows(Protocol):
     async def armed_process(self, shard: int) -> str:
         """Return the process last armed for a shard of the frontier; empty if none is known."""
 
-    async def arming(self, shard: int, process: str, *, epoch: int) -> None:
+    async def record_arming(self, shard: int, process: str, *, epoch: int) -> None:
         """Record the process that the leader is about to arm as the last one. Raise `LeadershipLost` if
         another process leads.
         """
 
-    async def keep_loads(self, loads: Sequence[RunLoad], *, epoch: int) -> None:
+    async def store_loads(self, loads: Sequence[RunLoad], *, epoch: int) -> None:
         """Store what the frontier holds of runs, for views and for runs that are about to end.
 
         Raise `LeadershipLost` if another process leads.
@@ -102,7 +102,7 @@ class HostHolds(Protocol):
 class WorkerMembership(Protocol):
     """1. An id is never given twice. 2. A worker that has left is not among the lost."""
 
-    async def join(self, card: WorkerRegistration) -> int:
+    async def join(self, registration: WorkerRegistration) -> int:
         """Register a worker and return its id."""
 
     async def leave(self, worker_id: int) -> None:

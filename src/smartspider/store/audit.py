@@ -16,7 +16,7 @@ from smartspider.store.database import Connection, Database, row, rows
 
 SQL = statements.load("audit.sql", __package__)
 
-PIECE = 500
+BATCH = 500
 """Entries verified in one transaction."""
 PAST_ALL = (1 << 63) - 1
 
@@ -121,20 +121,20 @@ class AuditLog:
         """Verify the whole chain."""
         last = CHAIN_START
         while True:
-            found, head = await self._db.read(_piece(last.id))
+            found, head = await self._db.read(_read_batch(last.id))
             broken = find_break(found, last)
             if broken is not None:
                 sound = [entry for entry in found if entry.id < broken.entry_id]
                 return AuditCheck(AuditHead(sound[-1].id, sound[-1].hash) if sound else last, broken)
             last = AuditHead(found[-1].id, found[-1].hash) if found else last
-            if len(found) < PIECE:
+            if len(found) < BATCH:
                 return AuditCheck(last, check_end(last, head))
             await asyncio.sleep(0)
 
 
-def _piece(after: int) -> Callable[[Connection], tuple[list[AuditEntry], AuditHead]]:
+def _read_batch(after: int) -> Callable[[Connection], tuple[list[AuditEntry], AuditHead]]:
     def work(connection: Connection) -> tuple[list[AuditEntry], AuditHead]:
-        return [_entry(found) for found in rows(connection, SQL.after, (after, PIECE))], _head(connection)[0]
+        return [_entry(found) for found in rows(connection, SQL.after, (after, BATCH))], _head(connection)[0]
 
     return work
 

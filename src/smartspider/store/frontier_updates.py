@@ -33,7 +33,7 @@ class QueueEntry(msgspec.Struct, frozen=True, gc=False):
 
 class FrontierUpdates(Protocol):
     """1. Offered rows are queued unless they are live. 2. Closed rows leave the frontier. 3. A worker that
-    lost a lease is told so, and its verdict does not count.
+    lost a lease learns it, and its verdict does not count.
     """
 
     def offer(self, run_id: int, entries: Sequence[QueueEntry]) -> None:

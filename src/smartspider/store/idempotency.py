@@ -16,7 +16,7 @@ from smartspider.store.database import Connection, Database, row, rows
 
 SQL = statements.load("idempotency.sql", __package__)
 
-PIECE = 500
+BATCH = 500
 """Responses deleted in one transaction."""
 
 
@@ -36,7 +36,7 @@ class StoredResponse(msgspec.Struct, frozen=True):
 
 
 class LostResponse(msgspec.Struct, frozen=True):
-    """What a request created whose response was lost with its process, such as `run:7`."""
+    """The subject that a request created before its response was lost, such as `run:7`."""
 
     subject: str
 
@@ -70,21 +70,21 @@ class IdempotencyStore:
         self._db = database
 
     async def claim(
-        self, actor: str, key: str, asked: bytes
+        self, actor: str, key: str, request: bytes
     ) -> StoredResponse | LostResponse | IdempotencyClaim:
         """Return the stored response, what was created without a response, or a new claim to process the
         request.
         """
-        found = await self._db.read(lambda connection: self._known(connection, actor, key, asked))
+        found = await self._db.read(lambda connection: self._known(connection, actor, key, request))
         if found is not None:
             return found
         claim = IdempotencyClaim(actor, key, secrets.token_hex(8))
 
         def work(connection: Connection) -> StoredResponse | LostResponse | IdempotencyClaim:
-            known = self._known(connection, actor, key, asked)
+            known = self._known(connection, actor, key, request)
             if known is not None:
                 return known
-            connection.execute(SQL.claim, (actor, key, asked, self._db.now(), claim.token))
+            connection.execute(SQL.claim, (actor, key, request, self._db.now(), claim.token))
             return claim
 
         return await self._db.write(work)
@@ -94,13 +94,13 @@ class IdempotencyStore:
         values = (self._db.now(), *_place(claim))
         await self._db.write(lambda connection: connection.execute(SQL.renew, values))
 
-    async def keep(self, claim: IdempotencyClaim, answer: StoredResponse) -> None:
+    async def store(self, claim: IdempotencyClaim, response: StoredResponse) -> None:
         """Store the response of a claimed request."""
-        headers = msgspec.json.encode(answer.headers).decode()
-        values = (answer.status, headers, answer.body, *_place(claim))
+        headers = msgspec.json.encode(response.headers).decode()
+        values = (response.status, headers, response.body, *_place(claim))
         await self._db.write(lambda connection: connection.execute(SQL.keep, values))
 
-    async def give_up(self, claim: IdempotencyClaim) -> None:
+    async def abandon(self, claim: IdempotencyClaim) -> None:
         """Abandon a claim without a response. A repeated request gets what was created, if anything was."""
 
         def work(connection: Connection) -> None:
@@ -112,14 +112,14 @@ class IdempotencyStore:
     async def sweep(self) -> int:
         """Delete some responses older than a day. Return the number, 0 when none are left."""
         old = await self._db.read(
-            lambda connection: rows(connection, SQL.old, (self._db.now() - RESPONSE_TTL_S, PIECE))
+            lambda connection: rows(connection, SQL.old, (self._db.now() - RESPONSE_TTL_S, BATCH))
         )
         if old:  # an empty write transaction would wake everything that watches the file
             await self._db.write(lambda connection: connection.executemany(SQL.forget, old))
         return len(old)
 
     def _known(
-        self, connection: Connection, actor: str, key: str, asked: bytes
+        self, connection: Connection, actor: str, key: str, request: bytes
     ) -> StoredResponse | LostResponse | None:
         found = row(connection, SQL.find, (actor, key))
         if found is None:
@@ -129,7 +129,7 @@ class IdempotencyStore:
         is_silent = status is None and age_s >= CLAIM_TIMEOUT_S
         if age_s >= RESPONSE_TTL_S or (is_silent and body is None):
             return None
-        if before != asked:
+        if before != request:
             raise Conflict(
                 "this Idempotency-Key came with another request before",
                 hint="use a new key for a new request",

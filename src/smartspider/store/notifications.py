@@ -76,8 +76,8 @@ class NotificationStore:
                     f"there are {MAX_TARGETS} notification targets, which is the most there may be",
                     hint="delete one that nobody needs",
                 )
-            told = msgspec.json.encode(events).decode()
-            target_id = one(connection, SQL.add_target, (kind, address, task_id, told, actor, now))
+            encoded = msgspec.json.encode(events).decode()
+            target_id = one(connection, SQL.add_target, (kind, address, task_id, encoded, actor, now))
             # The address may hold a secret: that of a webhook often does.
             detail = {"kind": kind, "events": list(events), "task": task_id and f"task:{task_id}"}
             audit.write(connection, now, actor, "notification.created", f"notification:{target_id}", **detail)

@@ -37,7 +37,7 @@ KEPT_FIRINGS = 1000
 
 
 class DueFiring(msgspec.Struct, frozen=True):
-    """How to fire a due schedule, and when it is due next.
+    """The firing of a due schedule, and its next due time.
 
     With a `plan`, a run of that version is created in the same transaction, and the runs in `cancels` are
     cancelled for it. With `is_only`, another active run of the task raises `Conflict`.
@@ -74,7 +74,7 @@ def _set_times(connection: Connection, schedule_id: int, rule: ScheduleRule, at:
     connection.execute(SQL.set_times, (at, run_at, schedule_id))
 
 
-def _told(rule: ScheduleRule, *, is_enabled: bool) -> dict[str, Any]:
+def _audited(rule: ScheduleRule, *, is_enabled: bool) -> dict[str, Any]:
     return {"rule": msgspec.to_builtins(rule), "enabled": is_enabled}
 
 
@@ -144,7 +144,7 @@ class ScheduleStore:
             values = (task_id, _encode(rule).decode(), is_enabled, is_of_task, actor, now)
             schedule_id = one(connection, SQL.add, values)
             _set_times(connection, schedule_id, rule, next_fire_at)
-            detail = {"task": f"task:{task_id}", **_told(rule, is_enabled=is_enabled)}
+            detail = {"task": f"task:{task_id}", **_audited(rule, is_enabled=is_enabled)}
             audit.write(connection, now, actor, "schedule.created", f"schedule:{schedule_id}", **detail)
             return get(connection, schedule_id)
 
@@ -168,8 +168,8 @@ class ScheduleStore:
             connection.execute(SQL.change, (_encode(rule).decode(), is_enabled, now, schedule_id))
             _set_times(connection, schedule_id, rule, next_fire_at)
             detail = {
-                "from": _told(before.rule, is_enabled=before.is_enabled),
-                "to": _told(rule, is_enabled=is_enabled),
+                "from": _audited(before.rule, is_enabled=before.is_enabled),
+                "to": _audited(rule, is_enabled=is_enabled),
             }
             audit.write(connection, now, actor, "schedule.changed", f"schedule:{schedule_id}", **detail)
             return get(connection, schedule_id)
@@ -207,7 +207,7 @@ class ScheduleStore:
             gone, now = get(connection, schedule_id), self._db.now()
             connection.execute(SQL.delete_firings, (schedule_id,))
             connection.execute(SQL.delete, (schedule_id,))
-            detail = {"task": f"task:{gone.task_id}", **_told(gone.rule, is_enabled=gone.is_enabled)}
+            detail = {"task": f"task:{gone.task_id}", **_audited(gone.rule, is_enabled=gone.is_enabled)}
             audit.write(connection, now, actor, "schedule.deleted", f"schedule:{schedule_id}", **detail)
 
         await self._db.write(work)
@@ -258,7 +258,7 @@ class ScheduleStore:
             connection, run_id, "cancelled", self._db.now(), also_leased=True
         )
 
-    async def fire_by_hand(
+    async def fire_now(
         self, schedule_id: int, plan: Plan, *, version: int, actor: str, is_only: bool
     ) -> Firing:
         """Start a run now. The times of the schedule stay as they are."""
@@ -304,7 +304,7 @@ class ScheduleStore:
         """Return watched firings whose run has ended or was deleted."""
         return [Firing(*found) for found in await self._db.fetch(SQL.watched, (limit,))]
 
-    async def try_again(
+    async def retry(
         self, firing: Firing, *, epoch: int, reason: str, plan: Plan | None = None, version: int | None = None
     ) -> Firing | None:
         """Record a retry of a firing, with a new run if there is a plan. Return None if it was recorded
@@ -326,7 +326,7 @@ class ScheduleStore:
 
         return await self._db.write(work)
 
-    async def let_be(self, firing: Firing, *, epoch: int) -> None:
+    async def unwatch(self, firing: Firing, *, epoch: int) -> None:
         """Stop watching a firing."""
 
         def work(connection: Connection) -> None:

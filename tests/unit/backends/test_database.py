@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from smartspider.backends.sqlite.database import FILE, LOCKED_PATIENCE_S
+from smartspider.backends.sqlite.database import FILE, LOCK_TIMEOUT_S
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.runs.run import Run
 from smartspider.core.workers.worker import WorkerRegistration
@@ -32,7 +32,7 @@ async def test_a_locked_database_is_waited_for_and_then_told(backend: SqliteBack
     stranger = apsw.Connection(str(backend.folder / FILE))
     stranger.execute("BEGIN IMMEDIATE")
     waiting = asyncio.create_task(backend.store.create_run(plan_of()))
-    await backend.clock.advance(LOCKED_PATIENCE_S - 1.0)
+    await backend.clock.advance(LOCK_TIMEOUT_S - 1.0)
     assert not waiting.done()
     await backend.clock.advance(2.0)
     with pytest.raises(StoreUnavailable, match="locked by another program"):
@@ -46,7 +46,7 @@ async def test_a_lock_that_is_let_go_in_time_is_not_noticed(backend: SqliteBacke
     stranger = apsw.Connection(str(backend.folder / FILE))
     stranger.execute("BEGIN IMMEDIATE")
     waiting = [asyncio.create_task(backend.store.create_run(plan_of())) for _ in range(3)]
-    await backend.clock.advance(LOCKED_PATIENCE_S - 1.0)
+    await backend.clock.advance(LOCK_TIMEOUT_S - 1.0)
     assert await backend.store.find_runs() == []
     stranger.execute("ROLLBACK")
     stranger.close()

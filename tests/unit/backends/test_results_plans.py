@@ -13,7 +13,7 @@ from smartspider.store.results import sorting
 from smartspider.store.results.rows import SQL, RowQuery
 from smartspider.store.results.store import ResultStore
 from smartspider_testing.backends.sqlite import SqliteBackend
-from smartspider_testing.contracts.results import growing
+from smartspider_testing.contracts.results import start_growing
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> Looks:
 
 
 async def test_a_page_reads_no_more_than_it_gives(backend: SqliteBackend, looks: Looks) -> None:
-    run = await growing(backend)
+    run = await start_growing(backend)
     await run.add(*({"n": number} for number in range(5000)))
     for query in (RowQuery(run.id), RowQuery(run.id, is_descending=True)):
         looks.rows = 0
@@ -71,15 +71,15 @@ async def test_a_page_reads_no_more_than_it_gives(backend: SqliteBackend, looks:
 
 
 async def test_a_filter_stops_looking_when_the_page_is_full(backend: SqliteBackend, looks: Looks) -> None:
-    run = await growing(backend)
+    run = await start_growing(backend)
     await run.add(*({"n": number} for number in range(5000)))
     query = RowQuery(run.id, (Condition("n", "lt", 20),))
     page = await backend.results.rows(query, limit=10)
-    assert (len(page.rows), looks.rows) == (10, scanning.PIECE_ROWS)
+    assert (len(page.rows), looks.rows) == (10, scanning.BATCH_ROWS)
 
 
 async def test_sorted_pages_that_follow_each_other_look_once(backend: SqliteBackend, looks: Looks) -> None:
-    run = await growing(backend)
+    run = await start_growing(backend)
     await run.add(*({"n": number * 7919 % 3001} for number in range(3000)))
     query = RowQuery(run.id, sort="n")
     page = await backend.results.rows(query, limit=10)
@@ -96,7 +96,7 @@ async def test_a_window_goes_on_where_it_ended(
     backend: SqliteBackend, looks: Looks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sorting, "WINDOW", 25)
-    run = await growing(backend)
+    run = await start_growing(backend)
     await run.add(*({"n": number % 7, "id": number} for number in range(100)))
     for is_descending in (False, True):
         query = RowQuery(run.id, sort="n", is_descending=is_descending)
@@ -114,7 +114,7 @@ async def test_a_window_goes_on_where_it_ended(
 
 
 async def test_only_a_few_orders_are_kept(backend: SqliteBackend) -> None:
-    run = await growing(backend)
+    run = await start_growing(backend)
     await run.add(*({"n": number} for number in range(10)))
     for number in range(10):
         await backend.results.rows(RowQuery(run.id, (Condition("n", "ne", number),), sort="n"))

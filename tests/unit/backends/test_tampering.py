@@ -113,11 +113,11 @@ def test_a_break_far_from_the_beginning_is_found(tmp_path: Path) -> None:
     tampered = Tampered(tmp_path)
 
     async def fill() -> None:
-        for number in range(2 * audit.PIECE):
+        for number in range(2 * audit.BATCH):
             await tampered.backend.audit.append("ann", "thing.done", "thing:1", {"n": number})
 
     asyncio.run(fill())
-    for number in (audit.PIECE, audit.PIECE + 1, 2 * audit.PIECE + 3):
+    for number in (audit.BATCH, audit.BATCH + 1, 2 * audit.BATCH + 3):
         tampered.raw.execute("UPDATE audit SET actor = actor || '!' WHERE id = ?", (number,))
         check = tampered.verify()
         assert check.broken == ChainBreak(number, "is not what was written")

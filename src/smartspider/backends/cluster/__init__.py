@@ -1,1 +1,1 @@
-"""Store and frontier apart: PostgreSQL and Redis settled together."""
+"""PostgreSQL and Redis settled together."""

@@ -1,4 +1,4 @@
-"""The ledger of a store and a frontier apart: commit, then offer, then ack."""
+"""The ledger of a store with a frontier outside of it: commit, then offer, then ack."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ log = logging.getLogger(__name__)
 
 
 class ClusterLedger:
-    """See `interfaces/ledger.py`. What is committed is never taken back: when the frontier stays away, the
-    keeper offers the open rows and leases run out.
+    """See `interfaces/ledger.py`. A commit is never undone: while the frontier is unavailable, the keeper
+    offers the open rows and leases expire.
     """
 
     def __init__(self, store: StoreLedger, frontier: FrontierUpdater) -> None:
@@ -24,7 +24,7 @@ class ClusterLedger:
         self._frontier = frontier
 
     async def settle(self, settlements: Sequence[Settlement]) -> SettleReport:
-        """Commit verdicts, then tell the frontier; comes back also when the frontier does not."""
+        """Commit verdicts, then update the frontier. Returns also if the frontier is unavailable."""
         held = await self._held(settlements)
         report, update = await self._store.settle(settlements, held)
         reach("ledger.committed")
@@ -34,9 +34,9 @@ class ClusterLedger:
         return report
 
     async def _held(self, settlements: Sequence[Settlement]) -> set[FencingToken] | None:
-        """Leases that may fail their rows; None when nobody knows, and then all may.
+        """Return the tokens of leases that may fail their rows; None if unknown, and then all may.
 
-        A page that came is welcome from everybody, so only who brings something else is asked for.
+        A fetched page is accepted from any lease, so only the other verdicts are checked.
         """
         doubtful = [one.lease for one in settlements if not _is_page(one)]
         if not doubtful:
@@ -44,7 +44,9 @@ class ClusterLedger:
         try:
             held = await self._frontier.held(doubtful)
         except FrontierUnavailable as error:
-            log.info("failures count without a word of the frontier: %s", error.message)
+            log.info(
+                "failures are counted without asking the frontier, which is unavailable: %s", error.message
+            )
             return None
         return held | {one.lease.token for one in settlements if _is_page(one)}
 

@@ -1,4 +1,4 @@
-"""The address of a database, and what its server refuses, in our words: never with its password."""
+"""The address of a database and the errors of its server, never with the password."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ PREFIX = re.compile(
     r"^(connection failed: )?(connection to server (at|on socket) .*? failed: )?((FATAL|ERROR): +)?"
 )
 ATTEMPT = re.compile(r'^- .*connection to server at "([^"]*)".*?, port (\d+) failed: (.*)$', re.MULTILINE)
-"""What the driver says of each server when there are several."""
+"""The driver's message for each of several servers."""
 KEPT = ("sslmode", "sslrootcert", "sslcert", "sslkey", "sslcrl", "target_session_attrs", "channel_binding")
-"""Options that belong to a place: without them it would be reached in another way, or not at all."""
+"""Options that belong to the address: without them the connection would differ or fail."""
 SIGNED = "sslrootcert=/path/ca.pem after ? names the authority that signed its certificate"
 HINTS = (
     (r"certificate verify failed|root certificate file", SIGNED),
@@ -48,9 +48,7 @@ HINTS = (
     (r"pg_hba\.conf", "let this machine and user in: a line in pg_hba.conf of the server"),
     (r"resolve host|translate host", f"check the name of the server in {SETTING}"),
 )
-"""What to do, by what an error says, for what a server says before anybody is let in has no code; the first
-that fits.
-"""
+"""Hints by error message, since errors before authentication have no code; the first match wins."""
 
 
 def _parts(url: str) -> dict[str, str]:
@@ -68,7 +66,7 @@ def _no_address() -> StoreUnavailable:
 
 
 class PostgresAddress:
-    """Where a database is. Raises `StoreUnavailable` for a text that is no address of one."""
+    """The address of a database. Raise `StoreUnavailable` if the text is not one."""
 
     def __init__(self, url: str) -> None:
         parts = _parts(url)
@@ -77,22 +75,22 @@ class PostgresAddress:
         ports += ports[-1:] * (len(hosts) - len(ports))
         database = parts.get("dbname") or parts.get("user", "")
         if "@" in f"{hosts}{database}" or not all(map(str.isdecimal, ports)):
-            raise _no_address()  # what is taken for a name may be a part of the password
+            raise _no_address()  # the parsed name may be a part of the password
         servers = ",".join(f"{host}:{port}" for host, port in zip(hosts, ports, strict=False))
         self.place = f"{servers}/{database}"
-        """The servers and the name of the database, for people."""
+        """The servers and the database name, for display."""
         kept = {name: value for name, value in parts.items() if name in KEPT}
         self.url = (
             f"postgresql://{self.place}{'?' if kept else ''}{urlencode(kept, safe='/', quote_via=quote)}"
         )
-        """What leads there as safely, but for user and password, which are left out."""
+        """The URL with all connection options, without user and password."""
         self._secrets = [parts[name] for name in ("password", "sslpassword") if parts.get(name)]
 
     def unavailable(self, error: Exception) -> StoreUnavailable:
-        """What went wrong, in one line."""
-        told = _one_line(error)
+        """Return the error for the user, in one line."""
+        message = _one_line(error)
         for secret in self._secrets:
-            told = told.replace(secret, "***")
+            message = message.replace(secret, "***")
         match error:
             case psycopg.errors.InsufficientPrivilege():
                 hint = (
@@ -106,16 +104,16 @@ class PostgresAddress:
                 )
             case psycopg.errors.DiskFull():
                 return StoreFull(
-                    f"the store at {self.place} takes no writes: disk full ({told})",
+                    f"the store at {self.place} takes no writes: disk full ({message})",
                     hint="make room on the disk of the server; nothing that was saved is lost",
                 )
             case _:
-                hint = next((hint for pattern, hint in HINTS if re.search(pattern, told)), USUAL)
-        return StoreUnavailable(f"the store at {self.place} cannot be used: {told}", hint=hint)
+                hint = next((hint for pattern, hint in HINTS if re.search(pattern, message)), USUAL)
+        return StoreUnavailable(f"the store at {self.place} cannot be used: {message}", hint=hint)
 
 
 def _one_line(error: Exception) -> str:
-    """What went wrong; with several servers, what went wrong with each."""
+    """Return the message of an error; with several servers, the message of each."""
     text = str(error).strip()
     if attempts := ATTEMPT.findall(text):
         return "; ".join(f"{host}:{port}: {PREFIX.sub('', why)}" for host, port, why in attempts)
@@ -124,7 +122,7 @@ def _one_line(error: Exception) -> str:
 
 @contextmanager
 def translated(address: PostgresAddress) -> Iterator[None]:
-    """The driver's errors as `StoreUnavailable`."""
+    """Raise `StoreUnavailable` for errors of the driver."""
     try:
         yield
     except psycopg.Error as error:

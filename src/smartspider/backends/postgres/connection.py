@@ -1,4 +1,4 @@
-"""One connection: a transaction at a time, its statements sent ahead without waiting for each answer."""
+"""A connection: one transaction at a time, statements pipelined without waiting for each result."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ OPTIONS = (
     " -c client_min_messages=warning -c search_path=smartspider,public -c jit=off"
     " -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
 )
-"""Times are below that of a lease (60 s): who waits longer than that has lost it. All that is asked has its
-keys: a plan made while a table was small must not look through it when it is great.
+"""Timeouts are shorter than a lease (60 s): a process that waits longer has lost it. Every statement uses an
+index: a plan made while a table was small must not scan it when it is large.
 """
 CONNECT_S = 5
 
 
 class NumberedFlag(Dumper):
-    """Flags are numbers in the store, as in SQLite."""
+    """Stores booleans as numbers, as in SQLite."""
 
     format = Format.TEXT
     oid = Int8Dumper.oid
 
     def dump(self, obj: bool) -> bytes:
-        """One or nought."""
+        """Return one or zero."""
         return b"1" if obj else b"0"
 
 
 class PostgresCursor:
-    """Rows of a statement; they are waited for when somebody wants them."""
+    """The rows of a statement, waited for when they are read."""
 
     def __init__(self, cursor: psycopg.Cursor[Row]) -> None:
         self._cursor = cursor
 
     def fetchone(self) -> Row | None:
-        """The next row."""
+        """Return the next row."""
         return self._cursor.fetchone()
 
     def fetchall(self) -> list[Row]:
-        """All rows that are left."""
+        """Return all remaining rows."""
         return self._cursor.fetchall()
 
     def close(self) -> None:
-        """No more rows are wanted."""
+        """Discard the remaining rows."""
         self._cursor.close()
 
     def __iter__(self) -> Iterator[Row]:
@@ -62,21 +62,21 @@ class PostgresCursor:
 
 
 class CursorChain:
-    """Rows of several statements, one after the other; waited for when somebody wants them."""
+    """The rows of several statements in sequence, waited for when they are read."""
 
     def __init__(self, cursors: Sequence[PostgresCursor]) -> None:
         self._rows = (found for cursor in cursors for found in cursor.fetchall())
 
     def fetchone(self) -> Row | None:
-        """The next row."""
+        """Return the next row."""
         return next(self._rows, None)
 
     def fetchall(self) -> list[Row]:
-        """All rows that are left."""
+        """Return all remaining rows."""
         return list(self._rows)
 
     def close(self) -> None:
-        """No more rows are wanted."""
+        """Discard the remaining rows."""
         self._rows.close()
 
     def __iter__(self) -> Iterator[Row]:
@@ -84,7 +84,7 @@ class CursorChain:
 
 
 class PostgresConnection:
-    """A connection as the store's functions see it; `moves` collects what is told to the frontier."""
+    """A connection for the store; `frontier` collects the updates to send to the frontier."""
 
     def __init__(self, url: str, known_hosts: dict[str, int] | None = None) -> None:
         self.driver: psycopg.Connection[Row] = psycopg.connect(
@@ -97,34 +97,34 @@ class PostgresConnection:
         self.frontier = CollectedUpdates(self)
         self.hosts = HostIdCache(known_hosts)
         self.prepared: dict[tuple[str, tuple[int, ...]], bytes] = {}
-        """Names of statements that are asked again and again; see `asking.py`."""
+        """Names of prepared statements; see `pipelined_reads.py`."""
         self._is_writing = False
         self._last: psycopg.Cursor[Row] | None = None
         self._pipeline: psycopg.Pipeline | None = None
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> PostgresCursor:
-        """Carry out one statement."""
-        words = translate(sql)
-        text = words.write if self._is_writing else words.one
+        """Execute a statement."""
+        statement = translate(sql)
+        text = statement.write if self._is_writing else statement.one
         given: Any = {f"p{place}": value for place, value in enumerate(values, 1)}
-        return self._execute(text, given if words.is_numbered else tuple(values))
+        return self._execute(text, given if statement.is_numbered else tuple(values))
 
     def executemany(self, sql: str, values: Iterable[Sequence[Any]]) -> PostgresCursor | CursorChain:
-        """Carry out a statement for each of the values: at once, where there are words for that."""
+        """Execute a statement for each of the values, as one statement if there is a version for that."""
         given = list(values)
         if not given:
             return CursorChain([])
-        words = translate(sql)
-        if words.many is None:
+        statement = translate(sql)
+        if statement.many is None:
             return CursorChain([self.execute(sql, one) for one in given])
         columns = [_column(column) for column in zip(*given, strict=True)]
-        return self._execute(words.many, columns)
+        return self._execute(statement.many, columns)
 
     def _execute(self, text: str, values: Any) -> PostgresCursor:
         cursor = self.driver.cursor()
         try:
             cursor.execute(text, values)
-        except psycopg.DataError:  # the driver's own: a zero byte; nothing was sent
+        except psycopg.DataError:  # raised by the driver for NUL; nothing was sent
             if self._is_writing:
                 raise
             cursor.execute(text, without_nul(values))
@@ -132,7 +132,7 @@ class PostgresConnection:
         return PostgresCursor(cursor)
 
     def changes(self) -> int:
-        """How many rows the last statement changed."""
+        """Return how many rows the last statement changed."""
         if self._last is None:
             return 0
         if self._pipeline is not None:
@@ -142,7 +142,9 @@ class PostgresConnection:
     def transact(
         self, begin: Sequence[str], work: Callable[[PostgresConnection], T], *, is_writing: bool
     ) -> T:
-        """Run `work` in one transaction; what nobody waits for is sent ahead, the end of it included."""
+        """Run `work` in a transaction; statements whose results are not read are pipelined, the commit
+        included.
+        """
         self._is_writing = is_writing
         self._last = None
         self.frontier.clear()
@@ -171,8 +173,8 @@ class PostgresConnection:
         return result
 
     def _roll_back(self, error: BaseException) -> None:
-        """Begin anew; after an error of the server with another line, for what was to be prepared behind the
-        statement that failed is not, and the driver does not know.
+        """Roll back. After a server error the connection is replaced: statements to prepare after the failed
+        one are not prepared, which the driver does not know.
         """
         status = self.driver.info.transaction_status
         if isinstance(error, psycopg.Error) or status not in (
@@ -181,23 +183,23 @@ class PostgresConnection:
         ):
             self.driver.close()
         elif self.is_usable and status == TransactionStatus.INTRANS:
-            # Not by the driver: it would forget what it prepared, and only sometimes tell the server so.
+            # Not by the driver: it would drop its prepared statements, and only sometimes tell the server.
             ended = self.driver.pgconn.exec_(b"ROLLBACK")
             if ended.status != ExecStatus.COMMAND_OK:
                 self.driver.close()
 
     @property
     def is_usable(self) -> bool:
-        """Whether the server is still at the other end, as far as known."""
+        """Return whether the server is still connected, as far as known."""
         return not (self.driver.closed or self.driver.broken)
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the connection."""
         self.driver.close()
 
 
 def without_nul(values: Any) -> Any:
-    """Values without zero bytes: no text in the store has one, nor what stands here in its place."""
+    """Return values without NUL: no text in the store has one, nor its replacement character here."""
     if isinstance(values, dict):
         return {name: without_nul(value) for name, value in values.items()}
     if isinstance(values, list | tuple):
@@ -206,7 +208,9 @@ def without_nul(values: Any) -> Any:
 
 
 def _column(values: tuple[Any, ...]) -> list[Any]:
-    """Values of one kind: the driver refuses lists of flags and numbers, or of whole numbers and others."""
+    """Return values of one type: the driver refuses lists of mixed booleans and numbers, or integers and
+    floats.
+    """
     kinds = set(map(type, values)) - {type(None)}
     if kinds == {bool} or (len(kinds) > 1 and kinds <= {bool, int, float}):
         kind = float if float in kinds else int

@@ -1,4 +1,4 @@
-"""Connections to one PostgreSQL database: transactions in threads, tried again where that is safe."""
+"""A pool of connections to a PostgreSQL database: transactions in threads, retried where that is safe."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from smartspider.store.database import Connection, Row
 T = TypeVar("T")
 
 CALL_S = 25.0
-"""How long one transaction may take; then its connection is cut: one that is half open holds nobody."""
-PATIENCE_S = 30.0
-"""How long a server that is gone is waited for."""
+"""Time limit of a transaction. Its connection is then closed, so that a half-open one blocks nothing."""
+RETRY_S = 30.0
+"""Time that an unavailable server is waited for."""
 FIRST_PAUSE_S = 0.05
 MAX_PAUSE_S = 1.0
 
@@ -38,9 +38,9 @@ NO_LIMIT = (
     "SELECT set_config(name, value, true) FROM (VALUES ('statement_timeout', '0'), ('enable_seqscan', 'on'),"
     " ('enable_hashjoin', 'on'), ('enable_mergejoin', 'on')) AS settings (name, value)"
 )
-"""For work that looks at everything there is."""
+"""For work that reads everything."""
 ALONE = "SELECT pg_advisory_xact_lock(7305001)"
-"""Writes that read before they decide come one at a time, as in a file."""
+"""Writes that read before they decide run one at a time, as in SQLite."""
 
 AGAIN = (
     psycopg.errors.DeadlockDetected,
@@ -52,13 +52,13 @@ AGAIN = (
     psycopg.errors.TooManyConnections,
     psycopg.errors.IdleInTransactionSessionTimeout,
 )
-"""Nothing was kept, and the next try may do better."""
+"""Nothing was committed, and a retry may succeed."""
 REFUSING = (psycopg.errors.ReadOnlySqlTransaction, psycopg.errors.InsufficientPrivilege)
-"""Nothing was kept, and only somebody else can change that."""
+"""Nothing was committed, and only an administrator can change that."""
 
 
 class PostgresDatabase:
-    """A database as the stores see it. `size` is how many transactions may go on at a time."""
+    """See `store/database.py`. `size` is the number of concurrent transactions."""
 
     def __init__(self, url: str, clock: Clock, times: StoreTime | None = None, *, size: int = 4) -> None:
         self.clock = clock
@@ -68,61 +68,61 @@ class PostgresDatabase:
         self.place = self._address.place
         self._free: list[PostgresConnection] = []
         self._known_hosts: dict[str, int] = {}
-        self._asked: list[pipelined_reads.PipelinedRead] = []
+        self._reads: list[pipelined_reads.PipelinedRead] = []
         self._trips: set[asyncio.Task[None]] = set()
         self._slots = asyncio.Semaphore(size)
         self._threads = ThreadPoolExecutor(size, thread_name_prefix="postgres")
-        # The driver warns of what follows from an error, beside the error itself, which is raised.
+        # The driver warns of consequences of an error beside the error itself, which is raised.
         logging.getLogger("psycopg").setLevel(logging.ERROR)
 
     def now(self) -> float:
-        """Store time, the same for all processes: it never goes back."""
+        """Return store time, the same for all processes; it never goes back."""
         return self.times.now()
 
     def clock_shift(self) -> float:
-        """How far this process's monotonic clock is ahead of store time."""
+        """Return by how much this process's monotonic clock is ahead of store time."""
         return self.times.clock_shift()
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` on one consistent snapshot."""
-        return await self._patiently((SNAPSHOT,), work, is_writing=False)
+        """Run `work` on a consistent snapshot."""
+        return await self._transact((SNAPSHOT,), work, is_writing=False)
 
     async def fetch(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
-        """All rows of one statement that only looks, or does no harm when it is carried out twice.
+        """Return all rows of one statement that is read-only or idempotent.
 
-        What is asked in the same moment goes in one trip.
+        Statements of the same moment share a round trip.
         """
         loop = asyncio.get_running_loop()
-        question = pipelined_reads.PipelinedRead(sql, tuple(values), loop.create_future())
-        self._asked.append(question)
-        if len(self._asked) == 1:
-            loop.call_soon(self._set_out)
-        return await question.answer
+        read = pipelined_reads.PipelinedRead(sql, tuple(values), loop.create_future())
+        self._reads.append(read)
+        if len(self._reads) == 1:
+            loop.call_soon(self._send_reads)
+        return await read.answer
 
     async def write(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in one write transaction, alone among all writes that read first."""
+        """Run `work` in a write transaction, serialised with all writes that read first."""
         with refused():
-            return await self._patiently(("BEGIN", ALONE), work, is_writing=True)
+            return await self._transact(("BEGIN", ALONE), work, is_writing=True)
 
     async def write_concurrently(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in one write transaction beside others; it locks what it reads."""
+        """Run `work` in a write transaction concurrently with others; it locks what it reads."""
         with refused():
-            return await self._patiently(("BEGIN",), work, is_writing=True)
+            return await self._transact(("BEGIN",), work, is_writing=True)
 
     async def write_with_updates(self, work: Callable[[PostgresConnection], T]) -> tuple[T, FrontierUpdate]:
-        """Like `write_beside`, and what it means for the frontier."""
+        """Like `write_concurrently`. Return the update for the frontier as well."""
 
         def moving(connection: PostgresConnection) -> tuple[T, FrontierUpdate]:
             return work(connection), connection.frontier.collected()
 
-        return await self._patiently(("BEGIN",), moving, is_writing=True)
+        return await self._transact(("BEGIN",), moving, is_writing=True)
 
     async def without_timeout(self, work: Callable[[Connection], T], *, is_writing: bool) -> T:
-        """Run `work` however long it takes, on one snapshot or as a write that is alone."""
+        """Run `work` without a time limit, on a snapshot or as a serialised write."""
         begin = ("BEGIN", ALONE) if is_writing else (SNAPSHOT,)
-        return await self._patiently((*begin, NO_LIMIT), work, is_writing=is_writing, limit_s=None)
+        return await self._transact((*begin, NO_LIMIT), work, is_writing=is_writing, limit_s=None)
 
-    async def _patiently(
+    async def _transact(
         self,
         begin: tuple[str, ...],
         work: Callable[[PostgresConnection], T],
@@ -130,11 +130,11 @@ class PostgresDatabase:
         is_writing: bool,
         limit_s: float | None = CALL_S,
     ) -> T:
-        """One transaction, tried until it works, as long as nothing can have been kept and there is hope."""
-        return await self._insist(lambda: self._once(begin, work, is_writing=is_writing, limit_s=limit_s))
+        """Retry a transaction while nothing can have been committed and a retry may succeed."""
+        return await self._retry(lambda: self._once(begin, work, is_writing=is_writing, limit_s=limit_s))
 
-    async def _insist(self, act: Callable[[], Awaitable[T]]) -> T:
-        give_up_at = self.clock.monotonic() + PATIENCE_S
+    async def _retry(self, act: Callable[[], Awaitable[T]]) -> T:
+        give_up_at = self.clock.monotonic() + RETRY_S
         pause_s = FIRST_PAUSE_S
         while True:
             try:
@@ -142,7 +142,7 @@ class PostgresDatabase:
                     return await act()
             except OutcomeUnknown:
                 raise
-            except REFUSING as error:  # who can wait for another server, or for an administrator, does
+            except REFUSING as error:  # callers that can wait for another server or an administrator do so
                 raise self._address.unavailable(error) from error
             except (*AGAIN, psycopg.OperationalError, psycopg.InterfaceError) as error:
                 if self.clock.monotonic() >= give_up_at or isinstance(error, psycopg.errors.DiskFull):
@@ -168,11 +168,11 @@ class PostgresDatabase:
             async with asyncio.timeout(limit_s):
                 return await asyncio.shield(call)
         except (TimeoutError, asyncio.CancelledError) as error:
-            _cut(connection)
+            _shut_down(connection)
             await asyncio.wait([call])
             if isinstance(error, TimeoutError):
                 return call.result()
-            call.exception()  # it is nobody's any more
+            call.exception()  # its result is no longer awaited
             raise
         finally:
             if connection.is_usable:
@@ -180,40 +180,40 @@ class PostgresDatabase:
             else:
                 connection.close()
 
-    def _set_out(self) -> None:
-        asked, self._asked = self._asked, []
-        trip = asyncio.get_running_loop().create_task(self._answer(asked))
+    def _send_reads(self) -> None:
+        reads, self._reads = self._reads, []
+        trip = asyncio.get_running_loop().create_task(self._answer(reads))
         self._trips.add(trip)
         trip.add_done_callback(self._trips.discard)
 
-    async def _answer(self, asked: list[pipelined_reads.PipelinedRead]) -> None:
-        """Answer questions; where one of several cannot be answered, each is asked by itself."""
-        asked = [question for question in asked if not question.answer.done()]
-        if not asked:
+    async def _answer(self, reads: list[pipelined_reads.PipelinedRead]) -> None:
+        """Answer reads. If one of several fails, each is sent by itself."""
+        reads = [read for read in reads if not read.answer.done()]
+        if not reads:
             return
         try:
-            found = await self._insist(lambda: self._asked_once(asked))
+            found = await self._retry(lambda: self._fetch_once(reads))
         except Exception as error:  # noqa: BLE001 - raised where the answer is waited for
-            if len(asked) > 1 and isinstance(error, psycopg.Error):
-                await asyncio.gather(*(self._answer([question]) for question in asked))
+            if len(reads) > 1 and isinstance(error, psycopg.Error):
+                await asyncio.gather(*(self._answer([read]) for read in reads))
                 return
-            for question in asked:
-                if not question.answer.done():
-                    question.answer.set_exception(error)
+            for read in reads:
+                if not read.answer.done():
+                    read.answer.set_exception(error)
             return
         except BaseException:  # the process ends
-            for question in asked:
-                question.answer.cancel()
+            for read in reads:
+                read.answer.cancel()
             raise
-        for question, rows in zip(asked, found, strict=True):
-            if not question.answer.done():
-                question.answer.set_result(rows)
+        for read, rows in zip(reads, found, strict=True):
+            if not read.answer.done():
+                read.answer.set_result(rows)
 
-    async def _asked_once(self, asked: Sequence[pipelined_reads.PipelinedRead]) -> list[list[Row]]:
+    async def _fetch_once(self, reads: Sequence[pipelined_reads.PipelinedRead]) -> list[list[Row]]:
         connection = self._free.pop() if self._free else await self._opened()
         try:
             async with asyncio.timeout(CALL_S):
-                return await pipelined_reads.fetch_all(connection, asked)
+                return await pipelined_reads.fetch_all(connection, reads)
         except TimeoutError as error:
             raise psycopg.OperationalError(f"no answer within {CALL_S:.0f} s") from error
         finally:
@@ -229,7 +229,7 @@ class PostgresDatabase:
         return connection
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         for connection in self._free:
             connection.close()
         self._free.clear()
@@ -238,18 +238,18 @@ class PostgresDatabase:
 
 @contextmanager
 def refused() -> Iterator[None]:
-    """What cannot be stored is refused in our words; a settle finds out for itself what that is."""
+    """Translate errors of unstorable values; a settle handles these itself."""
     try:
         yield
     except psycopg.DataError as error:
-        told = str(error).partition("\n")[0]
+        message = str(error).partition("\n")[0]
         raise RequestInvalid(
-            f"the store cannot keep this: {told}", hint="look for zero bytes in it"
+            f"the value cannot be stored: {message}", hint="remove NUL characters from it"
         ) from error
 
 
-def _cut(connection: PostgresConnection) -> None:
-    """End a call that waits for an answer: its socket is shut, and the wait ends with an error."""
+def _shut_down(connection: PostgresConnection) -> None:
+    """End a call that waits for a result: its socket is shut down, and the wait ends with an error."""
     with (
         contextlib.suppress(OSError, psycopg.Error),
         socket.socket(fileno=socket.dup(connection.driver.fileno())) as line,

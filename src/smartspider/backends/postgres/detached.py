@@ -1,4 +1,4 @@
-"""Work in a thread that nobody waits for when the process ends."""
+"""Work in a thread that the process does not wait for when it ends."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ T = TypeVar("T")
 
 
 def run_detached(work: Callable[[], T], let_go: Callable[[T], object]) -> asyncio.Future[T]:
-    """What comes of the work; where nobody wants that any more, it is let go of.
+    """Return the result of `work` as a future; a result that is no longer wanted is passed to `let_go`.
 
-    A connection that is being opened cannot be called back, and a server that does not answer would keep a
-    process from ending for as long as it is waited for.
+    Opening a connection cannot be cancelled, and a server that does not answer would keep a process from
+    ending.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()

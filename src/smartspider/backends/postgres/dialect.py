@@ -1,9 +1,9 @@
-"""SQLite's statements in PostgreSQL's words.
+"""Translation of SQLite's statements to PostgreSQL.
 
-Most need only other marks for their values. For the rest there is a block of the same file and name in
-`sql/`: `name` stands for the statement, `name__write` for the same one in a write transaction (where it locks
-what it reads), `name__many` for many of it at once: it gets one array for each column of the values. What is
-added to a statement, as conditions are, is added to its words here.
+Most need only other placeholders. For the others there is a block with the same file and name in `sql/`:
+`name` replaces the statement, `name__write` the same one in a write transaction (where it locks what it
+reads), `name__many` executes it for many values at once, with one array for each column. Text appended to
+a statement, such as conditions, is appended to its replacement.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ _SHARED = "smartspider.store"
 
 
 class PostgresStatement(msgspec.Struct, frozen=True):
-    """A statement as PostgreSQL reads it."""
+    """A statement in PostgreSQL's dialect."""
 
     one: str
     write: str
     many: str | None
     is_numbered: bool
     """Its values have names: p1, p2, ..."""
-    asked: str
-    """As the server itself reads it: $1, $2, ..."""
+    server: str
+    """With the server's own placeholders: $1, $2, ..."""
 
 
 @lru_cache(maxsize=2048)
 def translate(sql: str) -> PostgresStatement:
-    """How a statement is said here."""
-    own = _overrides().get(sql) or _begun(sql)
+    """Translate a statement."""
+    own = _overrides().get(sql) or _extended(sql)
     one = own.get("", sql)
     many = own.get("many")
     return PostgresStatement(
@@ -46,12 +46,12 @@ def translate(sql: str) -> PostgresStatement:
         with_placeholders(own.get("write", one)),
         None if many is None else with_placeholders(many, "b"),
         is_numbered="?1" in one,
-        asked=with_numbered_placeholders(one),
+        server=with_numbered_placeholders(one),
     )
 
 
-def _begun(sql: str) -> dict[str, str]:
-    """Our words for a statement that begins with one of which they are known, as one with more conditions."""
+def _extended(sql: str) -> dict[str, str]:
+    """Return the replacements for a statement that begins with a known one and has more conditions."""
     for theirs, own in _overrides().items():
         if sql.startswith((f"{theirs} ", f"{theirs}\n")):
             return {purpose: body + sql[len(theirs) :] for purpose, body in own.items() if purpose != "many"}
@@ -59,8 +59,8 @@ def _begun(sql: str) -> dict[str, str]:
 
 
 def with_placeholders(sql: str, form: str = "s") -> str:
-    """The statement with the driver's marks for values; in the form `b` they are sent as the server has them,
-    which for arrays is by far the quickest.
+    """Return the statement with the driver's placeholders. With form `b` values are sent in binary, which for
+    arrays is by far the fastest.
     """
 
     def mark(found: re.Match[str]) -> str:
@@ -73,7 +73,7 @@ def with_placeholders(sql: str, form: str = "s") -> str:
 
 
 def with_numbered_placeholders(sql: str) -> str:
-    """The statement with the server's marks for values."""
+    """Return the statement with the server's placeholders."""
     places = count(1)
 
     def mark(found: re.Match[str]) -> str:
@@ -87,7 +87,7 @@ def with_numbered_placeholders(sql: str) -> str:
 
 @lru_cache(maxsize=1)
 def _overrides() -> dict[str, dict[str, str]]:
-    """Our own words for statements, by these and by what for."""
+    """Return the replacements of statements by purpose."""
     found: dict[str, dict[str, str]] = {}
     shared = {file.name: file for file in _files(resources.files(_SHARED))}
     for file in (resources.files(__package__) / "sql").iterdir():
@@ -95,9 +95,9 @@ def _overrides() -> dict[str, dict[str, str]]:
         origin = shared.get(file.name)
         theirs = ours if origin is None else statements.blocks(origin.read_text(encoding="utf-8"))
         for name, body in ours.items():
-            word, _, purpose = name.partition("__")
+            base, _, purpose = name.partition("__")
             if origin is not None or purpose:
-                found.setdefault(theirs[word], {})[purpose] = body
+                found.setdefault(theirs[base], {})[purpose] = body
     return found
 
 

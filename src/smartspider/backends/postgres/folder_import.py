@@ -1,4 +1,6 @@
-"""A database that is filled from another store, in pieces; until it is full, nobody else can use it."""
+"""Importing a data folder into a database, in batches. The database is closed to others until the import is
+complete.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ OPTIONS = (
     "-c lock_timeout=60s -c client_min_messages=warning -c search_path=smartspider -c jit=off"
     " -c synchronous_commit=off"
 )
-"""Pieces need not be on the disk one by one: what is lost with the server is lost with its progress."""
+"""Batches need not be durable one by one: what is lost with the server is lost together with its progress."""
 
 Key = tuple[Any, ...]
 
@@ -33,19 +35,19 @@ class ImportState(msgspec.Struct, frozen=True):
 
     id: str
     shift_s: float
-    """How far its clock is ahead of the other store's."""
+    """By how much its clock is ahead of the other store's."""
     is_finished: bool
 
 
 class TableProgress(msgspec.Struct, frozen=True):
-    """How much of a table is there, and up to which key."""
+    """The imported rows of a table, and the key of the last one."""
 
     rows: int = 0
     last: Key | None = None
 
 
 class FolderImport:
-    """A connection to the database that is filled. Servers that will not do are refused."""
+    """A connection to the database to fill. Unsuitable servers are refused."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -53,7 +55,7 @@ class FolderImport:
         self.place = self._address.place
         self._tables: set[str] = set()
         self.version = 0
-        """Of its tables; 0: there are none."""
+        """Format of its tables; 0 if there are none."""
         with translated(self._address):
             self._connection: psycopg.Connection[Row] = psycopg.connect(
                 url,
@@ -71,7 +73,7 @@ class FolderImport:
             raise
 
     def refuse_version(self) -> None:
-        """Tables of another version cannot be filled."""
+        """Raise `StoreUnavailable` for tables of another format."""
         if self.version not in (0, schema.VERSION):
             raise StoreUnavailable(
                 f"the store at {self.place} has format {self.version}, this SmartSpider writes"
@@ -80,29 +82,29 @@ class FolderImport:
             )
 
     def state(self) -> ImportState | None:
-        """Which move fills it, or filled it."""
+        """Return the move that fills or filled the database."""
         if "moving" not in self._tables:
             return None
         found = self._fetch(SQL.moving)
         return ImportState(*found[0]) if found else None
 
     def nonempty(self, names: Sequence[str]) -> list[str]:
-        """Those of the tables that have rows."""
+        """Return those of the tables that have rows."""
         there = [name for name in names if name in self._tables]
         return [name for name in there if self._fetch(_of("SELECT EXISTS (SELECT 1 FROM {})", name))[0][0]]
 
     def last_epoch(self) -> int:
-        """The last term of a keeper; 0: there never was one."""
+        """Return the epoch of the last keeper's term; 0 if there was none."""
         return int(self._fetch("SELECT max(epoch) FROM leader")[0][0]) if "leader" in self._tables else 0
 
     def now(self) -> float:
-        """Store time."""
+        """Return store time."""
         return float(self._fetch(SQL.now)[0][0])
 
     def lock(self) -> bool:
-        """Whether no other program fills it at the same time."""
+        """Take the import lock. Return False if another process holds it."""
         is_locked = bool(self._fetch(SQL.lock)[0][0])
-        self._read_tables()  # another may have been at it until now
+        self._read_tables()  # another process may have filled it until now
         return is_locked
 
     def _read_tables(self) -> None:
@@ -111,11 +113,11 @@ class FolderImport:
             self.version = schema.found_format(self._connection, self._address)
 
     def other_connections(self) -> int:
-        """How many connections other programs have."""
+        """Return the number of connections of other processes."""
         return int(self._fetch(SQL.others)[0][0])
 
     def begin(self, move_id: str, shift_s: float) -> ImportState:
-        """Make the tables if there are none, and close them to everybody else."""
+        """Create the tables if there are none, and close them to other processes."""
         if self.version == 0:
             schema.prepare(self._url)
         with translated(self._address), self._connection.transaction():
@@ -126,12 +128,14 @@ class FolderImport:
         return ImportState(move_id, shift_s, is_finished=False)
 
     def cancel(self) -> None:
-        """Open it again, as empty as it was."""
+        """Open the database again, empty as before."""
         with translated(self._address):
             self._connection.execute("DROP TABLE moving, moving_progress")
 
     def empty(self, tables: Sequence[str]) -> None:
-        """Take out what a move brought that was given up, and open it again. Nobody else has written here."""
+        """Delete the rows of a cancelled move, and open the database again. No other process has written to
+        it.
+        """
         names = sql.SQL(", ").join(map(sql.Identifier, (*tables, "lane")))
         with translated(self._address), self._connection.transaction():
             self._connection.execute("SET LOCAL synchronous_commit = on")
@@ -141,7 +145,7 @@ class FolderImport:
         self._read_tables()
 
     def progress(self, table: str) -> TableProgress:
-        """How far a table is."""
+        """Return the progress of a table."""
         found = self._fetch(SQL.progress, (table,))
         if not found:
             return TableProgress()
@@ -149,14 +153,14 @@ class FolderImport:
         return TableProgress(rows, msgspec.msgpack.decode(last, type=Key))
 
     def copy(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], last: Key) -> bool:
-        """Add rows, together with how far that is; False when they have a text that cannot be kept."""
+        """Add rows together with the progress. Return False if they have text that cannot be stored."""
         names = sql.SQL(", ").join(map(sql.Identifier, columns))
-        words = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), names)
+        statement = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), names)
         advanced = (table, msgspec.msgpack.encode(last), len(rows))
         with translated(self._address):
             try:
                 with self._connection.transaction(), self._connection.cursor() as cursor:
-                    with cursor.copy(words) as copying:
+                    with cursor.copy(statement) as copying:
                         for row in rows:
                             copying.write_row(row)
                     cursor.execute(SQL.advance.encode(), advanced)
@@ -165,13 +169,13 @@ class FolderImport:
         return True
 
     def count(self, tables: Sequence[str]) -> dict[str, int]:
-        """Rows of tables."""
+        """Return the number of rows of tables."""
         return {name: int(self._fetch(_of("SELECT count(*) FROM {}", name))[0][0]) for name in tables}
 
     def set_counters(
         self, numbers: Mapping[str, int], audit: tuple[int, str], log_bytes: int, last_notified: int | None
     ) -> None:
-        """What a store knows beside its rows. May be told again."""
+        """Set what a store keeps besides its rows. May be repeated."""
         with translated(self._address), self._connection.transaction(), self._connection.cursor() as cursor:
             cursor.execute(SQL.lanes.encode())
             cursor.execute(SQL.audit_head.encode(), {"last": audit[0], "hash": audit[1]})
@@ -183,7 +187,7 @@ class FolderImport:
                     cursor.execute(SQL.number.encode(), {"number": number, "table": f'"{name}"'})
 
     def finish(self) -> None:
-        """Open it to everybody; it is on the server's disk when this returns."""
+        """Open the database; the import is durable when this returns."""
         with translated(self._address):
             with self._connection.transaction():
                 self._connection.execute("SET LOCAL synchronous_commit = on")
@@ -194,11 +198,11 @@ class FolderImport:
 
     def _fetch(self, text: str | sql.Composed, values: Sequence[Any] = ()) -> list[Row]:
         with translated(self._address):
-            words = text.encode() if isinstance(text, str) else text
-            return self._connection.execute(words, values or None).fetchall()
+            statement = text.encode() if isinstance(text, str) else text
+            return self._connection.execute(statement, values or None).fetchall()
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the connection."""
         self._connection.close()
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""What a transaction means for a frontier apart from the store: collected, and told after the commit."""
+"""The updates of a transaction for a frontier outside the store: collected, and sent after the commit."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ SQL = statements.load("sql/frontier.sql", __package__)
 
 
 class CollectedUpdates:
-    """See `store/frontier_updates.py`. Closed rows need no word: a lease looks its row up before it is used."""
+    """See `store/frontier_updates.py`. Closed rows need no update: a lease looks up its row before use."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self.held: frozenset[FencingToken] | None = None
-        """Leases that are known to be held; None: nobody asked."""
+        """Leases known to be held; None if unknown."""
         self.clear()
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Drop everything collected."""
         self.held = None
         self._offered: list[tuple[QueueEntry, bool]] = []
         self._lanes: set[tuple[int, int]] = set()
@@ -33,90 +33,92 @@ class CollectedUpdates:
         self._gates: set[int] = set()
 
     def offer(self, run_id: int, entries: Sequence[QueueEntry]) -> None:
-        """Queue open rows; the run stands at their hosts from now on."""
-        self._stand(run_id, entries, is_alone=False)
+        """Queue open rows; their hosts get a lane of the run."""
+        self._add(run_id, entries, is_alone=False)
 
     def set_apart(self, run_id: int, entries: Sequence[QueueEntry], now: float) -> None:
-        """Queue open rows that are only handed out alone."""
+        """Queue open rows that are leased alone."""
         del now
-        self._stand(run_id, entries, is_alone=True)
+        self._add(run_id, entries, is_alone=True)
 
-    def _stand(self, run_id: int, entries: Sequence[QueueEntry], *, is_alone: bool) -> None:
+    def _add(self, run_id: int, entries: Sequence[QueueEntry], *, is_alone: bool) -> None:
         self._lanes.update((run_id, entry.host_id) for entry in entries)
         self._offered += [(entry, is_alone) for entry in entries]
 
     def holds(self, lease: Lease) -> bool:
-        """Whether the frontier said so before the transaction."""
+        """Return whether the frontier reported the lease as held before the transaction."""
         return self.held is None or lease.token in self.held
 
     def ending(self, run_id: int) -> int:
-        """The frontier hears of them after the commit."""
+        """Return the leases that the frontier ends after the commit."""
         ending = (*self._ended, *self._released, *(lease for lease, _ in self._postponed.values()))
         return sum(lease.run_id == run_id for lease in ending)
 
     def end(self, lease: Lease) -> None:
-        """Its row is closed."""
+        """End a lease whose row is closed."""
         self._ended.append(lease)
 
     def postpone(self, lease: Lease, due_at: float) -> None:
-        """The row comes back later; the store keeps when, for a frontier that is wiped."""
+        """Queue the row again later. The store keeps the time, for a frontier that loses its data."""
         self._postponed[lease.url_id] = (lease, due_at)
 
     def release(self, lease: Lease, now: float) -> None:
-        """The row is queued again if it is open, which the next lease finds out."""
+        """Queue the row again; the next lease checks whether it is open."""
         del now
         self._released.append(lease)
 
     def forget(self, run_id: int, url_id: int) -> None:
-        """What is queued is looked up by its lease; a lease that was to come back later just ends."""
+        """End a postponed lease. A queued row is checked by its next lease."""
         del run_id
         if (postponed := self._postponed.pop(url_id, None)) is not None:
             self._ended.append(postponed[0])
 
     def forget_host(self, run_id: int, host_id: int, url_ids: Sequence[int]) -> None:
-        """The same for all of them."""
+        """End postponed leases of the rows."""
         del host_id
         for url_id in url_ids:
             self.forget(run_id, url_id)
 
     def fence(self, run_id: int, url_ids: set[int]) -> set[int]:
-        """None: whoever held a row of a run that ended holds it no more."""
+        """Return an empty set: leases of an ended run are no longer held."""
         del run_id, url_ids
         return set()
 
     def host_freed(self, host_id: int, now: float) -> None:
-        """Nothing: the frontier sees its leases end."""
+        """Do nothing: the frontier sees its leases end."""
 
     def gate_changed(self, host_id: int) -> None:
-        """The gate is told again."""
+        """Send the gate again."""
         self._gates.add(host_id)
 
     def run_changed(self, run_id: int) -> None:
-        """The keeper tells the frontier; what it counted before says nothing about a run that is to stop."""
+        """Discard the counts of a run, which say nothing about its new state. The keeper updates the
+        frontier.
+        """
         self._connection.execute(SQL.uncounted, (run_id,))
 
     def is_counted(self, run_id: int) -> bool:
-        """Whether the keeper has counted since all of the frontier heard of the state of the run."""
+        """Return whether the keeper has counted since the whole frontier knows the state of the run."""
         found = row(self._connection, SQL.is_counted, (run_id,))
         return found is not None and bool(found[0])
 
     def drop(self, run_id: int) -> None:
-        """The run stands nowhere any more; the keeper tells the frontier."""
+        """Drop the lanes of a run; the keeper updates the frontier."""
         self._lanes = {lane for lane in self._lanes if lane[0] != run_id}
         self._connection.execute(SQL.drop_lanes, (run_id,))
         self._connection.execute(SQL.drop_load, (run_id,))
 
     def write(self) -> None:
-        """Keep what a frontier that is wiped must be told again; the last act of a transaction."""
+        """Store what a frontier that loses its data must be sent again. Last statement of a transaction."""
         self._connection.executemany(SQL.add_lane, sorted(self._lanes))
         self._connection.executemany(
             SQL.postpone, [(due_at, url_id) for url_id, (_, due_at) in sorted(self._postponed.items())]
         )
 
     def collected(self) -> FrontierUpdate:
-        """What the transaction means, with gates and names as they stand in it."""
-        asked = self._gates | {entry.host_id for entry, _ in self._offered if not entry.host}
-        found = rows(self._connection, SQL.hosts, (sorted(asked),)) if asked else []
+        """Return the update, with gates and names as of this transaction."""
+        host_ids = self._gates | {entry.host_id for entry, _ in self._offered if not entry.host}
+        found = rows(self._connection, SQL.hosts, (sorted(host_ids),)) if host_ids else []
         hosts = {host_id: HostRow(*gate) for host_id, *gate in found}
         return FrontierUpdate(
             hosts=[hosts[host_id] for host_id in sorted(self._gates)],

@@ -1,4 +1,4 @@
-"""Whether the database can be used."""
+"""Health checks of the database."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.core.errors import StoreUnavailable
 from smartspider.store.database import Connection
 
-PATIENCE_S = 2.0
+TIMEOUT_S = 2.0
 FRESH_S = 1.0
 BEGIN_PROBE = "SELECT set_config('work_mem', '64kB', true), set_config('temp_tablespaces', '', true)"
 PROBE = (
     "SELECT count(*) FROM (SELECT repeat(md5(number::text), 32) AS text"
     " FROM generate_series(1, 1000) AS number ORDER BY 1 OFFSET 0) AS sorted"
 )
-"""Sorts more than fits into memory: 1 MB goes to the disk of the database and is gone with the statement. A
-row would not do: it may fit into a page that is there, long after the next page has no room.
+"""Sorts more than fits into memory: 1 MB is written to the disk of the database and deleted with the
+statement. Inserting a row would not do: it may fit into an existing page long after the disk is full.
 """
 
 
 class PostgresHealth:
-    """Tries the database out, without changing anything."""
+    """Checks the database without changing anything."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._db = database
@@ -30,13 +30,13 @@ class PostgresHealth:
         self._found: StoreUnavailable | None = None
 
     async def check_writable(self) -> None:
-        """Raises `StoreUnavailable` unless a write transaction can be begun and committed soon, and
-        `StoreFull` when there is no room for what it may write.
+        """Raise `StoreUnavailable` unless a write transaction can be committed soon, and `StoreFull` if there
+        is no disk space.
         """
         await self._soon(_lock_and_write)
 
     async def check_room(self) -> None:
-        """Raises `StoreFull` when the disk of the database is full; the answer may be a moment old."""
+        """Raise `StoreFull` if the disk of the database is full. The result may be cached for a moment."""
         now = self._db.clock.monotonic()
         if now - self._looked_at >= FRESH_S:
             self._looked_at = now
@@ -50,17 +50,17 @@ class PostgresHealth:
 
     async def _soon(self, work: Callable[[Connection], None]) -> None:
         try:
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(TIMEOUT_S):
                 await self._db.write_concurrently(work)
         except TimeoutError:
             raise StoreUnavailable(
-                f"the store at {self._db.place} did not take a change within {PATIENCE_S:g} s",
+                f"the store at {self._db.place} did not take a change within {TIMEOUT_S:g} s",
                 hint="check that PostgreSQL runs there and is not overloaded",
             ) from None
 
 
 def _lock_and_write(connection: Connection) -> None:
-    """Lock a row, which a server refuses that takes no changes."""
+    """Lock a row, which a read-only server refuses."""
     connection.execute("SELECT version FROM format FOR KEY SHARE")
     _write(connection)
 

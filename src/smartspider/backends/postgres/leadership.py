@@ -1,4 +1,4 @@
-"""Who keeps house, on PostgreSQL: a term is prolonged by one statement."""
+"""Leader election on PostgreSQL: renewing a term is one statement."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class PostgresLeadership(SqlLeadership):
         self._postgres = database
 
     async def take(self, owner: str, term_s: float) -> Term | None:
-        """Lead, or go on leading, for so long; None while another does."""
+        """Take or renew a term of `term_s` seconds. Return None while another process leads."""
         now = self.now()
         until = now + term_s
-        # Sent again after an error, it changes nothing: what it says of the end is what was asked for then.
+        # Idempotent: sent again after an error, it sets the same end.
         for (epoch,) in await self._postgres.fetch(SQL.prolong, (until, owner, now)):
             return Term(owner, epoch, until)
         return await super().take(owner, term_s)

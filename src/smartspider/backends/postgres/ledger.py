@@ -1,4 +1,4 @@
-"""The store's part of settling on PostgreSQL: one transaction per run, and what it means for the frontier."""
+"""The store's part of settling on PostgreSQL: one transaction per run, and the update for the frontier."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from smartspider.store.settle.batches import DATA_ERRORS, by_run, merge_reports,
 from smartspider.store.settle.settle import settle_run
 
 REFUSED = (*DATA_ERRORS, psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProgramLimitExceeded)
-"""What a row can be refused for: text with NUL, numbers out of range, values too long for an index."""
+"""Errors of a row: text with NUL, numbers out of range, values too long for an index."""
 TRIES = 5
 PAUSE_S = 0.2
 
@@ -36,7 +36,7 @@ class PostgresLedger:
         self._rows = PostgresOpenRows(database)
 
     async def settle(self, settlements: Sequence[Settlement], held: set[FencingToken] | None) -> Settled:
-        """Carry out verdicts, run by run."""
+        """Apply verdicts, run by run."""
         known = None if held is None else frozenset(held)
         report, update = SettleReport(), FrontierUpdate()
         for group in by_run(settlements).values():
@@ -52,9 +52,9 @@ class PostgresLedger:
     async def _until_known(
         self, group: Sequence[Settlement], held: frozenset[FencingToken] | None
     ) -> Settled:
-        """Settle again when nobody knows whether it was kept: the first commit of a page wins.
+        """Settle again if it is unknown whether the first try was committed: the first commit of a page wins.
 
-        What was kept is late then, and what it led to is offered as for any page that was closed before.
+        A page committed before is late then, and its children are offered as for any page closed before.
         """
         for _ in range(TRIES):
             try:
@@ -75,7 +75,7 @@ class PostgresLedger:
 
 
 def _both(one: Settled, other: Settled) -> Settled:
-    """What both did, in their order."""
+    """Concatenate two results."""
     (report, update), (more, after) = one, other
     return merge_reports(report, more), FrontierUpdate(
         update.hosts + after.hosts,

@@ -1,7 +1,7 @@
-"""Asking: single statements that only look, several in one trip, answered on the event loop without a thread.
+"""Single read-only statements, several in one round trip, processed on the event loop without a thread.
 
-A cluster with nothing to do does little else, so this is what it costs. Each statement sees one moment by
-itself; what has to see the same moment as others is read in a transaction.
+An idle cluster does little else, so this decides its cost. Each statement sees its own snapshot; reads
+that need a common one use a transaction.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from smartspider.backends.postgres.dialect import translate
 from smartspider.store.database import Row
 
 PREPARED = 256
-"""Statements that a connection keeps; others are read anew by the server each time."""
+"""Statements that a connection keeps prepared; the server parses others each time."""
 
 
 class PipelinedRead(msgspec.Struct, frozen=True):
-    """A statement, its values, and who waits for its rows."""
+    """A statement, its values, and the future for its rows."""
 
     sql: str
     values: tuple[Any, ...]
     answer: asyncio.Future[list[Row]]
 
 
-async def fetch_all(connection: PostgresConnection, asked: Sequence[PipelinedRead]) -> list[list[Row]]:
-    """The rows of each. Where anything goes wrong none is answered, and the connection is of no more use."""
+async def fetch_all(connection: PostgresConnection, reads: Sequence[PipelinedRead]) -> list[list[Row]]:
+    """Return the rows of each statement. On any error none is answered, and the connection must be closed."""
     pgconn = connection.driver.pgconn
     results: list[PGresult] = []
     try:
         pgconn.enter_pipeline_mode()
-        for question in asked:
-            _send(connection, question)
+        for read in reads:
+            _send(connection, read)
         pgconn.pipeline_sync()
         await _exchange(pgconn, results)
         pgconn.exit_pipeline_mode()
@@ -53,18 +53,18 @@ async def fetch_all(connection: PostgresConnection, asked: Sequence[PipelinedRea
         raise
 
 
-def _send(connection: PostgresConnection, question: PipelinedRead) -> None:
-    """Have a statement sent; its name is known to the server once it was prepared there."""
-    pgconn, words = connection.driver.pgconn, _words(question.sql)
-    given, types, formats = _dumped(connection, question.values)
-    key = (question.sql, types)
+def _send(connection: PostgresConnection, read: PipelinedRead) -> None:
+    """Send a statement, prepared on first use."""
+    pgconn, text = connection.driver.pgconn, _text(read.sql)
+    given, types, formats = _dumped(connection, read.values)
+    key = (read.sql, types)
     name = connection.prepared.get(key)
     if name is None and len(connection.prepared) >= PREPARED:
-        pgconn.send_query_params(words, given, types, formats)
+        pgconn.send_query_params(text, given, types, formats)
         return
     if name is None:
         name = connection.prepared[key] = b"ask_%d" % len(connection.prepared)
-        pgconn.send_prepare(name, words, types)
+        pgconn.send_prepare(name, text, types)
     pgconn.send_query_prepared(name, given, formats)
 
 
@@ -77,7 +77,7 @@ def _dumped(
     forms = [PyFormat.AUTO] * len(values)
     try:
         given = transformer.dump_sequence(values, forms)
-    except psycopg.DataError:  # a zero byte
+    except psycopg.DataError:  # NUL in a text
         given = transformer.dump_sequence(without_nul(values), forms)
     return given, tuple(transformer.types or ()), transformer.formats or ()
 
@@ -89,7 +89,7 @@ def _rows(connection: PostgresConnection, result: PGresult) -> list[Row]:
 
 
 async def _exchange(pgconn: PGconn, results: list[PGresult]) -> None:
-    """Send what waits to be sent and take the results as they come, until all are there."""
+    """Send all statements and collect the results until all have arrived."""
     loop, line = asyncio.get_running_loop(), pgconn.socket
     over: asyncio.Future[None] = loop.create_future()
 
@@ -121,7 +121,7 @@ async def _exchange(pgconn: PGconn, results: list[PGresult]) -> None:
 
 
 def _take(pgconn: PGconn, results: list[PGresult]) -> bool:
-    """Take what is there; whether that is all."""
+    """Collect the available results. Return whether these were all."""
     while not pgconn.is_busy():
         result = pgconn.get_result()
         if result is None:
@@ -135,5 +135,5 @@ def _take(pgconn: PGconn, results: list[PGresult]) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _words(sql: str) -> bytes:
-    return translate(sql).asked.encode()
+def _text(sql: str) -> bytes:
+    return translate(sql).server.encode()

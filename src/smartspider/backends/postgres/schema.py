@@ -1,6 +1,6 @@
-"""Opening a database: its tables are made when new, migrated when old, refused when newer.
+"""Opening a database: a new one gets its tables, one of another format is refused.
 
-They are in a schema of their own, `smartspider`, so that others may use the same database.
+The tables are in a schema of their own, `smartspider`, so that the database can be shared.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def _connected(url: str) -> psycopg.Connection[Row]:
 
 
 def refuse_server(connection: psycopg.Connection[Row], address: PostgresAddress) -> None:
-    """A server that is too old, or a database that cannot hold all texts, will not do."""
+    """Raise `StoreUnavailable` if the server is too old, or the encoding of the database cannot hold all
+    text.
+    """
     release = connection.info.server_version // 10_000
     if release < OLDEST_SERVER:
         raise StoreUnavailable(
@@ -67,7 +69,7 @@ def refuse_server(connection: psycopg.Connection[Row], address: PostgresAddress)
 
 
 def _refuse_half_moved(connection: psycopg.Connection[Row], address: PostgresAddress) -> None:
-    """Runs that are here with a part of their rows would seem to be over."""
+    """Raise `StoreUnavailable` during an import: runs with a part of their rows would seem complete."""
     found = connection.execute("SELECT to_regclass('smartspider.moving') IS NOT NULL").fetchone()
     if found is not None and found[0]:
         unfinished = connection.execute("SELECT 1 FROM moving WHERE finished_at IS NULL").fetchone()
@@ -80,7 +82,7 @@ def _refuse_half_moved(connection: psycopg.Connection[Row], address: PostgresAdd
 
 
 def found_format(connection: psycopg.Connection[Row], address: PostgresAddress) -> int:
-    """The version of the tables that are there; 0: there are none."""
+    """Return the format of the tables; 0 if there are none."""
     names = {
         name
         for (name,) in connection.execute(
@@ -115,7 +117,7 @@ def _bring_to_version(connection: psycopg.Connection[Row], address: PostgresAddr
 
 def _create(connection: psycopg.Connection[Row]) -> None:
     is_there = connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = 'smartspider'").fetchone()
-    if is_there is None:  # who made it beforehand may not want us to make schemas
+    if is_there is None:  # the user may not have the right to create schemas
         connection.execute("CREATE SCHEMA smartspider")
     connection.execute(statements.text("sql/schema.sql", __package__).encode())
     connection.execute("INSERT INTO format VALUES (%s)", (VERSION,))

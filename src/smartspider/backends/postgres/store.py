@@ -1,4 +1,4 @@
-"""The store on PostgreSQL: what is the same in all SQL, and what a frontier apart from it must hear."""
+"""The run store on PostgreSQL, with updates for a frontier outside of it."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ PURPOSES = {
     "lease": "queue",
     "load": "queue",
 }
-"""What tables hold, with their indexes."""
+"""The purpose of tables with their indexes."""
 
 
 class PostgresStore(RunStore):
-    """See `store/runs/store.py` and `interfaces/robots_cache.py`. `frontier` hears of gates that change."""
+    """See `store/runs/store.py` and `interfaces/robots_cache.py`. `frontier` gets changed gates."""
 
     def __init__(self, database: PostgresDatabase, frontier: FrontierUpdater | None = None) -> None:
         super().__init__(database)
@@ -39,7 +39,7 @@ class PostgresStore(RunStore):
         self._frontier = frontier
 
     async def put_robots(self, answer: RobotsAnswer, *, host: str, crawl_delay_s: float | None) -> None:
-        """Keep what a host says about robots; its gate hears of a Crawl-delay before anybody goes on."""
+        """Store the robots.txt of a host. Its gate has the Crawl-delay before this returns."""
         _, update = await self._postgres.write_with_updates(
             lambda connection: robots.put(connection, answer, host, crawl_delay_s)
         )
@@ -47,13 +47,13 @@ class PostgresStore(RunStore):
             await self._frontier.apply(update)
 
     async def fsck(self, *, repair: bool = False) -> list[Finding]:
-        """Check that everything agrees, however long that takes; the frontier is checked by itself."""
+        """Check the consistency of the store, without a time limit; the frontier has its own check."""
         return await self._postgres.without_timeout(
             lambda connection: fsck.check(connection, self._postgres.now(), repair=repair), is_writing=repair
         )
 
     async def sizes(self) -> dict[str, int]:
-        """Bytes of the database by what they hold."""
+        """Return the size of the database by purpose."""
 
         def work(connection: Connection) -> dict[str, int]:
             sizes = dict.fromkeys((*PURPOSES.values(), "other"), 0)

@@ -1,4 +1,4 @@
-"""Store time: the server's clock, as this process's monotonic clock carries it on."""
+"""Store time: the server's clock, continued by this process's monotonic clock."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class StoreTime:
         self._is_known = False
 
     def now(self) -> float:
-        """Seconds since 1970, by the server's clock."""
+        """Return the seconds since 1970, by the server's clock."""
         return self._clock.monotonic() + self._shift
 
     def clock_shift(self) -> float:
-        """How far the monotonic clock of this process is ahead."""
+        """Return by how much the monotonic clock of this process is ahead."""
         return -self._shift
 
     def follow(self, connection: psycopg.Connection[Row]) -> None:
-        """Look at the server's clock; the quickest answer tells it best."""
+        """Read the server's clock several times; the fastest answer is the most exact."""
         best_s, shift = float("inf"), self._shift
         for _ in range(TRIES):
             asked_at = self._clock.monotonic()

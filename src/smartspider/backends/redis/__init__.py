@@ -1,1 +1,1 @@
-"""The frontier on Redis: an index of the open rows that may be wiped at any time."""
+"""The frontier on Redis: an index of the open rows that may be lost at any time."""

@@ -1,4 +1,4 @@
-"""From a URL to servers: a single Redis, one behind Sentinel, or a Redis Cluster."""
+"""Parsing the URL of a single Redis, one behind Sentinel, or a Redis Cluster."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ SCHEMES = {"single": "redis", "sentinel": "redis+sentinel", "cluster": "redis+cl
 PORTS = {"single": 6379, "sentinel": 26379, "cluster": 6379}
 MAIN = "main"
 TLS_FILES = {"ssl_ca_certs": "ca_certs", "ssl_certfile": "certfile", "ssl_keyfile": "keyfile"}
-"""Options that name files, by the words of the client that most know, and our fields for them."""
+"""Options that name files, as redis-py names them, and our fields for them."""
 TLS_OPTIONS = {*TLS_FILES, "ssl_cert_reqs", "ssl_check_hostname"}
 SENTINEL_OPTIONS = {"sentinel_username", "sentinel_password", "sentinel_tls"}
 OPTIONS = {"db", "persistence", "namespace", "tls", *TLS_OPTIONS, *SENTINEL_OPTIONS}
-WORDS = {
+ALLOWED_VALUES = {
     "tls": ("1", "0"),
     "sentinel_tls": ("1", "0"),
     "ssl_cert_reqs": ("required", "none"),
     "ssl_check_hostname": ("true", "false"),
 }
-"""What an option may be that has few values."""
+"""Allowed values of options that have few."""
 NODE = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+(?:%[\w.-]+)?\]|[\w.-]+)(?::(?P<port>\d*))?", re.ASCII)
-MOST_PORTS = 65_535
-MOST_DATABASES = 99_999
+MAX_PORT = 65_535
+MAX_DATABASE = 99_999
 DIGITS = 6
 ESCAPED = "write @ / ? # and : of a password as %40 %2F %3F %23 and %3A"
 CONNECT_S = 2.0
@@ -42,9 +42,9 @@ ANSWER_S = 5.0
 
 
 class TlsOptions(msgspec.Struct, frozen=True):
-    """Whom a connection over TLS trusts, and how it shows itself: verified is unless told not to.
+    """The TLS settings of a connection; certificates are verified by default.
 
-    Files are looked at when servers are opened.
+    Files are read when servers are opened.
     """
 
     ca_certs: str = ""
@@ -53,11 +53,11 @@ class TlsOptions(msgspec.Struct, frozen=True):
     keyfile: str = ""
     is_verified: bool = True
     is_name_checked: bool = True
-    """Whether the certificate must be of the host that was asked for."""
+    """The certificate must match the host name."""
 
     @property
     def options(self) -> dict[str, str]:
-        """As they are written in a URL, but for those that say nothing."""
+        """Return the options of a URL, without default values."""
         return {name: getattr(self, field) for name, field in TLS_FILES.items()} | {
             "ssl_cert_reqs": "" if self.is_verified else "none",
             "ssl_check_hostname": "" if self.is_name_checked else "false",
@@ -65,7 +65,7 @@ class TlsOptions(msgspec.Struct, frozen=True):
 
 
 class SentinelOptions(msgspec.Struct, frozen=True):
-    """What Sentinels themselves ask of those who connect to them."""
+    """Credentials for the Sentinels themselves."""
 
     username: str | None = None
     password: str | None = None
@@ -76,40 +76,42 @@ class SentinelOptions(msgspec.Struct, frozen=True):
 
 
 class RedisAddress(msgspec.Struct, frozen=True):
-    """Where the frontier's Redis is."""
+    """The address of the frontier's Redis."""
 
     kind: Literal["single", "sentinel", "cluster"]
     nodes: tuple[tuple[str, int], ...]
     service: str = ""
-    """The name of the master that Sentinel watches."""
+    """The name of the master that Sentinel monitors."""
     username: str | None = None
     password: str | None = None
     db: int = 0
     is_tls: bool = False
     tls: TlsOptions = TlsOptions()
-    watch: SentinelOptions = SentinelOptions()
+    sentinel: SentinelOptions = SentinelOptions()
     is_durable: bool = True
-    """Whether its data must survive a restart of the server; without, each costs a load from the store."""
+    """True if its data must survive a restart of the server; if not, each restart costs a load from the
+    store.
+    """
     namespace: str = MAIN
-    """Sets installations apart that share a server."""
+    """Separates installations that share a server."""
 
     def __repr__(self) -> str:
         return f"Address({self.shown})"
 
     @property
     def _sentinel_tls(self) -> str:
-        is_told_apart = self.kind == "sentinel" and self.watch.is_tls != self.is_tls
-        return str(int(self.watch.is_tls)) if is_told_apart else ""
+        is_told_apart = self.kind == "sentinel" and self.sentinel.is_tls != self.is_tls
+        return str(int(self.sentinel.is_tls)) if is_told_apart else ""
 
     @property
     def shown(self) -> str:
-        """For people: without user and password."""
+        """The address for display, without user and password."""
         nodes = ",".join(f"{host}:{port}" for host, port in self.nodes)
         return f"{nodes}/{self.service}" if self.service else nodes
 
     @property
     def url(self) -> str:
-        """What reads as the same address, but for users and passwords, which are left out."""
+        """The address as a URL, without users and passwords."""
         is_plain_tls = self.is_tls and self.kind == "single"
         scheme = "rediss" if is_plain_tls else SCHEMES[self.kind]
         nodes = ",".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in self.nodes)
@@ -126,9 +128,9 @@ class RedisAddress(msgspec.Struct, frozen=True):
 
 
 def read_url(url: str) -> RedisAddress:
-    """`redis://`, `rediss://`, `redis+sentinel://h1,h2,h3/name` or `redis+cluster://h1:p1,h2:p2`.
+    """Parse `redis://`, `rediss://`, `redis+sentinel://h1,h2,h3/name` or `redis+cluster://h1:p1,h2:p2`.
 
-    Nothing of a URL that means nothing is repeated: any part of it may be one of a password.
+    Errors repeat nothing of an invalid URL: any part of it may belong to a password.
     """
     scheme, _, rest = url.partition("://")
     if scheme not in KINDS or not rest:
@@ -152,10 +154,10 @@ def read_url(url: str) -> RedisAddress:
         service=_service(path) if kind == "sentinel" else "",
         username=unquote(username) or None,
         password=unquote(password) or None,
-        db=_number(options.get("db", path if kind == "single" else "") or "0", "database", MOST_DATABASES),
+        db=_number(options.get("db", path if kind == "single" else "") or "0", "database", MAX_DATABASE),
         is_tls=is_tls,
         tls=_tls(options, has_tls=is_tls or options.get("sentinel_tls") == "1"),
-        watch=_watch(options, is_tls=is_tls, kind=kind),
+        sentinel=_sentinel(options, is_tls=is_tls, kind=kind),
         is_durable=options.get("persistence") != "none",
         namespace=options.get("namespace", MAIN),
     )
@@ -166,7 +168,7 @@ def _refused(why: str) -> SettingInvalid:
 
 
 def _options(query: str) -> dict[str, str]:
-    """Names and values; a + is a + here, as in a password and in a path."""
+    """Return names and values. A + stays a +, as in a password or a path."""
     pairs = (part.partition("=") for part in query.split("&") if part)
     options = {unquote(name): unquote(value) for name, _, value in pairs}
     if not options.keys() <= OPTIONS:
@@ -176,9 +178,9 @@ def _options(query: str) -> dict[str, str]:
         )
     if options.get("persistence", "none") != "none":
         raise SettingInvalid(f"{SETTING}: persistence is either left out or none")
-    for name, words in WORDS.items():
-        if options.get(name, words[0]) not in words:
-            raise SettingInvalid(f"{SETTING}: {name} is {' or '.join(words)}")
+    for name, values in ALLOWED_VALUES.items():
+        if options.get(name, values[0]) not in values:
+            raise SettingInvalid(f"{SETTING}: {name} is {' or '.join(values)}")
     if not options.get("namespace", MAIN) or set(":{}") & set(options.get("namespace", MAIN)):
         raise SettingInvalid(f"{SETTING}: a namespace is a name without : {{ and }}")
     return options
@@ -202,7 +204,7 @@ def _tls(options: dict[str, str], *, has_tls: bool) -> TlsOptions:
     )
 
 
-def _watch(options: dict[str, str], *, is_tls: bool, kind: str) -> SentinelOptions:
+def _sentinel(options: dict[str, str], *, is_tls: bool, kind: str) -> SentinelOptions:
     if kind != "sentinel":
         if options.keys() & SENTINEL_OPTIONS:
             raise SettingInvalid(f"{SETTING} has options for Sentinels, and is not one of redis+sentinel://")
@@ -230,7 +232,7 @@ def _node(node: str, port: int) -> tuple[str, int]:
     if found is None:
         raise _refused("a server is a name or an address, with or without : and a port")
     given = found["port"]
-    return found["host"].strip("[]"), _number(given, "port", MOST_PORTS) if given else port
+    return found["host"].strip("[]"), _number(given, "port", MAX_PORT) if given else port
 
 
 def _number(text: str, what: str, most: int) -> int:

@@ -1,4 +1,4 @@
-"""Values as the library takes them and gives them back."""
+"""Arguments and results of the library's functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from smartspider.store.hosts.domains import registrable_domain
 BATCH = 500
 """URLs in one call."""
 LANE_CAP = 1000
-"""Requests that the head of a lane has at most."""
+"""Maximum length of the head of a lane."""
 
 T = TypeVar("T")
 
@@ -26,29 +26,31 @@ _ID = struct.Struct(">Q")
 
 
 def id_bytes(url_id: int) -> bytes:
-    """An id: three bytes of the run, five of the number within it."""
+    """Encode an id: three bytes of the run, five of the number within it."""
     return _ID.pack(url_id)
 
 
 def ids(packed: bytes) -> list[int]:
-    """Ids, one after the other."""
+    """Decode a sequence of ids."""
     return [number for (number,) in _ID.iter_unpack(packed)]
 
 
 def due(place: QueuePosition) -> str:
-    """When a request comes back: '' at once, 'a' before the moment of one to be tried alone."""
+    """Encode when a request is due: '' at once, a time, prefixed with 'a' for a
+    request that is leased alone.
+    """
     if place.is_alone:
         return f"a{place.due_at!r}"
     return repr(place.due_at) if place.due_at > 0 else ""
 
 
 def token_args(shards: Shards, lease: Lease) -> list[Any]:
-    """A lease as its server knows it."""
+    """Encode a lease as its server knows it."""
     return [id_bytes(lease.url_id), lease.token.epoch, shards.number(lease.token.counter)]
 
 
 def control_args(control: RunControl) -> list[Any]:
-    """What the library keeps of a run."""
+    """Encode the control of a run."""
     per_domain = -1 if control.per_domain is None else control.per_domain
     packed = msgspec.msgpack.encode(
         (
@@ -60,14 +62,14 @@ def control_args(control: RunControl) -> list[Any]:
 
 
 def host_args(host: HostRow) -> list[Any]:
-    """A gate as the store has it."""
+    """Encode a gate."""
     seconds = (host.robots_s, host.adaptive_s, host.operator_s, host.held_until)
-    told = (repr(float(one)) for one in seconds)
-    return [host.name, host.domain, *told, host.openings, repr(float(host.changed_at))]
+    delays = (repr(float(one)) for one in seconds)
+    return [host.name, host.domain, *delays, host.openings, repr(float(host.changed_at))]
 
 
 def place_args(run_id: int, places: Iterable[QueuePosition], cap: int) -> list[Any]:
-    """Requests of one run and shard, host by host."""
+    """Encode requests of one run and shard, grouped by host."""
     by_host: dict[str, list[Any]] = {}
     for place in places:
         entry = (id_bytes(place.url_id), place.rank, due(place))
@@ -79,7 +81,7 @@ def place_args(run_id: int, places: Iterable[QueuePosition], cap: int) -> list[A
 
 
 def offer_calls(shards: Shards, places: Iterable[QueuePosition], cap: int) -> list[Call]:
-    """Offers, by run and shard, hosts together."""
+    """Return offers by run and shard, grouped by host."""
     groups: dict[tuple[int, int], list[QueuePosition]] = {}
     for place in places:
         groups.setdefault((run_of(place.url_id), shards.of(place.host)), []).append(place)
@@ -91,7 +93,7 @@ def offer_calls(shards: Shards, places: Iterable[QueuePosition], cap: int) -> li
 
 
 def host_calls(shards: Shards, hosts: Iterable[HostRow]) -> list[Call]:
-    """Gates that changed, by shard."""
+    """Return the calls for changed gates, by shard."""
     groups: dict[int, list[Any]] = {}
     for host in hosts:
         groups.setdefault(shards.of(host.name), []).extend(host_args(host))
@@ -101,7 +103,7 @@ def host_calls(shards: Shards, hosts: Iterable[HostRow]) -> list[Call]:
 def lease_calls(
     shards: Shards, name: str, entries: Iterable[tuple[Lease, Sequence[Any]]], *, first: Sequence[Any] = ()
 ) -> list[Call]:
-    """Calls about leases, by shard: `first`, then for each its token and what is beside it."""
+    """Return calls about leases by shard: `first`, then for each lease its token and further values."""
     groups: dict[int, list[list[Any]]] = {}
     for lease, beside in entries:
         groups.setdefault(shards.of(lease.request.host), []).append([*token_args(shards, lease), *beside])
@@ -113,5 +115,5 @@ def lease_calls(
 
 
 def batches(things: Sequence[T], size: int = BATCH) -> Iterator[Sequence[T]]:
-    """Parts of at most so many."""
+    """Yield parts of at most `size` elements."""
     return (things[start : start + size] for start in range(0, len(things), size))

@@ -1,4 +1,4 @@
-"""What runs have queued, host by host, in the frontier on Redis."""
+"""Queued work of runs by host, in the frontier on Redis."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from smartspider.backends.redis.shards import Call, Shards
 from smartspider.core.workers.scaling import LaneDemand
 
 SOON_S = 10.0
-"""A host that is held no longer than this counts as open: a worker needs some time to come."""
+"""A host held no longer than this counts as open: a worker needs some time to start."""
 FIELDS = 8
 
 Found = dict[int, tuple[int, list[LaneDemand]]]
 
 
 class RedisDemand:
-    """See `interfaces/demand.py`. `now` tells store time, which the frontier follows."""
+    """See `interfaces/demand.py`. `now` returns store time, which the frontier follows."""
 
     def __init__(self, shards: Shards, now: Callable[[], float]) -> None:
         self._shards = shards
         self._now = now
 
     async def lanes(self, runs: Sequence[int], limit: int) -> Found:
-        """The number of hosts of each run, and some of them; raises when a part does not answer."""
+        """Return the number of hosts of each run, and some of them. Raise if a shard does not answer."""
         args = [repr(self._now() + SOON_S), max(2, limit // self._shards.count), *runs]
         calls = [Call(shard, "demand", args) for shard in range(self._shards.count)]
         found: Found = {run_id: (0, []) for run_id in runs}

@@ -1,4 +1,4 @@
-"""What a Redis or its client says when it cannot be used, in few words, and what to do about it."""
+"""Errors of Redis and its client in one line, with a hint."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ SHOW_CERTIFICATE = (
     "asks for a certificate that it knows: ssl_certfile=/path/cert.pem and ssl_keyfile=/path/key.pem"
 )
 NOISE = (
-    re.compile(r"\s*:?\s*<redis\.\S*[\s\S]*$"),  # how the client shows its own objects
+    re.compile(r"\s*:?\s*<redis\.\S*[\s\S]*$"),  # representations of the client's objects
     re.compile(r" \(_ssl\.c:\d+\)"),
     re.compile(r",? with args beginning with:.*"),  # a server that does not know AUTH repeats the password
 )
-"""What tells people nothing, or too much."""
+"""Parts of messages that are useless or secret."""
 
 HINTS = (
     (
@@ -56,20 +56,20 @@ HINTS = (
     ),
     (r"Name or service|resolve|getaddrinfo", f"check the name of the server in {SETTING}"),
 )
-"""What to do, by what an error says; the first that fits."""
+"""Hints by error message; the first match wins."""
 
 
 def translate_error(error: BaseException, address: RedisAddress | None = None) -> tuple[str, str]:
-    """What went wrong, in one line and without passwords, and what to do about it."""
+    """Return the message in one line without passwords, and a hint."""
     text = plain_message(error)
     if address is not None:
-        for secret in filter(None, (address.password, address.watch.password)):
+        for secret in filter(None, (address.password, address.sentinel.password)):
             text = text.replace(secret, "***")
     return text, _hint(text, address)
 
 
 def plain_message(error: BaseException) -> str:
-    """What an error says, without what is of no use to anybody."""
+    """Return the message of an error without useless parts."""
     text = " ".join(str(error).split())
     for noise in NOISE:
         text = noise.sub("", text)
@@ -80,7 +80,7 @@ def plain_message(error: BaseException) -> str:
     if found is None:
         return text
     number, rest = int(found[1]), text[found.end() :]
-    # Each event loop has words of its own for what the system calls by a number.
+    # Event loops differ in their messages for the same system error.
     return rest if number <= 0 or "SSL" in rest else os.strerror(number)
 
 
@@ -92,7 +92,7 @@ def _hint(text: str, address: RedisAddress | None) -> str:
     if is_tls and "Timeout connecting" in text:
         return f"{USUAL}; does this port speak TLS?"
     if re.search("reset by peer|closed by server", text):
-        # A server that wants a certificate says so, and may be gone before that is read.
+        # A server that wants a certificate may close the connection before its message is read.
         wanted = SHOW_CERTIFICATE if is_tls else "speaks TLS: rediss://, or tls=1 for Sentinel and Cluster"
         return f"{USUAL}; if it {wanted}"
     return USUAL

@@ -1,4 +1,4 @@
-"""A library of functions on the servers: put together from its files, there before it is called."""
+"""Function libraries on Redis servers: built from files, and loaded before they are called."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from smartspider.core.cancellation import propagate_cancellation
 
 
 def build_library(package: str, name: str, constants: Mapping[str, float], parts: Iterable[str]) -> str:
-    """The code of a library from the files of a package's `library` folder, in order, after its constants."""
+    """Return the code of a library: its constants, then the files of a package's
+    `library` folder in order.
+    """
     folder = resources.files(package) / "library"
     values = ", ".join(map(str, constants.values()))
     files = [(folder / f"{part}.lua").read_text(encoding="utf-8") for part in parts]
@@ -20,7 +22,7 @@ def build_library(package: str, name: str, constants: Mapping[str, float], parts
 
 
 async def load(server: RedisNode, name: str, version: int, code: str) -> int:
-    """Put a library on a server unless it has this version or a newer one; the version it has then."""
+    """Load a library unless the server has this version or a newer one. Return the version it then has."""
     if await server.execute_command("FUNCTION", "LIST", "LIBRARYNAME", name):
         there = int(await server.execute_command("FCALL_RO", f"{name}_version", 0))
         if there >= version:
@@ -30,7 +32,7 @@ async def load(server: RedisNode, name: str, version: int, code: str) -> int:
 
 
 def is_missing(answer: Any) -> bool:
-    """Whether a server says that it does not have the library."""
+    """Return whether a server reports that it lacks the library."""
     return isinstance(answer, Exception) and "Function not found" in str(answer)
 
 
@@ -44,8 +46,8 @@ class LoadedLibrary:
         self._lock = asyncio.Lock()
 
     async def calls(self, calls: Sequence[tuple[str, list[Any]]]) -> list[Any]:
-        """As `RedisServers.calls`, but who cannot be reached is an error for each. After one that `is_missing` the
-        next calls find the library.
+        """Like `RedisServers.calls`, with an error for each call to an unreachable server. After an answer
+        that `is_missing`, the library is loaded before the next calls.
         """
         try:
             await self.prepare()
@@ -58,7 +60,7 @@ class LoadedLibrary:
         return answers
 
     async def prepare(self) -> None:
-        """See to it that all servers are prepared. Raises one of `LOST` when that cannot be."""
+        """Prepare all servers. Raise one of `LOST` if that fails."""
         if self._is_ready:
             return
         with propagate_cancellation():

@@ -1,4 +1,4 @@
-"""The leader's side of the frontier on Redis."""
+"""The leader's view of the frontier on Redis."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from smartspider.core.frontier.updates import HostRow, QueuePosition, RunControl
 from smartspider.interfaces.index import IndexCounts, RefusalCounts, ShardState, SlotLead
 
 FORGET = 2
-"""What a shard says that holds what it should not."""
-AT_ONCE = 8
-"""Calls in one round trip: workers have their turn in between."""
+"""Result of a shard that holds data it should not."""
+CALLS_PER_TRIP = 8
+"""Calls in one round trip: workers get their turn in between."""
 NEARLY_USED_UP = 4
-"""A head is short when less than the n-th part of it is left."""
+"""A head is short if less than this fraction of it is left (one n-th)."""
 
 
 class RedisIndex:
@@ -28,52 +28,54 @@ class RedisIndex:
 
     @property
     def shards(self) -> int:
-        """How many parts there are."""
+        """The number of shards."""
         return self._shards.count
 
     async def shard_states(self) -> list[ShardState | None]:
-        """How the shards stand."""
+        """Return the state of every shard."""
         answers = await self._shards.round([Call(shard, "look") for shard in range(self.shards)])
         return [_state(shard, answer) for shard, answer in enumerate(answers)]
 
     async def shard_state(self, shard: int) -> ShardState | None:
-        """How one shard stands, whatever the others do."""
+        """Return the state of one shard."""
         (answer,) = await self._shards.round([Call(shard, "look")])
         return _state(shard, answer)
 
     async def begin(self, shard: int, epoch: int, store_now: float | None = None) -> None:
-        """Announce that a shard will be armed; until it is, it serves nobody."""
-        told = () if store_now is None else (repr(float(store_now)),)
-        if await self._shards.call(shard, "begin", epoch, *told) == FORGET:
+        """Announce that a shard will be armed; until then it serves no calls."""
+        args_ = () if store_now is None else (repr(float(store_now)),)
+        if await self._shards.call(shard, "begin", epoch, *args_) == FORGET:
             cursor = b"0"
             while (cursor := await self._shards.call(shard, "forget", epoch, cursor)) != b"0":
                 pass
 
     async def arm(self, shard: int, epoch: int, store_now: float, lead: SlotLead = SlotLead()) -> float:
-        """Arm a shard, or renew that; the longest lead that was wanted since the last time."""
-        told = (repr(float(store_now)), repr(lead.lead_s), repr(lead.reach_s))
-        _, wanted = await self._shards.call(shard, "arm", epoch, *told)
+        """Arm a shard or renew its arming. Return the longest lead requested since the last call."""
+        args_ = (repr(float(store_now)), repr(lead.lead_s), repr(lead.reach_s))
+        _, wanted = await self._shards.call(shard, "arm", epoch, *args_)
         return float(wanted)
 
     async def disarm(self, shard: int, epoch: int, *, forgets: bool = False) -> None:
-        """Have a shard serve nobody until it is begun and armed anew, and forget all it holds before that."""
+        """Stop a shard until it is begun and armed again. With `forgets` it drops all
+        its data before that.
+        """
         await self._shards.call(shard, "disarm", epoch, int(forgets))
 
     async def set_controls(self, shard: int, epoch: int, controls: Sequence[RunControl]) -> None:
-        """These are all runs there are; what follows from that is done a part at a time."""
+        """Replace the controls of all runs; the consequences are applied in batches."""
         args = [arg for control in controls for arg in control_args(control)]
         while await self._shards.call(shard, "controls", epoch, *args):
             pass
 
     async def set_hosts(self, shard: int, epoch: int, hosts: Sequence[HostRow]) -> None:
-        """Gates as the store has them."""
+        """Set gates to their state in the store."""
         for part in batches(hosts):
             await self._shards.call(
                 shard, "set_hosts", epoch, *(arg for host in part for arg in host_args(host))
             )
 
     async def evict_idle_hosts(self, shard: int, epoch: int, cursor: str = "") -> tuple[str, int]:
-        """Let go of hosts that nobody asks for, looking at some of all."""
+        """Evict idle hosts among some of all."""
         after, gone = await self._shards.call(shard, "let_go", epoch, cursor or "0")
         return ("" if after == b"0" else after.decode()), int(gone)
 
@@ -86,21 +88,23 @@ class RedisIndex:
         *,
         tails: Mapping[str, bool] = {},
     ) -> int:
-        """Offer open rows. `tails` says of hosts whether the store has more than is offered with this."""
+        """Offer open rows. `tails` maps a host to whether the store has more rows of it than this call
+        offers.
+        """
         calls = []
         ends, parts = list(tails.items()), list(places)
         for start in range(0, max(len(ends), len(parts), 1), BATCH):
             marks = ends[start : start + BATCH]
-            told = [arg for host, has_more in marks for arg in (host, int(has_more))]
+            args_ = [arg for host, has_more in marks for arg in (host, int(has_more))]
             args = place_args(run_id, parts[start : start + BATCH], self._cap)
-            calls.append(Call(shard, "replay", [epoch, len(marks), *told, *args]))
+            calls.append(Call(shard, "replay", [epoch, len(marks), *args_, *args]))
         new = 0
-        for some in batches(calls, AT_ONCE):
+        for some in batches(calls, CALLS_PER_TRIP):
             new += sum(max(int(answer), 0) for answer in await self._shards.answers(some))
         return new
 
     async def short_lanes(self, shard: int, run_id: int) -> list[str]:
-        """Hosts whose lane of a run has its tail in the store and its head nearly used up."""
+        """Return the hosts whose lane of a run has its tail in the store and its head nearly used up."""
         lanes = await self._lanes(shard, run_id, "more")
         return [
             host
@@ -111,7 +115,7 @@ class RedisIndex:
     async def counts(
         self, shard: int, runs: Sequence[int], *, with_queues: bool = True
     ) -> dict[int, IndexCounts]:
-        """What is held of runs. Without queues it costs the same however many hosts a run has."""
+        """Return the counts of runs. Without queues the cost does not depend on the number of hosts."""
         answer = await self._shards.call(shard, "counts", *runs)
         counts = {}
         for run_id, waiting, leased, cut in zip(runs, *(iter(answer),) * 3, strict=True):
@@ -123,19 +127,19 @@ class RedisIndex:
         return counts
 
     async def refusals(self, shard: int) -> RefusalCounts:
-        """What a shard refused, counted."""
+        """Return the number of refused calls of a shard."""
         return RefusalCounts(*map(int, await self._shards.call(shard, "refusals")))
 
     async def check(self, shard: int) -> None:
-        """Raise why the server of a shard cannot be used, or must not be as it is set up."""
+        """Raise if the server of a shard is unavailable or its settings are unsuitable."""
         await self._shards.check(shard)
 
     def shard_of(self, host: str) -> int:
-        """Where a host is kept."""
+        """Return the shard of a host."""
         return self._shards.of(host)
 
     async def _lanes(self, shard: int, run_id: int, part: str) -> dict[str, tuple[int, int]]:
-        """By host, how many are queued and whether there are more in the store."""
+        """Return by host the number of queued requests, and whether the store has more."""
         found: dict[str, tuple[int, int]] = {}
         cursor = b"0"
         while True:

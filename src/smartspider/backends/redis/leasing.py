@@ -1,4 +1,4 @@
-"""Asking shards for work: how a hand is divided among them and what came of it."""
+"""Leasing from several shards: dividing the slots of a worker among them and collecting the grants."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ from smartspider.core.runs.run import run_of
 from smartspider.interfaces.clock import Clock
 
 ROUNDS = 3
-"""Times that shards which gave all they were asked for are asked for the rest."""
+"""Rounds: shards that granted all they were asked for are asked for the rest."""
 SLACK_MAX_S = 2.0
 AHEAD_MAX_S = 1.0
 FADES = 0.8
 
 
 class Grant(msgspec.Struct, frozen=True, gc=False):
-    """A request that was handed out; what it is about is in the store."""
+    """A leased request; its row is in the store."""
 
     token: FencingToken
     shard: int
     url_id: int
     host: str
-    """Whose gate it came through."""
+    """The host whose gate granted it."""
     window: SendWindow
     deadline_at: float
     is_alone: bool
 
 
 class LeaseCall(msgspec.Struct, frozen=True):
-    """Who asks for what."""
+    """The arguments of a lease."""
 
     worker_id: int
     want: int
     lease_s: float
     runs: Sequence[int]
     own: bytes = b""
-    """The shares_by_shard of all hosts that it takes first."""
+    """Bit mask of the hosts that the worker takes first."""
     capabilities: frozenset[str] = HTTP_ONLY
 
 
 class LeaseGrants(msgspec.Struct):
-    """What shards handed out."""
+    """The grants of all shards."""
 
     grants: list[Grant] = []
     now: float = 0.0
@@ -57,9 +57,9 @@ class LeaseGrants(msgspec.Struct):
 
 
 class CallLatency:
-    """How long calls and lookups took of late: the worst, fading.
+    """The recent latency of calls and lookups: the maximum, decaying.
 
-    A window is kept wide enough for a caller who does not know better than this when the server answered.
+    Windows are kept wide enough for a caller that knows only this about the time of the server's answer.
     """
 
     def __init__(self) -> None:
@@ -67,16 +67,16 @@ class CallLatency:
         self.ahead_s = 0.0
 
     def record_call(self, seconds: float) -> None:
-        """A call went and came back."""
+        """Record the duration of a call."""
         self.slack_s = min(max(seconds, self.slack_s * FADES), SLACK_MAX_S)
 
     def record_lookup(self, seconds: float) -> None:
-        """What was handed out was looked up."""
+        """Record the duration of a lookup in the store."""
         self.ahead_s = min(max(seconds, self.ahead_s * FADES), AHEAD_MAX_S)
 
 
 class ShardLoad(msgspec.Struct, frozen=True):
-    """What a worker may find in a shard."""
+    """The work for a worker in a shard."""
 
     held: int
     has_lone: bool
@@ -87,12 +87,12 @@ class ShardLoad(msgspec.Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """Hosts that look open."""
+        """Hosts that seem open."""
         return sum(self.open.values())
 
 
 class ShardShare(msgspec.Struct, frozen=True):
-    """What one shard is asked for."""
+    """The part of a lease that one shard is asked for."""
 
     want: int
     held_elsewhere: int = 0
@@ -100,7 +100,7 @@ class ShardShare(msgspec.Struct, frozen=True):
 
 
 class Leasing:
-    """Fills a hand from all shards: in one round trip where there is one, in few where there are more."""
+    """Leases from all shards: in one round trip if there is one shard, in few if there are more."""
 
     def __init__(self, shards: Shards, clock: Clock) -> None:
         self._shards = shards
@@ -110,7 +110,7 @@ class Leasing:
         self.latency = CallLatency()
 
     async def lease(self, call: LeaseCall) -> LeaseGrants:
-        """What may leave now."""
+        """Lease requests that may be sent now."""
         result = LeaseGrants()
         if self._shards.count == 1:
             await self._collect(call, {0: ShardShare(call.want)}, result)
@@ -120,7 +120,7 @@ class Leasing:
                 shares_by_shard = await self._plan(call, call.want - len(result.grants))
                 filled = await self._collect(call, shares_by_shard, result)
             except SmartSpiderError:
-                if result.grants:  # what was handed out is the caller's, whatever comes after
+                if result.grants:  # granted leases belong to the caller, whatever follows
                     break
                 raise
             if not filled or len(result.grants) >= call.want or result.grants[0].is_alone:
@@ -128,7 +128,9 @@ class Leasing:
         return result
 
     async def _plan(self, call: LeaseCall, want: int) -> dict[int, ShardShare]:
-        """How many each shard is asked for. A suspect is asked for alone, a worker with one gets nothing."""
+        """Return how many each shard is asked for. A suspect is leased alone; a worker that holds one gets
+        nothing.
+        """
         calls = [
             Call(shard, "ready", [call.worker_id, encode_capabilities(call.capabilities), *call.runs])
             for shard in range(self._shards.count)
@@ -159,7 +161,7 @@ class Leasing:
     async def _collect(
         self, call: LeaseCall, shares_by_shard: dict[int, ShardShare], result: LeaseGrants
     ) -> bool:
-        """Ask; whether a shard gave all it was asked for."""
+        """Lease from the shards. Return whether one granted all it was asked for."""
         calls = [Call(shard, "lease", self._args(call, share)) for shard, share in shares_by_shard.items()]
         sent_at = self._clock.monotonic()
         answers = await self._shards.round(calls)
@@ -172,7 +174,7 @@ class Leasing:
             raise errors[0]
         for answer, (shard, share) in zip(answers, shares_by_shard.items(), strict=True):
             if isinstance(answer, SmartSpiderError):
-                continue  # the others have work; this one is asked again with the next hand
+                continue  # the others have work; this one is asked again with the next lease
             before = len(result.grants)
             shares = _read(self._shards, shard, answer, result, (sent_at, arrived_at))
             is_filled = is_filled or 0 < share.want <= len(result.grants) - before
@@ -200,7 +202,9 @@ class Leasing:
 
 
 def divide(want: int, sizes: Mapping[int, int]) -> dict[int, int]:
-    """Places by size: one at least for each with anything while there are some, the rest to the first."""
+    """Divide slots by size: at least one for each non-empty shard while there are some, the rest to the
+    first.
+    """
     total = sum(sizes.values())
     shares_by_shard = dict.fromkeys(sizes, 0)
     left = want
@@ -215,7 +219,9 @@ def divide(want: int, sizes: Mapping[int, int]) -> dict[int, int]:
 
 
 def _rooms(loads: Mapping[int, ShardLoad], order: Sequence[int], run_id: int, want: int) -> dict[int, int]:
-    """How many more of a run each shard may hand out, so that together they keep to its concurrency."""
+    """Return how many more requests of a run each shard may lease, so that together they keep its
+    concurrency.
+    """
     concurrency = max(one.concurrency[run_id] for one in loads.values())
     room = max(concurrency - sum(one.in_flight[run_id] for one in loads.values()), 0)
     if room >= want:
@@ -226,7 +232,7 @@ def _rooms(loads: Mapping[int, ShardLoad], order: Sequence[int], run_id: int, wa
 def _elsewhere(
     loads: Mapping[int, ShardLoad], shard: int, rooms: Mapping[int, Mapping[int, int]]
 ) -> dict[int, int]:
-    """What of each run's concurrency is not this shard's to give."""
+    """Return the part of each run's concurrency that belongs to other shards."""
     own = loads[shard]
     if not rooms:
         return {
@@ -248,10 +254,10 @@ def _load(runs: Sequence[int], answer: Sequence[int]) -> ShardLoad:
 def _read(
     shards: Shards, shard: int, answer: Sequence[Any], result: LeaseGrants, between: tuple[float, float]
 ) -> dict[int, float]:
-    """Add what a shard handed out; what it comes to for each run, by weight.
+    """Add the grants of a shard. Return what each run got, divided by its weight.
 
-    A window begins counted from the moment the answer came and ends counted from the moment the call went:
-    whenever the server looked at its clock between the two, it is neither early nor late.
+    The start of a window is relative to the arrival of the answer and its end to the sending of the call:
+    whenever the server read its clock between the two, the window is neither early nor late.
     """
     sent_at, arrived_at = between
     now, epoch, next_at, *groups = answer

@@ -1,4 +1,4 @@
-"""The library of the frontier: its files, its version, and no older program beside a newer one."""
+"""The function library of the frontier: its files and its version."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ PARTS = (
 
 @lru_cache(maxsize=2)
 def source(*, is_settable: bool = False) -> str:
-    """The whole library. A settable one reads a clock that suites turn by hand."""
+    """Return the whole library. A settable one reads a clock that tests set."""
     names = ("wall_settable" if is_settable else "wall", *PARTS)
     return functions.build_library(__package__, NAME, {"VERSION": VERSION, "LAPSE_S": LAPSE_S}, names)
 
 
 async def load(server: RedisNode, code: str) -> None:
-    """Put the library on a server unless it has this version; a newer one is never replaced."""
+    """Load the library unless the server has this version; a newer one is never replaced."""
     there = await functions.load(server, NAME, VERSION, code)
     if there > VERSION:
         raise FrontierUnavailable(

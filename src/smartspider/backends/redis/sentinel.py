@@ -1,4 +1,4 @@
-"""The master by the word of Sentinels, and in one line why there is none."""
+"""Finding the master by Sentinel, with a one-line error if there is none."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from smartspider.backends.redis.errors import plain_message
 
 
 class SentinelClient(Sentinel):
-    """Sentinels, asked in turn; the client's own error about them has pages of settings and no reason."""
+    """Sentinels, asked in turn. The client's own error lists pages of settings and no reason."""
 
     def __init__(self, address: RedisAddress, options: dict[str, Any]) -> None:
         super().__init__(list(address.nodes), sentinel_kwargs=options)  # type: ignore[no-untyped-call] # not annotated
         self._named = list(zip(address.nodes, self.sentinels, strict=True))
 
     async def discover_master(self, service_name: str) -> tuple[str, int]:
-        """Host and port of the master, by the first Sentinel that knows one in good order."""
+        """Return host and port of the master, from the first Sentinel that knows a healthy one."""
         problems = []
         for place, ((host, port), sentinel) in enumerate(self._named):
             try:

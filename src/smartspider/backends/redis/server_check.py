@@ -1,4 +1,4 @@
-"""Whether a Redis server may be used as it is set up."""
+"""Checking the settings of a Redis server."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from smartspider.backends.redis.servers import RedisNode
 from smartspider.core.errors import FrontierUnfit
 
 OLDEST = (7, 0)
-ASKED = (["INFO", "server"], ["CONFIG", "GET", "maxmemory-policy", "appendonly"])
-"""What a server is asked; the answers are what `refusal` looks at."""
+COMMANDS = (["INFO", "server"], ["CONFIG", "GET", "maxmemory-policy", "appendonly"])
+"""Commands whose answers `refusal` checks."""
 
 log = logging.getLogger(__name__)
 
 
 async def check(server: RedisNode, address: RedisAddress) -> None:
-    """Raise `FrontierUnfit` unless the server can be trusted with queues."""
-    about, settings = ASKED
+    """Raise `FrontierUnfit` unless the server is suitable for queues."""
+    about, settings = COMMANDS
     answers: list[Any] = [await server.execute_command(*about)]
     try:
         answers.append(await server.execute_command(*settings))
@@ -37,7 +37,7 @@ async def check(server: RedisNode, address: RedisAddress) -> None:
 
 
 def refusal(answers: Sequence[Any], address: RedisAddress) -> FrontierUnfit | None:
-    """Why a server that gave these answers must not be used. What it does not show is not held against it."""
+    """Return why a server with these answers is unsuitable. Hidden settings are accepted."""
     about, settings = answers
     version = "" if isinstance(about, Exception) else _text(about.get("redis_version", "0"))
     if version and tuple(int(part) for part in version.split(".")[:2]) < OLDEST:

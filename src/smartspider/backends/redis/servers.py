@@ -1,4 +1,4 @@
-"""The servers behind an address: one pipeline for any number of calls, exactly one try."""
+"""The servers of an address: one pipeline for any number of calls, exactly one attempt."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from smartspider.core.errors import FrontierUnavailable
 
 MAX_CONNECTIONS = 64
 LOST = (RedisError, RedisClusterException, OSError, TimeoutError, RuntimeError, UnicodeError)
-"""What a call raises that was not answered: RuntimeError is uvloop's word for a closed socket, UnicodeError
-that of the resolver for what cannot be a name.
+"""Errors of a call without an answer: uvloop raises RuntimeError for a closed socket, the resolver
+UnicodeError for an invalid name.
 """
 
 
@@ -32,25 +32,27 @@ class RedisNode(Protocol):
 
 
 class RedisServers(Protocol):
-    """Redis, however many servers it is."""
+    """All servers of a Redis."""
 
     async def calls(self, calls: Sequence[tuple[str, list[Any]]]) -> list[Any]:
-        """Send commands, each with the key that says where; answers or errors in the same order."""
+        """Send commands, each with the key that decides the server. Return answers or errors in the same
+        order.
+        """
 
     async def primaries(self) -> list[RedisNode]:
-        """Every server that takes writes."""
+        """Return every server that accepts writes."""
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
 
 
 def open_servers(address: RedisAddress) -> RedisServers:
-    """Clients for an address; nothing is sent yet. Raises `SettingInvalid` for files that are of no use."""
+    """Return the clients for an address; nothing is sent yet. Raise `SettingInvalid` for unusable files."""
     return ClusterServers(address) if address.kind == "cluster" else SingleServer(address)
 
 
 class SingleServer:
-    """A single Redis, or whoever is the master by the word of Sentinel."""
+    """A single Redis, or the master found by Sentinel."""
 
     def __init__(self, address: RedisAddress) -> None:
         shared: dict[str, Any] = {
@@ -59,36 +61,36 @@ class SingleServer:
             "db": address.db,
             "max_connections": MAX_CONNECTIONS,
             **tls_options(address.tls, is_on=address.is_tls),
-            **_patience(),
+            **_single_attempt(),
         }
         self._sentinel: SentinelClient | None = None
         if address.kind == "sentinel":
-            self._sentinel = SentinelClient(address, _watching(address))
+            self._sentinel = SentinelClient(address, _sentinel_options(address))
             self._client: Redis = self._sentinel.master_for(address.service, **shared)
         else:
             ((host, port),) = address.nodes[:1]
             self._client = Redis(host=host, port=port, **shared)
 
     async def calls(self, calls: Sequence[tuple[str, list[Any]]]) -> list[Any]:
-        """One pipeline."""
+        """Send one pipeline."""
         pipeline = self._client.pipeline(transaction=False)
         for _, command in calls:
             pipeline.execute_command(*command)
         return list(await pipeline.execute(raise_on_error=False))
 
     async def primaries(self) -> list[RedisNode]:
-        """The one there is."""
+        """Return the only server."""
         return [self._client]
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         await self._client.aclose()
         for sentinel in self._sentinel.sentinels if self._sentinel is not None else ():
             await sentinel.aclose()
 
 
 class ClusterServers:
-    """A Redis Cluster: calls go to the master of their slot, all masters at once."""
+    """A Redis Cluster: calls go to the master of their slot, to all masters concurrently."""
 
     def __init__(self, address: RedisAddress) -> None:
         self._client = RedisCluster(
@@ -98,11 +100,13 @@ class ClusterServers:
             max_connections=MAX_CONNECTIONS,
             require_full_coverage=False,
             **tls_options(address.tls, is_on=address.is_tls),
-            **_patience(),
+            **_single_attempt(),
         )
 
     async def calls(self, calls: Sequence[tuple[str, list[Any]]]) -> list[Any]:
-        """One pipeline for each master, side by side; one that is away is an error for its own calls only."""
+        """Send one pipeline to each master concurrently. An unreachable master is an error for its own calls
+        only.
+        """
         await self._client.initialize()
         answers: list[Any] = [
             FrontierUnavailable("the Redis Cluster has no master for a part of the frontier")
@@ -123,20 +127,20 @@ class ClusterServers:
         return answers
 
     async def _on(self, name: str, commands: Sequence[list[Any]]) -> list[Any]:
-        """One pipeline to one master."""
+        """Send one pipeline to one master."""
         pipeline = self._client.pipeline(transaction=False)
         for command in commands:
-            # Named here, because the library would ask the server for the keys of every call.
+            # Given here, because the client would ask the server for the keys of every call.
             pipeline.execute_command(*command, target_nodes=self._client.get_node(node_name=name))
         return list(await pipeline.execute(raise_on_error=False))
 
     async def primaries(self) -> list[RedisNode]:
-        """All masters."""
+        """Return all masters."""
         await self._client.initialize()
         return [_ClusterServer(self._client, node) for node in self._client.get_primaries()]
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         await self._client.aclose()
 
 
@@ -152,18 +156,18 @@ class _ClusterServer:
         return await self._client.execute_command(*args, target_nodes=self._node)
 
 
-def _watching(address: RedisAddress) -> dict[str, Any]:
-    """How Sentinels themselves are spoken to."""
+def _sentinel_options(address: RedisAddress) -> dict[str, Any]:
+    """Return the connection options for the Sentinels themselves."""
     return {
-        "username": address.watch.username,
-        "password": address.watch.password,
-        **tls_options(address.tls, is_on=address.watch.is_tls),
-        **_patience(),
+        "username": address.sentinel.username,
+        "password": address.sentinel.password,
+        **tls_options(address.tls, is_on=address.sentinel.is_tls),
+        **_single_attempt(),
     }
 
 
-def _patience() -> dict[str, Any]:
-    """One try: what failed is tried again by whoever knows whether that is still wanted."""
+def _single_attempt() -> dict[str, Any]:
+    """Return options for a single attempt: the caller knows whether a retry is still wanted."""
     return {
         "socket_connect_timeout": CONNECT_S,
         "socket_timeout": ANSWER_S,

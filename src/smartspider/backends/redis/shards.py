@@ -1,4 +1,4 @@
-"""Parts of the index: by registrable domain, each in one slot; calls to several go out together."""
+"""Shards of the index: by registrable domain, each in one slot; calls to several are sent together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 from smartspider.backends.redis import errors, library
 from smartspider.backends.redis.address import RedisAddress
 from smartspider.backends.redis.functions import LoadedLibrary, is_missing
-from smartspider.backends.redis.server_check import ASKED, check, refusal
+from smartspider.backends.redis.server_check import COMMANDS, check, refusal
 from smartspider.backends.redis.servers import RedisNode, RedisServers, open_servers
 from smartspider.core.errors import (
     FrontierTaken,
@@ -25,11 +25,11 @@ from smartspider.store.hosts.domains import registrable_domain
 
 ON_CLUSTER = 16
 NEVER_SENT = (" connecting to ", " while writing to socket. Connection lost")
-"""Words of the client about calls that did not leave: no connection, or one that was lost before."""
+"""Messages of the client about calls that were not sent: no connection, or one lost before."""
 
 
 class Call(msgspec.Struct, frozen=True):
-    """One call of a function of the library."""
+    """A call of a function of the library."""
 
     shard: int
     name: str
@@ -39,7 +39,7 @@ class Call(msgspec.Struct, frozen=True):
 class Shards:
     """The library on the servers of an address, checked and loaded on first use.
 
-    `installation` is whose calls they are; without, they are nobody's, and keep nobody away.
+    `installation` is the owner of the calls; without it they have no owner and exclude no other.
     """
 
     def __init__(
@@ -59,32 +59,32 @@ class Shards:
 
     @property
     def count(self) -> int:
-        """How many parts there are."""
+        """The number of shards."""
         return self._count
 
     def tag(self, shard: int) -> str:
-        """The key that all of a shard derive from; a server knows it in all of its databases."""
+        """Return the common key prefix of a shard; it is the same in all databases of a server."""
         return f"{{smartspider:{shard}}}:{self._address.db}:{self._address.namespace}"
 
     def of(self, host: str) -> int:
-        """Where a host is kept: all hosts of a registrable domain together."""
+        """Return the shard of a host. All hosts of a registrable domain share one."""
         return _shard(registrable_domain(host), self._count) if self._count > 1 else 0
 
     def counter(self, shard: int, number: int) -> int:
-        """The number of a lease among those of all shards: each counts by itself, and no two say the same."""
+        """Return a lease number that is unique among all shards, each of which counts by itself."""
         return number * self._count + shard
 
     def number(self, counter: int) -> int:
-        """The number of a lease as its shard knows it."""
+        """Return the number of a lease as its shard knows it."""
         return counter // self._count
 
     async def call(self, shard: int, name: str, *args: Any) -> Any:
-        """Call one function; raises what went wrong."""
+        """Call one function. Raise its error."""
         (answer,) = await self.answers([Call(shard, name, args)])
         return answer
 
     async def answers(self, calls: Sequence[Call]) -> list[Any]:
-        """Call functions in one round trip; raises the first error after all were sent."""
+        """Call functions in one round trip. Raise the first error after all were sent."""
         answers = await self.round(calls)
         for answer in answers:
             if isinstance(answer, SmartSpiderError):
@@ -92,7 +92,7 @@ class Shards:
         return answers
 
     async def round(self, calls: Sequence[Call]) -> list[Any]:
-        """Call functions in one round trip; an answer or an error for each."""
+        """Call functions in one round trip. Return an answer or an error for each."""
         if not calls:
             return []
         try:
@@ -102,16 +102,18 @@ class Shards:
         return [self._translated(one) if isinstance(one, Exception) else one for one in answers]
 
     async def check(self, shard: int) -> None:
-        """Raise why the server of a shard cannot be used, or must not be as it is set up by now."""
+        """Raise if the server of a shard is unavailable or its settings have become unsuitable."""
         tag, call = self._command(Call(shard, "refusals"))
-        called, *told = await self._library.calls([(tag, call), *((tag, words) for words in ASKED)])
+        called, *settings = await self._library.calls(
+            [(tag, call), *((tag, command) for command in COMMANDS)]
+        )
         if isinstance(called, Exception):
             raise self._translated(called)
-        if (found := refusal(told, self._address)) is not None:
+        if (found := refusal(settings, self._address)) is not None:
             raise found
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         await self._servers.close()
 
     def _command(self, call: Call) -> tuple[str, list[Any]]:
@@ -124,7 +126,7 @@ class Shards:
         await library.load(server, self._code)
 
     def _translated(self, error: Exception) -> SmartSpiderError:
-        """What went wrong, in our words; nothing of the URL but its hosts."""
+        """Translate an error; of the URL only the hosts are shown."""
         text = str(error)
         if text.startswith("NOT_ARMED"):
             return NotArmed(f"the frontier waits for the keeper: {_reason(text)}", hint=errors.NO_KEEPER)
@@ -144,7 +146,7 @@ class Shards:
         return FrontierUnavailable(
             f"the frontier's Redis at {self._address.shown} cannot be used: {why}",
             hint=hint,
-            has_arrived=not any(words in text for words in NEVER_SENT),
+            has_arrived=not any(part in text for part in NEVER_SENT),
         )
 
 
@@ -154,5 +156,5 @@ def _reason(text: str) -> str:
 
 @lru_cache(maxsize=65536)
 def _shard(domain: str, count: int) -> int:
-    """Stable over processes and versions, or hosts would be kept twice."""
+    """Return the shard of a domain. Stable over processes and versions, or hosts would be stored twice."""
     return int.from_bytes(hashlib.blake2b(domain.encode(), digest_size=8).digest(), "big") % count

@@ -1,4 +1,4 @@
-"""Connections over TLS: whom they trust, and as whom they show themselves."""
+"""TLS options of connections."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from smartspider.core.errors import SettingInvalid
 
 
 def tls_options(tls: TlsOptions, *, is_on: bool) -> dict[str, Any]:
-    """For the client. Raises `SettingInvalid` for files that are of no use."""
+    """Return the options for the client. Raise `SettingInvalid` for unusable files."""
     if not is_on:
         return {"ssl": False}
     _check(tls)
@@ -23,7 +23,7 @@ def tls_options(tls: TlsOptions, *, is_on: bool) -> dict[str, Any]:
 
 
 def _check(tls: TlsOptions) -> None:
-    """Try the files: the client looks at them with every connection, and asks a terminal for a password."""
+    """Load the files: the client would read them with every connection, and ask a terminal for a password."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     option = "ssl_ca_certs"
     try:

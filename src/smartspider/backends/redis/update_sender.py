@@ -1,4 +1,4 @@
-"""Telling the frontier what was committed, as long as it takes within reason."""
+"""Sending committed updates to the frontier, with bounded retries."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ from smartspider.core.failpoints import reach
 from smartspider.core.frontier.updates import FrontierUpdate
 from smartspider.interfaces.clock import Clock
 
-PATIENCE_S = 60.0
-"""As long as a lease lasts: whoever is not reached by then hears of it from the keeper."""
-SHARED_PATIENCE_S = 1.0
-"""The same where there are several shards: while one is waited for, the others stand still."""
+TIMEOUT_S = 60.0
+"""As long as a lease: a shard that is not reached by then is updated by the keeper."""
+SHARED_TIMEOUT_S = 1.0
+"""The same with several shards: while one is waited for, the others wait too."""
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 0.5
 
 ARGS_OF_END = {"ack": 3, "release": 3, "postpone": 5}
-"""Values of a lease in calls that end leases."""
+"""Number of arguments per lease in calls that end leases."""
 
 log = logging.getLogger(__name__)
 
 
 class UpdateSender:
-    """Sends calls until they are answered. A shard that was given up gets one try until it answers again."""
+    """Sends calls until they are answered. A shard that was given up gets one attempt
+    until it answers again.
+    """
 
     def __init__(self, shards: Shards, clock: Clock, *, cap: int = LANE_CAP) -> None:
         self._shards = shards
@@ -35,7 +37,7 @@ class UpdateSender:
         self._given_up: set[int] = set()
 
     async def apply(self, update: FrontierUpdate) -> None:
-        """Gates and offers first; leases end when these were heard by all shards that are there."""
+        """Send gates and offers first; leases end once all reachable shards have these."""
         before = host_calls(self._shards, update.hosts)
         before += offer_calls(self._shards, update.offered, self._cap)
         ends = lease_calls(
@@ -45,23 +47,25 @@ class UpdateSender:
         )
         ends += lease_calls(self._shards, "release", [(lease, ()) for lease in update.released])
         ends += lease_calls(self._shards, "ack", [(lease, ()) for lease in update.ended])
-        is_heard = await self.insist(before)
-        if is_heard or self._shards.count > 1:
-            # A shard that is away hears of its open rows from the keeper when it serves again; leases of the
-            # others must not wait for that, or soon nobody would have a place left.
+        is_sent = await self.send(before)
+        if is_sent or self._shards.count > 1:
+            # The keeper offers the open rows of an unreachable shard when it is back. Leases of the other
+            # shards must not wait for that, or all slots would soon be taken.
             reach("ledger.offered")
-            await self.insist(ends, on_answer=_tell_refused)
+            await self.send(ends, on_answer=_log_refused)
 
-    async def insist(
+    async def send(
         self,
         calls: Sequence[Call],
         on_answer: Callable[[Call, int], None] | None = None,
         *,
-        patience_s: float = PATIENCE_S,
+        timeout_s: float = TIMEOUT_S,
     ) -> bool:
-        """Call until all are answered; False when that was given up. Repeating a call does no harm."""
+        """Repeat calls until all are answered. Return False if that was given up. Repeating a call does no
+        harm.
+        """
         is_alone = self._shards.count == 1
-        until = self._clock.monotonic() + (patience_s if is_alone else min(patience_s, SHARED_PATIENCE_S))
+        until = self._clock.monotonic() + (timeout_s if is_alone else min(timeout_s, SHARED_TIMEOUT_S))
         pause_s, left = FIRST_PAUSE_S, list(calls)
         while left:
             answers = await self._shards.round(left)
@@ -81,16 +85,16 @@ class UpdateSender:
             is_late = self._clock.monotonic() + pause_s > until
             if is_late or all(call.shard in self._given_up for call in left):
                 self._given_up |= {call.shard for call in left}
-                words = "it is stored, but Redis was not told yet; the keeper tells it when it serves: %s"
-                log.warning(words, next(iter(failed.values())))
+                message = "committed, but Redis is not updated yet; the keeper does it when Redis is back: %s"
+                log.warning(message, next(iter(failed.values())))
                 return False
             await self._clock.sleep(pause_s)
             pause_s = min(pause_s * 2.0, LONGEST_PAUSE_S)
         return True
 
 
-def _tell_refused(call: Call, taken: int) -> None:
-    """A lease that is not held any more cannot be ended: its token is old. Its page is stored by now."""
+def _log_refused(call: Call, taken: int) -> None:
+    """Log leases that could not be ended because they are no longer held; their pages are stored."""
     sent = len(call.args) // ARGS_OF_END[call.name]
     if taken < sent:
         log.warning("leases.refused: %d of %d were not held any more (%s)", sent - taken, sent, call.name)

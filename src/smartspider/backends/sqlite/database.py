@@ -1,4 +1,4 @@
-"""One connection to the data folder: transactions, time, errors."""
+"""The connection to the data folder: transactions, time and errors."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from smartspider.store.database import Connection, HostIdCache, Row, rows
 
 FILE = "smartspider.db"
 BUSY_WAIT_MS = 2
-"""How long a call may block the loop for another process; after that it is tried again from the loop."""
+"""Time that a call may block the loop for another process; then it is retried from the loop."""
 SETUP_WAIT_MS = 10_000
-"""Setting up a connection may meet another process doing the same; it is over in a moment."""
-LOCKED_PATIENCE_S = 30.0
+"""Setting up a connection may meet another process that does the same for a moment."""
+LOCK_TIMEOUT_S = 30.0
 CHECKPOINT_PAGES = 4000
 
 T = TypeVar("T")
 
 
 class SqliteConnection:
-    """A connection as the store's functions see it; the frontier is in the same file."""
+    """A connection for the store; the frontier is in the same file."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self.apsw = connection
@@ -41,7 +41,9 @@ class SqliteConnection:
 
 
 class SqliteDatabase:
-    """The one connection of a process. Calls run on the event loop: they take milliseconds (see ADR 0003)."""
+    """The single connection of a process. Calls run on the event loop: they take
+    milliseconds (see ADR 0003).
+    """
 
     def __init__(self, folder: Path, clock: Clock) -> None:
         self.folder = folder
@@ -55,15 +57,17 @@ class SqliteDatabase:
             self._moved = move_marker.read_marker(self._connection)
 
     def now(self) -> float:
-        """Store time, the same for all processes: it never goes back, and follows the wall clock forward."""
+        """Return store time, the same for all processes: it never goes back, and follows the wall clock
+        forward.
+        """
         return self.clock.monotonic() + self._shift
 
     def clock_shift(self) -> float:
-        """How far this process's monotonic clock is ahead of store time."""
+        """Return by how much this process's monotonic clock is ahead of store time."""
         return -self._shift
 
     async def write(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in one write transaction; the loop goes on while another process writes."""
+        """Run `work` in a write transaction. The loop is not blocked while another process writes."""
         if self._moved is not None:
             raise move_marker.folder_moved(self._moved, self.folder)
         with translated(self.folder):
@@ -71,11 +75,11 @@ class SqliteDatabase:
             return self._finish(self._timed(work))
 
     async def write_concurrently(self, work: Callable[[Connection], T]) -> T:
-        """The same: a file has one writer at a time."""
+        """Run `work` like `write`: a file has one writer at a time."""
         return await self.write(work)
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` on one consistent snapshot."""
+        """Run `work` on a consistent snapshot."""
         with translated(self.folder):
             self._connection.execute("BEGIN")
             self._seen.hosts.begin()
@@ -85,11 +89,11 @@ class SqliteDatabase:
                 self._roll_back()
 
     async def fetch(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
-        """All rows of one statement that only looks."""
+        """Return all rows of one read-only statement."""
         return await self.read(lambda connection: rows(connection, sql, values))
 
     async def _begin(self) -> None:
-        give_up_at = self.clock.monotonic() + LOCKED_PATIENCE_S
+        give_up_at = self.clock.monotonic() + LOCK_TIMEOUT_S
         while True:
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
@@ -123,7 +127,7 @@ class SqliteDatabase:
             self._connection.execute("ROLLBACK")
 
     def _on_commit(self, connection: apsw.Connection, _name: str, pages: int) -> int:
-        """Checkpoint beside the loop: it syncs the disk, which the loop must not wait for."""
+        """Checkpoint in a thread, since it syncs the disk and must not block the loop."""
         if pages >= CHECKPOINT_PAGES and (self._checkpointer is None or not self._checkpointer.is_alive()):
             path = Path(connection.filename)
             self._checkpointer = threading.Thread(target=_checkpoint, args=(path,), name="checkpoint")
@@ -137,14 +141,14 @@ class SqliteDatabase:
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._checkpointer is not None:
             self._checkpointer.join()
         self._connection.close()
 
 
 def connect(path: Path) -> apsw.Connection:
-    """A connection set up as all connections to a data folder must be."""
+    """Return a connection with the settings that all connections to a data folder need."""
     with translated(path.parent):
         connection = apsw.Connection(str(path))
         connection.set_busy_timeout(SETUP_WAIT_MS)
@@ -161,7 +165,9 @@ def connect(path: Path) -> apsw.Connection:
 
 
 def _checkpoint(path: Path) -> None:
-    """Move the log into the file: most of it without a lock, the rest so that the log starts anew."""
+    """Move the write-ahead log into the file: most of it without a lock, the rest so
+    that the log restarts.
+    """
     connection = apsw.Connection(str(path))
     try:
         connection.pragma("schema_version")  # a connection that never read does not know that there is a log
@@ -169,14 +175,14 @@ def _checkpoint(path: Path) -> None:
         connection.set_busy_timeout(SETUP_WAIT_MS)
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
     except (apsw.BusyError, apsw.LockedError, apsw.FullError, apsw.IOError):
-        pass  # someone else is at it, or the next commit meets the same trouble and says so
+        pass  # another process does it, or the next commit meets the same error and reports it
     finally:
         connection.close()
 
 
 @contextmanager
 def translated(folder: Path) -> Iterator[None]:
-    """SQLite's errors, in our words: what happened and what to try."""
+    """Translate errors of SQLite, with a hint."""
     try:
         yield
     except (apsw.BusyError, apsw.LockedError) as error:

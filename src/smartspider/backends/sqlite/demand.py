@@ -1,4 +1,4 @@
-"""What runs have queued, host by host, in a data folder."""
+"""Queued work of runs by host, in a data folder."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from smartspider.store.database import Connection, rows
 SQL = statements.load("sql/demand.sql", __package__)
 
 COUNTED = 5_000
-"""Lanes are counted so far."""
+"""Upper bound for counting lanes."""
 SOON_S = 10.0
-"""A host that is held no longer than this counts as open: a worker needs some time to come."""
+"""A host held no longer than this counts as open: a worker needs some time to start."""
 
 
 class SqliteDemand:
@@ -24,7 +24,7 @@ class SqliteDemand:
         self._db = database
 
     async def lanes(self, runs: Sequence[int], limit: int) -> dict[int, tuple[int, list[LaneDemand]]]:
-        """The number of hosts of each run, and some of them."""
+        """Return the number of hosts of each run, and some of them."""
         soon = self._db.now() + SOON_S
 
         def work(connection: Connection) -> dict[int, tuple[int, list[LaneDemand]]]:

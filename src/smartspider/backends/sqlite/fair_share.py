@@ -1,4 +1,4 @@
-"""How runs share the places in a worker's collector. Everything here runs inside a transaction."""
+"""Sharing the slots of a worker among runs. All functions run inside a transaction."""
 
 from __future__ import annotations
 
@@ -15,24 +15,26 @@ SQL = queue.SQL
 
 
 class RunShare(msgspec.Struct):
-    """A run that may have some of the places."""
+    """A run that may get some of the slots."""
 
     run_id: int
     weight: int
     room: int
-    """How many more it may have in flight."""
+    """Number of further requests it may have in flight."""
 
 
 def share_out(
     connection: Connection, collector: queue.LeaseCollector, shares: Sequence[RunShare], turns: WeightedTurns
 ) -> None:
-    """Fill the collector: each run up to its share of the worker by weight, then the rest to who can use it."""
+    """Fill the collector: each run up to its share of the worker by weight, then the rest to runs that can
+    use it.
+    """
     if len(shares) == 1:
         _lease(connection, collector, shares[0], collector.free)
         return
     turns.keep(share.run_id for share in shares)
-    asked = json.dumps([share.run_id for share in shares if share.room > 0])
-    open_runs = {run_id for (run_id,) in rows(connection, SQL.with_open_lanes, (asked,))}
+    run_ids = json.dumps([share.run_id for share in shares if share.room > 0])
+    open_runs = {run_id for (run_id,) in rows(connection, SQL.with_open_lanes, (run_ids,))}
     able = [share for share in shares if share.run_id in open_runs]
     held: dict[int, int] = {}
     if len(able) > 1:
@@ -49,7 +51,7 @@ def share_out(
                 filled.append(share)
         waiting = _in_order(filled, turns)
         grants = divide(collector.free, waiting)
-    for share in able if collector.free > 0 else ():  # one that had to let another go first may take now
+    for share in able if collector.free > 0 else ():  # a run that had to wait for another's turn may take now
         got = _lease(connection, collector, share, collector.free)
         turns.charge({share.run_id: got / share.weight})
 
@@ -67,7 +69,7 @@ def _lease(connection: Connection, collector: queue.LeaseCollector, share: RunSh
 
 
 def fair_shares(free: int, shares: Sequence[RunShare], held: Mapping[int, int]) -> dict[int, int]:
-    """What each run lacks to its share of all places of the worker, those it holds already included."""
+    """Return what each run lacks to its share of all slots of the worker, those it holds included."""
     places = free + sum(held.get(share.run_id, 0) for share in shares)
     weights = sum(share.weight for share in shares)
     lacks = {share.run_id: places * share.weight // weights - held.get(share.run_id, 0) for share in shares}
@@ -80,7 +82,7 @@ def fair_shares(free: int, shares: Sequence[RunShare], held: Mapping[int, int]) 
 
 
 def divide(free: int, shares: Sequence[RunShare]) -> dict[int, int]:
-    """Places by weight; where there are too few of them, one for each of the first."""
+    """Divide slots by weight; if there are too few, one for each of the first runs."""
     weights = sum(share.weight for share in shares)
     parts = {share.run_id: free * share.weight // weights for share in shares}
     if any(parts.values()):

@@ -1,4 +1,4 @@
-"""A data folder on its way to another store: nobody else has it open, and its tables are read one by one."""
+"""Exporting a data folder to another store: the folder is locked, and its tables are read one by one."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ Values = tuple[Any, ...]
 
 
 class ExportedTable(msgspec.Struct, frozen=True):
-    """Rows that move, in the order of a key."""
+    """A table to export, in the order of a key."""
 
     name: str
     key: tuple[str, ...] = ("id",)
     shifted: tuple[str, ...] = ()
-    """Moments somebody waits for: so far away by the other store's clock as by this one's."""
+    """Due times, shifted by the difference of the clocks of both stores."""
     at_once: int = 5000
-    """Rows that are read together; fewer where they are large."""
+    """Rows read at once; fewer for large rows."""
 
 
 class ExportBatch(msgspec.Struct, frozen=True):
-    """Rows that follow each other, and the key of the last of them; None: there are none left."""
+    """Consecutive rows, and the key of the last one; None if there are none left."""
 
     rows: list[Values]
     last: Values | None
@@ -84,12 +84,12 @@ TABLES = (
     ExportedTable("schedule"),
     ExportedTable("run", shifted=("resumed_at", "asked_at", "told_at"), at_once=500),
 )
-"""All that is moved row by row; what starts work comes last."""
+"""All tables that are exported row by row; those that start work come last."""
 
 NOT_EXPORTED = ("worker", "lane", "queue", "later", "lease", "leader", "scaling")
-"""The frontier is an index of the open rows, and who works or leads here will not there."""
+"""The frontier is an index of the open rows, and workers and leaders do not move."""
 SINGLE = ("meta", "audit_head", "log_size")
-"""Of one row, told by `StoreCounters`."""
+"""Tables of one row, exported as `StoreCounters`."""
 
 COUNTED = (
     "task",
@@ -108,7 +108,7 @@ COUNTED = (
 
 
 class StoreCounters(msgspec.Struct, frozen=True):
-    """What a store knows beside its rows."""
+    """The state of a store besides its rows."""
 
     numbers: dict[str, int]
     """The greatest number given so far, by table: none is given twice."""
@@ -116,11 +116,11 @@ class StoreCounters(msgspec.Struct, frozen=True):
     audit_hash: str
     log_bytes: int
     last_notified: int | None
-    """Up to which event notices were made."""
+    """The last event for which notifications were created."""
 
 
 class FolderExport:
-    """A data folder, locked for everybody else until it is closed."""
+    """A data folder, locked for other processes until it is closed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -130,13 +130,13 @@ class FolderExport:
             self._lock()
             self.marker = read_marker(self._connection)
             self.cancelled_moves = read_cancelled(self._connection)
-            """Ids of moves that are not gone on with."""
+            """Ids of cancelled moves."""
         except BaseException:
             self._connection.close()
             raise
 
     def _lock(self) -> None:
-        """Every connection to a file with a write-ahead log holds a lock that this one does not share."""
+        """Take the lock that every connection to a file with a write-ahead log shares, exclusively."""
         with translated(self.folder):
             try:
                 self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -148,34 +148,34 @@ class FolderExport:
                 ) from error
 
     def set_marker(self, marker: MoveMarker | None) -> None:
-        """Say where the folder goes, for good."""
+        """Record where the folder moves, durably."""
         with translated(self.folder):
             write_marker(self._connection, marker)
         self.marker = marker
 
     def cancel_move(self, marker: MoveMarker) -> None:
-        """Let the folder stay, and remember the move that was begun."""
+        """Remove the marker, and remember the move as cancelled."""
         with translated(self.folder):
             cancel_move(self._connection, marker)
         self.marker, self.cancelled_moves = None, [*self.cancelled_moves, marker.id]
 
     def now(self, clock: Clock) -> float:
-        """Store time."""
+        """Return store time."""
         with translated(self.folder), self._connection:
             shift = store_time.follow(SqliteConnection(self._connection), clock.now(), clock.monotonic())
         return clock.monotonic() + shift
 
     def counts(self) -> dict[str, int]:
-        """Rows of all tables that move."""
+        """Return the number of rows of all exported tables."""
         names = [table.name for table in TABLES]
         return {name: self._one(f"SELECT count(*) FROM {name}") for name in names}  # noqa: S608 - names of our own tables
 
     def open_rows(self) -> int:
-        """Requests that are still to be made, of runs that are not over."""
+        """Return the number of open requests of unfinished runs."""
         return int(self._one(SQL.open_rows))
 
     def counters(self) -> StoreCounters:
-        """What is known beside the rows."""
+        """Return what the store keeps besides its rows."""
         with translated(self.folder):
             given = dict(self._connection.execute(SQL.numbers))
             ((last, head),) = self._connection.execute(SQL.audit_head)
@@ -192,22 +192,22 @@ class FolderExport:
         )
 
     async def verify_audit(self) -> AuditCheck:
-        """Whether the audit is what was written."""
+        """Verify the audit log."""
         return await AuditLog(cast("Database", self)).verify()
 
     async def read(self, work: Callable[[SqliteConnection], T]) -> T:
-        """Run `work`; nobody changes anything meanwhile."""
+        """Run `work`; nothing changes meanwhile."""
         with translated(self.folder):
             return work(SqliteConnection(self._connection))
 
     def columns(self, table: ExportedTable) -> list[str]:
-        """The columns that `rows` gives, as the other store has them."""
+        """Return the columns of a batch, as named in the other store."""
         return [*self._kinds(table), *EXTRA.get(table.name, ())]
 
     def batch(
         self, table: ExportedTable, after: Values | None, *, shift_s: float = 0.0, is_careful: bool = False
     ) -> ExportBatch:
-        """The next rows after a key. Careful: texts are made such that any store keeps them."""
+        """Return the next rows after a key. With `is_careful`, text is made storable in any store."""
         kinds = self._kinds(table)
         chosen = [_expression(table, name, kind, is_careful=is_careful) for name, kind in kinds.items()]
         chosen += ["(SELECT due_at + :shift FROM later WHERE url_id = url.id)"] if table.name == "url" else []
@@ -242,7 +242,7 @@ class FolderExport:
             return self._connection.execute(sql).get
 
     def close(self) -> None:
-        """Let others in again."""
+        """Unlock the folder."""
         self._connection.close()
 
     def __enter__(self) -> Self:
@@ -259,7 +259,7 @@ EXTRA = {"url": ("due_at",), "log": ("words",)}
 
 
 def _expression(table: ExportedTable, name: str, kind: str, *, is_careful: bool) -> str:
-    """A column as one kind of value, whatever was put into it."""
+    """Return a column as one type of value, whatever was stored in it."""
     if name in table.shifted:
         return f"CASE WHEN {name} > 0 THEN {name} + :shift ELSE {name} END"
     if kind == "TEXT":
@@ -276,7 +276,7 @@ def _clean(value: bytes | None) -> str | None:
 
 
 def _words(line: dict[str, Any]) -> list[str]:
-    """By what a log line is found."""
+    """Return the index terms of a log line."""
     kept = LogLine(
         at=line["at"],
         level=line["level"],

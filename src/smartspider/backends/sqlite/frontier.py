@@ -39,7 +39,7 @@ class SqliteFrontier:
         self._turns = WeightedTurns()
 
     async def join(self, worker: WorkerRegistration) -> int:
-        """Register a worker and take the lock that says it lives."""
+        """Register a worker and take the lock that shows it is alive."""
 
         def work(connection: Connection) -> int:
             ((worker_id,),) = rows(connection, SQL.add_worker, registration_values(worker, self._db.now()))
@@ -51,7 +51,7 @@ class SqliteFrontier:
         return await self._db.write(work)
 
     async def leave(self, worker_id: int) -> None:
-        """Release what the worker holds and forget it."""
+        """Release the leases of a worker and deregister it."""
 
         def work(connection: Connection) -> None:
             for url_id, token in rows(connection, SQL.leases_of_all, (worker_id,)):
@@ -74,7 +74,7 @@ class SqliteFrontier:
         own: bytes = b"",
         capabilities: frozenset[str] = HTTP_ONLY,
     ) -> LeaseBatch:
-        """Hand out what may leave now. All workers are of one machine: it does not matter who takes what."""
+        """Lease requests that may be sent now. All workers are on one machine, so `own` does not matter."""
         del own
 
         def work(connection: Connection) -> LeaseBatch:
@@ -83,22 +83,22 @@ class SqliteFrontier:
             if row(connection, SQL.holds_suspect, (worker_id,)):
                 return LeaseBatch([], now)
             shares = _shares(connection, runs, capabilities)
-            asked = json.dumps([share.run_id for share in shares])
-            connection.execute(SQL.asked, (now, asked))
-            suspicious = {run_id for (run_id,) in rows(connection, SQL.with_suspects, (asked,))}
+            run_ids = json.dumps([share.run_id for share in shares])
+            connection.execute(SQL.asked, (now, run_ids))
+            suspicious = {run_id for (run_id,) in rows(connection, SQL.with_suspects, (run_ids,))}
             for share in shares:
                 if share.run_id in suspicious and queue.take_suspect(
                     connection, collector, share.run_id, share.room
                 ):
                     return LeaseBatch(collector.leases, now)
-            queue.wake(connection, asked, now)
+            queue.wake(connection, run_ids, now)
             share_out(connection, collector, shares, self._turns)
-            return LeaseBatch(collector.leases, now, _next_at(connection, asked, suspicious, now))
+            return LeaseBatch(collector.leases, now, _next_at(connection, run_ids, suspicious, now))
 
         return await self._db.write(work)
 
     async def renew(self, leases: Sequence[Lease]) -> list[Lease]:
-        """Move the deadlines of leases that are still held."""
+        """Extend the leases that are still held."""
 
         def work(connection: Connection) -> list[Lease]:
             until = self._db.now() + queue.LEASE_S
@@ -118,7 +118,7 @@ class SqliteFrontier:
         await self._db.write(work)
 
     async def reclaim(self) -> list[LeasesReturned]:
-        """Take back what dead or silent workers hold. When there is nothing to do, nothing is written."""
+        """Take leases back from dead and silent workers. Writes nothing if there are none."""
         if not await self._db.read(self._has_lost):
             return []
 
@@ -133,22 +133,24 @@ class SqliteFrontier:
             connection.executemany(SQL.remove_worker, [(worker_id,) for worker_id in dead])
             for worker_id in dead:
                 worker_lock(self._db.folder, worker_id).unlink(missing_ok=True)
-            told = [LeasesReturned(run_id, count, name) for (run_id, name), count in returned.items()]
-            for event in told:
+            events_ = [LeasesReturned(run_id, count, name) for (run_id, name), count in returned.items()]
+            for event in events_:
                 data = {"count": event.count, "worker": event.worker}
                 events.write(connection, event.run_id, event.name, data, self._db.now())
-            return told
+            return events_
 
         return await self._db.write(work)
 
     def _has_lost(self, connection: Connection) -> bool:
-        """Whether a worker is dead or a lease is past its deadline."""
+        """Return whether a worker is dead or a lease is past its deadline."""
         if row(connection, SQL.has_late, (self._db.now(),)) is not None:
             return True
         return not all(self._lives(worker_id) for worker_id, _ in rows(connection, SQL.workers))
 
     def _return(self, connection: Connection, lease: tuple[int, int], run_id: int, *, is_alone: bool) -> None:
-        """A lost lease goes back to the queue; one that keeps losing workers is set apart, then buried."""
+        """Queue the request of a lost lease again; one that keeps losing workers is leased alone, then closed
+        as dead.
+        """
         url_id, token = lease
         connection.execute("UPDATE run SET returns = returns + 1 WHERE id = ?", (run_id,))
         now = self._db.now()
@@ -170,7 +172,7 @@ class SqliteFrontier:
             queue.enqueue(connection, run_id, [QueueEntry(url_id, host_id, -priority)])
 
     async def permit(self, host: str) -> SendWindow | GateClosed:
-        """Reserve one more slot of a host, if that is near."""
+        """Reserve one more slot of a host, if it is near."""
 
         def work(connection: Connection) -> SendWindow | GateClosed:
             gate = hosts.read_gate(connection, hosts.find_host(connection, host))
@@ -179,15 +181,15 @@ class SqliteFrontier:
         return await self._db.write(work)
 
     async def hold_host(self, host: str, seconds: float, reason: str, *, actor: str | None = None) -> None:
-        """Send nothing to a host for so long."""
+        """Send nothing to a host for some seconds."""
         await self._act(actor, lambda connection, by: actions.hold(connection, host, seconds, reason, by))
 
     async def resume_host(self, host: str, *, actor: str | None = None) -> None:
-        """Lift a hold at once."""
+        """End a hold at once."""
         await self._act(actor, lambda connection, by: actions.resume(connection, host, by))
 
     async def slow_host(self, host: str, delay_s: float, *, actor: str | None = None) -> None:
-        """Have the slots of a host at least so far apart."""
+        """Set the operator's delay of a host."""
         await self._act(actor, lambda connection, by: actions.slow(connection, host, delay_s, by))
 
     async def _act(self, actor: str | None, act: Callable[[Connection, Operator], int]) -> None:
@@ -202,7 +204,7 @@ class SqliteFrontier:
 
 
 def _shares(connection: Connection, runs: Sequence[int], capabilities: frozenset[str]) -> list[RunShare]:
-    """Those of the runs that lease."""
+    """Return those of the runs that lease."""
     found = rows(connection, SQL.runnable, (json.dumps(list(runs)),))
     return [
         RunShare(run_id, weight, room)
@@ -212,7 +214,7 @@ def _shares(connection: Connection, runs: Sequence[int], capabilities: frozenset
 
 
 def _next_at(connection: Connection, runs: str, suspicious: Iterable[int], now: float) -> float | None:
-    """When one of the runs (a JSON list) may have something to collector out again."""
+    """Return when one of the runs (a JSON list) may have requests to lease again."""
     wake = row(connection, SQL.next_wake, (runs,))
     due = row(connection, SQL.next_due, (runs, now))
     next_at = _earlier(wake[0] if wake else None, due[0] if due else None)
@@ -235,7 +237,7 @@ class SqlitePermits:
         self._db = database
 
     async def reserve(self, host: str, delay_s: float) -> SendWindow | GateClosed:
-        """The next slot of a host, at least so far from the one before, also where no run stands."""
+        """Reserve the next slot of a host, with at least this delay, also for a host without a run."""
 
         def work(connection: Connection) -> SendWindow | GateClosed:
             gate = hosts.read_gate(connection, hosts.find_host(connection, host))

@@ -1,4 +1,4 @@
-"""What the store means for a frontier in the same file: carried out at once, in the same transaction."""
+"""Updates of a frontier in the same file: applied in the same transaction."""
 
 from __future__ import annotations
 
@@ -21,40 +21,40 @@ class SqliteFrontierUpdates:
         self._connection = connection
 
     def offer(self, run_id: int, entries: Sequence[QueueEntry]) -> None:
-        """Queue rows, which are new or were closed until now, so that none of them is live."""
+        """Queue rows that are new or were closed until now, so that none of them is live."""
         queue.enqueue(self._connection, run_id, entries)
 
     def set_apart(self, run_id: int, entries: Sequence[QueueEntry], now: float) -> None:
-        """Queue rows that are only handed out alone."""
+        """Queue rows that are leased alone."""
         records = [(entry.url_id, run_id, now, 1) for entry in entries]
         self._connection.executemany(SQL.put_later, records)
 
     def holds(self, lease: Lease) -> bool:
-        """Whether a lease is the one that holds its row."""
+        """Return whether a lease is the current one of its row."""
         return row(self._connection, SQL.holds, (lease.url_id, lease.token.counter)) is not None
 
     def ending(self, run_id: int) -> int:
-        """None: they have ended."""
+        """Return 0: they have ended."""
         del run_id
         return 0
 
     def end(self, lease: Lease) -> None:
-        """Drop the lease; when it is another one by now, or none, the row may be anywhere."""
+        """Delete the lease. If it is no longer the current one, remove the row from wherever it is."""
         dropped = rows(self._connection, SQL.drop_lease, (lease.url_id,))
         if dropped != [(lease.token.counter,)]:
             self.forget(lease.run_id, lease.url_id)
 
     def postpone(self, lease: Lease, due_at: float) -> None:
-        """End a lease and bring its row back later."""
+        """End a lease and queue its row again later."""
         rows(self._connection, SQL.drop_lease, (lease.url_id,))
         self._connection.execute(SQL.put_later, (lease.url_id, lease.run_id, due_at, 0))
 
     def release(self, lease: Lease, now: float) -> None:
-        """Queue the row again, if the lease is still this one and the row is open."""
+        """Queue the row again, if the lease is still the current one and the row is open."""
         queue.give_back(self._connection, (lease.url_id, lease.token.counter), now)
 
     def forget(self, run_id: int, url_id: int) -> None:
-        """Take a closed row out of lease, later and lane."""
+        """Remove a closed row from leases, postponed rows and lanes."""
         connection = self._connection
         rows(connection, SQL.drop_lease, (url_id,))
         connection.execute(SQL.drop_later, (url_id,))
@@ -72,7 +72,9 @@ class SqliteFrontierUpdates:
         self._connection.execute(SQL.lane_emptied, (lane_id,))
 
     def fence(self, run_id: int, url_ids: set[int]) -> set[int]:
-        """Give their leases tokens that nobody knows; they stay at their hosts' gates until they end."""
+        """Give the leases of the rows new tokens that no worker knows; they stay at
+        the gates until they end.
+        """
         held = url_ids.intersection(url_id for (url_id,) in rows(self._connection, SQL.leased, (run_id,)))
         for url_id in held:
             token = row(self._connection, SQL.next_tokens, (1,))
@@ -81,22 +83,22 @@ class SqliteFrontierUpdates:
         return held
 
     def gate_changed(self, host_id: int) -> None:
-        """Nothing: gates are read anew at every lease."""
+        """Do nothing: gates are read at every lease."""
 
     def host_freed(self, host_id: int, now: float) -> None:
-        """Ask again as soon as a slot may start."""
+        """Open the lanes of the host when the next slot may start."""
         gates.reopen_lanes(self._connection, host_id, now)
 
     def run_changed(self, run_id: int) -> None:
-        """The lanes at all hosts of the run look at their gates anew."""
+        """Open the lanes at all hosts of the run, so that their gates are read again."""
         self._connection.execute(SQL.open_gates, (run_id,))
 
     def drop(self, run_id: int) -> None:
-        """Forget lanes and what comes back later."""
+        """Delete lanes and postponed rows."""
         for statement in (SQL.empty_lanes, SQL.drop_lanes, SQL.drop_laters):
             self._connection.execute(statement, (run_id,))
 
     def is_counted(self, run_id: int) -> bool:
-        """Leases are rows of the same file."""
+        """Return True: leases are rows of the same file."""
         del run_id
         return True

@@ -1,4 +1,4 @@
-"""Checks that only a data folder needs: the file, and the frontier in it. Runs inside a transaction."""
+"""Checks of a data folder: the file, and the frontier in it. All functions run inside a transaction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SQL = statements.load("sql/fsck.sql", __package__)
 
 
 def damage(connection: Connection) -> list[Finding]:
-    """What SQLite itself finds wrong with the file; nothing else can be trusted then."""
+    """Return what SQLite itself finds wrong with the file; then nothing else can be trusted."""
     try:
         found = [text for (text,) in rows(connection, "PRAGMA integrity_check(20)") if text != "ok"]
     except apsw.CorruptError as error:
@@ -22,9 +22,9 @@ def damage(connection: Connection) -> list[Finding]:
 
 
 def _stale(connection: Connection, repair: bool) -> list[Finding]:
-    """Nothing in the frontier is closed or unknown."""
-    # A worker may still hold a lease of a run that was ended or deleted, or of a request that was closed
-    # without it: it counts at its host's gate until it is over.
+    """Check that nothing in the frontier is closed or unknown."""
+    # A worker may still hold a lease of an ended or deleted run, or of a request that was closed otherwise:
+    # it counts at the gate of its host until it ends.
     found = rows(connection, SQL.stale)
     if not found:
         return []
@@ -35,7 +35,7 @@ def _stale(connection: Connection, repair: bool) -> list[Finding]:
 
 
 def _doubled(connection: Connection, repair: bool) -> list[Finding]:
-    """Nothing is in the frontier twice."""
+    """Check that nothing is in the frontier twice."""
     found = rows(connection, SQL.doubled)
     if not found:
         return []
@@ -46,7 +46,7 @@ def _doubled(connection: Connection, repair: bool) -> list[Finding]:
 
 
 def _lost(connection: Connection, repair: bool) -> list[Finding]:
-    """Every open row of an unfinished run is in the frontier: repairing is offering it."""
+    """Check that every open row of an unfinished run is in the frontier; a repair offers it."""
     lost: dict[int, list[int]] = {}
     for run_id, url_id in rows(connection, SQL.lost):
         lost.setdefault(run_id, []).append(url_id)
@@ -60,7 +60,7 @@ def _lost(connection: Connection, repair: bool) -> list[Finding]:
 
 
 def _lanes(connection: Connection, repair: bool) -> list[Finding]:
-    """A lane knows how many wait in it and which rank the best has."""
+    """Check the length and the best rank of lanes."""
     wrong = rows(connection, SQL.wrong_lanes)
     if not wrong:
         return []
@@ -70,4 +70,4 @@ def _lanes(connection: Connection, repair: bool) -> list[Finding]:
 
 
 FRONTIER = (_stale, _doubled, _lost, _lanes)
-"""In this order: what others rest on first."""
+"""In the order of their dependencies."""

@@ -1,4 +1,4 @@
-"""The host gate: who may send to a host, and when. Everything here runs inside a transaction."""
+"""The gate of a host: whether and when a request may be sent. All functions run inside a transaction."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from smartspider.store.database import Connection, row
 from smartspider.store.hosts.gates import SQL, GateState, read_gate
 
 FULL_S = 60.0
-"""A host that is full opens when a lease ends; this is only how long it is trusted to be full."""
+"""A full host opens when a lease ends; this is only an upper bound."""
 
 
 def room(connection: Connection, gate: GateState, now: float) -> int:
-    """How many requests may leave for the host at this moment."""
+    """Return how many requests may be sent to the host now."""
     if gate.opens_at > now:
         return 0
     in_flight = _count(connection, SQL.in_flight, gate.host_id)
@@ -23,10 +23,10 @@ def room(connection: Connection, gate: GateState, now: float) -> int:
 
 
 def reserve(connection: Connection, gate: GateState, now: float) -> SendWindow:
-    """Take the next slot of a host; the one after it starts a window and a delay later."""
+    """Reserve the next slot of a host; the one after it starts a window and a delay later."""
     start = max(now, gate.opens_at)
     if gate.delay_s > 0.0 or start > now:
-        # A slot after a hold is waited for also where there is no delay: only a spaced window is.
+        # A slot after a hold is waited for even without a delay, since only a spaced window is.
         window = SendWindow(start, start + window_length_s(gate.delay_s), gate.delay_s or WINDOW_MIN_S)
     else:
         window = SendWindow(now, now, 0.0)
@@ -35,7 +35,7 @@ def reserve(connection: Connection, gate: GateState, now: float) -> SendWindow:
 
 
 def permit(connection: Connection, gate: GateState, now: float) -> SendWindow | GateClosed:
-    """Take the next slot of a host if it is near: nobody is promised what a hold may take away again."""
+    """Reserve the next slot of a host if it is near, since a later hold could revoke it."""
     if gate.opens_at > now + PERMIT_AHEAD_S:
         return GateClosed(gate.opens_at - PERMIT_AHEAD_S)
     window = reserve(connection, gate, now)
@@ -45,13 +45,13 @@ def permit(connection: Connection, gate: GateState, now: float) -> SendWindow | 
 
 
 def close_lanes(connection: Connection, gate: GateState, now: float, *, is_full: bool) -> None:
-    """Keep workers from asking at a gate that is closed."""
+    """Close the lanes of a host whose gate is closed."""
     wake_at = max(gate.opens_at, now + FULL_S if is_full else now)
     connection.execute(SQL.close_lanes, (wake_at if wake_at > now else None, gate.host_id))
 
 
 def reopen_lanes(connection: Connection, host_id: int, now: float) -> None:
-    """A lease of the host ended, or its hold was lifted: ask again as soon as a slot may start."""
+    """Open the lanes of a host when the next slot may start, after a lease or a hold ended."""
     gate = read_gate(connection, host_id)
     connection.execute(SQL.close_lanes, (gate.opens_at if gate.opens_at > now else None, host_id))
     if gate.per_domain is not None:

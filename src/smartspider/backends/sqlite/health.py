@@ -1,4 +1,4 @@
-"""Whether the data folder can be used."""
+"""Health checks of the data folder."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from shutil import disk_usage
 from smartspider.backends.sqlite.database import SqliteDatabase
 from smartspider.core.errors import StoreFull, StoreUnavailable
 
-PATIENCE_S = 2.0
+TIMEOUT_S = 2.0
 LEAST_FREE = 1_000_000
-"""Bytes on its disk; with less, hardly anything can be saved."""
+"""Free bytes on its disk; with less, hardly anything can be written."""
 
 
 class SqliteHealth:
-    """Tries the folder out, without changing anything."""
+    """Checks the folder without changing anything."""
 
     def __init__(self, database: SqliteDatabase) -> None:
         self._db = database
 
     async def check_writable(self) -> None:
-        """Raises `StoreUnavailable` unless a write transaction can be begun and committed soon."""
+        """Raise `StoreUnavailable` unless a write transaction can be committed soon."""
         try:
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(TIMEOUT_S):
                 await self._db.write(lambda _: None)
         except TimeoutError:
             raise StoreUnavailable(
-                f"the data folder was locked by another program for {PATIENCE_S:g} s",
+                f"the data folder was locked by another program for {TIMEOUT_S:g} s",
                 hint="look for a program that holds it open",
             ) from None
-        await self.check_room()  # an empty transaction does not notice that
+        await self.check_room()  # an empty transaction succeeds on a full disk
 
     async def check_room(self) -> None:
-        """Raises `StoreFull` when the disk is full; it is asked without a transaction."""
+        """Raise `StoreFull` if the disk is full, without a transaction."""
         if disk_usage(self._db.folder).free < LEAST_FREE:
             raise StoreFull(f"the disk of the data folder {self._db.folder} is full", hint="make room on it")

@@ -24,7 +24,7 @@ class SqliteLedger:
         self._db = database
 
     async def settle(self, settlements: Sequence[Settlement]) -> SettleReport:
-        """Carry out verdicts, all runs in one transaction."""
+        """Apply verdicts, all runs in one transaction."""
         if not settlements:
             return SettleReport()
         return await settle_halving(settlements, self._settle, REFUSED, merge_reports)

@@ -1,4 +1,4 @@
-"""The mark of a data folder that was moved to a cluster: from then on nobody works in it, all may read it."""
+"""The marker of a data folder that moves to a cluster: from then on the folder is read-only."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from smartspider.core.errors import NotAllowed
 
 
 class MoveMarker(msgspec.Struct, frozen=True):
-    """Where a folder goes."""
+    """The destination of a folder."""
 
     id: str
-    """Of the move; one that is begun anew has another."""
+    """Id of the move; a new attempt has another one."""
     store: str
     frontier: str
-    """Both for people: servers and names, no user and no password."""
+    """Both for display: servers and names, without user and password."""
     is_done: bool = False
-    """Everything is there. Before that, nobody works in either place."""
+    """The move is complete. Before that, neither side can be written."""
 
 
 def read_marker(connection: apsw.Connection) -> MoveMarker | None:
-    """The mark of a folder; None: it is where it always was."""
+    """Return the marker of a folder; None if it was not moved."""
     found = connection.execute("SELECT value FROM meta WHERE name = 'moved'").fetchone()
     return None if found is None else msgspec.json.decode(found[0], type=MoveMarker)
 
 
 def write_marker(connection: apsw.Connection, marker: MoveMarker | None) -> None:
-    """Mark a folder, or take the mark away; it is on the disk when this returns."""
+    """Set or remove the marker, durably."""
     connection.execute("PRAGMA synchronous = FULL")
     if marker is None:
         connection.execute("DELETE FROM meta WHERE name = 'moved'")
@@ -39,13 +39,13 @@ def write_marker(connection: apsw.Connection, marker: MoveMarker | None) -> None
 
 
 def read_cancelled(connection: apsw.Connection) -> list[str]:
-    """Ids of moves that were begun and given up: whatever they brought to a store is of no use."""
+    """Return the ids of cancelled moves: their rows in a store are of no use."""
     found = connection.execute("SELECT value FROM meta WHERE name = 'cancelled_moves'").fetchone()
     return [] if found is None else msgspec.json.decode(found[0], type=list[str])
 
 
 def cancel_move(connection: apsw.Connection, marker: MoveMarker) -> None:
-    """Take the mark of a move away that is not through, and remember it."""
+    """Remove the marker of an incomplete move, and remember the move as cancelled."""
     value = msgspec.json.encode([*read_cancelled(connection), marker.id]).decode()
     connection.execute("PRAGMA synchronous = FULL")
     with connection:
@@ -54,7 +54,7 @@ def cancel_move(connection: apsw.Connection, marker: MoveMarker) -> None:
 
 
 def folder_moved(marker: MoveMarker, folder: Path) -> NotAllowed:
-    """Why nobody may work in a folder."""
+    """Return the error for writing to a moved folder."""
     if marker.is_done:
         return NotAllowed(
             f"the data folder {folder} was moved to the cluster whose store is at {marker.store}",

@@ -1,4 +1,4 @@
-"""The lanes: a queue per run and host. Everything here runs inside a transaction."""
+"""The lanes: a queue per run and host. All functions run inside a transaction."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ SQL = statements.load("sql/frontier.sql", __package__)
 
 LEASE_S = 60.0
 ASKING_S = 0.3
-"""A run whose workers asked within this time takes its turn at a host."""
+"""A run whose workers leased within this time takes its turn at a host."""
 SPARE_LANES = 8
-"""Lanes looked at beyond those that could fill the collector, because some turn out to be closed."""
+"""Lanes read beyond those that could fill the collector, because some turn out to be closed."""
 
 
 def find_lane(connection: Connection, run_id: int, host_id: int) -> int:
-    """The lane of a run for a host, made when it is new."""
+    """Return the lane of a run for a host; a new one if there is none."""
     found = row(connection, SQL.find_lane, (host_id, run_id))
     if found is None:
         connection.execute(SQL.add_lane, (run_id, host_id))
@@ -59,7 +59,7 @@ def offer(connection: Connection, run_id: int, url_ids: Iterable[int]) -> int:
 
 
 def wake(connection: Connection, runs: str, now: float) -> None:
-    """Open the lanes and bring back the requests of runs (a JSON list) whose time has come."""
+    """Open due lanes and queue due postponed requests of runs (a JSON list)."""
     connection.execute(SQL.wake_lanes, (runs, now))
     due: dict[int, list[QueueEntry]] = {}
     for run_id, *place in rows(connection, SQL.due_later, (runs, now)):
@@ -70,7 +70,7 @@ def wake(connection: Connection, runs: str, now: float) -> None:
 
 
 class LeaseCollector(msgspec.Struct):
-    """A worker's collector while it is being filled."""
+    """Collects the leases for a worker."""
 
     worker_id: int
     want: int
@@ -80,14 +80,14 @@ class LeaseCollector(msgspec.Struct):
 
     @property
     def free(self) -> int:
-        """Leases it still takes."""
+        """The number of further leases that fit."""
         return self.want - len(self.leases)
 
 
 def take_suspect(connection: Connection, collector: LeaseCollector, run_id: int, room: int) -> bool:
-    """Whether a suspect waits for this worker; it is handed out once the worker holds nothing else.
+    """Return whether a suspect waits for this worker; it is leased once the worker holds nothing else.
 
-    A suspect whose gate is closed keeps nobody waiting.
+    A suspect whose gate is closed is not waited for.
     """
     for url_id, host_id in rows(connection, SQL.due_suspects, (run_id, collector.now)):
         gate = hosts.read_gate(connection, host_id)
@@ -104,7 +104,7 @@ def take_suspect(connection: Connection, collector: LeaseCollector, run_id: int,
 
 
 def take(connection: Connection, collector: LeaseCollector, run_id: int, room: int, weight: int) -> int:
-    """Fill the collector from the open lanes of a run, best first; how many it got."""
+    """Lease from the open lanes of a run, best first. Return the number of leases."""
     before = len(collector.leases)
     limit = min(collector.free, room)
     lanes = rows(connection, SQL.open_lanes, (run_id, limit + SPARE_LANES)) if limit > 0 else []
@@ -183,7 +183,9 @@ def _lease_heads(
 
 
 def give_back(connection: Connection, lease: tuple[int, int], now: float) -> None:
-    """End a lease, if it is still this one (row and token), and queue its request again if that is open."""
+    """End a lease if it is still the current one (row and token), and queue its
+    request again if it is open.
+    """
     url_id, _ = lease
     for host_id, is_alone in rows(connection, SQL.drop_own_lease, lease):
         found = row(connection, SQL.open_row, (url_id,))

@@ -1,4 +1,4 @@
-"""What the frontier should hold, on SQLite."""
+"""Comparing the frontier with the open rows, on SQLite."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class SqliteReplay:
         self._db = database
 
     async def is_whole(self, run_id: int) -> bool:
-        """Whether as many requests are queued, waiting or leased as are open."""
+        """Return whether as many requests are queued, waiting or leased as rows are open."""
 
         def work(connection: Connection) -> bool:
             is_open = row(connection, SQL.open, (run_id,))
@@ -24,7 +24,7 @@ class SqliteReplay:
         return await self._db.read(work)
 
     async def open_rows(self, run_id: int, *, after: int = 0, limit: int = 500) -> list[int]:
-        """Ids of open rows of a run, greater than `after`."""
+        """Return ids of open rows of a run that are greater than `after`."""
         return await self._db.read(
             lambda connection: [
                 url_id for (url_id,) in rows(connection, SQL.open_rows, (run_id, after, limit))

@@ -36,13 +36,13 @@ def _bring_to_version(connection: apsw.Connection, folder: Path) -> None:
         _create(connection, folder)
     elif connection.pragma("application_id") != APPLICATION_ID:
         raise StoreUnavailable(
-            f"{folder / FILE} is not a data folder of this SmartSpider: it belongs to another program, or to a"
+            f"{folder / FILE} is not a data folder of this SmartSpider: it belongs to another program or a"
             " pre-release",
             hint="use another --data folder",
         )
     elif found != VERSION:
         raise StoreUnavailable(
-            f"the data folder {folder} has format {found}, and this SmartSpider reads format {VERSION}",
+            f"the data folder {folder} has format {found}, this SmartSpider reads format {VERSION}",
             hint="use the SmartSpider version that wrote it, or another --data folder",
         )
 

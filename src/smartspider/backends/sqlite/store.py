@@ -1,4 +1,4 @@
-"""The store on SQLite: what is the same in all SQL, and what only a file has."""
+"""The run store on SQLite, and operations on its file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PURPOSES = {
     "later": "queue",
     "lease": "queue",
 }
-"""What tables and their indexes hold, by the first word of their names."""
+"""The purpose of tables and indexes, by the first word of their names."""
 
 
 class SqliteStore(RunStore):
@@ -33,7 +33,7 @@ class SqliteStore(RunStore):
         self._file = database
 
     async def fsck(self, *, repair: bool = False) -> list[Finding]:
-        """Check that everything agrees, the frontier with it."""
+        """Check the consistency of the store and the frontier."""
         damage = await self._file.read(own.damage)
         if damage:
             return damage
@@ -43,7 +43,7 @@ class SqliteStore(RunStore):
         )
 
     async def sizes(self) -> dict[str, int]:
-        """Bytes of the data folder by what they hold."""
+        """Return the size of the data folder by purpose."""
 
         def work(connection: Connection) -> dict[str, int]:
             sizes = dict.fromkeys((*PURPOSES.values(), "other"), 0)
@@ -57,7 +57,7 @@ class SqliteStore(RunStore):
         return sizes
 
     async def compact(self) -> None:
-        """Give the space of deleted rows back to the disk; refused while workers use the folder."""
+        """Return the space of deleted rows to the disk. Refused while workers use the folder."""
         if await self._file.read(lambda connection: rows(connection, "SELECT 1 FROM worker LIMIT 1")):
             raise StoreUnavailable(f"the data folder {self._file.folder} is in use", hint="try again later")
         self._file.compact()

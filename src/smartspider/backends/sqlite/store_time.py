@@ -1,6 +1,6 @@
-"""Store time: the machine's monotonic clock, which all its processes share, plus a shift kept in the store.
+"""Store time: the machine's monotonic clock, shared by all its processes, plus a shift kept in the store.
 
-It never goes back and is the same for every process, whatever happens to the wall clock meanwhile.
+It never goes back and is the same for every process, whatever happens to the wall clock.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from smartspider.store.database import Connection, one
 SQL = statements.load("sql/store_time.sql", __package__)
 
 JUMP_S = 1.0
-"""How far the wall clock may be ahead of store time before store time follows."""
+"""Store time follows the wall clock if that is ahead by more than this."""
 
 
 def follow(connection: Connection, wall: float, monotonic: float) -> float:
-    """The shift that holds in this transaction.
+    """Return the shift of this transaction.
 
-    When the wall clock was set forward, or the machine slept, everything that waits moves along: no gap
-    between two requests gets shorter by it, and no living worker loses a lease.
+    If the wall clock was set forward, or the machine slept, all due times move along: no gap between two
+    requests becomes shorter, and no living worker loses a lease.
     """
     shift = float(one(connection, SQL.shift))
     ahead_s = wall - monotonic - shift
     if ahead_s <= JUMP_S:
         return shift
-    if monotonic + shift >= one(connection, SQL.last_moment):  # else the machine's clock began anew
+    if monotonic + shift >= one(connection, SQL.last_moment):  # otherwise the machine's clock has restarted
         for move in (SQL.move_hosts, SQL.move_leases, SQL.move_later, SQL.move_runs):
             connection.execute(move, (ahead_s,))
     connection.execute(SQL.open_lanes)

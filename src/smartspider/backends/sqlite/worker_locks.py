@@ -1,4 +1,4 @@
-"""Who is alive: each worker holds a lock on a file of its own, and the kernel lets go when it dies."""
+"""The lock files of workers: each worker locks a file of its own, and the kernel releases it when it dies."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from smartspider.store.nodes.workers import SqlWorkerRegistry
 
 WORKERS = "workers"
 ASKERS_S = 0.002
-"""Somebody who only asks whether a lock is held has it for a moment; a second look tells them apart."""
+"""A process that only tests a lock holds it for a moment; a second attempt tells them apart."""
 
 
 class FileLock:
-    """An exclusive lock on a file, held until released or until the process is gone, however it went."""
+    """An exclusive lock on a file, held until it is released or the process ends, however it ends."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._handle: int | None = None
 
     def acquire(self) -> bool:
-        """Take the lock; False when another living process holds it."""
+        """Take the lock. Return False if another living process holds it."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -45,7 +45,7 @@ class FileLock:
         return False
 
     def release(self, *, remove: bool = False) -> None:
-        """Let go; with `remove` the file goes too."""
+        """Release the lock; with `remove` the file is deleted."""
         if self._handle is None:
             return
         if remove:
@@ -55,12 +55,12 @@ class FileLock:
 
 
 def worker_lock(folder: Path, worker_id: int) -> Path:
-    """The file a worker holds a lock on while it lives."""
+    """Return the lock file of a worker."""
     return folder / WORKERS / f"{worker_id}.lock"
 
 
 def is_alive(path: Path) -> bool:
-    """Whether a process holds the lock on a file. Asking makes no file, and keeps nobody else from asking."""
+    """Return whether a process holds the lock on a file. Creates no file and blocks no other test."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -79,7 +79,7 @@ def is_alive(path: Path) -> bool:
 
 
 def sqlite_workers(database: SqliteDatabase) -> SqlWorkerRegistry:
-    """See `interfaces/worker_registry.py`."""
+    """Return the registry of a data folder's workers, which are alive while they hold their locks."""
     return SqlWorkerRegistry(
         database, lambda worker_id, _seen_at: is_alive(worker_lock(database.folder, worker_id))
     )

@@ -14,7 +14,7 @@ from smartspider.store.database import Connection, row, rows
 SQL = statements.load("sessions.sql", __package__)
 USERS = statements.load("users.sql", __package__)
 
-PIECE = 500
+BATCH = 500
 """Refresh tokens and tickets deleted in one transaction."""
 
 
@@ -80,12 +80,12 @@ def use_ticket(connection: Connection, now: float, hash_: bytes) -> Principal | 
     return principal
 
 
-def old(connection: Connection, now: float) -> tuple[list[tuple[bytes]], list[tuple[bytes]]]:
+def expired(connection: Connection, now: float) -> tuple[list[tuple[bytes]], list[tuple[bytes]]]:
     """Return some expired refresh tokens and tickets."""
-    return rows(connection, SQL.old_refreshes, (now, PIECE)), rows(connection, SQL.old_tickets, (now, PIECE))
+    return rows(connection, SQL.old_refreshes, (now, BATCH)), rows(connection, SQL.old_tickets, (now, BATCH))
 
 
-def forget(connection: Connection, refreshes: list[tuple[bytes]], tickets: list[tuple[bytes]]) -> None:
+def delete(connection: Connection, refreshes: list[tuple[bytes]], tickets: list[tuple[bytes]]) -> None:
     """Delete refresh tokens and tickets."""
     connection.executemany(SQL.forget_refresh, refreshes)
     connection.executemany(SQL.forget_ticket, tickets)

@@ -95,7 +95,7 @@ class UserStore:
         def work(connection: Connection) -> None:
             now = self._db.now()
             user = _get(connection, user_id)
-            _spare_last_admin(connection, user)
+            _refuse_last_admin(connection, user)
             connection.execute(SQL.end_sessions, (user_id,))
             tokens.revoke_of(connection, now, user.name, actor=actor)
             connection.execute(SQL.delete, (user_id,))
@@ -131,7 +131,7 @@ class UserStore:
         """Revoke a token."""
         return await self._db.write(lambda db: tokens.revoke(db, self._db.now(), token_id, actor=actor))
 
-    async def token_used(self, token_id: int) -> None:
+    async def record_token_use(self, token_id: int) -> None:
         """Record that a token was used."""
         await self._db.write(
             lambda db: db.execute(tokens.SQL.used, (self._db.now(), token_id, tokens.USED_EVERY_S))
@@ -168,10 +168,10 @@ class UserStore:
 
     async def sweep(self) -> int:
         """Delete some expired refresh tokens and tickets. Return the number, 0 when none are left."""
-        over = await self._db.read(lambda connection: sessions.old(connection, self._db.now()))
-        if any(over):  # an empty write transaction would wake everything that watches the file
-            await self._db.write(lambda connection: sessions.forget(connection, *over))
-        return sum(len(one) for one in over)
+        expired = await self._db.read(lambda connection: sessions.expired(connection, self._db.now()))
+        if any(expired):  # an empty write transaction would wake everything that watches the file
+            await self._db.write(lambda connection: sessions.delete(connection, *expired))
+        return sum(len(one) for one in expired)
 
 
 def _add(
@@ -197,7 +197,7 @@ def _change(connection: Connection, now: float, before: UserRecord, after: UserR
         return
     is_disabled = after.disabled_at is not None
     if after.role != "admin" or is_disabled:
-        _spare_last_admin(connection, before)
+        _refuse_last_admin(connection, before)
     values = (after.password, after.role, after.disabled_at)
     connection.execute(SQL.change, (*values, 1, before.id))
     connection.execute(SQL.end_sessions, (before.id,))
@@ -205,17 +205,17 @@ def _change(connection: Connection, now: float, before: UserRecord, after: UserR
         tokens.revoke_of(connection, now, before.name, actor=actor)
     elif after.role != before.role:
         tokens.revoke_of(connection, now, before.name, actor=actor, beyond=after.role)
-    told: dict[str, object] = {"name": before.name}
+    changes: dict[str, object] = {"name": before.name}
     if after.password != before.password:
-        told["has_new_password"] = True
+        changes["has_new_password"] = True
     if after.role != before.role:
-        told["role"] = {"from": before.role, "to": after.role}
+        changes["role"] = {"from": before.role, "to": after.role}
     if after.disabled_at != before.disabled_at:
-        told["enabled"] = not is_disabled
-    audit.write(connection, now, actor, "user.changed", f"user:{before.id}", **told)
+        changes["enabled"] = not is_disabled
+    audit.write(connection, now, actor, "user.changed", f"user:{before.id}", **changes)
 
 
-def _spare_last_admin(connection: Connection, user: UserRecord) -> None:
+def _refuse_last_admin(connection: Connection, user: UserRecord) -> None:
     """Raise `NotAllowed` if no other enabled admin exists."""
     is_admin = user.role == "admin" and user.disabled_at is None
     if is_admin and row(connection, SQL.other_admin, (user.id,)) is None:

@@ -55,7 +55,7 @@ class RunProgress(msgspec.Struct, frozen=True):
     """The longest of those read."""
 
 
-class _Told(msgspec.Struct, frozen=True):
+class _EndedCounts(msgspec.Struct, frozen=True):
     """The counters of a progress event that count as ended."""
 
     success_count: int = 0
@@ -68,7 +68,7 @@ class _Told(msgspec.Struct, frozen=True):
         return self.success_count + self.redirect_count + self.missing_count + self.fail_count
 
 
-_told = msgspec.json.Decoder(_Told)
+_decoder = msgspec.json.Decoder(_EndedCounts)
 
 
 def read_progress(connection: Connection, run_id: int, now: float) -> RunProgress:
@@ -118,7 +118,7 @@ def _earlier(connection: Connection, run_id: int, last: int, moment: float) -> P
     if progress is None and first == 1:
         return ProgressMark(moment, 0)
     progress = progress or row(connection, SQL.progress_after, (run_id, low))
-    return None if progress is None else ProgressMark(progress[0], _told.decode(progress[1]).ended)
+    return None if progress is None else ProgressMark(progress[0], _decoder.decode(progress[1]).ended)
 
 
 def lanes_of(connection: Connection, run_id: int, now: float) -> dict[int, int]:

@@ -52,7 +52,7 @@ class HeldRequest(msgspec.Struct, frozen=True):
     worker: str
     deadline_at: float
     sent_at: float | None
-    """When it was sent, if recorded."""
+    """The time it was sent, if recorded."""
 
 
 class SendRecord(msgspec.Struct, frozen=True):
@@ -74,7 +74,7 @@ class RequestDetails(msgspec.Struct, frozen=True):
     method: str
     body_bytes: int
     due_at: float | None
-    """When it is retried."""
+    """The time of its retry."""
     lease: HeldRequest | None
     gate: GateStatus
     sends: list[SendRecord]

@@ -35,7 +35,7 @@ class FailingHost(msgspec.Struct, frozen=True):
 class RunActivity(msgspec.Struct, frozen=True):
     """The state that decides whether a run makes progress."""
 
-    standing: RunProgress
+    progress: RunProgress
     gates: list[GateStatus]
     waiting: int
     """Requests to retry later; at most a thousand are counted."""
@@ -77,7 +77,7 @@ class Diagnostics:
             found = row(connection, SQL.waiting, (run_id, now))
             due = row(connection, SQL.next_due, (run_id, now))
             return RunActivity(
-                standing=progress.read_progress(connection, run_id, now),
+                progress=progress.read_progress(connection, run_id, now),
                 gates=[
                     requests.gate_status(connection, host_id, (lanes.get(host_id, 0), held.get(host_id, 0)))
                     for host_id in hosts[:limit]

@@ -24,7 +24,7 @@ SELECT seq FROM sqlite_sequence WHERE name = 'log'
 -- line_from: the first line from a number on, and its moment
 SELECT id, at FROM log WHERE id >= ? ORDER BY id LIMIT 1
 
--- marked: lines of an interval that have marks; more conditions may follow
+-- by_terms: lines of an interval that have marks; more conditions may follow
 SELECT log_words.rowid, log.at, log.level, log.event, log.text, log.worker, log.task_id, log.run_id, log.host, log.url,
        log.error, log.fields
 FROM log_words CROSS JOIN log ON log.id = log_words.rowid

@@ -16,15 +16,15 @@ from smartspider.store.logs.terms import LogFilter, filter_terms, line_terms, ma
 
 SQL = statements.load("logs.sql", __package__)
 
-LOOKED_AT = 2_000
+LINES_SCANNED = 2_000
 """Lines read by a search without index terms."""
-MARKS_LOOKED_AT = 50_000
+TERMS_SCANNED = 50_000
 """Index entries read by a search for several terms: it reads numbers, not lines."""
 DISORDER_S = 300.0
 """Longest delay between a line and its write. A line that waited longer gets a later time."""
-REMOVED_AT_ONCE = 500
+DELETE_BATCH = 500
 KEPT_SHARE = 0.9
-"""Share of the budget that is kept when the oldest lines are deleted."""
+"""Share of the budget that is storable when the oldest lines are deleted."""
 OVERHEAD = 140
 """Bytes of a line besides its texts."""
 
@@ -54,7 +54,7 @@ class LogStore:
     4. Over the budget the oldest lines are deleted, more than needed, so that this is rare.
     5. Lines are written in one transaction; a failure to write them never affects what they report.
     6. Lines of a deleted run are deleted, also those that arrive later.
-    7. A line of a run belongs to the task of that run. Times are kept, except for lines that waited for
+    7. A line of a run belongs to the task of that run. Times are storable, except for lines that waited for
        minutes: these get a later time.
     """
 
@@ -85,15 +85,15 @@ class LogStore:
         if await self.size() <= budget:
             return 0
         removed = 0
-        while step := await self._db.write(_oldest_go(int(budget * KEPT_SHARE))):
+        while step := await self._db.write(_delete_oldest(int(budget * KEPT_SHARE))):
             removed += step
             await asyncio.sleep(0)
         return removed
 
-    async def forget_before(self, moment: float) -> int:
+    async def delete_before(self, moment: float) -> int:
         """Delete lines older than a moment, oldest first. Return the number of lines."""
         removed = 0
-        while step := await self._db.write(_older_go(moment)):
+        while step := await self._db.write(_delete_older(moment)):
             removed += step
             await asyncio.sleep(0)
         return removed
@@ -103,12 +103,12 @@ class LogStore:
         return await self._db.read(_size)
 
 
-def forget_run(connection: Connection, run_id: int) -> bool:
+def delete_run_lines(connection: Connection, run_id: int) -> bool:
     """Delete some lines of a run. Return True while there may be more."""
     connection.execute(SQL.hold_run, (run_id,))
-    found = rows(connection, SQL.of_run, (match_expression([term("r", run_id)]), run_id, REMOVED_AT_ONCE))
+    found = rows(connection, SQL.of_run, (match_expression([term("r", run_id)]), run_id, DELETE_BATCH))
     _remove(connection, found)
-    return len(found) == REMOVED_AT_ONCE
+    return len(found) == DELETE_BATCH
 
 
 def write(connection: Connection, lines: Sequence[LogLine], now: float) -> None:
@@ -121,20 +121,28 @@ def write(connection: Connection, lines: Sequence[LogLine], now: float) -> None:
     for line in lines:
         if line.run_id is not None and line.run_id not in tasks:
             continue
-        kept = _fitting(line, now, line.task_id if line.run_id is None else tasks[line.run_id])
+        storable = _storable(line, now, line.task_id if line.run_id is None else tasks[line.run_id])
         fields = _fields(line.fields)
         added.append(
             (
-                *(kept.at, kept.level, kept.event, kept.task_id, kept.run_id, kept.worker, kept.host),
-                *(kept.url, kept.error, kept.text, fields, line_terms(kept)),
+                *(
+                    storable.at,
+                    storable.level,
+                    storable.event,
+                    storable.task_id,
+                    storable.run_id,
+                    storable.worker,
+                    storable.host,
+                ),
+                *(storable.url, storable.error, storable.text, fields, line_terms(storable)),
             )
         )
-        grown += _bytes(len(kept.text.encode()), len(fields.encode()), len((kept.url or "").encode()))
+        grown += _bytes(len(storable.text.encode()), len(fields.encode()), len((storable.url or "").encode()))
     connection.executemany(SQL.add, added)
     connection.execute(SQL.grow, (grown,))
 
 
-def _fitting(line: LogLine, now: float, task_id: int | None) -> LogLine:
+def _storable(line: LogLine, now: float, task_id: int | None) -> LogLine:
     """Return a line of bounded length, with storable text and a time in order."""
     return LogLine(
         at=min(max(line.at, now - DISORDER_S), now),
@@ -152,18 +160,18 @@ def _fitting(line: LogLine, now: float, task_id: int | None) -> LogLine:
 
 def _text(text: str, length: int) -> str:
     cut = text if len(text) <= length else f"{text[: length - 1]}…"
-    kept = cut.replace("\0", "\ufffd")  # not every database stores it
-    return kept if kept.isascii() else kept.encode("utf-8", "replace").decode()
+    storable = cut.replace("\0", "\ufffd")  # not every database stores it
+    return storable if storable.isascii() else storable.encode("utf-8", "replace").decode()
 
 
 def _fields(fields: dict[str, Any]) -> str:
     try:
-        told = _encode(fields).decode()
+        encoded = _encode(fields).decode()
     except (UnicodeEncodeError, TypeError, ValueError, RecursionError):
-        told = json.dumps({"unreadable": _text(ascii(fields), MAX_TEXT)})
-    if len(told) <= MAX_FIELDS:
-        return told
-    return json.dumps({"cut": told[:MAX_TEXT]})
+        encoded = json.dumps({"unreadable": _text(ascii(fields), MAX_TEXT)})
+    if len(encoded) <= MAX_FIELDS:
+        return encoded
+    return json.dumps({"cut": encoded[:MAX_TEXT]})
 
 
 def _bytes(text: int, fields: int, url: int) -> int:
@@ -180,10 +188,10 @@ class _Interval(NamedTuple):
 
 def _before(connection: Connection, only: LogFilter, before: int | None, limit: int) -> LogPage:
     whole = _interval(connection, only)
-    if whole is None or _is_hopeless(only):
+    if whole is None or _matches_nothing(only):
         return LogPage([], None)
     below = whole.below if before is None else min(before, whole.below)
-    above = max(whole.above, below - 1 - _reach(only))
+    above = max(whole.above, below - 1 - _scan_length(only))
     found = _found(connection, only, _Interval(above, below), f"DESC LIMIT {limit + 1:d}")
     if len(found) > limit:
         return LogPage(found[:limit], found[limit - 1].id)
@@ -193,39 +201,39 @@ def _before(connection: Connection, only: LogFilter, before: int | None, limit: 
 def _after(connection: Connection, only: LogFilter, after: int, limit: int) -> LogPage:
     whole = _interval(connection, only)
     last = _last(connection)
-    if whole is None or _is_hopeless(only):
+    if whole is None or _matches_nothing(only):
         return LogPage([], max(after, last))
     above = max(after, whole.above)
-    below = min(whole.below, above + 1 + _reach(only))
+    below = min(whole.below, above + 1 + _scan_length(only))
     found = _found(connection, only, _Interval(above, below), f"ASC LIMIT {limit:d}")
     if len(found) == limit:
         return LogPage(found, found[-1].id)
     return LogPage(found, below - 1 if below < whole.below else max(after, last))
 
 
-def _reach(only: LogFilter) -> int:
+def _scan_length(only: LogFilter) -> int:
     """Return how many numbers a search covers. A search for one term reads only matching lines."""
-    asked = len(filter_terms(only))
-    if asked == 0:
-        return LOOKED_AT
-    return 1 << 62 if asked == 1 else MARKS_LOOKED_AT
+    terms = len(filter_terms(only))
+    if terms == 0:
+        return LINES_SCANNED
+    return 1 << 62 if terms == 1 else TERMS_SCANNED
 
 
-def _is_hopeless(only: LogFilter) -> bool:
+def _matches_nothing(only: LogFilter) -> bool:
     """Return whether the filter asks for a text without any word."""
     return only.text is not None and not words(only.text)
 
 
 def _found(connection: Connection, only: LogFilter, within: _Interval, order: str) -> list[StoredLogLine]:
-    marks = filter_terms(only)
+    terms = filter_terms(only)
     sql, values = search_sql(only, order)
-    bound = (*within, match_expression(marks)) if marks else within
+    bound = (*within, match_expression(terms)) if terms else within
     return [_line(found) for found in rows(connection, sql, (*bound, *values))]
 
 
 def search_sql(only: LogFilter, order: str) -> tuple[str, tuple[Any, ...]]:
     """Return the statement for a filter, and the values of its conditions."""
-    has_marks = bool(filter_terms(only))
+    has_terms = bool(filter_terms(only))
     given: list[tuple[str, Any]] = [
         (f"log.{name} = ?", getattr(only, name))
         for name in ("task_id", "run_id", "host", "error", "worker")
@@ -242,7 +250,7 @@ def search_sql(only: LogFilter, order: str) -> tuple[str, tuple[Any, ...]]:
     ]
     conditions = "".join(f" AND {condition}" for condition, _ in given)
     return (
-        f"{SQL.marked if has_marks else SQL.all}{conditions} ORDER BY 1 {order}",
+        f"{SQL.by_terms if has_terms else SQL.all}{conditions} ORDER BY 1 {order}",
         tuple(value for _, value in given),
     )
 
@@ -293,11 +301,11 @@ def _size(connection: Connection) -> int:
     return found[0] if found else 0
 
 
-def _oldest_go(kept: int) -> Callable[[Connection], int]:
+def _delete_oldest(storable: int) -> Callable[[Connection], int]:
     def work(connection: Connection) -> int:
-        if _size(connection) <= kept:
+        if _size(connection) <= storable:
             return 0
-        found = rows(connection, SQL.oldest, (REMOVED_AT_ONCE,))
+        found = rows(connection, SQL.oldest, (DELETE_BATCH,))
         _remove(connection, found)
         if not found:
             connection.execute(SQL.grow, (-_size(connection),))
@@ -306,9 +314,9 @@ def _oldest_go(kept: int) -> Callable[[Connection], int]:
     return work
 
 
-def _older_go(moment: float) -> Callable[[Connection], int]:
+def _delete_older(moment: float) -> Callable[[Connection], int]:
     def work(connection: Connection) -> int:
-        found = rows(connection, SQL.older, (REMOVED_AT_ONCE, moment))
+        found = rows(connection, SQL.older, (DELETE_BATCH, moment))
         _remove(connection, found)
         return len(found)
 

@@ -16,11 +16,11 @@ from smartspider.core.logs import LEVELS, LogLine
 
 MAX_WORD = 64
 MAX_WORDS = 300
-MAX_ASKED = 20
+MAX_QUERY_WORDS = 20
 """Words of a query that are used."""
-MAX_MARK = 120
+MAX_TERM = 120
 
-_MARK = "\ue000"
+_PREFIX = "\ue000"
 _PUNCTUATION = {code: "\ue001" for code in range(128) if not chr(code).isalnum()}
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 _WORD = re.compile(
@@ -55,54 +55,54 @@ def words(text: str) -> list[str]:
 
 def line_terms(line: LogLine) -> str:
     """Return all index terms of a line."""
-    marks = [term("l", number) for number in LEVELS.values() if LEVELS["info"] <= number <= line.level]
+    terms = [term("l", number) for number in LEVELS.values() if LEVELS["info"] <= number <= line.level]
     if line.run_id is not None:
-        marks.append(term("r", line.run_id))
-        marks += [
+        terms.append(term("r", line.run_id))
+        terms += [
             term(f"r{line.run_id}l", number)
             for number in LEVELS.values()
             if LEVELS["warning"] <= number <= line.level
         ]
     if line.task_id is not None:
-        marks.append(term("t", line.task_id))
+        terms.append(term("t", line.task_id))
     if line.host:
-        marks.append(term("h", line.host))
+        terms.append(term("h", line.host))
     if line.error:
-        marks.append(term("e", line.error))
+        terms.append(term("e", line.error))
     if line.worker:
-        marks.append(term("w", line.worker))
-    marks += words(f"{line.text} {line.url or ''}")[:MAX_WORDS]
-    return " ".join(marks)
+        terms.append(term("w", line.worker))
+    terms += words(f"{line.text} {line.url or ''}")[:MAX_WORDS]
+    return " ".join(terms)
 
 
 def filter_terms(only: LogFilter) -> list[str]:
     """Return the terms that a matching line has. A line with all of them may still not match."""
-    marks = []
+    terms = []
     if only.run_id is not None and only.level is not None and only.level >= LEVELS["warning"]:
-        marks.append(term(f"r{only.run_id}l", _level_mark(only.level)))
+        terms.append(term(f"r{only.run_id}l", _indexed_level(only.level)))
     else:
         if only.run_id is not None:
-            marks.append(term("r", only.run_id))
+            terms.append(term("r", only.run_id))
         if only.level is not None and only.level > LEVELS["debug"]:
-            marks.append(term("l", _level_mark(only.level)))
+            terms.append(term("l", _indexed_level(only.level)))
     if only.task_id is not None:
-        marks.append(term("t", only.task_id))
+        terms.append(term("t", only.task_id))
     for kind, value in (("h", only.host), ("e", only.error), ("w", only.worker)):
         if value:
-            marks.append(term(kind, value))
-    return marks + words(only.text or "")[:MAX_ASKED]
+            terms.append(term(kind, value))
+    return terms + words(only.text or "")[:MAX_QUERY_WORDS]
 
 
-def _level_mark(level: int) -> int:
+def _indexed_level(level: int) -> int:
     """Return the highest level with a term that is not above this one."""
     return max(number for number in LEVELS.values() if number <= max(level, LEVELS["info"]))
 
 
 def term(kind: str, value: object) -> str:
     """Return the term of a property. Two values may share one."""
-    return f"{_MARK}{kind}{str(value)[:MAX_MARK].translate(_PUNCTUATION)}"
+    return f"{_PREFIX}{kind}{str(value)[:MAX_TERM].translate(_PUNCTUATION)}"
 
 
-def match_expression(marks: Iterable[str]) -> str:
+def match_expression(terms: Iterable[str]) -> str:
     """Return a full-text query for lines with all terms. No term has a space or a query operator."""
-    return " ".join(marks)
+    return " ".join(terms)

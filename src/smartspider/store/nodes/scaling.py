@@ -31,9 +31,9 @@ class ScalingStore:
         """Return the runs that want workers, without their lanes."""
         return [RunDemand(*found) for found in await self._db.fetch(SQL.runs, (COUNTED,))]
 
-    async def keep(self, epoch: int, figure: ScalingDecision) -> None:
+    async def save(self, epoch: int, decision: ScalingDecision) -> None:
         """Store the present decision."""
-        values = (figure.desired, figure.at, _encode(figure).decode())
+        values = (decision.desired, decision.at, _encode(decision).decode())
 
         def work(connection: Connection) -> None:
             check(connection, epoch)
@@ -41,8 +41,8 @@ class ScalingStore:
 
         await self._db.write_concurrently(work)
 
-    async def figure(self) -> ScalingDecision | None:
+    async def decision(self) -> ScalingDecision | None:
         """Return the last decision; None if there is none."""
-        for (figure,) in await self._db.fetch(SQL.figure):
-            return _decode(figure) if figure else None
+        for (decision,) in await self._db.fetch(SQL.decision):
+            return _decode(decision) if decision else None
         return None

@@ -5,5 +5,5 @@ FROM run WHERE state IN ('queued', 'running') ORDER BY id LIMIT ?
 -- keep: so many workers are wanted
 UPDATE scaling SET desired = ?, at = ?, figure = ?
 
--- figure: what was wanted last
+-- decision: what was wanted last
 SELECT figure FROM scaling

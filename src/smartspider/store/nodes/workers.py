@@ -15,23 +15,41 @@ from smartspider.store.database import Connection, Database, row, rows
 
 SQL = statements.load("workers.sql", __package__)
 
-KEEP_S = 15.0
+WRITE_EVERY_S = 15.0
 """A heartbeat without changes is written this often, so that an idle worker hardly writes."""
 NEW_CPU_S = 0.1
 NEW_MEMORY = 16 << 20
 HOSTS_SHOWN = 5
-CARD = ("id", "name", "node", "pid", "version", "slots", "joined_at", "seen_at", "cpu_s", "memory", "cpus")
+REGISTRATION = (
+    "id",
+    "name",
+    "node",
+    "pid",
+    "version",
+    "slots",
+    "joined_at",
+    "seen_at",
+    "cpu_s",
+    "memory",
+    "cpus",
+)
 
 
-def registration_values(card: WorkerRegistration, now: float) -> tuple[Any, ...]:
+def registration_values(registration: WorkerRegistration, now: float) -> tuple[Any, ...]:
     """Return the column values of a new worker."""
-    said = (card.name, card.node, card.pid, card.version, card.slots)
-    return (*said, card.cpus, int(card.is_elastic), encode_capabilities(card.capabilities), now)
+    said = (registration.name, registration.node, registration.pid, registration.version, registration.slots)
+    return (
+        *said,
+        registration.cpus,
+        int(registration.is_elastic),
+        encode_capabilities(registration.capabilities),
+        now,
+    )
 
 
-def encode_health(form: WorkerHealth) -> str:
+def encode_health(health: WorkerHealth) -> str:
     """Encode the health of a worker as JSON."""
-    return msgspec.json.encode(form).decode()
+    return msgspec.json.encode(health).decode()
 
 
 class SqlWorkerRegistry:
@@ -50,7 +68,7 @@ class SqlWorkerRegistry:
             return HeartbeatReply(is_unknown=True)
         slots, cpu_s, memory, seen_at, is_draining = found
         own = slots if beat.slots is None else beat.slots
-        is_news = slots != own or beat.cpu_s - cpu_s >= NEW_CPU_S or self._db.now() - seen_at >= KEEP_S
+        is_news = slots != own or beat.cpu_s - cpu_s >= NEW_CPU_S or self._db.now() - seen_at >= WRITE_EVERY_S
         if is_news or abs(memory - beat.memory) >= NEW_MEMORY:
             values = (
                 beat.slots,
@@ -71,11 +89,11 @@ class SqlWorkerRegistry:
         """Ask the workers of a node, or one of them, to leave."""
 
         def work(connection: Connection) -> int:
-            asked = [name for (name,) in rows(connection, SQL.drain, (node, worker_id))]
-            if asked:
+            drained = [name for (name,) in rows(connection, SQL.drain, (node, worker_id))]
+            if drained:
                 now = self._db.now()
-                audit.write(connection, now, actor, "node.drained", f"node:{node}", workers=asked)
-            return len(asked)
+                audit.write(connection, now, actor, "node.drained", f"node:{node}", workers=drained)
+            return len(drained)
 
         return await self._db.write(work)
 
@@ -103,15 +121,15 @@ class SqlWorkerRegistry:
                 shown.append(host)
         return [
             WorkerRecord(
-                **dict(zip(CARD, found, strict=True)),
+                **dict(zip(REGISTRATION, found, strict=True)),
                 is_draining=bool(is_draining),
                 is_elastic=bool(is_elastic),
                 capabilities=decode_capabilities(capabilities),
-                health=msgspec.json.decode(form, type=WorkerHealth),
+                health=msgspec.json.decode(health, type=WorkerHealth),
                 is_alive=self._is_alive(found[0], found[7]),
                 held=held.get(found[0], 0),
                 hosts=hosts.get(found[0], []),
                 runs=sorted(runs.get(found[0], ())),
             )
-            for is_draining, is_elastic, capabilities, form, *found in rows(connection, SQL.all)
+            for is_draining, is_elastic, capabilities, health, *found in rows(connection, SQL.all)
         ]

@@ -10,5 +10,5 @@ SELECT id, url_id, data FROM item WHERE id = ?
 -- origin: the page of a row
 SELECT url, coalesce(closed_at, 0) FROM url WHERE id = ?
 
--- standing: how many rows a run has; something of it changes whenever one of them does
+-- counts: how many rows a run has; something of it changes whenever one of them does
 SELECT items, next_item, updated FROM run WHERE id = ?

@@ -18,8 +18,8 @@ from smartspider.store.database import Connection, Database, row
 
 SQL = statements.load("results.sql", __package__)
 
-PIECE_ROWS = 1_000
-PIECE_BYTES = 4_000_000
+BATCH_ROWS = 1_000
+BATCH_BYTES = 4_000_000
 """Size of a batch: this many rows or bytes are read in one transaction."""
 _AT_ONCE = 20
 """Rows that are read before their size is checked."""
@@ -67,13 +67,13 @@ class RowBatch(NamedTuple):
 
 
 def read_batch(
-    connection: Connection, run_id: int, place: int | None, limit: int, *, is_descending: bool
+    connection: Connection, run_id: int, position: int | None, limit: int, *, is_descending: bool
 ) -> RowBatch:
     """Return the rows of a run after a position, up to `limit` and the size of a batch."""
     low, high = first_id(run_id), end_id(run_id)
-    if place is not None:
-        low, high = (low, min(place, high)) if is_descending else (max(place, low), high)
-    limit = min(limit, PIECE_ROWS)
+    if position is not None:
+        low, high = (low, min(position, high)) if is_descending else (max(position, low), high)
+    limit = min(limit, BATCH_ROWS)
     found: list[FoundRow] = []
     taken = 0
     sql = SQL.before if is_descending else SQL.after
@@ -81,7 +81,7 @@ def read_batch(
         while some := list(islice(cursor, _AT_ONCE)):
             found += some
             taken += sum(len(data) for _, _, data in some)
-            if taken >= PIECE_BYTES:
+            if taken >= BATCH_BYTES:
                 return RowBatch(found, is_last=False)
     return RowBatch(found, is_last=len(found) < limit)
 
@@ -103,7 +103,7 @@ class RowCounts(NamedTuple):
 
 def read_counts(connection: Connection, run_id: int) -> RowCounts:
     """Return the counters of the rows of a run."""
-    found = row(connection, SQL.standing, (run_id,))
+    found = row(connection, SQL.counts, (run_id,))
     if found is None:
         raise NotFound(f"there is no run {run_id}", hint="`smartspider run list` shows the runs there are")
     return RowCounts(*found)
@@ -113,17 +113,17 @@ async def batches(
     database: Database, run_id: int, at_most: int, *, is_descending: bool = False
 ) -> AsyncIterator[RowBatch]:
     """Yield up to `at_most` rows of a run in batches; other tasks run in between."""
-    place: int | None = None
+    position: int | None = None
     while at_most > 0:
-        at, left = place, at_most
-        piece = await database.read(
+        at, left = position, at_most
+        batch = await database.read(
             lambda connection, at=at, left=left: read_batch(  # type: ignore[misc]  # bound to this turn
                 connection, run_id, at, left, is_descending=is_descending
             )
         )
-        yield piece
-        if piece.is_last:
+        yield batch
+        if batch.is_last:
             return
-        at_most -= len(piece.rows)
-        place = piece.rows[-1][0]
+        at_most -= len(batch.rows)
+        position = batch.rows[-1][0]
         await asyncio.sleep(0)

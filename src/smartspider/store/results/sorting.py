@@ -22,7 +22,7 @@ WINDOW = 5_000
 MAX_WINDOWS = 4
 PAGE_BYTES = 16_000_000
 
-Place = tuple[int, Any, int]
+SortPosition = tuple[int, Any, int]
 """Rank and value that a row is sorted by, and its id."""
 _VALUES: dict[int, type | tuple[type, ...]] = {
     -1: int, 0: (int, float), 1: str, 2: bool, 3: str, 4: int,
@@ -32,20 +32,20 @@ _VALUES: dict[int, type | tuple[type, ...]] = {
 class SortedWindow(NamedTuple):
     """Positions of rows after `start` in sort order. `is_last` if none follow."""
 
-    standing: RowCounts
-    start: Place | None
-    places: list[Place]
+    counts: RowCounts
+    start: SortPosition | None
+    positions: list[SortPosition]
     is_last: bool
 
-    def after(self, place: Place | None, limit: int) -> list[Place] | None:
+    def after(self, position: SortPosition | None, limit: int) -> list[SortPosition] | None:
         """Return the positions after one, up to `limit` + 1; None if the window does not cover them."""
-        if place == self.start:
+        if position == self.start:
             first = 0
-        elif place in self.places:
-            first = self.places.index(place) + 1
+        elif position in self.positions:
+            first = self.positions.index(position) + 1
         else:
             return None
-        found = self.places[first : first + limit + 1]
+        found = self.positions[first : first + limit + 1]
         return found if self.is_last or len(found) > limit else None
 
 
@@ -59,27 +59,27 @@ class SortedRows:
 
     async def page(self, query: RowQuery, cursor: str | None, limit: int) -> RowPage:
         """Return a page of rows in the order of the values at `query.sort`."""
-        start = None if cursor is None else _place_of(cursor)
-        standing = await self._db.read(lambda connection: rows.read_counts(connection, query.run_id))
-        if standing.items > MAX_ROWS:
+        start = None if cursor is None else _position_of(cursor)
+        counts = await self._db.read(lambda connection: rows.read_counts(connection, query.run_id))
+        if counts.items > MAX_ROWS:
             raise RequestInvalid(
-                f"run {query.run_id} has {standing.items:,} rows, and up to {MAX_ROWS:,} are sorted by value",
+                f"run {query.run_id} has {counts.items:,} rows, and up to {MAX_ROWS:,} are sorted by value",
                 hint="leave the sorting out, or export the rows (as parquet or sqlite, say) and sort there",
             )
         key = msgspec.json.encode(query)
         async with self._turn:
             window = self._windows.pop(key, None)
-            places = window.after(start, limit) if window and window.standing == standing else None
-            if window is None or places is None:
-                window = await self._look(query, start, standing, limit)
-                places = window.places[: limit + 1]
+            positions = window.after(start, limit) if window and window.counts == counts else None
+            if window is None or positions is None:
+                window = await self._scan(query, start, counts, limit)
+                positions = window.positions[: limit + 1]
             self._windows[key] = window
             while len(self._windows) > MAX_WINDOWS:
                 self._windows.popitem(last=False)
-        return await self._db.read(lambda connection: _page(connection, places, limit))
+        return await self._db.read(lambda connection: _page(connection, positions, limit))
 
-    async def _look(
-        self, query: RowQuery, start: Place | None, standing: RowCounts, limit: int
+    async def _scan(
+        self, query: RowQuery, start: SortPosition | None, counts: RowCounts, limit: int
     ) -> SortedWindow:
         """Scan all rows for the first ones after `start`."""
         path = parse_path(query.sort or "")
@@ -87,40 +87,40 @@ class SortedRows:
         read = row_reader([path, *(parse_path(condition.path) for condition in query.where)])
         turned = query.is_descending
         size = max(WINDOW, limit + 1)
-        best: list[Place] = []
+        best: list[SortPosition] = []
         is_last = True
-        async for piece in rows.batches(self._db, query.run_id, MAX_ROWS):
-            for item_id, _, data in piece.rows:
+        async for batch in rows.batches(self._db, query.run_id, MAX_ROWS):
+            for item_id, _, data in batch.rows:
                 item = read(data)
                 if fits is not None and not fits(item):
                     continue
-                place = (*sort_key(value_at(item, path), is_descending=turned), item_id)
-                if start is None or (place < start if turned else place > start):
-                    best.append(place)
+                position = (*sort_key(value_at(item, path), is_descending=turned), item_id)
+                if start is None or (position < start if turned else position > start):
+                    best.append(position)
             best.sort(reverse=turned)
             is_last = is_last and len(best) <= size
             del best[size:]
-        return SortedWindow(standing, start, best, is_last)
+        return SortedWindow(counts, start, best, is_last)
 
 
-def _page(connection: Connection, places: list[Place], limit: int) -> RowPage:
+def _page(connection: Connection, positions: list[SortPosition], limit: int) -> RowPage:
     found: list[StoredItem] = []
     taken = 0
-    for number, place in enumerate(places[:limit], start=1):
-        one = row(connection, rows.SQL.one, (place[2],))
+    for number, position in enumerate(positions[:limit], start=1):
+        one = row(connection, rows.SQL.one, (position[2],))
         if one is not None:  # it may have been replaced by a later one
             found.append(rows.stored_item(connection, (one[0], one[1], one[2])))
             taken += len(found[-1].data)
-        if taken >= PAGE_BYTES and number < len(places):
-            return RowPage(found, _cursor_of(place))
-    return RowPage(found, _cursor_of(places[limit - 1]) if len(places) > limit else None)
+        if taken >= PAGE_BYTES and number < len(positions):
+            return RowPage(found, _cursor_of(position))
+    return RowPage(found, _cursor_of(positions[limit - 1]) if len(positions) > limit else None)
 
 
-def _cursor_of(place: Place) -> str:
-    return base64.urlsafe_b64encode(msgspec.json.encode(place)).decode().rstrip("=")
+def _cursor_of(position: SortPosition) -> str:
+    return base64.urlsafe_b64encode(msgspec.json.encode(position)).decode().rstrip("=")
 
 
-def _place_of(cursor: str) -> Place:
+def _position_of(cursor: str) -> SortPosition:
     try:
         packed = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         rank, value, item_id = msgspec.json.decode(packed, type=tuple[int, Any, int])

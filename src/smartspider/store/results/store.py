@@ -13,11 +13,11 @@ from smartspider.core.items.filters import Condition, RowFilter, parse_path, row
 from smartspider.core.items.recursion import call_deep
 from smartspider.core.runs.run import run_of
 from smartspider.store.database import Connection, Database
-from smartspider.store.results import rows as scanning
-from smartspider.store.results.rows import PIECE_ROWS, RowPage, RowQuery, StoredItem
+from smartspider.store.results import rows as stored_rows
+from smartspider.store.results.rows import BATCH_ROWS, RowPage, RowQuery, StoredItem
 from smartspider.store.results.sorting import PAGE_BYTES, SortedRows
 
-LOOKED_AT = 2_000
+ROWS_SCANNED = 2_000
 """Rows that a page with a filter reads before it returns a cursor."""
 EXAMPLES = 5
 EXAMPLE_CHARS = 200
@@ -50,7 +50,7 @@ class ResultStore:
         if query.sort is not None:
             return await self._sorted.page(query, cursor, limit)
         page = _Page(query, None if cursor is None else _number(cursor, query.run_id), limit)
-        while await self._db.read(page.add_piece):  # noqa: ASYNC110 - others have a turn, no waiting
+        while await self._db.read(page.add_batch):  # noqa: ASYNC110 - others have a turn, no waiting
             await asyncio.sleep(0)
         return RowPage(page.found, None if page.next is None else str(page.next))
 
@@ -59,16 +59,16 @@ class ResultStore:
         nothing needs to be read.
         """
         fits = _encoded_test(query.where)
-        standing = await self._db.read(lambda connection: scanning.read_counts(connection, query.run_id))
+        counts = await self._db.read(lambda connection: stored_rows.read_counts(connection, query.run_id))
         if fits is None:
-            return standing.items, True
+            return counts.items, True
         count, is_last = 0, False
-        async for piece in scanning.batches(self._db, query.run_id, at_most):
-            count += sum(fits(data) for _, _, data in piece.rows)
-            is_last = piece.is_last
-        return count, is_last or standing.items <= at_most
+        async for batch in stored_rows.batches(self._db, query.run_id, at_most):
+            count += sum(fits(data) for _, _, data in batch.rows)
+            is_last = batch.is_last
+        return count, is_last or counts.items <= at_most
 
-    async def coverage(self, run_id: int, fields: list[str], *, sample: int = 1_000) -> list[FieldFill]:
+    async def field_fill(self, run_id: int, fields: list[str], *, sample: int = 1_000) -> list[FieldFill]:
         """Return how many of the newest rows have a value in each field. Empty strings, lists and objects are
         no values.
         """
@@ -76,9 +76,9 @@ class ResultStore:
         read = row_reader([(field,) for field in fields])
         filled = dict.fromkeys(fields, 0)
         examples: dict[str, dict[bytes, Any]] = {field: {} for field in fields}
-        async for piece in scanning.batches(self._db, run_id, sample, is_descending=True):
-            rows += len(piece.rows)
-            for _, _, data in piece.rows:
+        async for batch in stored_rows.batches(self._db, run_id, sample, is_descending=True):
+            rows += len(batch.rows)
+            for _, _, data in batch.rows:
                 item = read(data)
                 for field in fields:
                     value = item.get(field)
@@ -86,7 +86,7 @@ class ResultStore:
                         continue
                     filled[field] += 1
                     if len(examples[field]) < EXAMPLES:
-                        example = _in_short(value)
+                        example = _shortened(value)
                         examples[field].setdefault(msgspec.json.encode(example), example)
         return [FieldFill(field, filled[field], rows, list(examples[field].values())) for field in filled]
 
@@ -94,34 +94,34 @@ class ResultStore:
 class _Page:
     """The rows found so far for a page in commit order."""
 
-    def __init__(self, query: RowQuery, place: int | None, limit: int) -> None:
+    def __init__(self, query: RowQuery, position: int | None, limit: int) -> None:
         self._query = query
         self._fits = _encoded_test(query.where)
-        self._place = place
+        self._place = position
         self._limit = limit
         self._looked = self._taken = 0
         self.found: list[StoredItem] = []
         self.next: int | None = None
 
-    def add_piece(self, connection: Connection) -> bool:
+    def add_batch(self, connection: Connection) -> bool:
         """Read the next rows. Return True while the page is neither full nor at its end."""
-        want = PIECE_ROWS if self._fits else self._limit + 1 - len(self.found)
+        want = BATCH_ROWS if self._fits else self._limit + 1 - len(self.found)
         query = self._query
-        piece = scanning.read_batch(
+        batch = stored_rows.read_batch(
             connection, query.run_id, self._place, want, is_descending=query.is_descending
         )
-        for found in piece.rows:
+        for found in batch.rows:
             if self._fits is None or self._fits(found[2]):
                 if len(self.found) == self._limit or self._taken >= PAGE_BYTES:
                     self.next = self.found[-1].id
                     return False
-                self.found.append(scanning.stored_item(connection, found))
+                self.found.append(stored_rows.stored_item(connection, found))
                 self._taken += len(found[2])
             self._place = found[0]
-        self._looked += len(piece.rows)
-        if piece.is_last:
+        self._looked += len(batch.rows)
+        if batch.is_last:
             return False
-        if self._looked >= LOOKED_AT:
+        if self._looked >= ROWS_SCANNED:
             self.next = self._place
             return False
         return True
@@ -145,7 +145,7 @@ def _number(cursor: str, run_id: int) -> int:
     return number
 
 
-def _in_short(value: Any) -> Any:
+def _shortened(value: Any) -> Any:
     """Return a value, shortened if it is long."""
     if isinstance(value, str):
         return value if len(value) <= EXAMPLE_CHARS else f"{value[:EXAMPLE_CHARS]}…"

@@ -39,9 +39,9 @@ def check(
     `frontier` holds the checks of a frontier in the same database.
     """
     findings = []
-    looks = (_counters, _numbers, _items, _keys, _rejects)
-    for look in (*looks, *frontier, numbers, tunings):
-        findings += look(connection, repair)
+    checks = (_counters, _numbers, _items, _keys, _rejects)
+    for run_check in (*checks, *frontier, _event_numbers, _settings):
+        findings += run_check(connection, repair)
     return findings + _ended(connection, repair, now)
 
 
@@ -141,7 +141,7 @@ def _numbers(connection: Connection, repair: bool) -> list[Finding]:
     ]
 
 
-def numbers(connection: Connection, repair: bool) -> list[Finding]:
+def _event_numbers(connection: Connection, repair: bool) -> list[Finding]:
     """Check that the events of a run are numbered without a gap up to the last; a repair deletes those before
     a gap.
     """
@@ -176,7 +176,7 @@ def _renumber(connection: Connection, run_id: int, next_event: int) -> None:
     connection.execute(SQL.drop_events_before, (run_id, first))
 
 
-def tunings(connection: Connection, repair: bool) -> list[Finding]:
+def _settings(connection: Connection, repair: bool) -> list[Finding]:
     """Check that the settings of runs can be decoded; a repair falls back to those of the task."""
     findings = []
     for column, found, clear in (

@@ -26,11 +26,11 @@ from smartspider.store.hosts import gates
 from smartspider.store.logs import store
 from smartspider.store.settle import children, recrawl
 from smartspider.store.settle import run as ledger_run
-from smartspider.store.settle.policies import encode_knobs, encode_policies
+from smartspider.store.settle.policies import encode_policies, encode_settings
 
 SQL = statements.load("runs.sql", __package__)
 
-AT_ONCE = 5000
+ENTRY_BATCH = 5000
 """Entries written per statement."""
 DELETED = "deleted"
 """The reason of a run that is cancelled in order to delete it."""
@@ -64,7 +64,7 @@ def create_run(
             *(guards.consecutive_failures, guards.failure_rate, guards.failure_rate_after, guards.pauses),
             *(
                 encode_policies(plan),
-                encode_knobs(plan),
+                encode_settings(plan),
                 started_by or actor,
                 encode_capabilities(plan.needs),
             ),
@@ -78,13 +78,13 @@ def create_run(
     audit.write(connection, now, actor, "run.created", subject, **of)
     for what in plan.overrides:
         audit.write(connection, now, actor, "politeness.overridden", subject, what=what)
-    told = {
+    data = {
         "task_id": str(pinned.task_id),
         "task": plan.name,
         "version": pinned.number,
         "total": len(entries),
     }
-    events.write(connection, run_id, "run.created", told, now)
+    events.write(connection, run_id, "run.created", data, now)
     return int(run_id)
 
 
@@ -100,8 +100,8 @@ def _add_entries(connection: Connection, run_id: int, plan: Plan, now: float) ->
         host_id = host_ids[request.host]
         records.append(children.url_record(children.NewRow(url_id, request), run_id, host_id, now))
         entries.append(QueueEntry(url_id, host_id, -request.priority, request.host))
-    for start in range(0, len(records), AT_ONCE):
-        connection.executemany(children.SQL.add_url, records[start : start + AT_ONCE])
+    for start in range(0, len(records), ENTRY_BATCH):
+        connection.executemany(children.SQL.add_url, records[start : start + ENTRY_BATCH])
     return entries
 
 
@@ -206,7 +206,7 @@ def change_state(connection: Connection, run: Run, state: RunState, reason: str,
 def finish_step(connection: Connection, run_id: int, now: float) -> bool:
     """Make one bounded step towards the end of a run. Return True if another one is needed at once."""
     found = connection.execute(SQL.get_run, (run_id,))
-    asked = connection.execute(SQL.has_open, (run_id,))  # sent ahead to save a round trip
+    open_query = connection.execute(SQL.has_open, (run_id,))  # sent ahead to save a round trip
     run = _run(run_id, found.fetchone())
     if run.state == "running" and (limit := limit_reached(connection, run, now)):
         change_state(connection, run, "stopping", limit, now)
@@ -219,18 +219,18 @@ def finish_step(connection: Connection, run_id: int, now: float) -> bool:
         return True
     if run.state not in ("running", "stopping"):
         return False
-    has_open = asked.fetchone()
+    has_open = open_query.fetchone()
     if has_open and not has_open[0]:
         state, reason = _ending(connection, run)
         change_state(connection, run, state, reason, now)
-    elif run.state == "stopping" and not run.reason.startswith(LIMIT) and _is_quiet(connection, run):
+    elif run.state == "stopping" and not run.reason.startswith(LIMIT) and _is_idle(connection, run):
         change_state(connection, run, "stopped", run.reason, now)
     else:
         events.write_progress(connection, run_id, now)
     return False
 
 
-def _is_quiet(connection: Connection, run: Run) -> bool:
+def _is_idle(connection: Connection, run: Run) -> bool:
     return run.in_flight == 0 and connection.frontier.is_counted(run.id)
 
 
@@ -293,7 +293,7 @@ def delete_step(connection: Connection, run_id: int) -> bool:
     Its leases expire; until then they count at the gates of their hosts.
     """
     connection.frontier.drop(run_id)
-    if recrawl.forget(connection, run_id) or store.forget_run(connection, run_id):
+    if recrawl.delete_pages(connection, run_id) or store.delete_run_lines(connection, run_id):
         return True
     connection.execute(events.SQL.forget, (run_id,))
     if connection.changes():

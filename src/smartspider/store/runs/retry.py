@@ -17,7 +17,7 @@ from smartspider.store.settle.host_health import HELD
 
 SQL = lifecycle.SQL
 
-AT_ONCE = 2000
+BATCH = 2000
 """Rows read by one step."""
 
 STATES: tuple[ClosedState, ...] = ("dead", "broken", "skipped")
@@ -47,17 +47,17 @@ def step(connection: Connection, sweep: RetrySweep, now: float) -> bool:
     if run.state in FINISHED and lifecycle.close_ended(connection, run.id, now):
         return True
     state = sweep.states[0]
-    found = rows(connection, SQL.failed, (run.id, state, sweep.after, AT_ONCE))
+    found = rows(connection, SQL.failed, (run.id, state, sweep.after, BATCH))
     failed = [one for one in found if state != "skipped" or one[4].startswith(HELD)]
     if failed:
-        _tell(connection, run, sweep, now)
+        _report(connection, run, sweep, now)
         _open(connection, run.id, failed, state, now)
         if run.state not in ("queued", "running"):
             lifecycle.change_state(connection, run, "queued", "retry of what failed", now)
     # These changes hold only if the transaction commits; a failed step ends the retry.
     sweep.opened += len(failed)
-    sweep.after = found[-1][0] if len(found) == AT_ONCE else 0
-    if len(found) < AT_ONCE:
+    sweep.after = found[-1][0] if len(found) == BATCH else 0
+    if len(found) < BATCH:
         sweep.states.pop(0)
     return bool(sweep.states)
 
@@ -73,7 +73,7 @@ def _check(connection: Connection, run_id: int) -> Run:
     return run
 
 
-def _tell(connection: Connection, run: Run, sweep: RetrySweep, now: float) -> None:
+def _report(connection: Connection, run: Run, sweep: RetrySweep, now: float) -> None:
     """Write the audit entry and the event, once per retry."""
     if not sweep.opened:
         detail = {"from": run.state, "failed": run.counters.failed}

@@ -41,7 +41,7 @@ SELECT id FROM run INDEXED BY run_live WHERE state IN ('queued', 'running', 'sto
 SELECT knobs, tuning, concurrency, weight, delay_s, per_host, max_pages, max_items, max_duration_s, max_errors
 FROM run WHERE id = ?
 
--- turn: knobs as they are turned now
+-- tune: knobs as they are turned now
 UPDATE run SET tuning = ?, revision = revision + 1, concurrency = ?, weight = ?, delay_s = ?, per_host = ?, max_pages = ?,
     max_items = ?, max_duration_s = ?, max_errors = ?
 WHERE id = ?

@@ -19,8 +19,8 @@ from smartspider.store.hosts import robots
 from smartspider.store.nodes import leadership
 from smartspider.store.results.rows import StoredItem
 from smartspider.store.runs import fsck, lifecycle, listing, records
-from smartspider.store.runs import retry as retrying
-from smartspider.store.runs import tuning as knobs
+from smartspider.store.runs import retry as retries
+from smartspider.store.runs import tuning as settings
 from smartspider.store.runs.fsck import Finding
 from smartspider.store.runs.listing import FailedRequest, UrlRow
 from smartspider.store.runs.records import HostReceipt, HostStatus, StoredChange, StoredReject, UrlRecord
@@ -51,7 +51,7 @@ class RunStore(ABC):
     def __init__(self, database: Database) -> None:
         self._db = database
         self._has_live = False
-        """Whether the last call found a live run. If not, the next one checks with a
+        """True if the last call found a live run. If not, the next one checks with a
         cheaper statement first.
         """
 
@@ -122,7 +122,7 @@ class RunStore(ABC):
         """Change settings of an unfinished run. A setting that already has its value is not changed."""
 
         def work(connection: Connection) -> Run:
-            knobs.tune(connection, run_id, tuning, self._db.now(), actor)
+            settings.tune(connection, run_id, tuning, self._db.now(), actor)
             return lifecycle.read_run(connection, run_id)
 
         return await self._db.write(work)
@@ -132,8 +132,8 @@ class RunStore(ABC):
 
         A running run stays so. A run without failed rows and a cancelled one are refused.
         """
-        sweep = retrying.RetrySweep(run_id, actor)
-        await self._until_done(lambda connection: retrying.step(connection, sweep, self._db.now()))
+        sweep = retries.RetrySweep(run_id, actor)
+        await self._until_done(lambda connection: retries.step(connection, sweep, self._db.now()))
         if not sweep.opened:
             raise NotAllowed(
                 f"no request of run {run_id} failed, so there is nothing to retry",

@@ -18,7 +18,7 @@ SQL = lifecycle.SQL
 
 _tuning = msgspec.json.Decoder(Tuning)
 
-Knobs = dict[str, Any]
+Settings = dict[str, Any]
 """Settings by name, limits included."""
 
 
@@ -27,11 +27,11 @@ def tune(connection: Connection, run_id: int, tuning: Tuning, now: float, actor:
     next lease on.
     """
     if tuning.is_empty:
-        raise RequestInvalid("no knob is turned", hint="name at least one, such as concurrency or delay_s")
+        raise RequestInvalid("no setting is given", hint="name at least one, such as concurrency or delay_s")
     run = lifecycle.read_run(connection, run_id)
     if run.state in FINISHED:
         raise NotAllowed(
-            f"run {run_id} is {run.state}, so its knobs turn nothing",
+            f"run {run_id} is {run.state}, so its settings cannot be changed",
             hint="change the task and start another run of it",
         )
     task, older = _stored(connection, run_id)
@@ -60,12 +60,12 @@ def _stored(connection: Connection, run_id: int) -> tuple[Tuning, Tuning]:
     """Return all settings of the task, and those changed since."""
     found = row(connection, SQL.knobs, (run_id,))
     assert found is not None  # noqa: S101 - the run was read in this transaction
-    knobs, tuning, *columns = found
+    settings, tuning, *columns = found
     older = Tuning() if tuning is None else decode(tuning)
-    return (_as_made(*columns) if knobs is None else decode(knobs)), older
+    return (_fallback(*columns) if settings is None else decode(settings)), older
 
 
-def _as_made(  # noqa: PLR0917 - the columns of a row, in the order of the statement
+def _fallback(  # noqa: PLR0917 - the columns of a row, in the order of the statement
     concurrency: int,
     weight: int,
     delay_s: float,
@@ -93,27 +93,32 @@ def _as_made(  # noqa: PLR0917 - the columns of a row, in the order of the state
     )
 
 
-def _flat(tuning: Tuning) -> Knobs:
-    knobs = {name: getattr(tuning, name) for name in Tuning.__struct_fields__ if name != "limits"}
-    return knobs | {name: getattr(tuning.limits, name) for name in LimitTuning.__struct_fields__}
+def _flat(tuning: Tuning) -> Settings:
+    settings = {name: getattr(tuning, name) for name in Tuning.__struct_fields__ if name != "limits"}
+    return settings | {name: getattr(tuning.limits, name) for name in LimitTuning.__struct_fields__}
 
 
-def _spacing_s(knobs: Knobs) -> float:
-    return PolitenessPolicy(delay_s=knobs["delay_s"], rate_per_s=knobs["rate_per_s"]).spacing_s
+def _spacing_s(settings: Settings) -> float:
+    return PolitenessPolicy(delay_s=settings["delay_s"], rate_per_s=settings["rate_per_s"]).spacing_s
 
 
-def _write(connection: Connection, run_id: int, tuning: Tuning, knobs: Knobs) -> None:
+def _write(connection: Connection, run_id: int, tuning: Tuning, settings: Settings) -> None:
     connection.execute(
-        SQL.turn,
+        SQL.tune,
         (
-            *(msgspec.json.encode(tuning), knobs["concurrency"], knobs["priority"] + 1, _spacing_s(knobs)),
-            *(knobs["per_host"], knobs["max_pages"], knobs["max_items"], knobs["max_duration_s"]),
-            *(knobs["max_errors"], run_id),
+            *(
+                msgspec.json.encode(tuning),
+                settings["concurrency"],
+                settings["priority"] + 1,
+                _spacing_s(settings),
+            ),
+            *(settings["per_host"], settings["max_pages"], settings["max_items"], settings["max_duration_s"]),
+            *(settings["max_errors"], run_id),
         ),
     )
 
 
-def _less_polite(task: Knobs, was: Knobs, is_now: Knobs) -> list[str]:
+def _less_polite(task: Settings, was: Settings, is_now: Settings) -> list[str]:
     """Return the changed settings that make the run less polite than its task, in words for the audit log."""
     found = []
     spacing_s, asked_s = _spacing_s(is_now), _spacing_s(task)

@@ -81,22 +81,22 @@ class ChildRows:
         self._known: set[bytes] = set()
         self._landings: dict[bytes, tuple[int, UrlState]] = {}
         self._new: dict[bytes, NewRow] = {}
-        self._further: dict[bytes, Request] = {}
+        self._next_pages: dict[bytes, Request] = {}
         self._landed: set[int] = set()
         self._has_children = False
         self._host_urls: dict[int, int] = {}
 
-    def load(self, asked: KnownRows) -> None:
+    def load(self, known: KnownRows) -> None:
         """Read which rows exist."""
-        self._known.update(one for (one,) in asked.known)
-        for fingerprint, url_id, state, _ in asked.landings:
+        self._known.update(one for (one,) in known.known)
+        for fingerprint, url_id, state, _ in known.landings:
             self._landings[fingerprint] = (url_id, state)
 
-    def add(self, parent_id: int, children: Sequence[Request], *, is_led_on: bool = False) -> None:
+    def add(self, parent_id: int, children: Sequence[Request], *, is_redirected: bool = False) -> None:
         """Add the links of a page. Unknown ones get a row."""
         for child in children:
             self._has_children = True
-            is_due = child.is_next_page or is_led_on
+            is_due = child.is_next_page or is_redirected
             if self._is_known(child, is_due=is_due):
                 self._deltas.duplicate_urls += 1
             elif self._run.max_host_urls is None or self._has_room(child.host):
@@ -110,7 +110,7 @@ class ChildRows:
         if child.fingerprint not in self._known:
             return False
         if child.is_next_page:
-            self._further[child.fingerprint] = child
+            self._next_pages[child.fingerprint] = child
         return True
 
     def _has_room(self, host: str) -> bool:
@@ -150,7 +150,7 @@ class ChildRows:
         """Create the new rows and queue those to fetch."""
         new = list(self._new.values())
         self._deltas.total += len(new)
-        left = self._look_back([row for row in new if not row.is_landed])
+        left = self._apply_recrawl([row for row in new if not row.is_landed])
         host_ids = gates.find_hosts(self._connection, (row.request.host for row in new))
         records, entries = [], []
         for row in new:
@@ -169,7 +169,7 @@ class ChildRows:
         if self._has_children:
             reach("settle.offered")
 
-    def _look_back(self, new: Sequence[NewRow]) -> dict[int, str]:
+    def _apply_recrawl(self, new: Sequence[NewRow]) -> dict[int, str]:
         """Return the rows to skip by the recrawl policy, with the reason. The others get the remembered
         version.
         """
@@ -186,8 +186,8 @@ class ChildRows:
     def _reopen(self, left: int) -> list[QueueEntry]:
         """Reopen skipped rows that pagination now leads to."""
         reopened: list[QueueEntry] = []
-        if self._memory is not None and self._further:
-            reopened = self._memory.reopen(list(self._further), besides=self._landed)
+        if self._memory is not None and self._next_pages:
+            reopened = self._memory.reopen(list(self._next_pages), excluded=self._landed)
         self._deltas.count("skipped", left - len(reopened))
         return reopened
 

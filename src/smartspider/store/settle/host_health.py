@@ -36,7 +36,7 @@ class HostState(msgspec.Struct):
     reason: str = ""
 
     @property
-    def is_well(self) -> bool:
+    def is_healthy(self) -> bool:
         """Return whether a good answer changes nothing."""
         return bool(self.has_answered) and not (self.adaptive_s or self.failures or self.openings)
 
@@ -53,20 +53,20 @@ class HostHealth:
         self._states: dict[int, HostState] = {}
         self._names: dict[int, str] = {}
         names = dict.fromkeys(settlement.lease.request.host for settlement in settlements)
-        self._asked = connection.executemany(gates.SQL.health, [(name,) for name in names])
+        self._query = connection.executemany(gates.SQL.health, [(name,) for name in names])
         self._with_news = {one.lease.request.host for one in settlements if one.host_news is not None}
         self.is_adaptive = False
 
     def load(self) -> None:
         """Read the health of the hosts, and lock those that may change."""
-        for host_id, name, *state in self._asked:
+        for host_id, name, *state in self._query:
             self._connection.hosts.add(name, host_id)
             self._names[host_id] = name
             self._states[host_id] = HostState(*state)
         changing = [
             (host_id,)
             for host_id, state in sorted(self._states.items())
-            if self._names[host_id] in self._with_news or not state.is_well
+            if self._names[host_id] in self._with_news or not state.is_healthy
         ]
         for host_id, _, *state in self._connection.executemany(gates.SQL.health_now, changing):
             self._states[host_id] = HostState(*state)
@@ -131,19 +131,19 @@ class HostHealth:
             ),
         )
         connection.frontier.gate_changed(host_id)
-        patience = politeness.CIRCUIT_GIVE_UP if state.has_answered else politeness.CIRCUIT_GIVE_UP_UNSEEN
+        max_openings = politeness.CIRCUIT_GIVE_UP if state.has_answered else politeness.CIRCUIT_GIVE_UP_UNSEEN
         events: list[Event] = []
-        if state.openings >= patience:
-            events += self._give_up(host_id, "dead", f"host down: {state.reason}", deltas)
+        if state.openings >= max_openings:
+            events += self._abandon(host_id, "dead", f"host down: {state.reason}", deltas)
         elif state.hold_s > politeness.MAX_HOLD_S:
             reason = f"{HELD}asks to be left alone for {state.hold_s:.0f} s"
-            events += self._give_up(host_id, "skipped", reason, deltas)
+            events += self._abandon(host_id, "skipped", reason, deltas)
         if state.hold_s > 0.0:
             connection.execute(gates.SQL.hold, (self._now + state.hold_s, state.reason, host_id))
             events.append(HostHeld(self._run_id, self._names[host_id], state.hold_s, state.reason))
         return events
 
-    def _give_up(self, host_id: int, state: ClosedState, reason: str, deltas: CounterDeltas) -> list[Event]:
+    def _abandon(self, host_id: int, state: ClosedState, reason: str, deltas: CounterDeltas) -> list[Event]:
         """Close the open requests of a host that will not recover while a run can wait."""
         left = rows(self._connection, SQL.host_down, (self._run_id, host_id))
         self._connection.executemany(
@@ -157,7 +157,7 @@ class HostHealth:
 
 def _recover(state: HostState) -> None:
     """Record a good answer: the host is healthy, and its delay decreases."""
-    if not state.is_well:
+    if not state.is_healthy:
         state.adaptive_s = politeness.decreased_delay_s(state.adaptive_s)
         state.failures = state.openings = 0
         state.has_answered = 1

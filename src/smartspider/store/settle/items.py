@@ -28,7 +28,7 @@ class AddedItems(NamedTuple):
     stored: int
     """Stored rows of the page."""
     has_new: bool
-    """Whether any of them was unknown before; True if items are not compared."""
+    """True if any of them was unknown before, or if items are not compared."""
 
 
 def item_writer(connection: Connection, run: LedgerRun, deltas: CounterDeltas) -> ItemWriter:

@@ -34,10 +34,10 @@ def decode_policies(stored: bytes | None) -> Policies:
     return NO_POLICIES if stored is None else _decoder.decode(stored)
 
 
-def encode_knobs(plan: Plan) -> bytes:
+def encode_settings(plan: Plan) -> bytes:
     """Encode all settings of a plan."""
     polite, limits = plan.politeness, plan.limits
-    knobs = Tuning(
+    settings = Tuning(
         concurrency=plan.concurrency,
         delay_s=polite.delay_s,
         rate_per_s=polite.rate_per_s,
@@ -51,4 +51,4 @@ def encode_knobs(plan: Plan) -> bytes:
             max_errors=limits.max_errors,
         ),
     )
-    return msgspec.json.encode(knobs)
+    return msgspec.json.encode(settings)

@@ -28,7 +28,7 @@ MAX_PAGE_BYTES = 32_000_000
 REMEMBERED: frozenset[UrlState] = frozenset({"done", "redirect", "missing"})
 """States after which a page counts as visited."""
 
-FORGOTTEN = "not modified, but what it held is no longer known: asked for in full"
+FORGOTTEN = "not modified, but its content is no longer stored: requested again in full"
 
 _encode = msgspec.json.Encoder().encode
 _encode_sorted = msgspec.json.Encoder(order="deterministic").encode
@@ -105,13 +105,13 @@ class PageMemory:
         records = [(reason, self._now, url_id) for url_id, reason in reasons.items()]
         self._connection.executemany(SQL.leave_alone, records)
 
-    def reopen(self, prints: Sequence[bytes], *, besides: Collection[int]) -> list[QueueEntry]:
+    def reopen(self, prints: Sequence[bytes], *, excluded: Collection[int]) -> list[QueueEntry]:
         """Reopen skipped rows of next pages. Return their queue entries."""
         keys = [(self._run_id, one) for one in prints]
         places = [
             QueueEntry(url_id, host_id, -priority)
             for url_id, host_id, priority, reason in self._connection.executemany(SQL.left_alone, keys)
-            if url_id not in besides and is_recrawl_skip(reason or "")
+            if url_id not in excluded and is_recrawl_skip(reason or "")
         ]
         self._connection.executemany(SQL.look_after_all, [(entry.url_id,) for entry in places])
         return places
@@ -162,7 +162,7 @@ class PageMemory:
         except (zlib.error, msgspec.MsgspecError):  # written by a version with another encoding
             return None
         down = request.depth - page.depth
-        links, next_pages = _moved(page.links, down), _moved(page.next_pages, down)
+        links, next_pages = _at_depth(page.links, down), _at_depth(page.next_pages, down)
         return msgspec.structs.replace(
             verdict,
             items=page.items,
@@ -174,7 +174,7 @@ class PageMemory:
             is_unchanged=False,
         )
 
-    def ask_in_full(self, url_id: int, request: Request) -> None:
+    def request_in_full(self, url_id: int, request: Request) -> None:
         """Send a request without the version from now on."""
         extras = msgspec.structs.replace(request.extras, version=None)
         self._connection.execute(SQL.set_extras, (_encode(extras), url_id))
@@ -206,13 +206,13 @@ def open_memory(connection: Connection, run_id: int, plan: Plan, now: float) -> 
     return PageMemory(connection, run_id, Policies(plan.items, plan.recrawl), now)
 
 
-def forget(connection: Connection, run_id: int) -> bool:
+def delete_pages(connection: Connection, run_id: int) -> bool:
     """Delete some of the pages that a run was the last to fetch. Return True while there may be more."""
     connection.execute(SQL.forget, (run_id,))
     return connection.changes() > 0
 
 
-def _moved(links: list[Request], down: int) -> list[Request]:
+def _at_depth(links: list[Request], down: int) -> list[Request]:
     """Return the links for a page at another depth."""
     if down == 0:
         return links

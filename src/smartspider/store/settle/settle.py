@@ -37,17 +37,17 @@ def settle_run(
     clock_shift: float,
 ) -> SettleReport:
     """Apply the verdicts on the leases of a run. All queries are sent before the first result is read."""
-    asked_run = connection.execute(SQL.run, (run_id,))
+    run_query = connection.execute(SQL.run, (run_id,))
     keys = [(settlement.lease.url_id,) for settlement in settlements]
-    asked_rows = connection.executemany(SQL.row_state, keys)
+    row_query = connection.executemany(SQL.row_state, keys)
     health = HostHealth(connection, run_id, settlements, now)
-    asked_children = children.query_known_rows(connection, run_id, children.closes_of(settlements))
-    found = asked_run.fetchone()
+    child_query = children.query_known_rows(connection, run_id, children.closes_of(settlements))
+    found = run_query.fetchone()
     run = LedgerRun(*found) if found else None
     if run is None or run.state not in ACCEPTS_PAGES:
         return _refuse(connection, run, settlements, now)
     settling = RunSettlement(connection, run, health, now, clock_shift)
-    settling.load(asked_rows, asked_children)
+    settling.load(row_query, child_query)
     return settling.settle(settlements)
 
 
@@ -86,14 +86,14 @@ class RunSettlement:
         self._counters = RunCounters(connection, run, now)
         health.is_adaptive = bool(run.adaptive)
 
-    def load(self, asked_rows: RowCursor, asked_children: KnownRows) -> None:
+    def load(self, row_query: RowCursor, child_query: KnownRows) -> None:
         """Read the results of the queries sent before."""
-        for url_id, state, host_id, visit, attempts in asked_rows:
+        for url_id, state, host_id, visit, attempts in row_query:
             self._states[url_id] = state
             self._hosts[url_id] = host_id
             self._visits[url_id] = visit
             self._attempts[url_id] = attempts
-        self._children.load(asked_children)
+        self._children.load(child_query)
         self._health.load()
 
     def settle(self, settlements: Sequence[Settlement]) -> SettleReport:
@@ -168,13 +168,13 @@ class RunSettlement:
     def _close(self, settlement: Settlement, verdict: Close) -> None:
         """Close a row, unless it is closed already."""
         url_id = settlement.lease.url_id
-        if verdict.state not in ("done", "redirect") and self._is_old_news(settlement.lease):
+        if verdict.state not in ("done", "redirect") and self._is_outdated(settlement.lease):
             self._deltas.late += 1
             self._connection.frontier.release(settlement.lease, self._now)
             return
         is_first = replaces(verdict.state, self._states[url_id])
         if is_first and verdict.is_unchanged:
-            self._ask_in_full(settlement)
+            self._request_in_full(settlement)
             return
         self._connection.frontier.end(settlement.lease)
         if not is_first:
@@ -187,18 +187,18 @@ class RunSettlement:
         if is_stored:
             self._stored.append(url_id)
 
-    def _is_old_news(self, lease: Lease) -> bool:
+    def _is_outdated(self, lease: Lease) -> bool:
         """Return whether a failure belongs to an earlier visit of a reopened row: only the present lease may
         fail it. A fetched page is accepted from any lease.
         """
         visit = self._visits[lease.url_id]
         return visit > 0 and (lease.visit < visit or not self._connection.frontier.holds(lease))
 
-    def _ask_in_full(self, settlement: Settlement) -> None:
+    def _request_in_full(self, settlement: Settlement) -> None:
         """Request an unchanged page again without its version, since its content is no longer stored."""
         lease = settlement.lease
         if self._memory is not None:
-            self._memory.ask_in_full(lease.url_id, lease.request)
+            self._memory.request_in_full(lease.url_id, lease.request)
         self._retry(settlement, RetryLater(0.0, FORGOTTEN, status=304, counts=False))
 
     def _land(self, settlement: Settlement, verdict: Close, landed: Request) -> bool:
@@ -229,7 +229,7 @@ class RunSettlement:
         self._write_close(url_id, stored, settlement, items=kept.stored, landed=landed)
         if self._memory is not None and stored.state in REMEMBERED:
             self._memory.remember(landed or settlement.lease.request, verdict)
-        self._children.add(url_id, stored.children, is_led_on=stored.state == "redirect")
+        self._children.add(url_id, stored.children, is_redirected=stored.state == "redirect")
         if kept.has_new and stored.state == verdict.state:
             self._children.add(url_id, stored.next_pages)
             self._continued.append(settlement.lease.url_id)

@@ -8,7 +8,12 @@ from tests.unit.backends.postgres.hands import leases, started
 
 from smartspider.backends.postgres.ledger import PostgresLedger
 from smartspider.backends.postgres.open_rows import PostgresOpenRows
-from smartspider.backends.postgres.workers import KEPT_S, LOST_S, PostgresMembership, PostgresWorkerRegistry
+from smartspider.backends.postgres.workers import (
+    REMEMBER_S,
+    LOST_S,
+    PostgresMembership,
+    PostgresWorkerRegistry,
+)
 from smartspider.core.errors import LeadershipLost
 from smartspider.core.events import LeasesReturned
 from smartspider.core.frontier.updates import HostRow, QueuePosition, ReturnedLease, RunControl, RunLoad
@@ -168,14 +173,14 @@ async def test_the_process_that_is_armed_last_is_noted_by_the_leader(
 ) -> None:
     assert await rows.armed_process(3) == ""
     await backend.leadership.take("one", 10.0)
-    await rows.arming(3, "first", epoch=1)
-    await rows.arming(3, "second", epoch=1)
-    await rows.arming(4, "other", epoch=1)
+    await rows.record_arming(3, "first", epoch=1)
+    await rows.record_arming(3, "second", epoch=1)
+    await rows.record_arming(4, "other", epoch=1)
     assert await rows.armed_process(3) == "second"
     await backend.leadership.resign("one")
     await backend.leadership.take("two", 10.0)
     with pytest.raises(LeadershipLost):
-        await rows.arming(3, "third", epoch=1)
+        await rows.record_arming(3, "third", epoch=1)
     assert await rows.armed_process(3) == "second"
 
 
@@ -198,7 +203,7 @@ async def test_a_silent_worker_is_lost(
     assert (await registry.beat(silent, beat)).is_unknown
     await presence.leave(loud)
     assert sorted(await rows.lost_workers()) == [silent, loud]
-    await backend.clock.advance(KEPT_S + 1.0)
+    await backend.clock.advance(REMEMBER_S + 1.0)
     await rows.lost_workers()
     assert await rows.lost_workers() == []
 
@@ -251,8 +256,8 @@ async def test_what_an_old_leader_counted_is_refused(
     assert new is not None
     load = RunLoad(run.id, "running", leased=1, queued=0, waiting=0)
     with pytest.raises(LeadershipLost):
-        await rows.keep_loads([load], epoch=old.epoch)
-    await rows.keep_loads([load], epoch=new.epoch)
+        await rows.store_loads([load], epoch=old.epoch)
+    await rows.store_loads([load], epoch=new.epoch)
 
 
 async def test_a_robots_file_without_a_delay_is_no_news_of_its_host(

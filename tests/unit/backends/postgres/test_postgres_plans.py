@@ -100,7 +100,7 @@ def test_words_of_one_statement_are_not_taken_for_another() -> None:
         for block in statements.blocks(file.read_text(encoding="utf-8")).values()
     ]
     own = dialect._overrides()
-    begun = [sql for sql in known if sql not in own and dialect._begun(sql)]
+    begun = [sql for sql in known if sql not in own and dialect._extended(sql)]
     assert begun == []
 
 

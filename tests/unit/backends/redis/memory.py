@@ -163,11 +163,11 @@ class MemoryRows:
         """As it was noted."""
         return self.armed.get(shard, "")
 
-    async def arming(self, shard: int, process: str, *, epoch: int) -> None:
+    async def record_arming(self, shard: int, process: str, *, epoch: int) -> None:
         """Noted."""
         self.armed[shard] = process
 
-    async def keep_loads(self, loads: Sequence[RunLoad], *, epoch: int) -> None:
+    async def store_loads(self, loads: Sequence[RunLoad], *, epoch: int) -> None:
         """Nobody looks at them here."""
 
     async def lost_workers(self) -> list[int]:

@@ -34,7 +34,7 @@ URLS = {
         password="p",
         is_tls=True,
         tls=TlsOptions(ca_certs="/c"),
-        watch=SentinelOptions("w", "a+b&c", is_tls=True),
+        sentinel=SentinelOptions("w", "a+b&c", is_tls=True),
     ),
     "rediss://h?ssl_certfile=c&ssl_keyfile=k&ssl_cert_reqs=none&ssl_check_hostname=false": RedisAddress(
         "single",

@@ -295,13 +295,13 @@ async def test_an_older_library_is_replaced_and_a_newer_one_is_kept(
     for version, is_kept in ((0, False), (99, True)):
         empty_redis.empty()
         code = (
-            "#!lua name=smartspider_seen\nredis.register_function{function_name='smartspider_seen_version',"
+            "#!lua name=smartspider_dedup\nredis.register_function{function_name='smartspider_dedup_version',"
             f" callback=function() return {version} end, flags={{'no-writes'}}}}"
         )
         empty_redis.command("FUNCTION", "LOAD", code)
         fresh = FilterFunctions(servers)
         await fresh.prepare()
-        there = empty_redis.command("FCALL_RO", "smartspider_seen_version", "0")
+        there = empty_redis.command("FCALL_RO", "smartspider_dedup_version", "0")
         assert there == (version if is_kept else 1)
 
 

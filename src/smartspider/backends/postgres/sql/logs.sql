@@ -21,7 +21,7 @@ UPDATE log_size SET bytes = greatest(bytes + ?, 0),
 -- last: the number that was given last, by those who are through
 SELECT last FROM log_size
 
--- marked: lines of an interval that have marks; more conditions may follow
+-- by_terms: lines of an interval that have marks; more conditions may follow
 SELECT log.id, log.at, log.level, log.event, log.text, log.worker, log.task_id, log.run_id, log.host, log.url,
        log.error, log.fields
 FROM log WHERE log.id > ? AND log.id < ? AND log.words @> string_to_array(?, ' ')

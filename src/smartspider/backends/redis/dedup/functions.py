@@ -14,7 +14,7 @@ from smartspider.backends.redis.functions import LoadedLibrary, build_library, i
 from smartspider.backends.redis.servers import LOST, RedisNode, RedisServers
 from smartspider.core.errors import FrontierUnavailable
 
-NAME = "smartspider_seen"
+NAME = "smartspider_dedup"
 VERSION = 1
 """Increase with every change of the library."""
 PARTS = ("exact", "bloom", "register")
@@ -52,7 +52,7 @@ class FilterFunctions:
 
     def tag(self, part: int) -> str:
         """Return the prefix of all keys of a part."""
-        return f"{{smartspider:seen:{part}}}:{self._namespace}"
+        return f"{{smartspider:dedup:{part}}}:{self._namespace}"
 
     def function(self, part: int, name: str, *args: Any) -> FilterCall:
         """Return a call of a function of the library."""

@@ -1,8 +1,8 @@
--- Growing Bloom filters, place for place as `dedup/bloom.py` has them.
+-- Scalable Bloom filters, bit for bit like those of `dedup/bloom.py`.
 --
--- <tag>:bloom:<name>  what is known of one: gen, filters, room, bytes, count, first
--- <tag>:blooms        names of all
--- <tag>:bits          bytes of all
+-- <tag>:bloom:<name>  hash of one: gen, filters, room, bytes, count, first
+-- <tag>:blooms        set of all names
+-- <tag>:bits          total bytes
 -- <tag>:<gen>:f<n>    a filter
 
 local Bloom = {}
@@ -46,7 +46,7 @@ end
 
 local POWER = {[0] = 1, 2, 4, 8, 16, 32, 64, 128}
 
--- The block of a fingerprint, and the eight bits that its bytes name.
+-- Return the block of a fingerprint and the eight bits taken from its bytes.
 local function spot(packed, at)
   local byte_at, floor = string.byte, math.floor
   local a, b, c, d, e, f = byte_at(packed, at, at + 5)
@@ -94,13 +94,13 @@ local function set_bits(bloom, block, ...)
   redis.call('SETRANGE', key, start, string.char(unpack(bytes)))
 end
 
--- Room for more keys: a further filter, if that many bytes are left; how many it takes.
+-- Add a filter if enough bytes are left; return its size.
 local function grow(tag, bloom, left)
   local capacity = capacity_of(bloom.filters, bloom.first)
   local size = capacity / PER_BLOCK * BLOCK
   if size > left then return 0 end
   bloom.blocks[bloom.filters], bloom.keys[bloom.filters] = capacity / PER_BLOCK, key_of(tag, bloom, bloom.filters)
-  redis.call('SETRANGE', bloom.keys[bloom.filters], size - 1, '\0') -- whole: as it grows it would take twice as much
+  redis.call('SETRANGE', bloom.keys[bloom.filters], size - 1, '\0') -- allocated whole: growing would take twice the memory
   bloom.filters, bloom.room, bloom.bytes = bloom.filters + 1, capacity, bloom.bytes + size
   return size
 end
@@ -115,7 +115,7 @@ function Bloom.known(tag, argv)
   return table.concat(answer)
 end
 
--- name, fresh gen, keys of the first filter, bytes that all may have, fingerprints
+-- Arguments: name, new gen, capacity of the first filter, budget in bytes, fingerprints.
 function Bloom.add(tag, argv)
   local name, packed, most = argv[1], argv[5], tonumber(argv[4])
   local bloom = placed(tag, head(tag, name)
@@ -151,7 +151,7 @@ function Bloom.drop(tag, argv)
   return 1
 end
 
--- A piece of a filter for who keeps a copy: gen, first, filters, and the bytes of filter `number` from `start`.
+-- Return a piece of a filter to copy: gen, first, filters, and the bytes of filter `number` from `start`.
 function Bloom.piece(tag, argv)
   local bloom = head(tag, argv[1])
   if not bloom then return {'', 0, 0, ''} end

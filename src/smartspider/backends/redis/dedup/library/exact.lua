@@ -1,11 +1,11 @@
 -- The exact set: hashes of some 200 fingerprints each, small enough to stay listpacks. Their number grows by
--- one whenever the average is too large (linear hashing), so no call does more than its own share of work.
+-- one whenever the average is too large (linear hashing), so the work is spread evenly over the calls.
 --
--- <tag>:set:<name>  what is known of a set: gen, level, split, count, day0
--- <tag>:sets        names of all sets
--- <tag>:entries     how many entries all sets have
+-- <tag>:set:<name>  hash of a set: gen, level, split, count, day0
+-- <tag>:sets        set of all names
+-- <tag>:entries     total entries
 -- <tag>:<gen>:<n>   a bucket: fingerprint -> days after day0
--- <tag>:trash       gen -> buckets of dropped sets that are still to be freed
+-- <tag>:trash       gen -> buckets of dropped sets not freed yet
 
 local Exact = {}
 
@@ -23,7 +23,7 @@ local function head(tag, name)
   }
 end
 
--- Bytes 3 to 6: the first one says on which part of a cluster it is.
+-- Bytes 3 to 6: the first byte selects the part of a cluster.
 local function hash(packed, at)
   local a, b, c, d = string.byte(packed, at + 2, at + 5)
   return ((a * 256 + b) * 256 + c) * 256 + d
@@ -50,7 +50,7 @@ function Exact.known(tag, argv)
   return table.concat(answer)
 end
 
--- The next bucket in turn gives half of its entries to a new one.
+-- Move half of the entries of the next bucket to a new one.
 local function split(tag, set)
   local size = 2 ^ set.level
   local old, new = key_of(tag, set, set.split), key_of(tag, set, set.split + size)
@@ -70,7 +70,7 @@ local function split(tag, set)
   if set.split == size then set.level, set.split = set.level + 1, 0 end
 end
 
--- name, fresh gen, day, entries in a bucket, entries that all sets may have, fingerprints
+-- Arguments: name, new gen, day, entries per bucket, maximum total entries, fingerprints.
 function Exact.add(tag, argv)
   local name, gen, today, fill, most, packed = argv[1], argv[2], tonumber(argv[3]), tonumber(argv[4]), tonumber(argv[5]), argv[6]
   local set = head(tag, name) or {gen = gen, level = 0, split = 0, count = 0, day0 = today}
@@ -108,7 +108,7 @@ function Exact.drop(tag, argv)
   return 1
 end
 
--- Frees some buckets of dropped sets; how many are left.
+-- Free some buckets of dropped sets; return how many are left.
 function Exact.sweep(tag, argv)
   local left = tonumber(argv[1])
   local trash, waiting = redis.call('HGETALL', tag .. ':trash'), 0
@@ -127,8 +127,8 @@ function Exact.sweep(tag, argv)
   return waiting
 end
 
--- The entries of some buckets from `first` on, and the next to ask for (-1: none). A bucket that is split
--- meanwhile gives to one that comes later, so nothing is left out.
+-- Return the next bucket to list (-1: none) and the entries of some buckets from `first`. A bucket that is split
+-- meanwhile moves entries to a later bucket, so none is missed.
 function Exact.list(tag, argv)
   local set, first, many = head(tag, argv[1]), tonumber(argv[2]), tonumber(argv[3])
   if not set then return {-1, ''} end

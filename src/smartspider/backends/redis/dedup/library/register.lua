@@ -1,8 +1,8 @@
--- What can be called. What only takes away also works when memory is full.
+-- The functions of the library. Functions that only delete also work when memory is full.
 
 local function named(name, flags, act)
   redis.register_function{
-    function_name = 'smartspider_seen_' .. name,
+    function_name = 'smartspider_dedup_' .. name,
     flags = flags,
     callback = function(keys, argv) return act(keys[1], argv) end,
   }
