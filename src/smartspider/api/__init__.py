@@ -1,1 +1,1 @@
-"""The REST API: thin routes over the services. `app.create_app` puts it together."""
+"""The REST API: thin routes over the services. `app.create_app` builds the app."""

@@ -1,4 +1,4 @@
-"""The ASGI app: routes, error answers, middleware, and the OpenAPI document."""
+"""The ASGI app: routes, error responses, middleware and the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from smartspider.api.middleware.strict_parameters import make_strict
 from smartspider.api.openapi import document
 from smartspider.api.routes import by_hand, live
 from smartspider.api.routes.from_operations import add_routes
+from smartspider.operations.operation import Operation
 from smartspider.operations.services import Services
 from smartspider.operations.table import OPERATIONS
 
 
-def create_app(services: Services) -> FastAPI:
+def create_app(services: Services, operations: tuple[Operation, ...] = OPERATIONS) -> FastAPI:
     """Create the API of an installation."""
     app = FastAPI(
         title="SmartSpider",
@@ -35,17 +36,17 @@ def create_app(services: Services) -> FastAPI:
     app.add_middleware(IgnoreTrailingSlash)
     security.install(app, services)
     timing.install_outer(app)
-    _add_routes(app)
+    _add_routes(app, operations)
     app.add_route("/api/docs", docs.page, include_in_schema=False)
     app.add_route("/", _front, include_in_schema=False)
     app.openapi = lambda: document(app)  # type: ignore[method-assign]  # FastAPI's way to customize it
     return app
 
 
-def _add_routes(app: FastAPI) -> None:
+def _add_routes(app: FastAPI, operations: tuple[Operation, ...]) -> None:
     """Add routes to the app itself: a nested router costs each request another search."""
     built = APIRouter()
-    add_routes(built, OPERATIONS)
+    add_routes(built, operations)
     for router in (built, by_hand.router, live.router):
         for route in router.routes:
             if isinstance(route, APIRoute):

@@ -1,4 +1,4 @@
-"""Connections with bounds: what a client that never ends, never reads or says too much may cost."""
+"""HTTP connections with timeouts and size limits, against clients that are too slow or send too much."""
 
 from __future__ import annotations
 
@@ -14,120 +14,122 @@ from smartspider.api.default_hints import default_hint
 from smartspider.api.problems import MEDIA_TYPE
 from smartspider.views.problem import ProblemView
 
-HEAD_S = 15.0
-"""How long the first line and the headers of a request may take."""
-BODY_S = 120.0
-"""How long a body may take."""
-UNREAD_S = 120.0
-"""How long a client may read nothing of an answer that waits for it."""
-LARGEST_HEAD = 65_536
-MOST_CONNECTIONS = 10_000
+HEAD_TIMEOUT_S = 15.0
+"""Timeout for the request line and the headers."""
+BODY_TIMEOUT_S = 120.0
+"""Timeout for a body."""
+WRITE_TIMEOUT_S = 120.0
+"""Timeout for a client that does not read its response."""
+MAX_HEAD_BYTES = 65_536
+MAX_CONNECTIONS = 10_000
 SPARE_FILES = 128
-"""Open files that are left for the store, the logs and the previews."""
+"""File descriptors reserved for the store, logs and previews."""
 
 
 class LimitedConnection(HttpToolsProtocol):
-    """One connection. Whoever is too slow or too long is told so and sent away."""
+    """An HTTP connection. A client that exceeds a timeout or a size limit gets an error response and is
+    disconnected.
+    """
 
-    def __init__(self, *given: Any, most: int = MOST_CONNECTIONS, **more: Any) -> None:
-        super().__init__(*given, **more)
-        self._most = most
-        self._timer: TimerHandle | None = None
-        self._unread: TimerHandle | None = None
+    def __init__(self, *args: Any, max_connections: int = MAX_CONNECTIONS, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._max_connections = max_connections
+        self._timeout: TimerHandle | None = None
+        self._write_timeout: TimerHandle | None = None
         self._head: int | None = 0
-        """Bytes of the head so far; None after it."""
-        self._is_within = False
-        """Whether a request has begun and not ended."""
+        """Bytes of the request head received; None once it is complete."""
+        self._is_receiving = False
+        """True while a request is being received."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the parent
-        """Somebody came."""
+        """Start the header timeout, or refuse the connection if there are too many."""
         super().connection_made(transport)
-        if len(self.connections) > self._most:
-            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, "too_many", "there are too many connections")
+        if len(self.connections) > self._max_connections:
+            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, "too_many", "too many connections")
         else:
-            self._within(HEAD_S)
+            self._set_timeout(HEAD_TIMEOUT_S)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """They left."""
-        self._within(None)
-        self._stop_unread()
+        """Cancel the timers."""
+        self._set_timeout(None)
+        self._cancel_write_timeout()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """They said something."""
+        """Parse received bytes, and refuse a head that is too large."""
         if self.transport.is_closing():
             return
-        if not self._is_within:
-            self._is_within, self._head = True, 0
-            self._within(HEAD_S)
+        if not self._is_receiving:
+            self._is_receiving, self._head = True, 0
+            self._set_timeout(HEAD_TIMEOUT_S)
         if self._head is not None:
             self._head += len(data)
         super().data_received(data)
-        if self._head is not None and self._head > LARGEST_HEAD and not self.transport.is_closing():
+        if self._head is not None and self._head > MAX_HEAD_BYTES and not self.transport.is_closing():
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "too_large", "the headers are too large")
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header; what comes after the body is passed over."""
+        """Collect a header; ignore trailers after the body."""
         if self._head is not None:
             super().on_header(name, value)
 
     def on_message_begin(self) -> None:
-        """A request begins, perhaps in the same bytes in which another ended."""
-        self._is_within = True
+        """Start the header timeout. A pipelined request may begin in the bytes that end the previous one."""
+        self._is_receiving = True
         self._head = self._head or 0
-        if self._timer is None:
-            self._within(HEAD_S)
+        if self._timeout is None:
+            self._set_timeout(HEAD_TIMEOUT_S)
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """The head is whole."""
+        """Replace the header timeout by the body timeout."""
         self._head = None
-        self._within(BODY_S)
+        self._set_timeout(BODY_TIMEOUT_S)
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """The body is whole."""
-        self._is_within = False
-        self._within(None)
+        """Cancel the body timeout."""
+        self._is_receiving = False
+        self._set_timeout(None)
         super().on_message_complete()
 
     def handle_websocket_upgrade(self) -> None:
-        """Another protocol goes on, with bounds of its own."""
-        self._within(None)
+        """Cancel the timeout: the WebSocket protocol has limits of its own."""
+        self._set_timeout(None)
         super().handle_websocket_upgrade()
 
     def pause_writing(self) -> None:
-        """What was answered is not read."""
+        """Start the write timeout."""
         super().pause_writing()
-        self._stop_unread()
-        self._unread = self.loop.call_later(UNREAD_S, self.transport.abort)
+        self._cancel_write_timeout()
+        self._write_timeout = self.loop.call_later(WRITE_TIMEOUT_S, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """It is read again."""
-        self._stop_unread()
+        """Cancel the write timeout."""
+        self._cancel_write_timeout()
         super().resume_writing()
 
-    def _within(self, seconds: float | None) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = None if seconds is None else self.loop.call_later(seconds, self._too_slow)
+    def _set_timeout(self, seconds: float | None) -> None:
+        if self._timeout is not None:
+            self._timeout.cancel()
+        self._timeout = None if seconds is None else self.loop.call_later(seconds, self._time_out)
 
-    def _stop_unread(self) -> None:
-        if self._unread is not None:
-            self._unread.cancel()
-            self._unread = None
+    def _cancel_write_timeout(self) -> None:
+        if self._write_timeout is not None:
+            self._write_timeout.cancel()
+            self._write_timeout = None
 
-    def _too_slow(self) -> None:
+    def _time_out(self) -> None:
         if self.transport.is_closing():
             return
-        has_answered = self._head is None and self.cycle.response_started
-        if has_answered or not self._is_within:
+        has_response = self._head is None and self.cycle.response_started
+        if has_response or not self._is_receiving:
             self.transport.close()
         else:
-            self._refuse(HTTPStatus.REQUEST_TIMEOUT, "timeout", "the request did not come to an end")
+            self._refuse(HTTPStatus.REQUEST_TIMEOUT, "timeout", "the request was not received in time")
 
     def send_400_response(self, msg: str) -> None:
-        """What came is no HTTP."""
+        """Refuse bytes that are not valid HTTP."""
         self._refuse(HTTPStatus.BAD_REQUEST, "bad_request", msg[:1].lower() + msg[1:].rstrip("."))
 
     def _refuse(self, status: HTTPStatus, code: str, detail: str) -> None:
@@ -146,13 +148,18 @@ class LimitedConnection(HttpToolsProtocol):
 
 
 def raise_file_limit() -> int:
-    """Have as many open files as the system lets this process have; how many connections that makes."""
+    """Raise the limit of open files as far as the system allows; return the number of
+    connections that fit.
+    """
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = MOST_CONNECTIONS + SPARE_FILES
-    wanted = most if hard == resource.RLIM_INFINITY else min(hard, most)
+    max_files = MAX_CONNECTIONS + SPARE_FILES
+    wanted = max_files if hard == resource.RLIM_INFINITY else min(hard, max_files)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
         soft = wanted
-    return max(most if soft == resource.RLIM_INFINITY else min(soft, most), 2 * SPARE_FILES) - SPARE_FILES
+    return (
+        max(max_files if soft == resource.RLIM_INFINITY else min(soft, max_files), 2 * SPARE_FILES)
+        - SPARE_FILES
+    )

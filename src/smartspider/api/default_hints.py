@@ -1,41 +1,41 @@
-"""What to try when whoever found a mistake had no better idea: no problem is told without it."""
+"""Default hints for errors without a hint of their own: every problem has one."""
 
 from __future__ import annotations
 
 from smartspider.core.errors import FetchFailed, SmartSpiderError, TaskInvalid
 
 PATHS = "GET /api/openapi.json lists all paths; /api/docs shows them"
-EXPECTED = "GET /api/openapi.json says what is expected here; /api/docs shows it"
-TASKS = "GET /api/schema/task says what a task may have"
-PAGES = "look whether a browser gets the page; `smartspider fetch URL` tells more"
+EXPECTED = "see the operation in GET /api/openapi.json or at /api/docs"
+TASKS = "GET /api/schema/task is the JSON Schema of tasks"
+PAGES = "check the page in a browser; `smartspider fetch URL` shows the response"
 
-PLAIN = {
+BY_STATUS = {
     400: "send JSON, with `Content-Type: application/json`",
-    401: "send `Authorization: Bearer TOKEN` with a token that is good",
-    403: "use a token whose role and scopes allow it",
-    404: "look at the list of those there are; ids are as lists tell them",
+    401: "send `Authorization: Bearer TOKEN` with a valid token",
+    403: "use a token whose role and scopes allow this",
+    404: "list the resources to find valid ids",
     405: PATHS,
-    408: "send the request in one go",
-    409: "look at how it stands now, and decide anew",
-    412: "get the newest version, and change that one",
-    413: "send less, or in parts",
+    408: "send the whole request without long pauses",
+    409: "get the current state and try again",
+    412: "get the newest version and apply the change to it",
+    413: "send a smaller body, or split it",
     415: "send application/json",
     422: EXPECTED,
-    429: "come back after the seconds of `Retry-After`",
+    429: "try again after the number of seconds in `Retry-After`",
     431: "send fewer or shorter headers",
-    500: "try again; the server's log tells more",
-    503: "come back in a moment; /readyz and `smartspider doctor` say what is missing",
+    500: "try again; the server log has details",
+    503: "try again in a moment; /readyz and `smartspider doctor` show what is missing",
 }
-"""By status."""
+"""Default hints by status."""
 
 
 def default_hint(status: int) -> str:
-    """What to try after an answer with this status."""
-    return PLAIN.get(status, EXPECTED)
+    """Return the default hint of a status."""
+    return BY_STATUS.get(status, EXPECTED)
 
 
 def hint_for(error: SmartSpiderError, status: int) -> str:
-    """The same, for an error of ours that is answered with this status."""
+    """Return the default hint of an error that is answered with a status."""
     match error:
         case TaskInvalid():
             return TASKS

@@ -1,4 +1,4 @@
-"""The page at `/api/docs`: the OpenAPI document made readable, from this server alone."""
+"""The page at `/api/docs`, which renders the OpenAPI document without external resources."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from starlette.responses import HTMLResponse, Response
 
 
 async def page(_request: Request) -> Response:
-    """The page."""
+    """Return the page."""
     text, policy = _page()
     return HTMLResponse(text, headers={"Content-Security-Policy": policy})
 
 
 @lru_cache(maxsize=1)
 def _page() -> tuple[str, str]:
-    """The page, and a policy that lets nothing run but what it brings itself."""
+    """Return the page and a content security policy that allows only its own script and style."""
     text = (resources.files(__package__) / "docs.html").read_text(encoding="utf-8")
     hashes = {
         kind: " ".join(_hash(part) for part in re.findall(rf"<{kind}>(.*?)</{kind}>", text, re.DOTALL))

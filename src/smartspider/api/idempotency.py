@@ -1,7 +1,9 @@
-"""Idempotency keys: a call that is repeated with its key returns the first answer and has no further effect.
+"""Idempotency keys: a call that is repeated with its key returns the first response and has no further
+effect.
 
-The repeated answer is marked `Idempotency-Replayed: true`. A repeated call waits a little for the first one; if
-the process of the first died, the repeated call does the work, or answers from what the first created.
+The repeated response is marked `Idempotency-Replayed: true`. A repeated call waits for the first one; if
+the process of the first one died, the repeated call does the work, or builds its response from what the
+first one created.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ from smartspider.views.params import IdempotencyKey
 
 RENEW_S = CLAIM_TIMEOUT_S / 4
 WAIT_S = CLAIM_TIMEOUT_S + 1.0
-"""How long a repeated call waits for the first: by then it has answered, works on, or is dead."""
+"""Time a repeated call waits for the first one. After it, the first one has answered, is still working, or is
+dead.
+"""
 POLL_S = 0.2
 MAX_KEPT_BYTES = 1_000_000
 KEPT_HEADERS = frozenset({"location", "etag", "content-type"})
@@ -34,7 +38,7 @@ REPLAYED = "Idempotency-Replayed"
 
 Work = Callable[[], Awaitable[Response]]
 Rebuild = Callable[[str], Awaitable[Response]]
-"""Answers from what the first call created, such as `run:7`."""
+"""Builds a response from the subject the first call created, such as `run:7`."""
 
 
 class KeyedCall:
@@ -45,7 +49,9 @@ class KeyedCall:
         self._store, self._clock = services.installation.idempotency, services.installation.clock
 
     async def answer(self, work: Work, rebuild: Rebuild | None) -> Response:
-        """Return the answer of `work`, or the one it gave before. Errors are not kept: they may be retried."""
+        """Return the response of `work`, or the stored one. Errors are not stored: the call
+        may be retried.
+        """
         found = await self._claim()
         if isinstance(found, StoredResponse):
             return _replay(found)
@@ -58,12 +64,12 @@ class KeyedCall:
                     response = await work()
                 reach("answer.made")
         except Exception:  # after a cancellation the outcome is unknown: the key stays claimed for a while
-            await self._store.give_up(found)
+            await self._store.abandon(found)
             raise
         if response.status_code >= 300 or len(response.body) > MAX_KEPT_BYTES:
-            await self._store.give_up(found)
+            await self._store.abandon(found)
         else:
-            await self._store.keep(found, _stored(response, is_secret=self._is_secret))
+            await self._store.store(found, _stored(response, is_secret=self._is_secret))
         return response
 
     async def _claim(self) -> StoredResponse | LostResponse | IdempotencyClaim:
@@ -121,7 +127,9 @@ def keyed_call(*, is_secret: bool) -> Callable[..., Awaitable[KeyedCall | None]]
 
 
 async def _digest(request: Request, services: Services) -> bytes:
-    """Identify a request. The hash is keyed: a body may hold a password, which must not be guessed from it."""
+    """Return the digest of a request. The hash is keyed, so that a password in the body cannot be guessed
+    from it.
+    """
     digest = hashlib.blake2b(digest_size=32, key=services.access.keys.derived("idempotency"))
     for part in (
         *(request.method.encode(), request.url.path.encode(), request.url.query.encode()),

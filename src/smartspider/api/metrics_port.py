@@ -1,4 +1,4 @@
-"""Metrics at a port of their own, for who collects them without a token."""
+"""A separate port for metrics, without authentication."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from smartspider.api.server import build_server
 from smartspider.core.errors import SettingInvalid
 from smartspider.views.problem import ProblemView
 
-GOODBYE_S = 1
+SHUTDOWN_S = 1
 
 
 class MetricsOnly:
@@ -27,7 +27,7 @@ class MetricsOnly:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle a request."""
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
         elif scope["type"] == "http":
@@ -36,7 +36,7 @@ class MetricsOnly:
     async def _answer(self, scope: Scope) -> Response:
         if (scope["method"], scope["path"]) != ("GET", "/metrics"):
             return render_problem(
-                ProblemView("Not found", 404, "not_found", "only the metrics are here", "GET /metrics")
+                ProblemView("Not found", 404, "not_found", "this port serves only /metrics", "GET /metrics")
             )
         text = await render_metrics(self._app.state.services.installation, self._app.state.timings)
         return Response(text, media_type=MEDIA_TYPE)
@@ -44,18 +44,18 @@ class MetricsOnly:
 
 @asynccontextmanager
 async def metrics_port(app: FastAPI) -> AsyncIterator[int | None]:
-    """Serve the metrics of an app where `SMARTSPIDER_METRICS_PORT` says, if it does; the port."""
+    """Serve metrics at `SMARTSPIDER_METRICS_PORT` if it is set; yield the port, or None."""
     address = app.state.services.installation.settings.metrics_address
     if address is None:
         yield None
         return
     server = build_server(
-        MetricsOnly(app), host=address[0], port=address[1], ws="none", timeout_graceful_shutdown=GOODBYE_S
+        MetricsOnly(app), host=address[0], port=address[1], ws="none", timeout_graceful_shutdown=SHUTDOWN_S
     )
     task = asyncio.create_task(_serve(server, address))
     while not server.started:
         if task.done():
-            await task  # raises why it could not start
+            await task  # raises the reason why it did not start
         await asyncio.sleep(0.005)
     try:
         yield server.servers[0].sockets[0].getsockname()[1]
@@ -67,8 +67,8 @@ async def metrics_port(app: FastAPI) -> AsyncIterator[int | None]:
 async def _serve(server: uvicorn.Server, address: tuple[str, int]) -> None:
     try:
         await server.serve()
-    except SystemExit:  # uvicorn's way to say that it cannot listen
+    except SystemExit:  # uvicorn exits if it cannot listen
         raise SettingInvalid(
-            f"SMARTSPIDER_METRICS_PORT: {address[0]}:{address[1]} cannot be listened on",
-            hint="choose another port, or stop what is there",
+            f"SMARTSPIDER_METRICS_PORT: cannot listen on {address[0]}:{address[1]}",
+            hint="choose another port, or stop the process that uses it",
         ) from None

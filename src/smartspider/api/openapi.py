@@ -1,4 +1,4 @@
-"""The OpenAPI document: FastAPI's, with views, the task file, problems and the rights operations need."""
+"""The OpenAPI document: that of FastAPI, completed with views, task files, problems and required rights."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _complete(whole: dict[str, Any], needs: dict[str, str]) -> None:
 
 
 def _complete_operation(path: str, method: str, operation: dict[str, Any]) -> None:
-    """Add every status an operation can answer with: its own, problems, and `default`."""
+    """Add every status an operation can return: its own, problems, and `default`."""
     own = operation["responses"]
     own.pop("422", None)
     statuses = {"429", "503"}
@@ -137,14 +137,14 @@ def _needs(app: FastAPI) -> dict[str, str]:
     found = {}
     for route in app.routes:
         if isinstance(route, APIRoute):
-            needs = _asked(route.dependant)
+            needs = _required_right(route.dependant)
             if needs is not None:
                 found[route.name] = ":".join(needs)
     return found
 
 
-def _asked(dependant: Dependant) -> tuple[str, str] | None:
+def _required_right(dependant: Dependant) -> tuple[str, str] | None:
     needs: tuple[str, str] | None = getattr(dependant.call, "needs", None)
     for below in dependant.dependencies:
-        needs = needs or _asked(below)
+        needs = needs or _required_right(below)
     return needs

@@ -1,4 +1,4 @@
-"""Errors leave the API as problems (RFC 9457), whoever raised them."""
+"""Errors as problem responses (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from smartspider.views.problem import ProblemView, Wrong, problem_of
 MEDIA_TYPE = "application/problem+json"
 
 STATUSES: tuple[tuple[type[errors.SmartSpiderError], int, str], ...] = (
-    (errors.RequestInvalid, 422, "Not valid"),
-    (errors.NotBuilt, 422, "Not built yet"),
-    (errors.SettingInvalid, 422, "Setting not valid"),
+    (errors.RequestInvalid, 422, "Invalid request"),
+    (errors.NotBuilt, 422, "Not supported yet"),
+    (errors.SettingInvalid, 422, "Invalid setting"),
     (errors.NotFound, 404, "Not found"),
-    (errors.NotSignedIn, 401, "Not signed in"),
-    (errors.Forbidden, 403, "Not allowed"),
-    (errors.Outdated, 412, "Changed meanwhile"),
-    (errors.NotAllowed, 409, "Not possible now"),
+    (errors.NotSignedIn, 401, "Not authenticated"),
+    (errors.Forbidden, 403, "Forbidden"),
+    (errors.Outdated, 412, "Newer version exists"),
+    (errors.NotAllowed, 409, "Conflict"),
     (errors.TooMany, 429, "Too many requests"),
-    (errors.StoreUnavailable, 503, "Store not available"),
+    (errors.StoreUnavailable, 503, "Store unavailable"),
     (errors.PrivateAddress, 422, "Private address"),
-    (errors.FetchFailed, 422, "Not fetched"),
+    (errors.FetchFailed, 422, "Fetch failed"),
     (errors.SmartSpiderError, 500, "Error"),
 )
-"""First match wins, so the special ones stand before what they derive from."""
+"""The first match applies, so a subclass comes before its base class."""
 
 CODES = {
     400: "bad_request",
@@ -46,77 +46,77 @@ CODES = {
     413: "too_large",
     415: "media_type_unknown",
 }
-MOST_WRONG = 100
-"""Mistakes told at once."""
-MOST_HINTS = 20
-"""Looking for what was meant takes a while."""
-LONGEST = 2000
+MAX_ERRORS = 100
+"""Maximum number of errors in one response."""
+MAX_HINTS = 20
+"""Maximum number of suggestions in one response, because they are slow."""
+MAX_TEXT = 2000
 UNKNOWN_KEY = "extra_forbidden"
 
-COME_BACK = "come back in a moment; look first whether what you sent was done"
+RETRY_HINT = "try again in a moment; first check whether the request took effect"
 
 _log = logging.getLogger(__name__)
 
 
 def render_problem(problem: ProblemView, headers: dict[str, str] | None = None) -> Response:
-    """A problem as an answer."""
+    """Return a problem as a response."""
     try:
         body = msgspec.json.encode(problem)
-    except UnicodeEncodeError:  # a key or value that was sent holds half a character, and is repeated
+    except UnicodeEncodeError:  # the problem repeats a lone surrogate that was sent
         body = msgspec.json.encode(msgspec.convert(_clean(msgspec.to_builtins(problem)), ProblemView))
     return Response(body, problem.status, headers, MEDIA_TYPE)
 
 
 def install(app: FastAPI) -> None:
-    """Teach an app to answer errors."""
-    app.add_exception_handler(errors.SmartSpiderError, _ours)
-    app.add_exception_handler(RequestValidationError, _not_valid)
-    app.add_exception_handler(HTTPException, _of_http)
+    """Add the exception handlers to an app."""
+    app.add_exception_handler(errors.SmartSpiderError, _expected)
+    app.add_exception_handler(RequestValidationError, _invalid_request)
+    app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(Exception, _unexpected)
     app.add_middleware(CatchUnexpected)
 
 
 class CatchUnexpected:
-    """What nobody expected becomes one line in the log and a problem that names it; the rest stays here."""
+    """Turns an unexpected exception into one log line and a problem with its number; sends no internals."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        has_begun = False
+        has_started = False
 
-        async def watched(message: Message) -> None:
-            nonlocal has_begun
-            has_begun = True
+        async def tracked(message: Message) -> None:
+            nonlocal has_started
+            has_started = True
             await send(message)
 
         try:
-            await self._app(scope, receive, watched)
-        except ClientDisconnect:  # in the middle of a body: nobody is there to be answered
+            await self._app(scope, receive, tracked)
+        except ClientDisconnect:  # the client disconnected in the middle of its body
             return
-        except asyncio.CancelledError:  # by the server, which leaves and has waited long enough
-            if has_begun:
+        except asyncio.CancelledError:  # the grace period of the server has ended
+            if has_started:
                 raise
-            await problem_response(errors.StoreUnavailable("the server is stopping", hint=COME_BACK))(
+            await problem_response(errors.StoreUnavailable("the server is stopping", hint=RETRY_HINT))(
                 scope, receive, send
             )
         except Exception as error:
-            if has_begun:  # only a broken connection tells the client that the rest is missing
+            if has_started:  # aborting the connection is the only way to report an incomplete response
                 raise
             await _logged(scope, error)(scope, receive, send)
 
 
-async def _ours(_request: Request, error: Exception) -> Response:
+async def _expected(_request: Request, error: Exception) -> Response:
     assert isinstance(error, errors.SmartSpiderError)  # noqa: S101 - registered for it
     return problem_response(error)
 
 
 def problem_response(error: errors.SmartSpiderError) -> Response:
-    """An error of ours as an answer."""
+    """Return an error as a problem response."""
     status, title = next((status, title) for kind, status, title in STATUSES if isinstance(error, kind))
     headers = {}
     if isinstance(error, errors.TooMany):
@@ -130,23 +130,25 @@ def problem_response(error: errors.SmartSpiderError) -> Response:
     return render_problem(problem, headers)
 
 
-async def _not_valid(request: Request, error: Exception) -> Response:
+async def _invalid_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
-    found = error.errors()[:MOST_WRONG]
+    found = error.errors()[:MAX_ERRORS]
     if found and found[0]["type"] == "json_invalid":
         return render_problem(_not_json(found[0], error.body))
-    wrong = [_wrong(one) for one in found]
-    for at, one in enumerate(found[:MOST_HINTS]):
+    mistakes = [_wrong(one) for one in found]
+    for at, one in enumerate(found[:MAX_HINTS]):
         if one["type"] == UNKNOWN_KEY:
-            wrong[at] = msgspec.structs.replace(wrong[at], hint=_key_hint(request, list(one["loc"])))
-    first = wrong[0] if wrong else Wrong("", "the request is not valid")
+            mistakes[at] = msgspec.structs.replace(mistakes[at], hint=_key_hint(request, list(one["loc"])))
+    first = mistakes[0] if mistakes else Wrong("", "the request is invalid")
     detail = f"{first.path}: {first.message}" if first.path else first.message
     hint = first.hint or default_hints.default_hint(422)
-    return render_problem(ProblemView("Not valid", 422, "request_invalid", detail, hint, errors=wrong))
+    return render_problem(
+        ProblemView("Invalid request", 422, "request_invalid", detail, hint, errors=mistakes)
+    )
 
 
 def _wrong(one: Any) -> Wrong:
-    """Where it stands and what is wrong, in the words of task files: `fields[0].name`."""
+    """Return a validation error with its path written as in task files: `fields[0].name`."""
     where, *parts = one["loc"]
     path = ""
     for part in parts:
@@ -154,25 +156,27 @@ def _wrong(one: Any) -> Wrong:
     message = str(one["msg"]).removeprefix("Value error, ")
     if one["type"] == UNKNOWN_KEY and parts:
         message = f"unknown key {str(parts[-1])[: suggestions.MAX_NAME]!r}"
-    hint = "" if where == "body" else f"it is read from the {where}"
-    return Wrong(path[:LONGEST] or str(where), message[:LONGEST], hint)
+    hint = "" if where == "body" else f"expected in the {where}"
+    return Wrong(path[:MAX_TEXT] or str(where), message[:MAX_TEXT], hint)
 
 
 def _not_json(one: Any, body: Any) -> ProblemView:
-    """Says where the reading stopped; the reader of FastAPI knows the position, that of pydantic the line."""
+    """Return the problem of a body that is not JSON, with line and column. FastAPI reports the position,
+    pydantic the line.
+    """
     reason = str(one.get("ctx", {}).get("error") or one["msg"]).removeprefix("Invalid JSON: ")
     reason = reason[:1].lower() + reason[1:]
     if isinstance(body, str) and isinstance(one["loc"][-1], int):
         position = one["loc"][-1]
         line, column = body.count("\n", 0, position) + 1, position - body.rfind("\n", 0, position)
         reason = f"{reason} at line {line} column {column}"
-    message = f"the body is not JSON: {reason[:LONGEST]}"
+    message = f"the body is not JSON: {reason[:MAX_TEXT]}"
     hint = default_hints.default_hint(400)
-    return ProblemView("Not readable", 400, CODES[400], message, hint, errors=[Wrong("", message, hint)])
+    return ProblemView("Invalid JSON", 400, CODES[400], message, hint, errors=[Wrong("", message, hint)])
 
 
 def _key_hint(request: Request, location: list[int | str]) -> str:
-    """What may have been meant by an unknown key, where the route says what its body is."""
+    """Return a suggestion for an unknown key, if the route declares its body."""
     where, *parts = location
     field = getattr(request.scope.get("route"), "body_field", None)
     if where != "body" or field is None or not parts:
@@ -181,25 +185,25 @@ def _key_hint(request: Request, location: list[int | str]) -> str:
     return suggestions.nearest_hint(str(parts[-1]), keys) or suggestions.list_known(keys)
 
 
-async def _of_http(request: Request, error: Exception) -> Response:
+async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
     status, detail, headers = error.status_code, str(error.detail), dict(error.headers or {})
     hint = default_hints.default_hint(status)
     if status == 404 and detail == "Not Found":
-        detail, hint = f"there is nothing at {request.url.path[:200]}", default_hints.PATHS
+        detail, hint = f"no resource at {request.url.path[:200]}", default_hints.PATHS
     if status == 405:
-        detail = f"{request.method} is not possible at {request.url.path[:200]}"
+        detail = f"{request.method} is not allowed at {request.url.path[:200]}"
         headers["Allow"] = ", ".join(sorted(_allowed(request)))
-        hint = f"possible here: {headers['Allow']}"
-    if "body" in detail and status == 400:  # FastAPI's words for a body that cannot be decoded
+        hint = f"allowed methods: {headers['Allow']}"
+    if "body" in detail and status == 400:  # FastAPI's message for a body that cannot be decoded
         detail = "the body cannot be read"
-    title = {404: "Not found", 405: "Not possible here", 413: "Too large", 415: "Not understood"}
+    title = {404: "Not found", 405: "Method not allowed", 413: "Too large", 415: "Unsupported media type"}
     code = CODES.get(status, "http_error")
     return render_problem(ProblemView(title.get(status, "Error"), status, code, detail, hint), headers)
 
 
 def _allowed(request: Request) -> set[str]:
-    """Everything that is possible at a path; the router itself only knows of its first route."""
+    """Return all methods allowed at a path; the router itself considers only its first route."""
     found: set[str] = set()
     for route in request.app.routes:
         match, _ = route.matches(request.scope)
@@ -215,8 +219,8 @@ async def _unexpected(request: Request, error: Exception) -> Response:
 def _logged(scope: Scope, error: Exception) -> Response:
     number = secrets.token_hex(8)
     _log.error("unexpected error %s in %s %s", number, scope.get("method"), scope.get("path"), exc_info=error)
-    detail = "something went wrong here"
-    hint = f"the server's log tells more under {number}"
+    detail = "internal error"
+    hint = f"the server log has details under {number}"
     return render_problem(ProblemView("Error", 500, "unexpected", detail, hint, correlation_id=number))
 
 

@@ -1,4 +1,6 @@
-"""The API as a process: `python -m smartspider.api.process DATA --fd N`, on a socket that listens already."""
+"""The API process: `python -m smartspider.api.process DATA --fd N` serves on a listening
+socket it inherits.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +16,23 @@ from smartspider.installation.installation import Installation
 from smartspider.installation.settings import read_settings
 from smartspider.operations.services import Services
 from smartspider.telemetry.process_log import ProcessLogDestinations, process_log
-from smartspider.wiring import faults
-from smartspider.wiring.loop import run_process
+from smartspider.wiring import fault_injection
 from smartspider.wiring.opening import open_installation
-from smartspider.wiring.parent import stop_on_signals
-from smartspider.wiring.redaction import redactor_of
+from smartspider.wiring.processes.lifecycle import run_process, stop_on_signals
+from smartspider.wiring.redaction import build_redactor
 
-GOODBYE_S = 2
-"""How long open answers may take when the process is asked to stop."""
+SHUTDOWN_S = 2
+"""Grace period for open responses at shutdown."""
 PING_S = 15.0
-LARGEST_MESSAGE = 1_000_000
+MAX_MESSAGE_BYTES = 1_000_000
 
 
 async def serve(data: Path, listener: socket.socket, *, with_parent: bool) -> None:
-    """Answer requests until asked to stop."""
+    """Serve requests until asked to stop."""
     settings = read_settings()
     async with open_installation(data, settings, "api") as installation:
         destinations = ProcessLogDestinations(installation.path, installation.logs, settings.log_level)
-        async with process_log(destinations, "api", redactor_of(settings)):
+        async with process_log(destinations, "api", build_redactor(settings)):
             await _serve(installation, listener, with_parent=with_parent)
 
 
@@ -41,9 +42,9 @@ async def _serve(installation: Installation, listener: socket.socket, *, with_pa
     server: ApiServer = build_server(
         app,
         ws="websockets-sansio",
-        ws_max_size=LARGEST_MESSAGE,
+        ws_max_size=MAX_MESSAGE_BYTES,
         ws_ping_interval=PING_S,
-        timeout_graceful_shutdown=GOODBYE_S,
+        timeout_graceful_shutdown=SHUTDOWN_S,
         ssl_certfile=settings.tls_cert or None,
         ssl_keyfile=settings.tls_key or None,
     )
@@ -61,12 +62,12 @@ async def _serve(installation: Installation, listener: socket.socket, *, with_pa
 
 
 def main() -> int:
-    """The command line of the API process."""
+    """Run the command line of the API process."""
     parser = argparse.ArgumentParser(prog="python -m smartspider.api.process", description=__doc__)
     parser.add_argument("data", type=Path)
-    parser.add_argument("--fd", type=int, required=True, help="the number of the socket")
+    parser.add_argument("--fd", type=int, required=True, help="the file descriptor of the listening socket")
     arguments = parser.parse_args()
-    faults.arm_from_environment()
+    fault_injection.arm_from_environment()
     with socket.socket(fileno=arguments.fd) as listener:
         return run_process(serve(arguments.data, listener, with_parent=True))
 

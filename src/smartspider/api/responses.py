@@ -1,4 +1,4 @@
-"""Answers: views as JSON, and their description in the OpenAPI document."""
+"""Responses: views as JSON, and their description in the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ ETAG: dict[str, Any] = {"ETag": {"description": "The version, for If-Match.", "s
 
 
 def json_response(view: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Return a view as the answer to a request."""
+    """Return a view as a response."""
     return Response(_encode(view), status, dict(headers or {}), JSON)
 
 
 def empty_response() -> Response:
-    """Return a 204 answer."""
+    """Return a 204 response."""
     return Response(None, 204)
 
 
 def document_response(view: Any, description: str, *, example: Any = None, **more: Any) -> dict[str, Any]:
-    """Describe an answer in the OpenAPI document, and add its view to the schemas."""
+    """Describe a response in the OpenAPI document, and add its view to the schemas."""
     _views[schema_name(view)] = view
     content: dict[str, Any] = {"schema": {"$ref": REF + schema_name(view)}}
     if example is not None:
@@ -48,6 +48,6 @@ def schema_name(view: Any) -> str:
 
 
 def view_schemas() -> dict[str, Any]:
-    """Return the schemas of all views in answers, and of what they contain."""
+    """Return the schemas of all views in responses, and of the types they contain."""
     _, components = msgspec.json.schema_components(list(_views.values()), ref_template=REF + "{name}")
     return components

@@ -26,13 +26,13 @@ def install(app: FastAPI, services: Services) -> None:
     settings = services.installation.settings
     ticket_masking.install()
     app.add_middleware(Authentication, access=services.access, rate=settings.rate_limit)
-    app.add_middleware(BodyLimit, most=settings.max_body_bytes)
+    app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
     app.add_middleware(SecureHeaders)
     app.add_middleware(Forwarded, trusted=settings.trusted_proxies)
 
 
 def current_services(connection: HTTPConnection) -> Services:
-    """Return the services of the app that answers."""
+    """Return the services of the app."""
     return cast("Services", connection.app.state.services)
 
 
@@ -46,7 +46,7 @@ SignedIn = Annotated[Principal, Depends(signed_in)]
 
 
 def needs(area: Area, verb: Verb) -> Any:
-    """Return a dependency that gives the principal if it has this right. Services check ownership."""
+    """Return a dependency that provides the principal if it has this right. Services check ownership."""
 
     async def check(principal: SignedIn) -> Principal:
         require(principal, area, verb)

@@ -1,4 +1,4 @@
-"""The HTTP server, as all of ours are set up."""
+"""The configuration of HTTP servers."""
 
 from __future__ import annotations
 
@@ -12,53 +12,55 @@ import uvicorn
 from smartspider.api.connection_limits import LimitedConnection, raise_file_limit
 
 DATE_S = 1.0
-"""How often the date is put right that answers bear."""
+"""Interval at which the Date header is updated."""
 
 
 class ApiServer(uvicorn.Server):
-    """A server that leaves signals to the process it runs in, and sleeps while nobody asks for anything."""
+    """A server without signal handlers that stays asleep while it is idle."""
 
     def __init__(self, config: uvicorn.Config) -> None:
-        self._is_leaving = asyncio.Event()
+        self._shutdown = asyncio.Event()
         super().__init__(config)
 
     @property
     def should_exit(self) -> bool:
-        """Whether it was asked to end."""
-        return self._is_leaving.is_set()
+        """True once shutdown is requested."""
+        return self._shutdown.is_set()
 
     @should_exit.setter
-    def should_exit(self, is_leaving: bool) -> None:
-        """Asked to end, it wakes up at once."""
-        if is_leaving:
-            self._is_leaving.set()
+    def should_exit(self, is_requested: bool) -> None:
+        """Request shutdown; wakes the server at once."""
+        if is_requested:
+            self._shutdown.set()
         else:
-            self._is_leaving.clear()
+            self._shutdown.clear()
 
     async def main_loop(self) -> None:
-        """Until it is asked to end: ten looks a second, as there, cost more than all else of an idle API."""
+        """Wait for shutdown. Uvicorn's loop wakes up ten times a second, which is most of the load of an idle
+        API.
+        """
         while not await self.on_tick(0):
             with suppress(TimeoutError):
                 async with asyncio.timeout(DATE_S):
-                    await self._is_leaving.wait()
+                    await self._shutdown.wait()
 
-    def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override]  # no generator
-        """Nothing: somebody else listens to them."""
+    def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override]  # not a generator
+        """Do nothing: the process handles signals."""
         return nullcontext()
 
 
-def build_server(app: Any, **more: Any) -> ApiServer:
-    """A server for an app. Nothing is logged for each request, and no header names what serves."""
-    wire = partial(LimitedConnection, most=raise_file_limit())
+def build_server(app: Any, **options: Any) -> ApiServer:
+    """Return a server for an app, without an access log and a Server header."""
+    protocol = partial(LimitedConnection, max_connections=raise_file_limit())
     return ApiServer(
         uvicorn.Config(
             app,
             log_config=None,
             access_log=False,
             lifespan="off",
-            http=wire,  # type: ignore[arg-type]  # it is only called
+            http=protocol,  # type: ignore[arg-type]  # it is only called
             server_header=False,
             proxy_headers=False,
-            **more,
+            **options,
         )
     )

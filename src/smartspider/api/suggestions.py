@@ -1,4 +1,4 @@
-"""Hints for unknown names: what was probably meant."""
+"""Suggestions for unknown names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tickets stand in the addresses of WebSockets, which the server logs: there they are blacked out."""
+"""Masks tickets in the server log: they are part of WebSocket URLs, which are logged."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ _TICKET = re.compile(r"(ticket=)[^&\s\"']+", re.IGNORECASE)
 
 
 def install() -> None:
-    """From now on no ticket is in a line of the server's log."""
+    """Add the filter to the log of the server."""
     logging.getLogger("uvicorn.error").addFilter(without_tickets)
 
 
 def without_tickets(record: logging.LogRecord) -> bool:
-    """Black out tickets in a line; it is logged all the same."""
+    """Mask the tickets in a log record; return true, so that it is logged."""
     if isinstance(record.args, tuple):
-        record.args = tuple(_black(one) for one in record.args)
-    record.msg = _black(record.msg)
+        record.args = tuple(_mask(one) for one in record.args)
+    record.msg = _mask(record.msg)
     return True
 
 
-def _black(value: object) -> object:
+def _mask(value: object) -> object:
     return _TICKET.sub(r"\1***", value) if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""Tasks and runs to hold on to."""
+"""Handles of tasks and runs."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from smartspider.views.runs import MetricsView, StallView, StatusView, TunedView
 from smartspider.views.tasks import TaskLine, TaskSaved, TaskView
 
 ENDED: frozenset[RunState] = FINISHED | {"stopped"}
-"""States in which nothing more happens unless somebody does something."""
+"""States in which a run stays until a user acts."""
 STATE = "run.state"
 STATUS = "run.status"
 
 
 class StreamEvent(msgspec.Struct, frozen=True):
-    """Something that happened in a run. `id` is its number there; messages about the stream have none."""
+    """An event of a run. `id` is its number within the run; messages about the stream have none."""
 
     id: int | None
     run_id: str | None
@@ -58,24 +58,24 @@ class RunHandle:
 
     @property
     def results(self) -> Results:
-        """Its rows."""
+        """The rows of the run."""
         return Results(self._client, {"run_id": self.id})
 
     async def status(self) -> StatusView:
-        """How it stands: state, counters, speed, and when it may be over."""
+        """Return the state, counters, speed and estimated end of the run."""
         return await self._client.get_run(self.id)
 
     async def metrics(self) -> MetricsView:
-        """The same, host by host and worker by worker, and its knobs."""
+        """Return the status by host and by worker, and the settings in force."""
         return await self._client.get_run_metrics(self.id)
 
     async def follow(
         self, *, after: int | None = None, snapshot: bool = False, forever: bool = False
     ) -> AsyncGenerator[StreamEvent]:
-        """All that happened after a number and all that happens, each event once, until the run is over.
+        """Yield all events after a number, past and future, each once, until the run ends.
 
-        A broken connection or a restarted server leaves no gap. With `snapshot` it begins with how the run
-        stands; with `forever` it goes on when the run is over, for it may be resumed.
+        A broken connection or a restarted server leaves no gap. With `snapshot` the stream starts with the
+        status of the run; with `forever` it continues after the run ends, because the run may be resumed.
         """
         events = self._client.follow_run(self.id, after=after, snapshot=snapshot, follow=forever)
         async with aclosing(events):
@@ -83,8 +83,8 @@ class RunHandle:
                 yield _event(event)
 
     async def wait(self, *, timeout_s: float | None = None, or_paused: bool = False) -> StatusView:
-        """How it stands when it is over or stopped; raises `TimeoutError`. With `or_paused` a pause, which a
-        guard may have made, is not waited out.
+        """Wait until the run ends or is stopped, and return its status; raise `TimeoutError`. With
+        `or_paused` also return when the run is paused, for example by a guard.
         """
         async with asyncio.timeout(timeout_s):
             while True:
@@ -101,45 +101,45 @@ class RunHandle:
                     return
 
     async def pause(self) -> None:
-        """Hand out nothing more; what is in flight is still stored."""
+        """Pause the run; requests in flight are still stored."""
         await self._client.pause_run(self.id)
 
     async def resume(self) -> None:
-        """Go on after a pause or a stop."""
+        """Resume the run after a pause or a stop."""
         await self._client.resume_run(self.id)
 
     async def stop(self) -> None:
-        """End it after what is in flight; it can be resumed."""
+        """Stop the run after its requests in flight; it can be resumed."""
         await self._client.stop_run(self.id)
 
     async def cancel(self) -> None:
-        """End it for good."""
+        """Cancel the run; it cannot be resumed."""
         await self._client.cancel_run(self.id)
 
     async def retry(self, *, which: Literal["failed", "all"] = "failed") -> RunHandle:
-        """Try again what failed in this run, or everything in a new one; the run that tries."""
+        """Retry the failed requests in this run, or all requests in a new one; return that run."""
         again = await self._client.retry_run(self.id, which=which)
         return RunHandle(self._client, again.run_id, again.task_id)
 
     async def tune(self, **knobs: Unpack[TuningArguments]) -> TunedView:
-        """Turn knobs while it works; what is not named stays."""
+        """Change settings while the run is active; settings that are not named are kept."""
         return await self._client.tune_run(self.id, **knobs)
 
     async def delete(self) -> None:
-        """Delete it with its rows, items and logs."""
+        """Delete the run with its rows, items and logs."""
         await self._client.delete_run(self.id)
 
     async def why(self, url: str) -> ExplanationView:
-        """Why a URL was or was not fetched in it."""
+        """Explain why a URL was or was not fetched in the run."""
         return await self._client.explain_url(url, run_id=self.id)
 
     async def stall(self) -> StallView:
-        """What holds it back and what to do, or that it moves."""
+        """Explain whether the run makes progress; if not, why, and what to do."""
         return await self._client.explain_stall(self.id)
 
 
 class TaskHandle:
-    """A task. `saved` is what came of applying it, where it was just applied."""
+    """A task. `saved` is the result of `apply`, if it created this handle."""
 
     id: str
     name: str
@@ -158,11 +158,11 @@ class TaskHandle:
 
     @property
     def results(self) -> Results:
-        """The rows of its newest run."""
+        """The rows of the newest run of the task."""
         return Results(self._client, {"task_id": self.id})
 
     async def show(self) -> TaskView:
-        """The task as it stands, with its newest run."""
+        """Return the newest version of the task, and its newest run."""
         return await self._client.get_task(self.id)
 
     async def start(
@@ -173,26 +173,26 @@ class TaskHandle:
         tuning: TuningArguments | None = None,
         idempotency_key: str | None = None,
     ) -> RunHandle:
-        """Start a run of the newest version, or of the one named."""
+        """Start a run of the newest version, or of `version`."""
         started = await self._client.start_task(
             self.id, version=version, overlap=overlap, tuning=tuning, idempotency_key=idempotency_key
         )
         return RunHandle(self._client, started.run_id, started.task_id)
 
     async def newest_run(self) -> RunHandle | None:
-        """The run that was started last, if there is one."""
+        """Return the newest run of the task; None if there is none."""
         newest = (await self.show()).newest_run
         return None if newest is None else RunHandle(self._client, newest.run_id, self.id)
 
     async def follow(self) -> AsyncGenerator[StreamEvent]:
-        """The events of its newest run, and then of all runs that come after it; it does not end."""
+        """Yield the events of the newest run, and then of all later runs; the stream does not end."""
         events = self._client.watch_task(self.id)
         async with aclosing(events):
             async for event in events:
                 yield _event(event)
 
     async def delete(self) -> None:
-        """Delete it; its runs, their rows and its versions stay."""
+        """Delete the task; its versions, its runs and their rows are kept."""
         await self._client.delete_task(self.id)
 
 
@@ -203,15 +203,15 @@ class Tasks:
         self._client = client
 
     async def apply(self, spec: TaskText | Path, *, note: str = "") -> TaskHandle:
-        """Keep a task: a new one, or a new version of the one that has its name. `spec` are its keys and
-        values, or a task file: its path or its text.
+        """Create a task, or a new version of the task with the same name. `spec` is a mapping, the text of a
+        task file, or its path.
         """
         if isinstance(spec, Path):
             spec = await asyncio.to_thread(spec.read_bytes)
         name = _name(spec)
         try:
             saved = await self._saved(name, spec, note)
-        except Conflict:  # somebody else was faster, or the task is another's
+        except Conflict:  # created meanwhile, or owned by another user
             saved = await self._saved(name, spec, note)
         return TaskHandle(self._client, saved)
 
@@ -222,11 +222,11 @@ class Tasks:
         return await self._client.create_task(spec, note=note)
 
     async def get(self, task: str) -> TaskHandle:
-        """A task by its id or its name."""
+        """Return a task by its id or name."""
         return TaskHandle(self._client, await self._client.get_task(task))
 
     async def iter(self, *, name: str = "") -> AsyncGenerator[TaskHandle]:
-        """All tasks, or those whose names begin so."""
+        """Yield all tasks, or those whose names start with `name`."""
 
         async def page(cursor: str | None) -> Listed[TaskLine]:
             return await self._client.list_tasks(name=name, limit=PAGE, cursor=cursor)
@@ -243,13 +243,13 @@ class Runs:
         self._client = client
 
     async def get(self, run_id: str) -> RunHandle:
-        """A run by its id."""
+        """Return a run by its id."""
         found = await self._client.get_run(run_id)
         return RunHandle(self._client, run_id, found.task_id)
 
 
 class Logs:
-    """What a server logs."""
+    """The log lines of a server."""
 
     def __init__(self, client: AllOperations) -> None:
         self._client = client
@@ -257,7 +257,7 @@ class Logs:
     async def iter(
         self, *, task_id: str | None = None, run_id: str | None = None, **only: Unpack[LogArguments]
     ) -> AsyncGenerator[LogView]:
-        """All lines that are kept, newest first; all that is given must hold."""
+        """Yield all stored lines that match all filters, newest first."""
 
         async def page(cursor: str | None) -> Listed[LogView]:
             return await self._client.list_logs(
@@ -276,7 +276,7 @@ class Logs:
         after: str | None = None,
         **only: Unpack[LogArguments],
     ) -> AsyncGenerator[LogView]:
-        """Lines as they come, each once, from now on or after the line with an id."""
+        """Yield lines as they are written, each once, from now on or after the line with the id `after`."""
         lines = self._client.tail_logs(task_id=task_id, run_id=run_id, after=after, **only)
         async with aclosing(lines):
             async for line in lines:
@@ -288,7 +288,7 @@ def _event(live: LiveEvent) -> StreamEvent:
 
 
 def _name(spec: TaskText) -> str | None:
-    """The name in a task; None: the server says what is wrong with it."""
+    """Return the name in a task; None if it cannot be read, which the server reports."""
     document = spec if isinstance(spec, Mapping) else _read(spec)
     name = document.get("name") if isinstance(document, Mapping) else None
     return name if isinstance(name, str) and name else None

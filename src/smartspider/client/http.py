@@ -1,4 +1,4 @@
-"""The wire to a server: requests, their errors, and what is repeated when a connection breaks."""
+"""The HTTP connection to a server: requests, retries and errors."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ T = TypeVar("T")
 TIMEOUT_S = 60.0
 CONNECT_S = 10.0
 TRIES = 4
-"""How often a request is sent before the server counts as unreachable."""
+"""Attempts before the server is considered unreachable."""
 FIRST_WAIT_S = 0.2
-LONGEST_WAIT_S = 10.0
-"""Who is told to come back later than this is told so, and does not wait here."""
+MAX_WAIT_S = 10.0
+"""A longer `Retry-After` is raised as `TooMany` at once."""
 KEEP_ALIVE_S = 3.0
-LARGEST_MESSAGE = 16 << 20
+MAX_MESSAGE_BYTES = 16 << 20
 
 
 class ServerConnection:
-    """A session with a server, opened with the first request. Requests that may safely be repeated are, when
+    """A session with a server, opened with the first request. Requests that are safe to repeat are retried if
     the connection breaks or the server is busy.
     """
 
@@ -42,13 +42,13 @@ class ServerConnection:
         self._session: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:
-        """Let go of the session."""
+        """Close the session."""
         if self._session is not None:
             await self._session.close()
             self._session = None
 
     async def get(self, path: str, kind: type[T], params: Mapping[str, Any] | None = None) -> T:
-        """What a path holds."""
+        """Send a GET request and return its decoded response."""
         return self.read(await self.request("GET", path, params=params), kind)
 
     async def post(
@@ -60,7 +60,9 @@ class ServerConnection:
         params: Mapping[str, Any] | None = None,
         key: str | None = None,
     ) -> T:
-        """Do something. With a key (`new_idempotency_key`) it is repeated when needed, and still done only once."""
+        """Send a POST request and return its decoded response. With a key (`new_idempotency_key`) it is
+        retried, and takes effect only once.
+        """
         headers = None if key is None else {"Idempotency-Key": key}
         return self.read(await self.request("POST", path, params=params, body=body, headers=headers), kind)
 
@@ -74,7 +76,9 @@ class ServerConnection:
         headers: Mapping[str, str] | None = None,
         also: frozenset[int] = frozenset(),
     ) -> bytes:
-        """The body of the answer; raises the error that the server tells. `also` are statuses of answers."""
+        """Return the body of the response; raise the error of the server. Statuses in `also`
+        are not errors.
+        """
         may_repeat = method == "GET" or "Idempotency-Key" in (headers or {})
         for tried in range(1, TRIES + 1):
             try:
@@ -83,7 +87,7 @@ class ServerConnection:
                 ) as answer:
                     return await answer.read()
             except TooMany as busy:
-                if tried == TRIES or busy.retry_after_s > LONGEST_WAIT_S:
+                if tried == TRIES or busy.retry_after_s > MAX_WAIT_S:
                     raise
                 await asyncio.sleep(busy.retry_after_s)
             except ServerUnreachable as error:
@@ -104,14 +108,14 @@ class ServerConnection:
         also: frozenset[int] = frozenset(),
         timeout: aiohttp.ClientTimeout | None = None,  # noqa: ASYNC109 - of aiohttp, which keeps it
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """An answer to be read piece by piece."""
+        """Open a response to be read in chunks."""
         data = None if body is None else body if isinstance(body, bytes) else msgspec.json.encode(body)
         more = {"Content-Type": "application/json"} if data is not None else {}
         with _translated(self.url):
-            async with self._opened().request(
+            async with self._open_session().request(
                 method,
                 self.url + path,
-                params=_written(params or {}),
+                params=_query(params or {}),
                 data=data,
                 headers={**more, **(headers or {})},
                 timeout=timeout or aiohttp.ClientTimeout(total=TIMEOUT_S, sock_connect=CONNECT_S),
@@ -126,28 +130,28 @@ class ServerConnection:
     async def websocket(
         self, path: str, params: Mapping[str, Any] | None = None
     ) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
-        """A WebSocket to the server."""
+        """Open a WebSocket to the server."""
         with _translated(self.url):
-            async with self._opened().ws_connect(
+            async with self._open_session().ws_connect(
                 self.url + path,
-                params=_written(params or {}),
+                params=_query(params or {}),
                 heartbeat=30.0,
-                max_msg_size=LARGEST_MESSAGE,
+                max_msg_size=MAX_MESSAGE_BYTES,
                 timeout=aiohttp.ClientWSTimeout(ws_close=2.0),
             ) as socket:
                 yield socket
 
     def read(self, body: bytes, kind: type[T]) -> T:
-        """An answer as what it should be. What a newer server adds is passed over."""
+        """Decode a response; unknown keys of newer servers are ignored."""
         try:
             return msgspec.json.decode(body, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise ServerUnreachable(
-                f"the server {self.url} answers something else than this version expects: {error}",
-                hint="check that the address is that of a SmartSpider server of a version like this one",
+                f"the response of {self.url} is not what this version expects: {error}",
+                hint="check that the address is that of a SmartSpider server of a compatible version",
             ) from error
 
-    def _opened(self) -> aiohttp.ClientSession:
+    def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None:
             headers = {"User-Agent": f"SmartSpider-client/{__version__}"}
             if self._token:
@@ -158,7 +162,7 @@ class ServerConnection:
         return self._session
 
     def _connector(self) -> aiohttp.TCPConnector:
-        # shorter than the server keeps it, so that nothing is sent into a connection that is being closed
+        # shorter than that of the server, so that no request is sent on a connection that is being closed
         return aiohttp.TCPConnector(ssl=self._tls(), keepalive_timeout=KEEP_ALIVE_S)
 
     def _tls(self) -> Any:
@@ -173,7 +177,7 @@ class ServerConnection:
 
 
 class _translated:  # noqa: N801 - used like a function
-    """Turns what the HTTP library raises into our errors."""
+    """Translates exceptions of aiohttp into those of SmartSpider."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -187,57 +191,57 @@ class _translated:  # noqa: N801 - used like a function
             raise error_of(error.status, b"", retry_after, server=self._url) from error
         if isinstance(error, aiohttp.ClientError | TimeoutError | OSError):
             raise ServerUnreachable(
-                f"the server {self._url} does not answer: {str(error) or type(error).__name__}",
-                hint="check the address (--server, SMARTSPIDER_SERVER) and that `smartspider up` runs there",
+                f"the server {self._url} does not respond: {str(error) or type(error).__name__}",
+                hint="check the address (--server, SMARTSPIDER_SERVER) and that the server is running",
             ) from error
 
 
 def _was_never_sent(error: ServerUnreachable) -> bool:
-    """Whether there was no connection, so that nothing can have been done."""
+    """Return true if there was no connection, so that the request cannot have had an effect."""
     return isinstance(error.__cause__, aiohttp.ClientConnectorError)
 
 
 def check_server_url(url: str) -> str:
-    """The address of a server, without a slash at its end; raises `SettingInvalid`."""
+    """Return the address of a server without a trailing slash; raise `SettingInvalid`."""
     try:
         parts = urlsplit(url.strip())
-        is_good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        is_good = False
-    if not is_good or parts.query or parts.fragment or parts.username is not None:
-        raise SettingInvalid(  # not repeated: it may have a password
+        is_valid = False
+    if not is_valid or parts.query or parts.fragment or parts.username is not None:
+        raise SettingInvalid(  # the URL is not quoted: it may contain a password
             "the address of the server is not a plain http:// or https:// URL",
-            hint="write it as http://127.0.0.1:8000, and the token by itself",
+            hint="write it as http://127.0.0.1:8000, and pass the token separately",
         )
     return url.strip().rstrip("/")
 
 
 def new_idempotency_key() -> str:
-    """An Idempotency-Key."""
+    """Return a new Idempotency-Key."""
     return secrets.token_hex(16)
 
 
-def backoff_s(tried: int, longest_s: float = LONGEST_WAIT_S) -> float:
-    """How long to wait after so many failures: longer each time, and not as long as everybody else."""
+def backoff_s(tried: int, longest_s: float = MAX_WAIT_S) -> float:
+    """Return the wait after this many failures: exponential, with jitter."""
     longer_s = FIRST_WAIT_S * 2.0 ** min(tried, 20)
     return min(longest_s, longer_s) * random.uniform(0.5, 1.0)  # noqa: S311 - no secret
 
 
 def build_path(*parts: str) -> str:
-    """A path with ids in it: every other part is one, whatever characters it has."""
+    """Return a path in which every second part is an id, percent-encoded."""
     text = ""
     for number, part in enumerate(parts):
         if number % 2 == 0:
             text += part
         elif part in ("", ".", ".."):
-            raise NotFound(f"there is nothing by the name {part!r}")
+            raise NotFound(f"{part!r} is not a valid id")
         else:
             text += quote(part, safe="")
     return text
 
 
-def _written(params: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Parameters as a query: what is None is left out, a list is given several times."""
+def _query(params: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return query parameters; None is left out, a list is repeated."""
     return [
         (name, str(one).lower() if isinstance(one, bool) else str(one))
         for name, value in params.items()

@@ -1,4 +1,4 @@
-"""Lists to their end, a page at a time."""
+"""Iteration over paginated lists."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PAGE = 500
 
 
 async def all_of(page: Callable[[str | None], Awaitable[Listed[T]]]) -> AsyncGenerator[T]:
-    """Everything in a list, given what fetches the page at a cursor."""
+    """Yield all items of a list; `page` fetches the page at a cursor."""
     cursor: str | None = None
     while True:
         found = await page(cursor)

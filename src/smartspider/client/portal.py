@@ -1,4 +1,4 @@
-"""A way from threads into a loop: what is awaited there is waited for here."""
+"""Calls from threads into an event loop."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Portal:
-    """A loop in a thread of its own, started with the first call."""
+    """An event loop in a thread of its own, started with the first call."""
 
     def __init__(self) -> None:
         self.is_closed = False
@@ -23,41 +23,41 @@ class Portal:
         self._starting = threading.Lock()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """What comes of `work`. Ctrl-C ends the waiting and the work."""
+        """Run a coroutine in the loop and return its result. Ctrl-C cancels it."""
         if self.is_closed or threading.current_thread() is self._thread:
             work.close()
-            raise RuntimeError("the client is closed, or used in its own loop")
-        future: Future[T] = Future()  # here before the work begins: no interrupt can come in between
-        loop = self._started()
+            raise RuntimeError("the client is closed, or called from its own event loop")
+        future: Future[T] = Future()  # created before the work begins, so that an interrupt always cancels it
+        loop = self._start()
         try:
             loop.call_soon_threadsafe(_begin, work, future)
             return future.result()
         finally:
-            future.cancel()  # does nothing when it is done
+            future.cancel()  # no effect if it is done
 
     def close(self) -> None:
-        """End the loop and what is left in it."""
+        """Stop the loop and cancel its tasks."""
         self.is_closed = True
         if self._loop is not None and self._thread is not None and self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
 
-    def _started(self) -> asyncio.AbstractEventLoop:
+    def _start(self) -> asyncio.AbstractEventLoop:
         with self._starting:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 name = "smartspider-client"
-                self._thread = threading.Thread(target=_serve, args=(self._loop,), name=name, daemon=True)
+                self._thread = threading.Thread(target=_run_loop, args=(self._loop,), name=name, daemon=True)
                 self._thread.start()
             return self._loop
 
 
 def _begin(work: Coroutine[Any, Any, T], future: Future[T]) -> None:
-    """Begin what somebody waits for, and end it when nobody does any more."""
+    """Run a coroutine as a task whose result goes to a future; cancelling the future cancels the task."""
     loop = asyncio.get_running_loop()
     task = loop.create_task(work)
 
-    def tell(task: asyncio.Task[T]) -> None:
+    def report(task: asyncio.Task[T]) -> None:
         if task.cancelled():
             future.cancel()
             return
@@ -69,26 +69,26 @@ def _begin(work: Coroutine[Any, Any, T], future: Future[T]) -> None:
         else:
             future.set_result(task.result())
 
-    def end(future: Future[T]) -> None:
+    def cancel(future: Future[T]) -> None:
         if future.cancelled():
             loop.call_soon_threadsafe(task.cancel)
 
-    task.add_done_callback(tell)
-    future.add_done_callback(end)
+    task.add_done_callback(report)
+    future.add_done_callback(cancel)
 
 
-def _serve(loop: asyncio.AbstractEventLoop) -> None:
+def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
     with asyncio.Runner(loop_factory=lambda: loop) as runner:
         runner.get_loop().run_forever()
 
 
 class Mirror:
-    """Something asynchronous, as scripts use it: coroutines are waited for, streams are iterators, and what
-    belongs to the client is mirrored as well.
+    """A synchronous wrapper of an asynchronous object: it waits for coroutines, turns streams into iterators,
+    and wraps the client's own objects that they return.
     """
 
     kinds: ClassVar[dict[type, type[Mirror]]] = {}
-    """What is mirrored, and as what."""
+    """Wrappers by the class they wrap."""
 
     def __init__(self, inner: Any, portal: Portal) -> None:
         self._inner, self._portal = inner, portal
@@ -127,13 +127,13 @@ class Mirror:
         return streaming
 
     def _each(self, stream: AsyncGenerator[Any]) -> Iterator[Any]:
-        # Whoever goes away in the middle drops the stream, and its loop closes what is dropped.
+        # A caller that stops early drops the stream; the loop closes dropped generators.
         while (found := self._portal.run(_next(stream))) is not None:
             yield self._mirrored(found[0])
 
 
 async def _next(stream: AsyncGenerator[T]) -> tuple[T] | None:
-    """The next one; None: there are no more."""
+    """Return the next element; None at the end."""
     async for one in stream:
         return (one,)
     return None

@@ -24,12 +24,12 @@ from smartspider.views.logs import LogView
 RESET = "stream.reset"
 END = "stream.end"
 PIECE_BYTES = 1 << 16
-SILENCE_S = 600.0
-"""How long a file may take to be written before its first piece arrives, and between two pieces."""
+EXPORT_READ_TIMEOUT_S = 600.0
+"""Timeout for the first piece of a file and between two pieces."""
 
 
 class RemoteOperations(AllOperations):
-    """Every operation as a request to a server; streams reconnect where they broke off."""
+    """Performs operations as requests to a server; broken streams are resumed."""
 
     def __init__(self, connection: ServerConnection) -> None:
         self.connection = connection
@@ -61,10 +61,10 @@ class RemoteOperations(AllOperations):
         format: str = "jsonl",  # noqa: A002 - the name of the API's parameter
         **options: Unpack[ExportArguments],
     ) -> AsyncGenerator[bytes]:
-        """Yield all rows of a run as a file, in pieces; raise an error if it breaks off."""
+        """Yield all rows of a run as a file, in chunks; raise an error if the connection breaks."""
         where = options.get("where", ())
         params = {**options, "format": format, "where": [where] if isinstance(where, str) else list(where)}
-        timeout = aiohttp.ClientTimeout(sock_connect=CONNECT_S, sock_read=SILENCE_S)
+        timeout = aiohttp.ClientTimeout(sock_connect=CONNECT_S, sock_read=EXPORT_READ_TIMEOUT_S)
         async with self.connection.open(
             "POST", "/api/results/export", params=params, timeout=timeout
         ) as answer:
@@ -110,7 +110,7 @@ class RemoteOperations(AllOperations):
         snapshot: bool = False,
     ) -> AsyncGenerator[LiveEvent]:
         """Yield the events of the newest run of a task, or of `run_id`, and then of later runs."""
-        await self.get_task(task_id)  # its error says more than that of a refused WebSocket
+        await self.get_task(task_id)  # raises an error that says more than a refused WebSocket
         position = _Position(after, run_id)
         path = build_path("/api/tasks/", task_id, "/ws")
 
@@ -135,9 +135,13 @@ class RemoteOperations(AllOperations):
         after: str | None = None,
         **only: Unpack[LogArguments],
     ) -> AsyncGenerator[LogView]:
-        """Yield log lines as they are written, each once, across reconnects; with `after`, those since that id."""
+        """Yield log lines as they are written, each once, across reconnects; with `after`, those since that
+        id.
+        """
         filters = {"task_id": task_id, "run_id": run_id, **only}
-        await self.list_logs(task_id=task_id, run_id=run_id, limit=1, **only)  # raises what is invalid
+        await self.list_logs(
+            task_id=task_id, run_id=run_id, limit=1, **only
+        )  # raises an error for an invalid filter
         async for line in self._tail("/api/logs/tail", filters, after):
             yield line
 
@@ -171,13 +175,13 @@ class RemoteOperations(AllOperations):
 
 
 class _Position:
-    """The last event a reader has."""
+    """The position of a reader in a stream."""
 
     def __init__(self, number: int | None = None, run_id: str | None = None) -> None:
         self.number, self.run_id = number, run_id
 
     def advance(self, event: LiveEvent | None) -> None:
-        """Remember where to continue."""
+        """Store the position after an event."""
         if event is None:
             return
         self.run_id = event.run_id or self.run_id
@@ -203,7 +207,7 @@ def _path(operation: Operation, arguments: Mapping[str, Any]) -> str:
 
 
 def _placed(operation: Operation, arguments: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """Return the arguments that are sent in one place, by their names there."""
+    """Return the arguments sent in one place, by their names there."""
     in_path = operation.path_names
     found = {}
     for name, value in arguments.items():
@@ -242,7 +246,7 @@ def _sends_task(operation: Operation) -> bool:
 
 
 def _answer_type(operation: Operation, arguments: Mapping[str, Any]) -> Any:
-    """Return the type of the answer; a dry run has its own."""
+    """Return the type of the response; a dry run has its own."""
     kind = operation.answer_type
     if not isinstance(kind, UnionType):
         return kind
@@ -251,7 +255,7 @@ def _answer_type(operation: Operation, arguments: Mapping[str, Any]) -> Any:
 
 
 def task_bytes(task: TaskText) -> tuple[bytes, str]:
-    """Return a task as bytes, and their content type."""
+    """Return a task as bytes, and its content type."""
     if isinstance(task, Mapping):
         return msgspec.json.encode(dict(task)), "application/json"
     text = task.encode() if isinstance(task, str) else bytes(task)

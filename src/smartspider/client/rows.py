@@ -19,8 +19,8 @@ from smartspider.views.arguments import FileArguments, RunArguments
 from smartspider.views.listed import Listed
 from smartspider.views.results import CoverageView, DifferenceView, ResultCountView, ResultView
 
-PACKED = ("gz", "zst", "bz2", "xz")
-ALIKE = {"ndjson": "jsonl", "markdown": "md", "db": "sqlite"}
+COMPRESSIONS = ("gz", "zst", "bz2", "xz")
+FORMAT_ALIASES = {"ndjson": "jsonl", "markdown": "md", "db": "sqlite"}
 
 Several = str | Sequence[str]
 
@@ -42,9 +42,9 @@ class Results:
         sort: str | None = None,
         envelope: bool = False,
     ) -> AsyncGenerator[dict[str, Any]]:
-        """All rows, each as its fields; with `envelope` also where and when it was found.
+        """Yield all rows, each as its fields; with `envelope` also where and when it was found.
 
-        `where` are conditions that must all hold, like `price>=10`; `fields` those that are wanted.
+        Rows match all conditions in `where`, such as `price>=10`; `fields` selects fields.
         """
 
         async def page(cursor: str | None) -> Listed[ResultView]:
@@ -58,15 +58,15 @@ class Results:
                 yield {**msgspec.structs.asdict(row), "data": data} if envelope else data
 
     async def count(self, *, where: Several = (), at_most: int = 100_000) -> ResultCountView:
-        """How many rows there are; with conditions, among as many as `at_most`."""
+        """Return the number of rows; with conditions, among the first `at_most` rows."""
         return await self._client.count_results(where=where, at_most=at_most, **self._of)
 
     async def coverage(self, *, fields: Several | None = None, sample: int = 1_000) -> CoverageView:
-        """How full the fields are, over the newest rows."""
+        """Return the fill rate of the fields, from a sample of the newest rows."""
         return await self._client.get_coverage(fields=_joined(fields), sample=sample, **self._of)
 
     async def diff(self, *, with_: str | None = None, key: Several = "", limit: int = 100) -> DifferenceView:
-        """What changed since the completed run before, or since the run `with_`."""
+        """Return the changes since the previous completed run, or since the run `with_`."""
         key = _joined(key) or ""
         return await self._client.compare_results(with_=with_, key=key, limit=limit, **self._of)
 
@@ -75,24 +75,26 @@ class Results:
         path: str | os.PathLike[str],
         *,
         format: str | None = None,  # noqa: A002 - what the API calls it
-        **how: Unpack[FileArguments],
+        **options: Unpack[FileArguments],
     ) -> Path:
-        """All rows in a file, whose name says how they are written: `rows.csv`, `rows.jsonl.gz`. It appears
-        when it is whole.
+        """Write all rows to a file, whose suffix sets the format: `rows.csv`, `rows.jsonl.gz`. The file
+        appears when it is complete.
         """
         target = Path(path)
-        named, packed = _by_name(target)
+        named, compression = _by_name(target)
         chosen = format or named
         if not chosen:
-            raise RequestInvalid(f"{target.name!r} does not say what to write", hint="name it like rows.csv")
-        if format is None and packed:
-            how.setdefault("compression", packed)
-        pieces = self._client.export_results(format=chosen, **self._of, **how)
-        await _written(target, pieces)
+            raise RequestInvalid(
+                f"{target.name!r} has no suffix that sets the format", hint="use a name such as rows.csv"
+            )
+        if format is None and compression:
+            options.setdefault("compression", compression)
+        pieces = self._client.export_results(format=chosen, **self._of, **options)
+        await _write(target, pieces)
         return target
 
 
-async def _written(target: Path, pieces: AsyncGenerator[bytes]) -> None:
+async def _write(target: Path, pieces: AsyncGenerator[bytes]) -> None:
     part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
         async with aclosing(pieces):
@@ -107,12 +109,12 @@ async def _written(target: Path, pieces: AsyncGenerator[bytes]) -> None:
 
 
 def _by_name(path: Path) -> tuple[str, str | None]:
-    """The format that a file name means, and how it is packed."""
+    """Return the format and the compression of a file name."""
     *_, last = suffixes if (suffixes := [suffix[1:].lower() for suffix in path.suffixes]) else [""]
-    if last in PACKED:
+    if last in COMPRESSIONS:
         before = suffixes[-2] if len(suffixes) > 1 else ""
-        return ALIKE.get(before, before), last
-    return ALIKE.get(last, last), None
+        return FORMAT_ALIASES.get(before, before), last
+    return FORMAT_ALIASES.get(last, last), None
 
 
 def _joined(words: Several | None) -> str | None:

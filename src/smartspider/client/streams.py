@@ -1,4 +1,4 @@
-"""Streams that go on after a broken connection or a restarted server."""
+"""Streams that resume after a broken connection or a restarted server."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from typing import Any, TypeVar
 
 import aiohttp
 
-from smartspider.client.http import CONNECT_S, LARGEST_MESSAGE, TRIES, ServerConnection, backoff_s
+from smartspider.client.http import CONNECT_S, MAX_MESSAGE_BYTES, TRIES, ServerConnection, backoff_s
 from smartspider.core.errors import NotSignedIn, ServerUnreachable, StoreUnavailable, TooMany
 
 T = TypeVar("T")
 
-PATIENCE_S = 300.0
-"""How long a server may be away from a stream that has begun."""
-SILENT_S = 60.0
-"""A stream that says nothing for so long is broken: the server says several times a minute that it lives."""
+RECONNECT_S = 300.0
+"""Time an open stream tries to reconnect."""
+READ_TIMEOUT_S = 60.0
+"""Timeout between two messages; the server sends several keepalives a minute."""
 SIGNED_OUT = 1008
-"""Close code: whoever watches is let in no more."""
+"""Close code: the token is no longer valid."""
 
 
 async def resumed(stream: Callable[[], AsyncGenerator[T | None]]) -> AsyncGenerator[T]:
-    """All that streams give, each begun where the one before broke off, until one ends by itself.
+    """Yield the messages of a stream that is reopened whenever it breaks, until it ends.
 
-    A stream gives None when it is connected, and whenever it hears that the server lives.
+    A stream yields None when it is connected, and for each keepalive.
     """
-    failures, has_begun, away_since = 0, False, monotonic()
+    failures, has_started, last_seen_at = 0, False, monotonic()
     while True:
         try:
             async with aclosing(stream()) as found:
                 async for one in found:
-                    failures, has_begun, away_since = 0, True, monotonic()
+                    failures, has_started, last_seen_at = 0, True, monotonic()
                     if one is not None:
                         yield one
         except (ServerUnreachable, StoreUnavailable, TooMany) as error:
             failures += 1
-            if failures >= TRIES and (not has_begun or monotonic() - away_since > PATIENCE_S):
+            if failures >= TRIES and (not has_started or monotonic() - last_seen_at > RECONNECT_S):
                 raise
-            asked_s = error.retry_after_s if isinstance(error, TooMany) else 0.0
-            await asyncio.sleep(max(asked_s, backoff_s(failures, 5.0)))
+            wait_s = error.retry_after_s if isinstance(error, TooMany) else 0.0
+            await asyncio.sleep(max(wait_s, backoff_s(failures, 5.0)))
         else:
             return
 
@@ -49,18 +49,18 @@ async def resumed(stream: Callable[[], AsyncGenerator[T | None]]) -> AsyncGenera
 async def server_sent(
     connection: ServerConnection, path: str, params: Mapping[str, Any]
 ) -> AsyncGenerator[bytes | None]:
-    """The data of server-sent events; raises `ServerUnreachable` where they break off."""
-    timeout = aiohttp.ClientTimeout(sock_connect=CONNECT_S, sock_read=SILENT_S)
+    """Yield the data of server-sent events; raise `ServerUnreachable` if the stream breaks."""
+    timeout = aiohttp.ClientTimeout(sock_connect=CONNECT_S, sock_read=READ_TIMEOUT_S)
     async with connection.open("GET", path, params=params, timeout=timeout) as answer:
         yield None
         rest = b""
         async for piece in answer.content.iter_any():
             *frames, rest = (rest + piece).split(b"\n\n")
-            if len(rest) > LARGEST_MESSAGE:
+            if len(rest) > MAX_MESSAGE_BYTES:
                 raise _broken(connection, "a message is too large")
             for frame in frames:
                 yield _data(frame)
-    raise _broken(connection, "the stream broke off")
+    raise _broken(connection, "the stream was interrupted")
 
 
 def _data(frame: bytes) -> bytes | None:
@@ -71,17 +71,19 @@ def _data(frame: bytes) -> bytes | None:
 async def over_websocket(
     connection: ServerConnection, path: str, params: Mapping[str, Any]
 ) -> AsyncGenerator[bytes | None]:
-    """The messages of a WebSocket until the server closes it; raises `ServerUnreachable` where it breaks."""
+    """Yield the messages of a WebSocket until the server closes it; raise
+    `ServerUnreachable` if it breaks.
+    """
     async with connection.websocket(path, params) as socket:
         yield None
         async for message in socket:
             if message.type is aiohttp.WSMsgType.TEXT:
                 yield message.data.encode()
     if socket.close_code == SIGNED_OUT:
-        raise NotSignedIn("the token that the stream was opened with is good no more")
+        raise NotSignedIn("the token of the stream is no longer valid")
     if socket.close_code != 1000:
-        raise _broken(connection, "the stream broke off")
+        raise _broken(connection, "the stream was interrupted")
 
 
-def _broken(connection: ServerConnection, how: str) -> ServerUnreachable:
-    return ServerUnreachable(f"the server {connection.url} does not answer: {how}")
+def _broken(connection: ServerConnection, reason: str) -> ServerUnreachable:
+    return ServerUnreachable(f"the server {connection.url} does not respond: {reason}")

@@ -1,5 +1,5 @@
-"""The client for scripts, without a line of asyncio. Its types are in `sync.pyi`, made from those of `Client`
-by `scripts/sync_stub.py`.
+"""The synchronous client. Its types are in `sync.pyi`, generated from those of `Client` by
+`scripts/sync_stub.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class SyncRuns(Mirror):
 
 
 class SyncLogs(Mirror):
-    """What a server logs."""
+    """The log lines of a server."""
 
 
 class SyncTaskHandle(Mirror):
@@ -48,8 +48,8 @@ Mirror.kinds = {
 
 
 class SyncClient(Mirror):
-    """`Client` for scripts: `with SyncClient(url, token) as client: ...`. Whatever is awaited there is waited
-    for here, and `async for` is `for`.
+    """A synchronous `Client`: `with SyncClient(url, token) as client: ...`. Its methods wait for the results
+    of `Client`, and its streams are iterators.
     """
 
     def __init__(self, url: str, token: str | None = None, *, ca_file: str | None = None) -> None:
@@ -57,12 +57,12 @@ class SyncClient(Mirror):
 
     @classmethod
     def from_env(cls, environment: Mapping[str, str] | None = None) -> Self:
-        """A client by SMARTSPIDER_SERVER and SMARTSPIDER_TOKEN, like `Client.from_env`."""
+        """Create a client from SMARTSPIDER_SERVER and SMARTSPIDER_TOKEN, like `Client.from_env`."""
         address = address_from_env(environment)
         return cls(address.url, address.token, ca_file=address.ca_file)
 
     def close(self) -> None:
-        """Let go of the connection and the thread."""
+        """Close the connection and stop the thread."""
         if not self._portal.is_closed:
             try:
                 self._portal.run(self._inner.close())

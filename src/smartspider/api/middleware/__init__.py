@@ -1,1 +1,1 @@
-"""Middleware."""
+"""ASGI middleware."""

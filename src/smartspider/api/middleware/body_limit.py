@@ -1,4 +1,4 @@
-"""How much a request may bring."""
+"""A size limit for request bodies."""
 
 from __future__ import annotations
 
@@ -10,32 +10,34 @@ from smartspider.views.problem import ProblemView
 
 
 class BodyLimit:
-    """Refuses bodies that are too large, by what is announced and by what comes."""
+    """Refuses bodies over the limit, by Content-Length and by the bytes received."""
 
-    def __init__(self, app: ASGIApp, most: int) -> None:
-        self._app, self._most = app, most
+    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+        self._app, self._max_bytes = app, max_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        announced = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
-        if not announced.isdigit() or len(announced) > 15 or int(announced) > self._most:
-            problem = ProblemView("Too large", 413, "too_large", self._detail(), "send less, or in parts")
+        declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
+        if not declared.isdigit() or len(declared) > 15 or int(declared) > self._max_bytes:
+            problem = ProblemView(
+                "Too large", 413, "too_large", self._detail(), "send a smaller body, or split it"
+            )
             await problems.render_problem(problem, {"Connection": "close"})(scope, receive, send)
             return
-        came = 0
+        size = 0
 
         async def received() -> Message:
-            nonlocal came
+            nonlocal size
             message = await receive()
-            came += len(message.get("body", b""))
-            if came > self._most:
+            size += len(message.get("body", b""))
+            if size > self._max_bytes:
                 raise HTTPException(413, self._detail(), {"Connection": "close"})
             return message
 
         await self._app(scope, received, send)
 
     def _detail(self) -> str:
-        return f"the body is larger than {self._most} bytes"
+        return f"the body is larger than {self._max_bytes} bytes"

@@ -1,4 +1,4 @@
-"""Where a request came from, as proxies that are trusted tell it."""
+"""The client address and scheme reported by trusted proxies."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from smartspider.installation.setting_parsers import Networks
 
-MOST_HOPS = 20
+MAX_HOPS = 20
 
 
 class Forwarded:
-    """Puts the caller's own address and scheme in place of the proxy's; nobody else is listened to."""
+    """Applies X-Forwarded-For and X-Forwarded-Proto of trusted proxies; ignores all others."""
 
     def __init__(self, app: ASGIApp, trusted: Networks) -> None:
         self._app, self._trusted = app, trusted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle a request."""
         if scope["type"] in ("http", "websocket") and self._trusted:
             client = scope.get("client")
             if client and self._is_trusted(client[0]):
-                scope = {**scope, **self._told(scope, client[0])}
+                scope = {**scope, **self._original(scope, client[0])}
         await self._app(scope, receive, send)
 
-    def _told(self, scope: Scope, proxy: str) -> Scope:
+    def _original(self, scope: Scope, proxy: str) -> Scope:
         hops: list[str] = []
-        told: Scope = {}
+        original: Scope = {}
         for name, value in scope["headers"]:
             if name == b"x-forwarded-for":
                 hops += value.decode("latin-1").split(",")
@@ -35,17 +35,17 @@ class Forwarded:
                 scheme = value.decode("latin-1").rpartition(",")[2].strip().lower()
                 if scheme in ("http", "https"):
                     is_socket = scope["type"] == "websocket"
-                    told["scheme"] = scheme.replace("http", "ws") if is_socket else scheme
+                    original["scheme"] = scheme.replace("http", "ws") if is_socket else scheme
         caller = proxy
-        for hop in reversed(hops[-MOST_HOPS:]):  # the rightmost was added by the nearest proxy
+        for hop in reversed(hops[-MAX_HOPS:]):  # the nearest proxy added the rightmost
             address = _address(hop)
             if address is None:
                 break
             caller = address
             if not self._is_trusted(address):
                 break
-        told["client"] = (caller, 0)
-        return told
+        original["client"] = (caller, 0)
+        return original
 
     def _is_trusted(self, address: str) -> bool:
         try:
@@ -57,7 +57,7 @@ class Forwarded:
 
 
 def _address(text: str) -> str | None:
-    """An address of a list, without its port; None for what is no address."""
+    """Return an IP address without its port; None if it is invalid."""
     text = text.strip()
     if text.startswith("["):
         text = text[1:].partition("]")[0]

@@ -1,4 +1,4 @@
-"""How long the API takes to answer, by operation."""
+"""Response times of the API, by operation."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from smartspider.services.metrics import Histogram
 
 NAME = "smartspider_api_seconds"
-ABOUT = "Time until the API began to answer, by operation and class of the status"
+ABOUT = "Time until API responses start, by operation and status class"
 BOUNDS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 OPERATION = "operation"
 NONE = "none"
-"""The operation of requests that no route answered."""
+"""The operation of requests that match no route."""
 
 
 class ApiTimings:
-    """What was measured so far."""
+    """Histograms of response times."""
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str], list[int]] = {}
         self._sums: dict[tuple[str, str], float] = {}
 
     def count(self, operation: str, status: int, seconds: float) -> None:
-        """An answer began."""
+        """Add the time until a response started."""
         key = (operation, f"{status // 100}xx")
         counts = self._counts.get(key)
         if counts is None:
@@ -36,7 +36,7 @@ class ApiTimings:
         self._sums[key] += seconds
 
     def histograms(self) -> list[Histogram]:
-        """All of it."""
+        """Return a histogram per operation and status class."""
         found = []
         for (operation, status), counts in sorted(self._counts.items()):
             buckets, total = [], 0
@@ -49,13 +49,13 @@ class ApiTimings:
 
 
 class OperationName:
-    """Innermost: notes which operation answers, where those around it see that."""
+    """Innermost middleware: stores the name of the matched operation in the state of the scope."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -69,13 +69,13 @@ class OperationName:
 
 
 class RequestTiming:
-    """Outermost: measures until an answer begins."""
+    """Outermost middleware: measures the time until a response starts."""
 
     def __init__(self, app: ASGIApp, times: ApiTimings) -> None:
         self._app, self._times = app, times
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -90,11 +90,11 @@ class RequestTiming:
 
 
 def install_inner(app: FastAPI) -> None:
-    """To be added before all other middleware."""
+    """Add `OperationName`; call this before any other middleware is added."""
     app.add_middleware(OperationName)
 
 
 def install_outer(app: FastAPI) -> None:
-    """To be added after all other middleware."""
+    """Add `RequestTiming`; call this after all other middleware is added."""
     app.state.timings = ApiTimings()
     app.add_middleware(RequestTiming, times=app.state.timings)

@@ -30,7 +30,7 @@ _MetricsReader = Annotated[Principal, needs("metrics", "read")]
 
 
 def _declared(name: str) -> dict[str, Any]:
-    """Return what the table says of an operation."""
+    """Return the declaration of an operation as route options."""
     declared = _DECLARED[name]
     return {
         "name": name,
@@ -96,7 +96,7 @@ def _schema() -> bytes:
     },
 )
 async def list_metric_targets(request: Request, _principal: _MetricsReader) -> Response:
-    """Return this server, by the host name of the request, for Prometheus' HTTP service discovery."""
+    """List this server, by the host name of the request, for Prometheus' HTTP service discovery."""
     host = request.headers.get("host", "")
     server = request.scope.get("server") or ("127.0.0.1", 80)
     target = host if _PLAIN_HOST.fullmatch(host) else f"{server[0]}:{server[1]}"

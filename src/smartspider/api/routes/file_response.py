@@ -1,4 +1,4 @@
-"""Files as answers, sent while they are made."""
+"""Files as responses, sent while they are written."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from smartspider.services.results.exports import Export
 from smartspider.services.results.outputs import media_types
 
 STALL_S = 120.0
-"""Who does not take a piece for so long is not waited for any more."""
+"""Timeout for a client to accept one chunk."""
 
 
 class FileResponse(Response):
-    """A file that is sent piece by piece.
+    """A streamed file.
 
-    What goes wrong before the first piece is answered as a problem. After that the connection is broken off,
-    so that nobody takes a part for the whole. When the client goes away, the making ends.
+    An error before the first chunk becomes a problem response. A later error aborts the connection, so
+    that a partial file is not mistaken for a complete one. If the client disconnects, the export stops.
     """
 
     def __init__(self, export: Export) -> None:
@@ -33,39 +33,39 @@ class FileResponse(Response):
         self._export = export
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it, as long as somebody takes it."""
+        """Send the file until it ends or the client disconnects."""
         sending = asyncio.create_task(self._send(send))
-        leaving = asyncio.create_task(_until_gone(receive))
+        disconnecting = asyncio.create_task(_until_disconnected(receive))
         try:
-            await asyncio.wait((sending, leaving), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((sending, disconnecting), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            leaving.cancel()
-            is_over = sending.done()
+            disconnecting.cancel()
+            is_sent = sending.done()
             sending.cancel()
-            await asyncio.wait((sending, leaving))
-        if is_over:
+            await asyncio.wait((sending, disconnecting))
+        if is_sent:
             sending.result()
 
     async def _send(self, send: Send) -> None:
-        is_begun = False
+        has_started = False
         async with aclosing(cast("Any", self._export.chunks)) as chunks:
             async for chunk in chunks:
-                if not is_begun:
+                if not has_started:
                     start = {"status": self.status_code, "headers": self.raw_headers}
                     await send({"type": "http.response.start", **start})
-                    is_begun = True
+                    has_started = True
                 async with asyncio.timeout(STALL_S):
                     await send({"type": "http.response.body", "body": chunk, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def _until_gone(receive: Receive) -> None:
+async def _until_disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
 def content_disposition(name: str) -> str:
-    """The header that names a file (RFC 6266): once for everybody, once as it is."""
+    """Return a Content-Disposition header (RFC 6266) with the name in ASCII and, if it differs, in UTF-8."""
     plain = "".join(
         char if char.isascii() and (char.isalnum() or char in "._-") else "_"
         for char in unicodedata.normalize("NFKD", name)
@@ -76,7 +76,7 @@ def content_disposition(name: str) -> str:
 
 
 def document_file(description: str) -> dict[str, Any]:
-    """Describe the answer in the OpenAPI document."""
+    """Describe the response in the OpenAPI document."""
     return {
         "description": description,
         "headers": {

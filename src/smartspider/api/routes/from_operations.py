@@ -28,7 +28,7 @@ from smartspider.operations.tasks import TaskText
 KEYED = "idempotency_key"
 _PRINCIPAL, _SERVICES, _REQUEST, _CALL, _BODY = "principal_", "services_", "request_", "call_", "body_"
 _QUERY = "_in_query"
-_NOBODY = Principal("", "viewer")
+_ANONYMOUS = Principal("", "viewer")
 
 
 def add_routes(router: APIRouter, operations: tuple[Operation, ...]) -> None:
@@ -62,7 +62,7 @@ def _endpoint(operation: Operation) -> Any:
 
     async def endpoint(**values: Any) -> Response:
         services, request = values[_SERVICES], values[_REQUEST]
-        principal = values.get(_PRINCIPAL, _NOBODY)
+        principal = values.get(_PRINCIPAL, _ANONYMOUS)
         arguments = {name: values[name] for name in names if name in values}
         if in_body and (sent := values.get(_BODY)) is not None:
             arguments |= _sent(operation, sent)
@@ -120,7 +120,7 @@ class _Fields(dict[str, Any]):
 
 
 def _rebuilding(operation: Operation, local: LocalOperations) -> Any:
-    """Return what answers a repeated call whose first answer was lost; None if nothing can."""
+    """Return a function that answers a repeated call whose first response was lost; None if there is none."""
     replay = operation.replay
     if replay is None or replay.rebuild is None:
         return None
@@ -221,7 +221,7 @@ def _body_parameter(operation: Operation, body: Body) -> inspect.Parameter:
 
 
 def _body_model(operation: Operation, body: Body) -> type[BaseModel]:
-    """Return the pydantic model of a body, made of the parameters that are sent in it."""
+    """Return the pydantic model of a body, built from the parameters sent in it."""
     fields: dict[str, Any] = {}
     for name in operation.parameters:
         if name in _body_names(operation):
@@ -247,7 +247,7 @@ def _model_field(one: Parameter) -> Any:
 
 
 def _sent(operation: Operation, body: BaseModel) -> dict[str, Any]:
-    """Return the arguments that a body holds."""
+    """Return the arguments in a body."""
     if operation.body is not None and operation.body.model:
         return body.model_dump(exclude_unset=True)
     found = {name: getattr(body, name) for name in type(body).model_fields}
@@ -280,7 +280,7 @@ def _responses(operation: Operation) -> dict[int | str, dict[str, Any]]:
 
 
 def _own_view(operation: Operation) -> Any:
-    """Return the type of the usual answer."""
+    """Return the type of the usual response."""
     kind = operation.answer_type
     also = [view for view, _, _ in operation.also.values()]
     members = get_args(kind) if isinstance(kind, UnionType) else (kind,)

@@ -33,7 +33,7 @@ router = APIRouter(tags=["runs"])
 PathRunId = Annotated[str, Path(max_length=40, description="The id of a run.")]
 PathTaskId = Annotated[str, Path(max_length=200, description="The id of a task, or its name.")]
 Follow = Annotated[bool, Query(include_in_schema=False)]
-"""Described in words only: a program that tries all parameters of the document would wait forever."""
+"""Not in the document: a program that tries all documented parameters would wait forever."""
 Snapshot = Annotated[
     bool, Query(description="Start with the status of the run (`run.status`) instead of all past events.")
 ]
@@ -146,7 +146,7 @@ async def tail_logs(
 ) -> None:
     """Send log lines as they are written; with `after`, those since that id first."""
     await websocket_principal(websocket, "logs")
-    await _tail(websocket, services, only, task_id, run_id, after)
+    await _tail(websocket, services, only, task_id, run_id, after=after)
 
 
 @router.websocket("/api/runs/{run_id}/logs/tail")
@@ -160,7 +160,7 @@ async def tail_run_logs(
     """Send the log lines of a run as they are written."""
     await websocket_principal(websocket, "logs")
     await services.installation.store.get_run(number(run_id, "run"))
-    await _tail(websocket, services, only, None, run_id, after)
+    await _tail(websocket, services, only, None, run_id, after=after)
 
 
 async def _tail(
@@ -169,9 +169,10 @@ async def _tail(
     only: LogArguments,
     task_id: str | None,
     run_id: str | None,
+    *,
     after: str | None,
 ) -> None:
-    # before the stream opens, so that an invalid filter is answered
+    # checked before the stream opens, so that an invalid filter gets an error response
     await logs.parse_filter(services.installation, only, task_id, run_id)
     services.hub.check_room()
     position = parse_position(after)

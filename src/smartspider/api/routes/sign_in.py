@@ -1,4 +1,4 @@
-"""What is sent to sign in: JSON, or a form as OAuth 2 has it."""
+"""The sign-in body: JSON, or a form as in OAuth 2."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from smartspider.core.errors import Forbidden
 
 FORM = "application/x-www-form-urlencoded"
-LARGEST = 20_000
+MAX_BODY_BYTES = 20_000
 
 Secret = Annotated[str, Field(min_length=1, max_length=4096)]
 
@@ -28,7 +28,7 @@ class SignInBody(BaseModel):
 
     @model_validator(mode="after")
     def is_one_or_the_other(self) -> SignInBody:
-        """Neither both nor half of one."""
+        """Require either a name and a password, or a refresh token."""
         has_password = self.username is not None and self.password is not None
         is_bare = self.username is None and self.password is None
         if has_password == (self.refresh_token is not None) or not (has_password or is_bare):
@@ -76,24 +76,24 @@ DOCUMENTED: dict[str, Any] = {
                 "schema": _either({}),
                 "examples": {
                     "password": {"summary": "Sign in", "value": _PASSWORD},
-                    "refresh": {"summary": "Prolong a session", "value": _REFRESH},
+                    "refresh": {"summary": "Renew a session", "value": _REFRESH},
                 },
             },
             FORM: {"schema": _either(_FORM_ONLY), "example": {"grant_type": "password", **_PASSWORD}},
         },
     }
 }
-"""For the OpenAPI document."""
+"""Describes the body in the OpenAPI document."""
 
 
 async def _sent(request: Request) -> SignInBody:
-    _refuse_foreign(request)
+    _refuse_cross_site(request)
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     body = await request.body()
-    if len(body) > LARGEST:
-        raise HTTPException(413, f"the body is larger than {LARGEST} bytes")
+    if len(body) > MAX_BODY_BYTES:
+        raise HTTPException(413, f"the body is larger than {MAX_BODY_BYTES} bytes")
     try:
-        # curl says that it sends a form, whatever it sends
+        # curl sends the content type of a form by default
         if kind in ("", "application/json") or kind.endswith("+json") or body.lstrip().startswith(b"{"):
             return SignInBody.model_validate_json(body)
         if kind == FORM:
@@ -113,14 +113,16 @@ def _form(body: bytes) -> dict[str, str]:
     return {name: value for name, value in fields.items() if name not in _FORM_ONLY}
 
 
-def _refuse_foreign(request: Request) -> None:
-    """A page of another site must not sign anybody in or try passwords through a browser."""
+def _refuse_cross_site(request: Request) -> None:
+    """Raise `Forbidden` for requests from pages of other sites: they could sign users in or try passwords."""
     origin = request.headers.get("origin")
-    is_foreign = request.headers.get("sec-fetch-site") in ("cross-site", "same-site")
+    is_cross_site = request.headers.get("sec-fetch-site") in ("cross-site", "same-site")
     if origin is not None:
-        is_foreign = is_foreign or urlsplit(origin).netloc != request.headers.get("host", "")
-    if is_foreign:
-        raise Forbidden("sign-in from a page of another site", hint="sign in from a program or the console")
+        is_cross_site = is_cross_site or urlsplit(origin).netloc != request.headers.get("host", "")
+    if is_cross_site:
+        raise Forbidden(
+            "sign-in from a page of another site is not allowed", hint="sign in from a program or the console"
+        )
 
 
 SignInSent = Annotated[SignInBody, Depends(_sent)]

@@ -22,7 +22,7 @@ RESTARTING = 1012
 FAILED = 1011
 """Close code: an unexpected error."""
 RETRY_MS = 1000
-"""How soon a client of server-sent events reconnects."""
+"""Delay after which a client of server-sent events reconnects."""
 
 _log = logging.getLogger(__name__)
 
@@ -109,7 +109,7 @@ async def _frames(stream: AsyncGenerator[StreamMessage]) -> AsyncIterator[str]:
     try:
         async with aclosing(stream):
             async for one in stream:
-                yield ": still here\n\n" if one is KEEPALIVE else _frame(one)
+                yield ": keepalive\n\n" if one is KEEPALIVE else _frame(one)
     except SmartSpiderError:
         return  # the client reconnects and continues
 

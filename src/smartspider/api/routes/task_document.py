@@ -14,9 +14,9 @@ from smartspider.services.tasks.documents import TaskDocument
 
 YAML_TYPES = frozenset({"application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"})
 UNSPECIFIED = frozenset({"", "application/octet-stream", "application/x-www-form-urlencoded"})
-"""Content types of clients that do not name one, curl among them."""
+"""Content types that clients such as curl send if none is given."""
 MAX_YAML_BYTES = 262_144
-"""Reading YAML takes a hundred times as long as JSON."""
+"""Parsing YAML takes a hundred times as long as JSON."""
 
 TASK_EXAMPLE: dict[str, Any] = {
     "name": "shop_prices",
