@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import email
 import re
 import subprocess
 import sys
@@ -14,7 +15,6 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from smartspider import __version__
-from smartspider.core.extras import DISTRIBUTION
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,13 +42,16 @@ def plain(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (packages,) = venv.glob("lib/python*/site-packages")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(packages)
-    for name in required(set(), plain_requirements()):
+    for name in required(set(), plain_requirements(wheel)):
         link(metadata.distribution(name), packages)
     return venv / "bin" / "python"
 
 
-def plain_requirements() -> list[str]:
-    return [one for one in metadata.requires(DISTRIBUTION) or [] if _is_needed(one, set())]
+def plain_requirements(wheel: Path) -> list[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        listed = email.message_from_bytes(archive.read(name)).get_all("Requires-Dist")
+    return [one for one in listed or [] if _is_needed(one, set())]
 
 
 def required(found: set[str], requirements: list[str]) -> set[str]:

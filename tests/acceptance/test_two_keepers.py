@@ -20,8 +20,8 @@ from smartspider.services.schedules.schedules import create
 from smartspider.taskfile.load import parse_task
 from smartspider.taskfile.model.task import task_spec
 from smartspider.wiring.folder import open_folder
-from smartspider.wiring.keeper_process import keeper_command
-from smartspider.wiring.loop import run_loop
+from smartspider.wiring.processes.keeper_process import keeper_command
+from smartspider.wiring.processes.lifecycle import run_loop
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.long]
 
