@@ -21,7 +21,7 @@ from smartspider_testing.contracts import ExactUrlFilterContract, UrlFilterContr
 from smartspider_testing.contracts.url_filter import AMPLE, RUN, Make, fingerprints
 
 
-class TestMemorySeen(ExactUrlFilterContract):
+class TestMemoryUrlFilter(ExactUrlFilterContract):
     @pytest.fixture
     def make(self) -> Make[ExactUrlFilter]:
         made: dict[int, ExactUrlFilter] = {}
@@ -59,9 +59,9 @@ async def test_another_process_knows_what_was_added_and_a_kill_loses_nothing(
     code = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from smartspider.backends.sqlite.dedup import FolderBloom
+from smartspider.backends.sqlite.dedup import FolderBloomFilter
 from smartspider_testing.contracts.url_filter import RUN, fingerprints
-asyncio.run(FolderBloom(Path(sys.argv[1])).add(RUN, fingerprints(0, 20_000)))
+asyncio.run(FolderBloomFilter(Path(sys.argv[1])).add(RUN, fingerprints(0, 20_000)))
 os.kill(os.getpid(), signal.SIGKILL)
 """
     await bloom.add(RUN, fingerprints(20_000, 20_001))
@@ -102,7 +102,7 @@ async def test_a_full_disk_is_a_budget(bloom: FolderBloomFilter, monkeypatch: py
 
 async def test_a_folder_that_cannot_be_written_is_said_plainly(tmp_path: Path) -> None:
     (tmp_path / FOLDER).write_text("a file", encoding="utf-8")
-    with pytest.raises(StoreUnavailable, match=r"known URLs in .* cannot be used"):
+    with pytest.raises(StoreUnavailable, match="known-urls"):
         await FolderBloomFilter(tmp_path).add(RUN, fingerprints(0, 1))
 
 

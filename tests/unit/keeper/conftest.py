@@ -24,6 +24,7 @@ from smartspider.services.schedules.schedules import follow_task
 from smartspider.store.diagnostics.store import Diagnostics
 from smartspider.store.hosts.store import HostStore
 from smartspider.store.idempotency import IdempotencyStore
+from smartspider.store.nodes.leadership import SqlLeadership
 from smartspider.store.notifications import NotificationStore
 from smartspider.store.requests import SqlStoredUrls
 from smartspider.taskfile.load import parse_schedule, parse_task
@@ -62,7 +63,7 @@ def installation_of(backend: SqliteBackend, settings: Settings = Settings(allow_
         permits=SqlitePermits(database),
         diagnostics=Diagnostics(database),
         schedules=backend.schedules,
-        leadership=backend.leadership,
+        leadership=SqlLeadership(database),
         notifications=NotificationStore(database),
         scaling=backend.scaling,
         demand=backend.demand,
