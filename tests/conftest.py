@@ -1,4 +1,4 @@
-"""Real servers, one of each for a test process, started by the first test that asks."""
+"""Real servers, one of each per test process, started on first use."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from smartspider_testing.servers import PostgresServer, PristineDatabase, RedisS
 SERVERS = {"postgres_server", "redis_server", "postgres_template"}
 
 TOGETHER = {f"tests/acceptance/test_{name}.py" for name in ("bad_data", "hostile_sites", "remote_cli")}
-"""Files whose tests share something dear."""
+"""Files whose tests share an expensive fixture."""
 
 
 class OneByOne(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
-    """Each test goes to whichever process is free; those of a file that share something go together."""
+    """Distributes tests one by one; tests of a file with a shared fixture stay together."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
@@ -29,12 +29,12 @@ class OneByOne(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneByOne | None:
-    """What `--dist loadgroup` means here: the groups of xdist 3.8 have no effect with pytest 9.2."""
+    """Schedule `--dist loadgroup` by file: the groups of xdist 3.8 have no effect with pytest 9.2."""
     return OneByOne(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that ask for a server are marked by that; long ones go first, so that none is begun last."""
+    """Mark tests that use a server; run long ones first."""
     for item in items:
         if isinstance(item, pytest.Function) and not SERVERS.isdisjoint(item.fixturenames):
             item.add_marker("servers")
@@ -68,7 +68,7 @@ def empty_database(postgres_server: PostgresServer) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def store_database(postgres_server: PostgresServer) -> Iterator[PristineDatabase]:
     """A database with the tables of the store, for tests that need nothing else of it."""
-    from smartspider.backends.postgres.migrations import prepare
+    from smartspider.backends.postgres.schema import prepare
 
     with PristineDatabase(postgres_server, "store", prepare) as database:
         yield database

@@ -21,7 +21,7 @@ def workshop(tmp_path: Path) -> Iterator[Workshop]:
 
 @pytest.fixture
 def cluster(empty_database: str, empty_redis: RedisServer) -> Mapping[str, str]:
-    """What every process of a cluster is told."""
+    """The settings of every process of a cluster."""
     return {
         "SMARTSPIDER_STORE_URL": empty_database,
         "SMARTSPIDER_FRONTIER_URL": empty_redis.url,

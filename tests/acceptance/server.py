@@ -60,8 +60,10 @@ class Server:
         """Start it and wait until it answers."""
         arguments = ("up", "--data", "data", "--port", self._port, "--json", *self.options)
         self._command = self.workshop.start(*arguments, env=self.environment)
-        until(lambda: self.command.is_over() or b"\n" in self.command.out, f"the server\n{self.command.err}")
-        assert not self.command.is_over(), f"the server ended\n{self.command.err}"
+        until(
+            lambda: self.command.has_ended() or b"\n" in self.command.out, f"the server\n{self.command.err}"
+        )
+        assert not self.command.has_ended(), f"the server ended\n{self.command.err}"
         self.url = json.loads(self.command.out.splitlines()[0])["url"]
         self._port = str(urlsplit(self.url).port)
 
@@ -138,7 +140,7 @@ def served(
     try:
         yield server
     finally:
-        if not server.command.is_over():
+        if not server.command.has_ended():
             processes = server.processes()
             server.stop()
             assert not any(map(is_running, processes)), "a process of the server outlived it"

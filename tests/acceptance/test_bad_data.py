@@ -336,7 +336,7 @@ def test_a_killed_export_leaves_the_old_file_and_the_next_one_tidies_up(
     target = stocked.folder / f"rows.{ending}"
     target.write_text("old")
     export = stocked.start("results", "export", "-o", target.name)
-    until(lambda: bool(leftovers(stocked.folder)) or export.is_over(), "a file that is being written")
+    until(lambda: bool(leftovers(stocked.folder)) or export.has_ended(), "a file that is being written")
     export.kill()
     assert target.read_text() == "old"
     assert leftovers(stocked.folder)

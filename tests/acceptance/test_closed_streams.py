@@ -1,4 +1,4 @@
-"""Nobody reads what is shown, or not to its end: the rows are written all the same."""
+"""Rows are written although the output is closed early or never read."""
 
 from __future__ import annotations
 

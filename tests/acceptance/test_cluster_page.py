@@ -1,4 +1,4 @@
-"""What docs/cluster.md shows is what happens, on a Redis and a PostgreSQL of our own."""
+"""The commands in docs/cluster.md print what the page shows, on a real Redis and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAMES = {"crawler-1": platform.node(), "shop.example": "127.0.0.1"}
 """Names on the page, and what stands for them here."""
 LOOKS = ("smartspider node list", "smartspider run stall")
 """Commands that only look, and so may be asked again until they see what is shown."""
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 VARIES = re.compile(r"worker \d+ \(pid \d+|\d+ s of CPU|\d+ cores?|seen \S+")
 
 
@@ -42,7 +42,7 @@ class Shell:
             self._environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
 
     def run(self, command: str) -> tuple[int, str]:
-        """What a command says, and its exit code."""
+        """Run a command. Return its exit code and output."""
         done = subprocess.run(
             ["bash", "-c", command],
             cwd=self.folder,
@@ -51,7 +51,7 @@ class Shell:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=PATIENCE_S,
+            timeout=TIMEOUT_S,
             check=False,
         )
         return done.returncode, done.stdout
@@ -61,7 +61,7 @@ class Shell:
         command = shown.command
         for name, here in NAMES.items():
             command = command.replace(name, here)
-        give_up_at = time.monotonic() + (PATIENCE_S if command.startswith(LOOKS) else 0.0)
+        give_up_at = time.monotonic() + (TIMEOUT_S if command.startswith(LOOKS) else 0.0)
         while True:
             code, said = self.run(command)
             lines = {_settled(line) for line in said.splitlines()}

@@ -114,7 +114,7 @@ def test_a_crawl_waits_while_another_program_holds_the_database(workshop: Worksh
         connection.set_busy_timeout(10_000)
         connection.execute("BEGIN EXCLUSIVE")
         until_still(site)
-        assert not crawl.is_over()
+        assert not crawl.has_ended()
         connection.execute("COMMIT")
         connection.close()
         assert crawl.wait().expect(0).json["state"] == "completed"

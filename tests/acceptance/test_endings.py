@@ -1,4 +1,4 @@
-"""How a run ends, and what the exit code says about it."""
+"""The end of a run and its exit code."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_max_duration_ends_the_run_and_counts_only_the_time_it_worked(workshop: 
         until(lambda: site.fetches() >= 5, "the first pages")
         crawl.signal(2)
         crawl.wait().expect(130)
-        time.sleep(1.0)  # time that passes while nobody works must not count
+        time.sleep(1.0)  # time without a worker must not count
         finished = workshop.crawl("-o", "rows.jsonl").expect(0)
         assert finished.json["state"] == "completed"
         assert finished.json["reason"] == "limit: max_duration_s 2.5 reached"

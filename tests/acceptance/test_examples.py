@@ -1,4 +1,4 @@
-"""What the documents show is what happens: examples, tasks, commands with their output, keys and numbers."""
+"""The examples, tasks, commands, keys and numbers of the documents are correct."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class Terminal:
         return text.replace(ADDRESS, self._shop).replace(SERVER, self._server)
 
     def run(self, shown: list[Shown]) -> list[tuple[str, str]]:
-        """What each command said, and its exit code."""
+        """Run commands in order. Return the output and exit code of each."""
         script = ""
         for number, each in enumerate(shown):
             command = STAND_INS.get(each.command) or self._here(each.command)

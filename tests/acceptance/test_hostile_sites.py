@@ -91,7 +91,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
             selectors={"fields": fields | {"url": {"type": "meta", "expr": "url"}}},
             fetch={"timeout_s": 2},
             retry={"max_attempts": 1},
-            # The calendar has no end of its own: links deeper than this are nobody's.
+            # The calendar is endless: deeper links are out of scope.
             limits={"max_depth": 12},
         )
         place.write(task)

@@ -30,8 +30,8 @@ COMMAND = ("crawl", "task.json", "-o", "rows.jsonl", "--json")
 def started(workshop: Workshop, site: Site, fetches: int, *more: str) -> Command:
     """A crawl that has fetched so many pages."""
     crawl = workshop.start(*COMMAND, *more)
-    until(lambda: crawl.is_over() or site.fetches() >= fetches, f"{fetches} fetches")
-    assert not crawl.is_over(), crawl.err
+    until(lambda: crawl.has_ended() or site.fetches() >= fetches, f"{fetches} fetches")
+    assert not crawl.has_ended(), crawl.err
     return crawl
 
 

@@ -27,8 +27,8 @@ def kill_points(kills: int, pages: int, seed: int) -> list[int]:
 def until_fetched(site: Site, count: int, command: Command) -> None:
     """Wait until so many pages were fetched in all, and at least one since the last look."""
     wanted = max(count, site.fetches() + 1)
-    until(lambda: command.is_over() or site.fetches() >= wanted, f"{wanted} fetches")
-    assert not command.is_over(), f"the crawl ended before it was killed\n{command.wait().err}"
+    until(lambda: command.has_ended() or site.fetches() >= wanted, f"{wanted} fetches")
+    assert not command.has_ended(), f"the crawl ended before it was killed\n{command.wait().err}"
 
 
 def report(workshop: Workshop, site: Site, graph: ChangingGraph, kills: int, figures: Figures) -> None:
@@ -81,7 +81,7 @@ def test_a_worker_killed_again_and_again_is_replaced(workshop: Workshop, figures
         workshop.write(graph_task(f"{site.base}/"))
         crawl = workshop.start("crawl", "task.json", "-o", "rows.jsonl", "--json", "--workers", "2")
         for turn, count in enumerate(kill_points(10, 2000, seed=2)):
-            until(lambda: crawl.is_over() or len(crawl.workers()) == 2, "two workers")
+            until(lambda: crawl.has_ended() or len(crawl.workers()) == 2, "two workers")
             until_fetched(site, count, crawl)
             os.kill(crawl.workers()[turn % 2], signal.SIGKILL)
         assert crawl.wait().expect(0).json["state"] == "completed"

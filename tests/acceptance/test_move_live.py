@@ -21,8 +21,8 @@ EARLY = 30
 def kill_all(workshop: Workshop, *arguments: object, when: Callable[[], bool]) -> None:
     """Start a command, and end it and its workers by SIGKILL when it is time."""
     command = workshop.start(*arguments)
-    until(lambda: when() or command.is_over(), "the moment to kill it")
-    assert not command.is_over(), command.err
+    until(lambda: when() or command.has_ended(), "the moment to kill it")
+    assert not command.has_ended(), command.err
     family = children_of(command.pid)
     command.kill()
     for pid in family:

@@ -24,7 +24,7 @@ ROBOTS = "User-agent: *\nDisallow: /secret\n"
 
 
 def shop_routes(shelf: str) -> dict[str, list[dict[str, Any]]]:
-    """A list of pages with some that fail once, some that move, and one that nobody may fetch."""
+    """Return a list of pages: some fail once, some redirect, one is disallowed."""
     paths = [f"/{shelf}/{number}" for number in range(PAGES)]
     routes = {path: [html(path)] for path in paths}
     for path in paths[::10]:
@@ -70,7 +70,7 @@ def test_two_runs_with_two_workers_each_keep_the_delay_through_kills_and_stops(
         for turn in range(4):
             until(lambda wanted=15 + 15 * turn: len(site.log()) >= wanted, "requests")  # type: ignore[misc] # bound now
             for crawl in crawls.values():
-                until(lambda crawl=crawl: crawl.is_over() or len(crawl.workers()) == 2, "two workers")  # type: ignore[misc] # bound now
+                until(lambda crawl=crawl: crawl.has_ended() or len(crawl.workers()) == 2, "two workers")  # type: ignore[misc] # bound now
             killed, stopped = (crawls["red"], crawls["blue"])[:: 1 if turn % 2 else -1]
             os.kill(killed.workers()[0], signal.SIGKILL)
             pid = stopped.workers()[1]

@@ -227,7 +227,7 @@ def test_the_difference_of_two_runs_is_readable(workshop: Workshop) -> None:
 def kill_after(workshop: Workshop, site: Site, requests: int) -> None:
     """Crawl until so many requests have arrived, and kill."""
     crawl = workshop.start("crawl", "task.json", "-o", "rows.jsonl")
-    until(lambda: crawl.is_over() or len(site.log()) >= requests, f"{requests} requests")
+    until(lambda: crawl.has_ended() or len(site.log()) >= requests, f"{requests} requests")
     assert crawl.kill().code == -signal.SIGKILL
 
 

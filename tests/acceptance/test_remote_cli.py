@@ -100,7 +100,7 @@ def place(request: pytest.FixtureRequest, ground: Ground) -> Terminal:
 
 @pytest.fixture
 def name(request: pytest.FixtureRequest) -> str:
-    """A name for a task that nobody else has."""
+    """A unique name for a task."""
     return "".join(char if char.isalnum() else "_" for char in request.node.name)[:60]
 
 

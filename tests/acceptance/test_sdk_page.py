@@ -1,4 +1,4 @@
-"""What docs/sdk.md shows is what happens."""
+"""The code in docs/sdk.md does what the page shows."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ CROOKED = [
 
 
 def together(work: Callable[[int], Any]) -> list[Any]:
-    """What twenty clients get that do the same at the same time."""
+    """Return the results of twenty clients that do the same at the same time."""
     with ThreadPoolExecutor(CLIENTS) as pool:
         return list(pool.map(work, range(CLIENTS)))
 
@@ -157,13 +157,13 @@ def test_twenty_clients_at_once_get_one_task_one_run_and_one_version(workshop: W
         seen = {status for several in together(meddle) for status in several}
         assert seen <= {200, 202, 409}, "an act is done, or is told why not"
 
-        def is_over() -> bool:
+        def has_ended() -> bool:
             state = server.status(run)["state"]
             if state in ("paused", "stopped"):
                 server.ask("POST", f"/api/runs/{run}/resume")
             return bool(state == "completed")
 
-        until(is_over, "the run to be completed", 90)
+        until(has_ended, "the run to be completed", 90)
         assert ChangingGraph(PAGES, seed=41).problems(server.rows(run)) == []
         assert statuses(together(lambda _: server.ask("DELETE", path)))[204] == 1
     is_sound(workshop)
@@ -221,7 +221,7 @@ def test_a_crawl_does_not_notice_the_death_of_the_api_the_keeper_or_a_worker(
 
 
 def is_done(server: Server, run: str) -> bool:
-    """Whether a run is completed; not, as long as nobody answers."""
+    """Return True if a run is completed; False while the server does not answer."""
     try:
         return bool(server.status(run)["state"] == "completed")
     except (OSError, http.client.HTTPException):
@@ -281,6 +281,6 @@ def test_a_full_disk_is_waited_out(workshop: Workshop, graph: Site) -> None:
         assert server.status(run)["state"] == "running"
         limit(resource.RLIM_INFINITY)
         server.until_state(run, "completed")
-        assert not server.command.is_over()
+        assert not server.command.has_ended()
         assert ChangingGraph(PAGES, seed=41).problems(server.rows(run)) == []
     is_sound(workshop)

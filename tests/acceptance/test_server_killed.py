@@ -20,11 +20,11 @@ def until_fetched(sites: list[Site], more: int, server: Server, runs: list[str])
     """Wait for so many further fetches; False when the runs are over before that."""
     wanted = sum(site.fetches() for site in sites) + more
 
-    def is_over() -> bool:
+    def has_ended() -> bool:
         return all(server.status(run)["state"] == "completed" for run in runs)
 
-    until(lambda: sum(site.fetches() for site in sites) >= wanted or is_over(), f"{more} more fetches")
-    return not is_over()
+    until(lambda: sum(site.fetches() for site in sites) >= wanted or has_ended(), f"{more} more fetches")
+    return not has_ended()
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ TOKEN = re.compile(r"sst_[\w-]+")
 
 
 def greeting_shown() -> list[str]:
-    """What the README says that a server says."""
+    """Return the greeting of a server as the README shows it."""
     text = (ROOT / "README.md").read_text().partition("## As a service")[2]
     shown: list[str] = re.findall(r"^```text\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     return shown[0].splitlines()
@@ -33,7 +33,7 @@ def test_make_serve_is_up_with_the_demo_shop() -> None:
 
 def test_the_first_start_says_where_everything_is_and_the_next_one_shows_no_token(workshop: Workshop) -> None:
     up = workshop.start("up", "--demo", "--demo-port", "0", "--port", "0", "--data", ".smartspider/server")
-    until(lambda: up.is_over() or "Ctrl-C" in up.err, "the greeting")
+    until(lambda: up.has_ended() or "Ctrl-C" in up.err, "the greeting")
     said = TOKEN.sub("sst_...", re.sub(r"(?<=127\.0\.0\.1:)\d+", "#", up.err)).splitlines()
     assert said == [re.sub(r"(?<=127\.0\.0\.1:)\d+", "#", line) for line in greeting_shown()]
     (token,) = TOKEN.findall(up.err)
@@ -46,7 +46,7 @@ def test_the_first_start_says_where_everything_is_and_the_next_one_shows_no_toke
     kept = [path.read_bytes() for path in (workshop.folder / ".smartspider").rglob("*") if path.is_file()]
     assert not any(token.encode() in text for text in kept), "the token itself is kept nowhere"
     again = workshop.start("up", "--port", "0", "--data", ".smartspider/server")
-    until(lambda: again.is_over() or "Ctrl-C" in again.err, "the greeting")
+    until(lambda: again.has_ended() or "Ctrl-C" in again.err, "the greeting")
     assert not TOKEN.search(again.err)
     again.signal(signal.SIGTERM)
     assert again.wait().code == 0

@@ -54,7 +54,7 @@ class Keepers:
         return None if term is None else int(term.owner.split(":")[-2])
 
     def history(self) -> tuple[list[Firing], list[Run]]:
-        """What was fired so far, oldest first, and the runs there are."""
+        """Return the firings so far, oldest first, and all runs."""
         with open_folder(self.data) as folder:
             firings = run_loop(folder.schedules.firings(1, limit=1000))
             return firings[::-1], run_loop(folder.store.list_runs(limit=1000))

@@ -21,19 +21,19 @@ import msgspec
 from smartspider.demo.process import site_process
 from smartspider_testing.sites.http_server import ReceivedRequest
 
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 SUMMARY_KEYS = [
     *("run_id", "state", "reason", "pages", "items", "failed", "missing", "duplicates", "rejected"),
     *("duration_s", "outputs"),
 ]
-"""What `--json` prints after a crawl, as the contract has it."""
+"""The keys that `--json` prints after a crawl."""
 
 
-def until(is_true: Callable[[], bool], what: str, patience_s: float = PATIENCE_S) -> None:
+def until(is_true: Callable[[], bool], what: str, timeout_s: float = TIMEOUT_S) -> None:
     """Wait for a condition; fail with its name when it does not come true."""
-    give_up_at = time.monotonic() + patience_s
+    give_up_at = time.monotonic() + timeout_s
     while not is_true():
-        assert time.monotonic() < give_up_at, f"waited {patience_s:g} s in vain: {what}"
+        assert time.monotonic() < give_up_at, f"waited {timeout_s:g} s in vain: {what}"
         time.sleep(0.01)
 
 
@@ -79,12 +79,12 @@ class Command:
 
     @property
     def err(self) -> str:
-        """What it has said so far."""
+        """Its standard error so far."""
         return self._err.read_text(encoding="utf-8", errors="replace")
 
     @property
     def out(self) -> bytes:
-        """What it has printed so far."""
+        """Its standard output so far."""
         return self._out.read_bytes()
 
     def workers(self) -> list[int]:
@@ -101,8 +101,8 @@ class Command:
         self.signal(signal.SIGKILL)
         return self.wait()
 
-    def is_over(self) -> bool:
-        """Whether it has ended."""
+    def has_ended(self) -> bool:
+        """Return True if it has ended."""
         if self._finished is None:
             pid, status, usage = os.wait4(self.pid, os.WNOHANG)
             if pid:
@@ -111,10 +111,10 @@ class Command:
                 self._finished = Finished(code, out, self.err, usage.ru_maxrss / 1024)
         return self._finished is not None
 
-    def wait(self, patience_s: float = PATIENCE_S) -> Finished:
+    def wait(self, timeout_s: float = TIMEOUT_S) -> Finished:
         """Wait for its end."""
         try:
-            until(self.is_over, f"the end of the command\n{self.err}", patience_s)
+            until(self.has_ended, f"the end of the command\n{self.err}", timeout_s)
         except AssertionError:
             os.kill(self.pid, signal.SIGKILL)
             raise
@@ -171,7 +171,7 @@ class Workshop:
         return [json.loads(line) for line in text.splitlines()]
 
     def why(self, url: str, *arguments: object) -> dict[str, Any]:
-        """What `why URL --json` says."""
+        """Return the output of `why URL --json`."""
         answer: dict[str, Any] = self.run("why", url, "--json", *arguments).expect(0).json
         return answer
 
@@ -182,7 +182,7 @@ class Workshop:
     def close(self) -> None:
         """End whatever still runs."""
         for command in self._commands:
-            if not command.is_over():
+            if not command.has_ended():
                 for pid in [command.pid, *children_of(command.pid)]:
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
@@ -201,7 +201,7 @@ class Site:
         return f"http://{host}:{self.port}{path}"
 
     def ask(self, path: str) -> Any:
-        """What the site says about itself, as JSON."""
+        """Return what the site reports about itself, as JSON."""
         connection = http.client.HTTPConnection(self.authority, timeout=30)
         try:
             connection.request("GET", path)
@@ -218,7 +218,7 @@ class Site:
         return [arrival.path for arrival in self.log()]
 
     def fetches(self) -> int:
-        """How many pages a graph has served."""
+        """Return the number of pages that a graph has served."""
         return int(self.ask("/_stats")["total"])
 
 
@@ -275,7 +275,7 @@ def children_of(pid: int) -> list[int]:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process is there and not just a zombie."""
+    """Return True if a process is alive and not a zombie."""
     try:
         return (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -290,8 +290,8 @@ def _command_line(pid: int) -> bytes:
 
 
 def greeted(command: Command) -> dict[str, object]:
-    """What a role says when it runs."""
-    until(lambda: command.is_over() or b"\n" in command.out, f"a greeting\n{command.err}")
-    assert not command.is_over(), command.err
+    """Return the greeting of a role once it runs."""
+    until(lambda: command.has_ended() or b"\n" in command.out, f"a greeting\n{command.err}")
+    assert not command.has_ended(), command.err
     told: dict[str, object] = json.loads(command.out.splitlines()[0])
     return told

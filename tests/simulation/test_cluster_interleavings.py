@@ -121,7 +121,7 @@ def committed(world: World, worker: Worker, rules: frozenset[str]) -> World:
     """One transaction: the first commit of a page wins."""
     page, link = worker.page, worker.link
     if not world.is_open(page):
-        if "look up" not in rules and (page, "done") not in world.store:  # a page that nobody stored
+        if "look up" not in rules and (page, "done") not in world.store:  # a page that was never stored
             return world._replace(commits=(*world.commits, page))
         return world
     store = world.store - {(page, "open")} | {(page, "done")}
@@ -165,7 +165,7 @@ def keeps(world: World, rules: frozenset[str]) -> Iterator[World]:
 
 
 def explored(rules: frozenset[str]) -> tuple[int, list[str]]:
-    """How many worlds there are, and what is wrong with those in which nothing goes on."""
+    """Return the number of worlds, and the problems of those without a next step."""
     first = World()
     seen = {first}
     left = deque([first])

@@ -52,7 +52,7 @@ def reasons(ours: Selector, theirs: Selector) -> set[str]:
 
 
 def _shape(root: Any) -> Counter[tuple[str, str, str]]:
-    """What the tree is made of: which element stands in which, and which text."""
+    """Count the parents of elements and the texts of a tree."""
     shape: Counter[tuple[str, str, str]] = Counter()
     for element in root.iter():
         if not isinstance(element.tag, str):

@@ -42,7 +42,7 @@ XPATH: tuple[str, ...] = (
 
 
 class Score:
-    """What came of the comparisons."""
+    """The results of the comparisons."""
 
     def __init__(self) -> None:
         self.compared = self.equal = self.explained = 0
@@ -71,7 +71,7 @@ class Score:
                 self.unexplained.append(f"{label}: {expr}: {str(mine)[:300]} ({sorted(found)})")
 
     def figures(self, title: str) -> str:
-        """What came of it, in a line."""
+        """Return the results in one line."""
         return (
             f"{title}: {self.compared} comparisons, {self.equal} equal, {self.explained} explained by HTML5"
             f" parsing, {len(self.unexplained)} unexplained; pages by reason: {dict(self.why.most_common())}"

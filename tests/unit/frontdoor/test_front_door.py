@@ -1,4 +1,4 @@
-"""What somebody meets first: make, continuous integration, the licence."""
+"""Make targets, continuous integration and the licence."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from smartspider.demo import catalogue, journal, pages
 from smartspider.extract.links import follows
 from smartspider.extract.parsing import json_parser
 from smartspider.outputs import sqlite, xlsx
-from smartspider.outputs.compression import COMPRESSIONS
+from smartspider.outputs.files import COMPRESSIONS
 from smartspider.pipeline.compile import StepCompiler
 from smartspider.pipeline.options import step_parameters
 from smartspider.plugins.kinds import OUTPUT, STEP
@@ -35,7 +35,7 @@ RULES = (DOCS / "rules.md").read_text()
 OUTPUTS = (DOCS / "outputs.md").read_text()
 
 FETCHED_AT = 1773570600.0
-"""What steps.md says: 2026-03-15 at 10:30 UTC."""
+"""The time that steps.md assumes: 2026-03-15 at 10:30 UTC."""
 LIST_URL = "http://127.0.0.1:8800/shop/list"
 REJECTED = "rejected"
 

@@ -105,7 +105,10 @@ def test_what_a_killed_process_left_is_cleared_away_and_what_is_in_use_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    dies = "import os; from smartspider_testing.servers.temporary_folder import *; place = TemporaryFolder(); os._exit(0)"
+    dies = (
+        "import os; from smartspider_testing.servers.temporary_folder import TemporaryFolder;"
+        "place = TemporaryFolder(); os._exit(0)"
+    )
     subprocess.run([sys.executable, "-c", dies], env={**os.environ, "TMPDIR": str(tmp_path)}, check=True)
     assert len(list(tmp_path.iterdir())) == 1
     mine = TemporaryFolder()

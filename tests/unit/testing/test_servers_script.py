@@ -33,7 +33,7 @@ class Machine:
         return {name: f"{name} is not installed" for name in lacking}
 
     def answer(self) -> int:
-        """What a package hears that asks whether it may start its service."""
+        """Return the policy's answer to a package that asks to start its service."""
         return subprocess.run([self.policy, "redis-server", "start"], check=False).returncode
 
     def apt_get(self, failed: type[Exception]) -> Callable[..., None]:
