@@ -224,9 +224,9 @@ class LogStoreContract(BackendContract):
         await backend.logs.add([line(backend, "old")] * 1200)
         await backend.clock.advance(10.0)
         await backend.logs.add([line(backend, "new")])
-        assert await backend.logs.forget_before(backend.clock.now()) == 1200
+        assert await backend.logs.delete_before(backend.clock.now()) == 1200
         assert await found_on(backend) == ["new"]
-        assert await backend.logs.forget_before(backend.clock.now()) == 0
+        assert await backend.logs.delete_before(backend.clock.now()) == 0
         await backend.logs.trim(0)
         assert await backend.logs.size() == 0
 

@@ -281,12 +281,12 @@ class ResultStoreContract(BackendContract):
     async def test_coverage_tells_how_full_fields_are(self, backend: Backend) -> None:
         """Result store 5: over the newest rows, with a few of the values."""
         run = await start_growing(backend, *SHOP)
-        name, price, tags, gone = await backend.results.coverage(run.id, ["name", "price", "tags", "gone"])
+        name, price, tags, gone = await backend.results.field_fill(run.id, ["name", "price", "tags", "gone"])
         assert name == FieldFill("name", 4, 5, ["Über", "pot", "Assam", "Oolong"])
         assert (price.filled, price.rows) == (4, 5)
         assert tags == FieldFill("tags", 4, 5, [["tea"], [1, None], ["Tea pot"], ["tea", "green"]])
         assert gone == FieldFill("gone", 0, 5, [])
-        assert await backend.results.coverage(run.id, ["price"], sample=2) == [
+        assert await backend.results.field_fill(run.id, ["price"], sample=2) == [
             FieldFill("price", 2, 2, [-4, "7.0"])
         ]
 
@@ -296,7 +296,7 @@ class ResultStoreContract(BackendContract):
         await run.add(
             *({"n": number % 20, "long": "x" * 10_000, "list": ["y" * 1000]} for number in range(40))
         )
-        n, long, many = await backend.results.coverage(run.id, ["n", "long", "list"])
+        n, long, many = await backend.results.field_fill(run.id, ["n", "long", "list"])
         assert (n.filled, n.examples) == (40, [19, 18, 17, 16, 15])
         assert long.examples == ["x" * 200 + "…"]
         assert [len(example) for example in many.examples] == [201]
@@ -319,7 +319,7 @@ class ResultStoreContract(BackendContract):
             (backend.results.rows(query_of(run.id, ("n", "eq", "x"))), 2),
             (backend.results.rows(RowQuery(run.id, sort="n")), 10),
             (backend.results.count(query_of(run.id, ("n", "eq", "x"))), 10),
-            (backend.results.coverage(run.id, ["n"], sample=20_000), 10),
+            (backend.results.field_fill(run.id, ["n"], sample=20_000), 10),
         ):
             task: asyncio.Future[object] = asyncio.ensure_future(asking)
             turns = 0
@@ -333,5 +333,5 @@ class ResultStoreContract(BackendContract):
         run = await start_growing(backend, {"name": "a", "deep": DEEP}, {"name": "b"})
         assert await names(backend, query_of(run.id, ("name", "eq", "a"))) == ["a"]
         assert await names(backend, RowQuery(run.id, sort="deep")) == ["a", "b"]
-        (deep,) = await backend.results.coverage(run.id, ["deep"])
+        (deep,) = await backend.results.field_fill(run.id, ["deep"])
         assert deep.filled == 1

@@ -26,7 +26,7 @@ async def claimed(
 
 async def answered(backend: Backend, key: str = "k", actor: str = "ann", asked: bytes = b"a") -> None:
     """Claim an idempotency key and store the answer."""
-    await backend.answers.keep(await claimed(backend, key, actor, asked), ANSWER)
+    await backend.answers.store(await claimed(backend, key, actor, asked), ANSWER)
 
 
 class IdempotencyStoreContract(BackendContract):
@@ -52,7 +52,7 @@ class IdempotencyStoreContract(BackendContract):
         claim = await claimed(backend)
         with pytest.raises(Conflict, match="another request"):
             await backend.answers.claim("ann", "k", b"b")
-        await backend.answers.keep(claim, ANSWER)
+        await backend.answers.store(claim, ANSWER)
         with pytest.raises(Conflict, match="another request"):
             await backend.answers.claim("ann", "k", b"b")
         assert await backend.answers.claim("ann", "k", b"a") == ANSWER
@@ -64,15 +64,15 @@ class IdempotencyStoreContract(BackendContract):
 
     async def test_what_was_given_up_can_be_worked_on_again(self, backend: Backend) -> None:
         """Answer store 2: also as another request."""
-        await backend.answers.give_up(await claimed(backend))
+        await backend.answers.abandon(await claimed(backend))
         await answered(backend, asked=b"b")
 
     async def test_an_answer_is_not_given_up(self, backend: Backend) -> None:
         """Answer store 2: once it is kept it stays."""
         claim = await claimed(backend)
-        await backend.answers.keep(claim, ANSWER)
-        await backend.answers.give_up(claim)
-        await backend.answers.keep(claim, StoredResponse(500, {}, b""))
+        await backend.answers.store(claim, ANSWER)
+        await backend.answers.abandon(claim)
+        await backend.answers.store(claim, StoredResponse(500, {}, b""))
         assert await backend.answers.claim("ann", "k", b"a") == ANSWER
 
     async def test_a_process_that_died_holds_a_key_for_seconds(self, backend: Backend) -> None:
@@ -96,9 +96,9 @@ class IdempotencyStoreContract(BackendContract):
         await backend.clock.advance(CLAIM_TIMEOUT_S)
         second = await claimed(backend)
         await backend.answers.renew(first)
-        await backend.answers.give_up(first)
-        await backend.answers.keep(first, StoredResponse(500, {}, b""))
-        await backend.answers.keep(second, ANSWER)
+        await backend.answers.abandon(first)
+        await backend.answers.store(first, StoredResponse(500, {}, b""))
+        await backend.answers.store(second, ANSWER)
         assert await backend.answers.claim("ann", "k", b"a") == ANSWER
 
     async def test_what_was_made_before_its_process_died_is_told(self, backend: Backend) -> None:
@@ -115,7 +115,7 @@ class IdempotencyStoreContract(BackendContract):
             assert await backend.answers.claim("ann", "k", b"a") == LostResponse(f"run:{run.id}")
         with pytest.raises(Conflict, match="another request"):
             await backend.answers.claim("ann", "k", b"b")
-        await backend.answers.keep(claim, ANSWER)
+        await backend.answers.store(claim, ANSWER)
         assert await backend.answers.claim("ann", "k", b"a") == ANSWER
 
     async def test_what_was_made_is_not_given_up(self, backend: Backend) -> None:
@@ -124,7 +124,7 @@ class IdempotencyStoreContract(BackendContract):
         claim = await claimed(backend)
         with claim_context(claim):
             run = await backend.store.create_run(plan_of())
-        await backend.answers.give_up(claim)
+        await backend.answers.abandon(claim)
         assert await backend.answers.claim("ann", "k", b"a") == LostResponse(f"run:{run.id}")
 
     async def test_what_was_not_made_can_be_made_by_another(self, backend: Backend) -> None:
@@ -135,7 +135,7 @@ class IdempotencyStoreContract(BackendContract):
             await backend.audit.append("ann", "thing.seen", "thing:1", {})
             with pytest.raises(Conflict):
                 await backend.store.create_run(plan_of(), is_only=True)
-        await backend.answers.give_up(claim)
+        await backend.answers.abandon(claim)
         assert [one.id for one in await backend.store.find_runs()] == [run.id]
         await claimed(backend)
 
@@ -148,7 +148,7 @@ class IdempotencyStoreContract(BackendContract):
             await backend.store.create_run(plan_of())
         with claim_context(second):
             run = await backend.store.create_run(plan_of())
-        await backend.answers.keep(second, ANSWER)
+        await backend.answers.store(second, ANSWER)
         for lost in (first, second):
             with claim_context(lost), pytest.raises(Conflict, match="meanwhile"):
                 await backend.store.create_run(plan_of())

@@ -153,7 +153,7 @@ class UserStoreContract(SessionContract, BackendContract):
         token = await given(backend, "ci")
         moments = []
         for _ in range(5):
-            await backend.users.token_used(token.id)
+            await backend.users.record_token_use(token.id)
             moments.append((await backend.users.get_token(token.id)).used_at)
             await backend.clock.advance(25.0)
         begun = moments[0]

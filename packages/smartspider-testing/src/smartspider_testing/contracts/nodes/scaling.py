@@ -32,12 +32,12 @@ class ScalingContract(BackendContract):
 
     async def test_a_figure_is_kept_for_the_leader_and_told_to_all(self, backend: Backend) -> None:
         """Scaling store 1, 2."""
-        assert await backend.scaling.figure() is None
+        assert await backend.scaling.decision() is None
         term = await backend.leadership.take("one", 10.0)
         assert term is not None
-        await backend.scaling.keep(term.epoch, FIGURE)
+        await backend.scaling.save(term.epoch, FIGURE)
         other = await backend.another()
-        assert await other.scaling.figure() == FIGURE
+        assert await other.scaling.decision() == FIGURE
 
     async def test_a_leader_of_the_past_says_nothing(self, backend: Backend) -> None:
         """Scaling store 1."""
@@ -46,10 +46,10 @@ class ScalingContract(BackendContract):
         new = await backend.leadership.take("two", 10.0)
         assert old is not None
         assert new is not None
-        await backend.scaling.keep(new.epoch, FIGURE)
+        await backend.scaling.save(new.epoch, FIGURE)
         with pytest.raises(LeadershipLost):
-            await backend.scaling.keep(old.epoch, ScalingDecision(9, "late"))
-        assert await backend.scaling.figure() == FIGURE
+            await backend.scaling.save(old.epoch, ScalingDecision(9, "late"))
+        assert await backend.scaling.decision() == FIGURE
 
     async def test_the_figure_is_among_the_metrics(self, backend: Backend) -> None:
         """Scaling store 2: the number of live workers until the first decision."""
@@ -57,7 +57,7 @@ class ScalingContract(BackendContract):
         assert (await backend.metrics.gauges())["smartspider_workers_desired", ()] == 1.0
         term = await backend.leadership.take("one", 10.0)
         assert term is not None
-        await backend.scaling.keep(term.epoch, FIGURE)
+        await backend.scaling.save(term.epoch, FIGURE)
         assert (await backend.metrics.gauges())["smartspider_workers_desired", ()] == 3.0
 
     async def test_runs_that_wait_or_work_are_told_with_what_is_open(self, backend: Backend) -> None:

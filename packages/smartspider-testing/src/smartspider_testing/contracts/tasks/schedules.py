@@ -80,8 +80,8 @@ class ScheduleStoreContract(BackendContract):
         for act in (
             backend.schedules.fire(late, epoch=epoch),
             backend.schedules.postpone(schedule.id, 1e12, epoch=epoch),
-            backend.schedules.try_again(firing, epoch=epoch, reason=""),
-            backend.schedules.let_be(firing, epoch=epoch),
+            backend.schedules.retry(firing, epoch=epoch, reason=""),
+            backend.schedules.unwatch(firing, epoch=epoch),
         ):
             with pytest.raises(LeadershipLost):
                 await act
@@ -221,7 +221,7 @@ class ScheduleStoreContract(BackendContract):
         other = await backend.another()
         again = await asyncio.gather(
             *(
-                each.schedules.try_again(firing, epoch=epoch, reason="again", plan=due.plan, version=1)
+                each.schedules.retry(firing, epoch=epoch, reason="again", plan=due.plan, version=1)
                 for each in (backend, other)
             ),
             return_exceptions=True,
@@ -234,10 +234,10 @@ class ScheduleStoreContract(BackendContract):
         assert len(await backend.store.find_runs()) == 2
         assert await backend.schedules.watched() == []
         await backend.store.set_state(tried.run_id, "cancelled")
-        counted = await backend.schedules.try_again(tried, epoch=epoch, reason="once more")
+        counted = await backend.schedules.retry(tried, epoch=epoch, reason="once more")
         assert counted is not None
         assert (counted.tries, counted.run_id) == (2, tried.run_id)
-        await backend.schedules.let_be(counted, epoch=epoch)
+        await backend.schedules.unwatch(counted, epoch=epoch)
         assert await backend.schedules.watched() == []
 
     async def test_without_retries_nothing_is_watched(self, backend: Backend) -> None:
@@ -266,15 +266,15 @@ class ScheduleStoreContract(BackendContract):
         """Schedules 1, 3."""
         schedule, due = await due_now(backend)
         assert due.plan is not None
-        firing = await backend.schedules.fire_by_hand(
+        firing = await backend.schedules.fire_now(
             schedule.id, due.plan, version=1, actor="bob", is_only=True
         )
         assert (firing.outcome, firing.reason) == ("started", "by bob")
         assert await backend.schedules.get(schedule.id) == schedule
         await backend.clock.advance(0.1)
         with pytest.raises(Conflict):
-            await backend.schedules.fire_by_hand(schedule.id, due.plan, version=1, actor="bob", is_only=True)
-        beside = await backend.schedules.fire_by_hand(
+            await backend.schedules.fire_now(schedule.id, due.plan, version=1, actor="bob", is_only=True)
+        beside = await backend.schedules.fire_now(
             schedule.id, due.plan, version=1, actor="bob", is_only=False
         )
         assert beside.run_id != firing.run_id
