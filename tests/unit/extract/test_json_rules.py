@@ -252,7 +252,9 @@ def test_rules_that_mean_nothing_are_refused(rule: ValueRule, path: str, message
         ),
     ],
 )
-def test_rules_are_refused_where_they_cannot_look(items: ValueRule, rule: FieldRule, message: str) -> None:
+def test_rules_are_refused_in_scopes_they_cannot_search(
+    items: ValueRule, rule: FieldRule, message: str
+) -> None:
     with pytest.raises(TaskInvalid) as refused:
         compile_pages({"default": PagePlan("default", items=(items,), fields={"x": rule})}, TrapGuards())
     assert message in refused.value.problems[0].message

@@ -131,7 +131,7 @@ def test_values_for_templates_need_not_be_links(
     assert [link.href.removeprefix("http://h/").replace("%2F", "/") for link in links] == expected
 
 
-def test_a_template_without_items_looks_into_the_page(read: Read) -> None:
+def test_a_template_without_items_searches_the_page(read: Read) -> None:
     request = FollowRequest(url="http://h/{value}")
     extraction = read(
         API, follow=(follow("jmespath", "items[].id", request=request),), content_type="application/json"
@@ -144,7 +144,7 @@ def test_text_gives_no_links_without_a_template(read: Read) -> None:
         read(CARDS, follow=(follow("css", "i::text", request=FollowRequest()),))
 
 
-def test_a_link_rule_that_cannot_look_into_the_items_is_refused(read: Read) -> None:
+def test_a_link_rule_that_cannot_search_the_items_is_refused(read: Read) -> None:
     with pytest.raises(TaskInvalid, match="cannot search items that are JSON values") as refused:
         read(API, items=ValueRule("jmespath", "items"), follow=(follow("css", "a", carry=("x",)),))
     assert refused.value.problems[0].path == "follow[0].selector"

@@ -1,4 +1,4 @@
-"""Steps of rules: they treat what was found, and may cost the item."""
+"""Steps of rules: they convert found values, and may reject the item."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_nothing_made_counts_as_missing(read: Read) -> None:
     assert [each.reason for each in extraction.rejected] == ["required field 'x' is missing"] * 2
 
 
-def test_each_value_of_a_list_is_treated_before_they_are_joined(read: Read) -> None:
+def test_each_value_of_a_list_passes_the_steps_before_they_are_joined(read: Read) -> None:
     assert column(read, stepped("b", many=True)) == [[1, 2], [], []]
     assert column(read, stepped("b", join="+")) == ["1+2", None, None]
 
@@ -91,21 +91,21 @@ def test_steps_may_stand_in_for_what_is_missing(read: Read) -> None:
     assert column(read, stepped("b", "give", required=True)) == ["1", "y", "given"]
 
 
-def test_alternatives_are_treated_until_one_makes_sense(read: Read) -> None:
+def test_alternatives_pass_the_steps_until_one_has_a_value(read: Read) -> None:
     steps = Steps()
     rule = FirstOf((stepped("b"), stepped("b:last-child", "as it is"), ValueRule("const", "none")))
     assert column(read, rule, steps) == [1, "y", "none"]
     assert steps.seen == [("1", 0), ("y", 1), ("y", 1)]
 
 
-def test_steps_are_told_the_number_of_the_item(read: Read) -> None:
+def test_steps_receive_the_number_of_the_item(read: Read) -> None:
     steps = Steps()
     rule = NestedRule({"l": ValueRule("css", "b", many=True, fields={"t": stepped(":scope", "as it is")})})
     column(read, rule, steps)
     assert steps.seen == [("1", 0), ("x", 0), ("2", 0), ("y", 1)]
 
 
-def test_a_refusal_rejects_the_item_with_its_reason(read: Read) -> None:
+def test_a_rejected_value_rejects_the_item_with_its_reason(read: Read) -> None:
     fields: dict[str, FieldRule] = {
         "n": NestedRule({"x": stepped("b:nth-child(2)", "refuse")}),
         "b": ValueRule("css", "b"),
@@ -118,7 +118,7 @@ def test_a_refusal_rejects_the_item_with_its_reason(read: Read) -> None:
     assert rejected.item == {"n": {"x": "x"}, "b": "1"}
 
 
-def test_a_refusal_inside_alternatives_and_objects_rejects_too(read: Read) -> None:
+def test_a_rejection_inside_alternatives_and_objects_rejects_too(read: Read) -> None:
     for rule in (
         FirstOf((stepped("b:nth-child(2)", "refuse"), ValueRule("css", "b"))),
         ValueRule("css", "b", many=True, fields={"y": stepped(":scope", "refuse")}),
@@ -129,7 +129,7 @@ def test_a_refusal_inside_alternatives_and_objects_rejects_too(read: Read) -> No
         assert extraction.rejected[0].field in {"x", "x.y"}
 
 
-def test_the_item_that_is_refused_is_the_one_it_was_found_in(read: Read) -> None:
+def test_the_rejected_item_is_the_one_with_the_value(read: Read) -> None:
     html = "<div class=c><b>1</b></div><div class=c><b>x</b></div><div class=c><b>3</b></div>"
     rules: list[FieldRule] = [stepped("b", "refuse"), FirstOf((stepped("b", "refuse"),))]
     rules.append(ValueRule("css", "b", many=True, fields={"y": stepped(":scope", "refuse")}))
@@ -150,7 +150,7 @@ def test_steps_know_the_base_of_the_page(read: Read) -> None:
     assert extraction.items == [{"x": "http://shop.example/listb"}]
 
 
-def test_values_are_clean_before_they_are_treated(read: Read) -> None:
+def test_values_are_clean_before_the_steps(read: Read) -> None:
     steps = Steps()
     extraction = read("<p>a\x00b</p>", fields={"x": stepped("p", "as it is")}, rule_steps=steps)
     assert (steps.seen, extraction.items, extraction.cleaned) == ([("ab", 0)], [{"x": "ab"}], 1)

@@ -41,7 +41,7 @@ PAGE = """<!DOCTYPE html><html><head><title>T</title><meta property="og:title" c
         ),
     ],
 )
-def test_an_expression_looks_into_a_source(
+def test_an_expression_searches_a_source(
     read: Read, rule: FieldRule, expected: Any, extra: dict[str, FieldRule]
 ) -> None:
     assert read(PAGE, fields={"x": rule, **extra}).items[0]["x"] == expected

@@ -158,7 +158,7 @@ def test_a_file_in_the_place_of_a_folder_is_refused(
         make(tmp_path / "taken" / f"items.{suffix}", COLUMNS)
 
 
-def test_a_full_disk_is_said_and_abort_still_cleans_up(
+def test_a_full_disk_is_reported_and_abort_still_cleans_up(
     make: Callable[..., Output], target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_space(_: int) -> None:
@@ -175,7 +175,7 @@ def test_a_full_disk_is_said_and_abort_still_cleans_up(
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")
 @pytest.mark.parametrize("suffix", sorted({*OUTPUT.built_in} - {"db", "sqlite"}))
-def test_a_disk_that_fills_up_while_writing_is_said(make: Callable[..., Output], target: Path) -> None:
+def test_a_disk_that_fills_up_while_writing_is_reported(make: Callable[..., Output], target: Path) -> None:
     (target.parent / f".{target.name}.tmp-{os.getpid()}").symlink_to("/dev/full")
     output = make(target, COLUMNS)
     with pytest.raises(StoreUnavailable, match="No space left"):  # noqa: PT012 - at the latest when it is sealed
@@ -185,7 +185,7 @@ def test_a_disk_that_fills_up_while_writing_is_said(make: Callable[..., Output],
     assert list(target.parent.iterdir()) == []
 
 
-def test_a_database_on_a_full_disk_is_said(tmp_path: Path) -> None:
+def test_a_database_on_a_full_disk_is_reported(tmp_path: Path) -> None:
     class FullDisk(SqliteOutput):
         def begin(self) -> None:
             super().begin()

@@ -87,7 +87,9 @@ def test_a_full_sheet_is_not_followed_by_an_empty_one(tmp_path: Path) -> None:
     ("text", "is_cut"),
     [("x" * 32_767, False), ("x" * 32_768, True), ("🍵" * 16_383 + "x", False), ("🍵" * 16_384, True)],
 )
-def test_a_text_that_is_too_long_for_a_cell_is_cut_and_told(tmp_path: Path, text: str, is_cut: bool) -> None:
+def test_a_text_that_is_too_long_for_a_cell_is_cut_and_reported(
+    tmp_path: Path, text: str, is_cut: bool
+) -> None:
     output = XlsxOutput(tmp_path / "a.xlsx", [TableColumn("a")])
     output.write({"a": text})
     output.write({"a": "short"})

@@ -25,7 +25,7 @@ def find(name: str) -> Any:
     return resolve(STEP, name)
 
 
-def test_a_step_without_fields_treats_all_of_them(run: Run) -> None:
+def test_a_step_without_fields_applies_to_all_of_them(run: Run) -> None:
     assert run(["trim"], {"a": " x ", "b": " y ", "n": 1, "z": None}).items == [
         {"a": "x", "b": "y", "n": 1, "z": None}
     ]
@@ -47,7 +47,7 @@ def test_a_step_that_is_switched_off_does_nothing_and_keeps_its_number(run: Run)
     assert done.rejected[0].step == "pipeline[1] required"
 
 
-def test_lists_are_treated_value_by_value(run: Run) -> None:
+def test_lists_are_processed_value_by_value(run: Run) -> None:
     done = run([{"use": "number"}], {"a": ["1", "x", ["2"], None]})
     assert done.items == [{"a": [1, None, [2], None]}]
     assert done.counts == {"pipeline[0] number": StepCount(seen=3, changed=2, emptied=1)}
@@ -288,7 +288,7 @@ def test_no_value_makes_a_date_raise(value: Any) -> None:
 
 @pytest.mark.parametrize("use", ["trim", "whitespace", "unicode", "lower"])
 @given(text=st.text())
-def test_treating_a_text_twice_changes_nothing_more(use: str, text: str) -> None:
+def test_applying_a_step_twice_changes_nothing_more(use: str, text: str) -> None:
     step: Any = find(use)()
     assert step.apply(step.apply(text, None), None) == step.apply(text, None)
 

@@ -97,7 +97,7 @@ def test_a_plug_in_is_a_step_like_any_other(run: Run) -> None:
     assert done.counts["pipeline[1] double"].emptied == 1
 
 
-def test_a_plug_in_may_treat_whole_items(run: Run) -> None:
+def test_a_plug_in_may_work_on_whole_items(run: Run) -> None:
     done = run([{"use": "stamp", "colour": "red"}], {"a": 1})
     assert done.items == [{"a": 1, "stamp": "http://shop.example/list/page", "colour": "red"}]
 

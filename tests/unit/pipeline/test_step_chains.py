@@ -1,4 +1,4 @@
-"""The steps of a rule: values treated before there is an item."""
+"""The steps of a rule: values are converted before there is an item."""
 
 from __future__ import annotations
 
@@ -46,9 +46,7 @@ def test_null_reaches_only_steps_that_take_it(context: PageContext) -> None:
         ("pages.detail.selectors.fields.price", "pages.detail.fields.price.steps[1] range"),
     ],
 )
-def test_a_refused_value_names_the_step_as_the_task_has_it(
-    context: PageContext, path: str, name: str
-) -> None:
+def test_a_rejected_value_names_the_step_as_the_task_does(context: PageContext, path: str, name: str) -> None:
     chain = StepCompiler(find).compile_chain(steps("number", {"use": "range", "max": 5}), path)
     with pytest.raises(ValueRejected) as caught:
         chain.apply("9", context, 0)
@@ -90,7 +88,7 @@ def test_a_template_puts_a_rules_value_in(context: PageContext) -> None:
     assert chain.apply(["1", 2], context, 0) == ["id-1", "id-2"]
 
 
-def test_a_treatment_without_steps_changes_nothing(context: PageContext) -> None:
+def test_a_chain_without_steps_changes_nothing(context: PageContext) -> None:
     compiler = StepCompiler(find)
     chain = compiler.compile_chain((), "p")
     assert chain.apply("x", context, 0) == "x"

@@ -1,4 +1,4 @@
-"""Steps that treat text."""
+"""Steps on text."""
 
 # Characters that look like others are what is tested here.
 # ruff: noqa: RUF001
