@@ -12,6 +12,9 @@ from smartspider.interfaces.ledger import Ledger
 from smartspider.interfaces.worker_registry import WorkerRegistry
 from smartspider.store.runs.store import RunStore
 
+DRAIN_S = 8.0
+RENEW_S = 20.0
+
 
 class WorkerContext(msgspec.Struct, frozen=True):
     """The services a worker uses."""
@@ -27,12 +30,24 @@ class WorkerContext(msgspec.Struct, frozen=True):
 
 
 class WorkerOptions(msgspec.Struct, frozen=True):
-    """Options of a worker that deviate from the defaults."""
+    """The intervals and modes of a worker."""
 
-    drain_s: float | None = None
+    drain_s: float = DRAIN_S
     """Seconds to finish requests in flight after a request to stop."""
-    renew_s: float | None = None
-    """Seconds between renewals of its leases."""
+    store_s: float = 5.0
+    """Further seconds to store the results."""
+    beat_s: float = 1.8
+    """Interval of heartbeats. The reply carries orders, so a worker receives them within two seconds."""
+    renew_s: float = RENEW_S
+    """Interval of renewing its leases."""
+    reclaim_s: float = 5.0
+    """Interval of reclaiming the leases of dead workers."""
+    refresh_s: float = 0.5
+    """Interval of refreshing the list of runs."""
+    settle_s: float = 0.050
+    """Time to wait for more finished pages before settling."""
+    quick_s: float = 0.100
+    """If the last settle was faster, `leases_ahead` applies."""
     reclaims: bool = True
     """Reclaim the leases of dead workers; not needed where a keeper does it."""
     is_placed: bool = True

@@ -15,15 +15,11 @@ from smartspider.core.frontier.lease import Lease
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.engine.context import WorkerContext, WorkerOptions
 from smartspider.engine.health import HealthMeter
-from smartspider.engine.outage import Backoff, OutageRetry
+from smartspider.engine.outage import OutageRetry
 from smartspider.engine.runtime import resident_bytes
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.worker_registry import HeartbeatReply, HeartbeatReport
 
-BEAT_S = 1.8
-"""The reply carries orders, so a worker receives them within two seconds."""
-RENEW_S = 20.0
-RECLAIM_S = 5.0
 LEAVE_S = 5.0
 """Timeout of leaving."""
 
@@ -71,11 +67,13 @@ class Heartbeat:
 
     def _tasks(self, probe: WorkerProbe) -> list[PeriodicTask]:
         tasks = [
-            PeriodicTask("beat", BEAT_S, lambda: self._beat(probe)),
-            PeriodicTask("renew", self._options.renew_s or RENEW_S, lambda: self._renew(probe.leases())),
+            PeriodicTask("beat", self._options.beat_s, lambda: self._beat(probe)),
+            PeriodicTask("renew", self._options.renew_s, lambda: self._renew(probe.leases())),
         ]
         return (
-            [*tasks, PeriodicTask("reclaim", RECLAIM_S, self._reclaim)] if self._options.reclaims else tasks
+            [*tasks, PeriodicTask("reclaim", self._options.reclaim_s, self._reclaim)]
+            if self._options.reclaims
+            else tasks
         )
 
     async def _join(self) -> None:
@@ -99,7 +97,7 @@ class Heartbeat:
         try:
             orders = await self._context.workers.beat(self.worker_id, beat)
         finally:
-            self._beat_at = monotonic() + BEAT_S
+            self._beat_at = monotonic() + self._options.beat_s
         if orders.is_unknown and self._outage.is_enabled:
             await self._join()  # it was silent for too long; its pages may still be stored
         else:
@@ -140,7 +138,7 @@ async def running_periodically(
 async def _repeat(
     task: PeriodicTask, clock: Clock, outage: OutageRetry, on_error: Callable[[Exception], None]
 ) -> None:
-    backoff = Backoff()
+    backoff = outage.new_backoff()
     try:
         while True:
             try:

@@ -23,12 +23,13 @@ T = TypeVar("T")
 class Backoff:
     """Pauses that double up to a maximum."""
 
-    def __init__(self) -> None:
+    def __init__(self, longest_s: float = LONGEST_PAUSE_S) -> None:
+        self._longest_s = longest_s
         self._next_s = FIRST_PAUSE_S
 
     def next_s(self) -> float:
         """Return the next pause."""
-        pause_s, self._next_s = self._next_s, min(self._next_s * 2.0, LONGEST_PAUSE_S)
+        pause_s, self._next_s = self._next_s, min(self._next_s * 2.0, self._longest_s)
         return pause_s
 
     def reset(self) -> None:
@@ -42,12 +43,19 @@ class OutageRetry:
     If `is_enabled` is False, the first failure is raised.
     """
 
-    def __init__(self, clock: Clock, bus: EventBus, *, is_enabled: bool) -> None:
+    def __init__(
+        self, clock: Clock, bus: EventBus, *, is_enabled: bool, longest_pause_s: float = LONGEST_PAUSE_S
+    ) -> None:
         self.is_enabled = is_enabled
+        self._longest_pause_s = longest_pause_s
         self._clock = clock
         self._bus = bus
         self._failing: set[str] = set()
         self._since = 0.0
+
+    def new_backoff(self) -> Backoff:
+        """Return the pauses between attempts."""
+        return Backoff(self._longest_pause_s)
 
     def report_failure(self, what: str, error: StoreUnavailable) -> None:
         """Record that `what` failed; raise the error if retries are disabled."""
@@ -67,7 +75,7 @@ class OutageRetry:
 
     async def call(self, what: str, ask: Callable[[], Awaitable[T]]) -> T:
         """Call until it succeeds."""
-        backoff = Backoff()
+        backoff = self.new_backoff()
         while True:
             try:
                 answer = await ask()

@@ -68,7 +68,9 @@ class AllRuns:
         is_available: Callable[[int], bool],
         *,
         has_keeper: bool = False,
+        finish_s: float = FINISH_S,
     ) -> None:
+        self._finish_s = finish_s
         self._has_keeper = has_keeper
         self._store = store
         self._clock = clock
@@ -81,7 +83,7 @@ class AllRuns:
         live = [run for run in await self._store.live_runs() if self._is_available(run.id)]
         is_time = self._clock.monotonic() >= self._finish_at
         if is_time:
-            self._finish_at = self._clock.monotonic() + FINISH_S
+            self._finish_at = self._clock.monotonic() + self._finish_s
         running = []
         for run in live:
             with suppress(NotFound):  # deleted just now

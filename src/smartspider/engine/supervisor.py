@@ -41,7 +41,9 @@ class Supervisor:
         *,
         is_lasting: bool = False,
         is_elastic: bool = False,
+        first_pause_s: float = FIRST_PAUSE_S,
     ) -> None:
+        self._first_pause_s = first_pause_s
         self._is_lasting = is_lasting
         self._is_elastic = is_elastic
         self._group: asyncio.TaskGroup | None = None
@@ -127,7 +129,7 @@ class Supervisor:
     async def _pause(self, early_deaths: int) -> None:
         """Pause before a restart, longer after each early death; ends when a stop is requested."""
         if early_deaths:
-            pause_s = min(FIRST_PAUSE_S * 2.0 ** min(early_deaths, 30), LONGEST_PAUSE_S)
+            pause_s = min(self._first_pause_s * 2.0 ** min(early_deaths, 30), LONGEST_PAUSE_S)
             with suppress(TimeoutError):
                 async with asyncio.timeout(pause_s):
                     await self._stopping.wait()

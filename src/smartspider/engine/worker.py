@@ -18,20 +18,12 @@ from smartspider.engine.health import HealthMeter, Peers
 from smartspider.engine.heartbeat import Heartbeat, WorkerProbe
 from smartspider.engine.in_flight import InFlight
 from smartspider.engine.jobs import JobCache, OpenedJob, OpenJob
-from smartspider.engine.outage import Backoff, OutageRetry
+from smartspider.engine.outage import OutageRetry
 from smartspider.engine.run_source import RunSource
 from smartspider.interfaces.worker_registry import HeartbeatReply
 
 SETTLE_PAGES = 64
-SETTLE_S = 0.050
 IDLE_S = 0.100
-QUICK_S = 0.100
-"""If the last settle was faster, requests are leased before finished ones are settled."""
-REFRESH_S = 0.5
-DRAIN_S = 8.0
-"""Seconds to finish requests in flight after a request to stop."""
-LAST_S = 5.0
-"""Further seconds to store the results."""
 
 
 class Worker:
@@ -57,7 +49,7 @@ class Worker:
         self._jobs = JobCache(open_job)
         self._slots = slots or 0
         self._follows = slots is None
-        self._drain_s = options.drain_s
+        self._options = options
         self._capabilities = registration.capabilities
         if slots is not None:
             registration = msgspec.structs.replace(registration, slots=slots)
@@ -70,7 +62,6 @@ class Worker:
         self._is_stopping = False
         self._error: Exception | None = None
         self._refresh_at = 0.0
-        self._leases_ahead = options.leases_ahead
         self._next_ahead = 0.0
 
     def stop(self) -> None:
@@ -117,7 +108,7 @@ class Worker:
         While the store is unavailable nothing is leased, and held requests are kept until they can be
         settled.
         """
-        backoff = Backoff()
+        backoff = self._outage.new_backoff()
         while not self._is_stopping:
             if self._error is not None:
                 raise self._error
@@ -157,7 +148,7 @@ class Worker:
         """Wait briefly for more pages, to settle them together."""
         self._wake.clear()
         if not self._is_settle_due() and not self._is_stopping:
-            await self._wait(SETTLE_S)
+            await self._wait(self._options.settle_s)
 
     def _next_wake(self, next_at: float | None) -> float:
         """Return when to continue, unless a page finishes first."""
@@ -195,14 +186,14 @@ class Worker:
         At most twice as many requests as slots are held. If nothing could be leased before settling, for
         example because of the limits of a run, this pauses for a while.
         """
-        is_slow = self._in_flight.settle_s > QUICK_S  # new pages would only wait for the store
-        if not self._leases_ahead or is_slow or self._clock.monotonic() < self._next_ahead:
+        is_slow = self._in_flight.settle_s > self._options.quick_s  # new pages would only wait for the store
+        if not self._options.leases_ahead or is_slow or self._clock.monotonic() < self._next_ahead:
             return False
         with contextlib.suppress(StoreUnavailable):  # settling reports the outage
             await self._lease(finished=min(self._in_flight.finished, self._peers.usable_slots(self._slots)))
         is_full = self._in_flight.in_flight >= self._peers.usable_slots(self._slots)
         if not is_full:
-            self._next_ahead = self._clock.monotonic() + REFRESH_S
+            self._next_ahead = self._clock.monotonic() + self._options.refresh_s
         return is_full
 
     async def _lease(self, *, finished: int = 0) -> float | None:
@@ -255,10 +246,10 @@ class Worker:
 
     async def _refresh_runs(self) -> None:
         """Refresh the list of runs and their tuning."""
-        self._refresh_at = self._clock.monotonic() + REFRESH_S
+        self._refresh_at = self._clock.monotonic() + self._options.refresh_s
         self._runs = {run.id: run for run in await self._source.poll()}
         if not self._runs:
-            self._refresh_at += REFRESH_S  # an idle worker polls half as often
+            self._refresh_at += self._options.refresh_s  # an idle worker polls half as often
         if self._follows:
             opened = [await self._open_job(run) for run in list(self._runs.values())]
             self._slots = sum(each.job.plan.concurrency for each in opened if each is not None)
@@ -268,19 +259,19 @@ class Worker:
     async def _drain(self) -> None:
         """Finish and settle requests in flight; leaving releases the rest."""
         self._runs = {}
-        drain_s = DRAIN_S if self._drain_s is None else self._drain_s
+        drain_s = self._options.drain_s
         give_up_at = self._clock.monotonic() + drain_s
         is_retrying = self._outage.is_enabled
         # Requests that are not stored by then are fetched again by another worker.
         with contextlib.suppress(*((TimeoutError,) if is_retrying else ())):
-            async with asyncio.timeout(drain_s + LAST_S if is_retrying else None):
+            async with asyncio.timeout(drain_s + self._options.store_s if is_retrying else None):
                 await self._outage.call("work", lambda: self._in_flight.abandon(()))
                 while self._in_flight.in_flight and self._error is None:
                     left = give_up_at - self._clock.monotonic()
                     if left <= 0.0:
                         break
                     self._wake.clear()
-                    await self._wait(min(left, SETTLE_S))
+                    await self._wait(min(left, self._options.settle_s))
                     if self._is_settle_due() and self._in_flight.finished:
                         await self._outage.call("work", self._in_flight.settle)
                 if self._in_flight.finished:

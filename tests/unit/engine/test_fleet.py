@@ -22,11 +22,8 @@ from smartspider.core.runs.plan import Plan, RunLimits
 from smartspider.core.runs.run import Run
 from smartspider.core.runs.tuning import LimitTuning, Tuning
 from smartspider.core.workers.worker import WorkerRegistration
-from smartspider.engine import heartbeat
-from smartspider.engine import run_source as duty_module
-from smartspider.engine import worker as worker_module
 from smartspider.engine.answer_reader import AnswerReader
-from smartspider.engine.context import WorkerContext
+from smartspider.engine.context import WorkerContext, WorkerOptions
 from smartspider.engine.jobs import Job
 from smartspider.engine.link_filter import LinkFilter
 from smartspider.engine.permits import GatePermit
@@ -48,6 +45,9 @@ async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
     async with asyncio.timeout(20.0):
         while not await is_so():  # noqa: ASYNC110 - nobody tells when another task has written
             await asyncio.sleep(0.005)
+
+
+QUICK = WorkerOptions(refresh_s=0.01, beat_s=0.02, reclaim_s=0.02)
 
 
 class Fleet:
@@ -98,14 +98,19 @@ class Fleet:
     def worker(self, name: str = "one", slots: int = 8) -> Worker:
         """A worker of the fleet."""
         source = AllRuns(
-            self.folder.store, self.folder.clock, self._bus, lambda run_id: run_id not in self.taken
+            self.folder.store,
+            self.folder.clock,
+            self._bus,
+            lambda run_id: run_id not in self.taken,
+            finish_s=0.02,
         )
-        return Worker(self._context(), source, self.open_job, WorkerRegistration(name, "box"), slots=slots)
+        registration = WorkerRegistration(name, "box")
+        return Worker(self._context(), source, self.open_job, registration, slots=slots, options=QUICK)
 
     def crawler(self, *runs: Run) -> Worker:
         """A worker of a command."""
         source = GivenRuns(self.folder.store, [run.id for run in runs])
-        return Worker(self._context(), source, self.open_job, WorkerRegistration("crawler"))
+        return Worker(self._context(), source, self.open_job, WorkerRegistration("crawler"), options=QUICK)
 
     def _context(self) -> WorkerContext:
         folder = self.folder
@@ -139,10 +144,7 @@ class Fleet:
 
 
 @pytest.fixture
-def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
-    monkeypatch.setattr(worker_module, "REFRESH_S", 0.01)
-    monkeypatch.setattr(heartbeat, "BEAT_S", 0.02)
-    monkeypatch.setattr(duty_module, "FINISH_S", 0.02)
+def fleet(tmp_path: Path) -> Iterator[Fleet]:
     with open_folder(tmp_path / "data") as folder:
         yield Fleet(folder)
 
@@ -348,15 +350,11 @@ async def test_a_worker_tells_how_it_does(fleet: Fleet) -> None:
         assert record.cpu_s > 0.0
 
 
-async def test_a_worker_with_nothing_to_do_writes_nothing(
-    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(heartbeat, "RECLAIM_S", 0.02)
+async def test_a_worker_with_nothing_to_do_writes_nothing(fleet: Fleet) -> None:
     async with working(fleet.worker()):
         await until(fleet.has_beaten)
-        with open_folder(fleet.folder.path) as other:
-            changes = "PRAGMA data_version"
-            before = await other.store._db.read(lambda connection: row(connection, changes))
+        with closing(apsw.Connection(str(fleet.folder.path / FILE))) as other:
+            before = other.pragma("data_version")
             looks: list[None] = []
             live = fleet.folder.store.live_runs
 
@@ -369,7 +367,7 @@ async def test_a_worker_with_nothing_to_do_writes_nothing(
 
             fleet.folder.store.live_runs = counted  # type: ignore[method-assign] # to know that it looked
             await until(has_looked)
-            after = await other.store._db.read(lambda connection: row(connection, changes))
+            after = other.pragma("data_version")
     assert after == before
 
 

@@ -18,7 +18,7 @@ from smartspider.core.frontier.verdict import Close, HostNews, Settlement
 from smartspider.core.requests.request import make_request
 from smartspider.core.workers.host_assignment import owned_partitions
 from smartspider.core.workers.worker import WorkerHealth
-from smartspider.engine import heartbeat
+from smartspider.engine.context import WorkerOptions
 from smartspider.engine.health import DECAY, LAG_MAX_S, HealthMeter, Peers
 from smartspider.engine.runtime import LocalBus
 from smartspider.installation.data_folder import DataFolder
@@ -112,6 +112,9 @@ def test_without_placement_no_host_is_ones_own() -> None:
     assert (peers.own, peers.share) == (b"", 0.25)
 
 
+QUICK = WorkerOptions(beat_s=0.01, refresh_s=0.01)
+
+
 class Told:
     """A registry that tells of other workers, and a frontier that notes what is asked of it."""
 
@@ -138,13 +141,13 @@ class Told:
 
 
 async def test_a_worker_that_does_worse_asks_for_less_and_says_which_hosts_are_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(heartbeat, "BEAT_S", 0.01)
     with open_folder(tmp_path / "data") as folder:
         told = Told(folder)
         paths = [f"/{number}" for number in range(40)]
         crew = Crew(msgspec.structs.replace(folder, frontier=told, workers=told), {}, *paths)
+        crew.options = QUICK
         crew.site.errors["/0"] = [ConnectFailed("refused")]
         crew.site.close(*paths)
         await crew.start(slots=16)
@@ -159,12 +162,12 @@ async def test_a_worker_that_does_worse_asks_for_less_and_says_which_hosts_are_i
     assert run.counters.done == 40
 
 
-async def test_a_worker_tells_how_it_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heartbeat, "BEAT_S", 0.01)
+async def test_a_worker_tells_how_it_does(tmp_path: Path) -> None:
     with open_folder(tmp_path / "data") as folder:
         told = Told(folder)
         told.health = WorkerHealth()
         crew = Crew(msgspec.structs.replace(folder, frontier=told, workers=told), {}, "/a", "/b", "/last")
+        crew.options = QUICK
         crew.site.errors["/a"] = [ConnectFailed("refused")]
         crew.site.close("/last")
         await crew.start()

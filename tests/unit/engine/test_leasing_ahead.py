@@ -21,8 +21,6 @@ from smartspider.core.requests.scope import UrlScope
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
 from smartspider.core.workers.worker import WorkerRegistration
-from smartspider.engine import outage as patience_module
-from smartspider.engine import worker as worker_module
 from smartspider.engine.answer_reader import AnswerReader
 from smartspider.engine.context import WorkerContext, WorkerOptions
 from smartspider.engine.jobs import Job
@@ -53,6 +51,7 @@ class Desk:
         self.plan = Plan(
             "task", b"{}", "hash", (entry,), {}, scope, politeness=polite, concurrency=concurrency
         )
+        self.options = WorkerOptions(leases_ahead=True, refresh_s=0.001)
         self.is_open = asyncio.Event()
         self.is_open.set()
         self.is_refusing = False
@@ -95,7 +94,7 @@ class Desk:
         folder, bus = self._folder, LocalBus()
         ledger: Any = self
         frontier: Any = self
-        outage = OutageRetry(folder.clock, bus, is_enabled=True)
+        outage = OutageRetry(folder.clock, bus, is_enabled=True, longest_pause_s=0.02)
         context = WorkerContext(folder.store, frontier, ledger, folder.workers, folder.clock, bus, outage)
 
         @asynccontextmanager
@@ -105,9 +104,8 @@ class Desk:
             yield Job(self.plan, Processor(self.plan, self.site, reader, self._permit, folder.clock), links)
 
         source = AllRuns(folder.store, folder.clock, bus, lambda _: True)
-        options = WorkerOptions(leases_ahead=True)
         return Worker(
-            context, source, open_job, WorkerRegistration("one", "box"), slots=SLOTS, options=options
+            context, source, open_job, WorkerRegistration("one", "box"), slots=SLOTS, options=self.options
         )
 
     def _permit(self, lease: Lease) -> GatePermit:
@@ -123,9 +121,7 @@ class Desk:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DataFolder]:
-    monkeypatch.setattr(patience_module, "LONGEST_PAUSE_S", 0.02)
-    monkeypatch.setattr(worker_module, "REFRESH_S", 0.001)
+def folder(tmp_path: Path) -> Iterator[DataFolder]:
     with open_folder(tmp_path / "data") as folder:
         yield folder
 
@@ -196,25 +192,22 @@ async def test_what_is_finished_is_stored_though_no_more_can_be_had(folder: Data
 
 
 async def test_a_run_that_gives_no_more_than_there_are_slots_is_not_asked_twice_each_time(
-    folder: DataFolder, monkeypatch: pytest.MonkeyPatch
+    folder: DataFolder,
 ) -> None:
     desk = Desk(folder, concurrency=SLOTS)
+    desk.options = WorkerOptions(leases_ahead=True, refresh_s=60.0)
     async with working(desk, folder):
         async with asyncio.timeout(30):
-            await desk.site.until(lambda: desk.site.fetched.total() > 1)
-            monkeypatch.setattr(worker_module, "REFRESH_S", 60.0)
             await desk.site.until(lambda: desk.site.fetched.total() == 25)
         asked = desk.asked
     assert desk.most <= SLOTS
     assert asked <= 25 + 2
 
 
-async def test_nothing_is_leased_ahead_of_a_slow_store(
-    folder: DataFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_nothing_is_leased_ahead_of_a_slow_store(folder: DataFolder) -> None:
     """What is in hand stays bounded by the slots, however long the store takes."""
-    monkeypatch.setattr(worker_module, "QUICK_S", 0.01)
     desk = Desk(folder, concurrency=16)
+    desk.options = WorkerOptions(leases_ahead=True, refresh_s=0.001, quick_s=0.01)
     desk.takes_s = 0.03
     async with working(desk, folder):
         run = await desk.until_over()

@@ -20,8 +20,6 @@ from smartspider.core.requests.scope import UrlScope
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
 from smartspider.core.workers.worker import WorkerRegistration
-from smartspider.engine import heartbeat, outage
-from smartspider.engine import worker as worker_module
 from smartspider.engine.answer_reader import AnswerReader
 from smartspider.engine.context import WorkerContext, WorkerOptions
 from smartspider.engine.jobs import Job
@@ -81,12 +79,12 @@ class Crew:
         self.plan = Plan("task", b"{}", "hash", (entry,), {}, scope, politeness=polite)
         self.bus = LocalBus()
         self.bus.subscribe(self.events.append)
-        self.outage = OutageRetry(folder.clock, self.bus, is_enabled=True)
+        self.outage = OutageRetry(folder.clock, self.bus, is_enabled=True, longest_pause_s=0.05)
 
     async def add(self) -> Run:
         return await self.folder.store.create_run(self.plan)
 
-    def worker(self, *, slots: int = 4, drain_s: float = 5.0) -> Worker:
+    def worker(self, *, slots: int = 4, drain_s: float = 5.0, store_s: float = 5.0) -> Worker:
         clock, bus = self.folder.clock, self.bus
         context = WorkerContext(self.store, self.frontier, self.ledger, self.workers, clock, bus, self.outage)
         source = AllRuns(self.store, clock, bus, lambda _: True)
@@ -97,7 +95,7 @@ class Crew:
             reader = AnswerReader(run.id, self.plan, Lines(), None, links, bus=bus)
             yield Job(self.plan, Processor(self.plan, self.site, reader, self._permit, clock), links)
 
-        options = WorkerOptions(drain_s=drain_s)
+        options = WorkerOptions(drain_s, store_s, beat_s=0.02, renew_s=0.02, refresh_s=0.01)
         return Worker(
             context, source, open_job, WorkerRegistration("one", "box"), slots=slots, options=options
         )
@@ -134,11 +132,7 @@ async def working(worker: Worker) -> AsyncIterator[asyncio.Task[None]]:
 
 
 @pytest.fixture
-def crew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Crew]:
-    monkeypatch.setattr(worker_module, "REFRESH_S", 0.01)
-    monkeypatch.setattr(heartbeat, "BEAT_S", 0.02)
-    monkeypatch.setattr(heartbeat, "RENEW_S", 0.02)
-    monkeypatch.setattr(outage, "LONGEST_PAUSE_S", 0.05)
+def crew(tmp_path: Path) -> Iterator[Crew]:
     with open_folder(tmp_path / "data") as folder:
         yield Crew(folder, PAGES)
 
@@ -243,13 +237,10 @@ async def test_a_page_that_comes_during_a_settle_is_settled_with_the_next(crew: 
     assert sum(crew.site.fetched.values()) == sum(groups) == 7
 
 
-async def test_a_worker_that_is_stopped_while_its_store_is_away_leaves_in_time(
-    crew: Crew, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(worker_module, "LAST_S", 0.1)
+async def test_a_worker_that_is_stopped_while_its_store_is_away_leaves_in_time(crew: Crew) -> None:
     crew.ledger.error = StoreUnavailable("gone")
     run = await crew.add()
-    worker = crew.worker(drain_s=0.1)
+    worker = crew.worker(drain_s=0.1, store_s=0.1)
     task = asyncio.create_task(worker.run())
 
     async def has_tried() -> bool:
@@ -315,7 +306,7 @@ async def test_a_permit_and_robots_are_waited_for() -> None:
     assert await OutageRetryRobotsCache(Gate(), waits).get_robots("http://h.example") is None  # type: ignore[arg-type]  # enough
 
 
-async def test_without_patience_the_first_failure_is_the_last() -> None:
+async def test_without_retries_the_first_failure_is_the_last() -> None:
     clock, bus = ManualClock(), LocalBus()
 
     async def gone() -> None:

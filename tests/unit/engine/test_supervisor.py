@@ -45,7 +45,9 @@ class Stable:
 
     def supervisor(self, *, is_lasting: bool = False, **scripts: list[str]) -> Supervisor:
         self.scripts = {int(name[1:]): list(script) for name, script in scripts.items()}
-        return Supervisor(self.spawn, len(scripts), self.clock, self.on_end, is_lasting=is_lasting)
+        return Supervisor(
+            *(self.spawn, len(scripts), self.clock, self.on_end), is_lasting=is_lasting, first_pause_s=0.0001
+        )
 
     def elastic(self, count: int, **scripts: list[str]) -> Supervisor:
         self.scripts = {int(name[1:]): list(script) for name, script in scripts.items()}
@@ -123,18 +125,16 @@ async def test_a_worker_that_is_just_being_started_is_stopped_too(stable: Stable
 
 
 async def test_a_server_never_gives_up_and_pauses_between_early_deaths(
-    stable: Stable, monkeypatch: pytest.MonkeyPatch
+    stable: Stable,
 ) -> None:
-    monkeypatch.setattr(supervision, "FIRST_PAUSE_S", 0.0001)
     dying = ["exit 1"] * (MAX_EARLY_DEATHS + 3)
     await stable.supervisor(is_lasting=True, w0=[*dying, "exit 0"]).run()
     assert len(stable.deaths) == len(dying)
 
 
 async def test_a_server_that_loses_its_store_waits_for_it(
-    stable: Stable, monkeypatch: pytest.MonkeyPatch
+    stable: Stable,
 ) -> None:
-    monkeypatch.setattr(supervision, "FIRST_PAUSE_S", 0.0001)
     stable.lives_s = supervision.SETTLED_S
     await stable.supervisor(is_lasting=True, w0=[f"exit {STORE_UNAVAILABLE}"] * 3 + ["exit 0"]).run()
     assert stable.deaths == [(0, STORE_UNAVAILABLE)] * 3

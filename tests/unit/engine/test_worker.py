@@ -25,9 +25,8 @@ from smartspider.core.requests.scope import UrlScope
 from smartspider.core.runs.plan import Plan, RunLimits
 from smartspider.core.runs.run import Run
 from smartspider.core.workers.worker import WorkerRegistration
-from smartspider.engine import worker as worker_module
 from smartspider.engine.answer_reader import AnswerReader
-from smartspider.engine.context import WorkerContext
+from smartspider.engine.context import WorkerContext, WorkerOptions
 from smartspider.engine.jobs import Job
 from smartspider.engine.link_filter import LinkFilter
 from smartspider.engine.permits import GatePermit
@@ -68,6 +67,7 @@ class Crew:
         self.book = Book(folder)
         self.events: list[Event] = []
         self.leases: dict[str, Lease] = {}
+        self.options = WorkerOptions(refresh_s=0.01)
         urls = [entry if "//" in entry else HOST + entry for entry in entries or ("/",)]
         requests = tuple(make_request(url, is_entry=True) for url in urls)
         settings = {
@@ -94,7 +94,9 @@ class Crew:
             yield Job(self.plan, processor, links)
 
         source = GivenRuns(folder.store, [run.id])
-        self.worker = Worker(context, source, open_job, WorkerRegistration("one"), slots=slots)
+        self.worker = Worker(
+            context, source, open_job, WorkerRegistration("one"), slots=slots, options=self.options
+        )
         return self.run
 
     def _permit(self, lease: Lease) -> GatePermit:
@@ -115,8 +117,7 @@ class Crew:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DataFolder]:
-    monkeypatch.setattr(worker_module, "REFRESH_S", 0.01)
+def folder(tmp_path: Path) -> Iterator[DataFolder]:
     with open_folder(tmp_path / "data") as opened:
         yield opened
 
@@ -143,12 +144,10 @@ async def test_pages_are_settled_in_groups(folder: DataFolder) -> None:
     assert max(map(len, crew.book.groups)) >= 10
 
 
-async def test_a_page_waits_a_moment_for_others_while_most_slots_are_busy(
-    folder: DataFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(worker_module, "SETTLE_S", 30.0)
+async def test_a_page_waits_a_moment_for_others_while_most_slots_are_busy(folder: DataFolder) -> None:
     paths = [f"/{number}" for number in range(10)]
     crew = Crew(folder, {}, *paths)
+    crew.options = WorkerOptions(refresh_s=0.01, settle_s=30.0)
     crew.site.close(*paths)
     await crew.start(slots=10)
     working = asyncio.create_task(crew.finish())
@@ -193,11 +192,9 @@ async def test_stopping_finishes_what_is_in_flight_and_takes_no_more(folder: Dat
     assert len(crew.site.fetched) == 2
 
 
-async def test_a_fetch_that_hangs_is_given_back_when_the_worker_stops(
-    folder: DataFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(worker_module, "DRAIN_S", 0.02)
+async def test_a_fetch_that_hangs_is_given_back_when_the_worker_stops(folder: DataFolder) -> None:
     crew = Crew(folder, {}, "/hangs")
+    crew.options = WorkerOptions(refresh_s=0.01, drain_s=0.02)
     crew.site.close("/hangs")
     await crew.start()
     working = asyncio.create_task(crew.finish())
@@ -307,7 +304,7 @@ async def test_what_a_dead_worker_held_is_taken_back_and_told(folder: DataFolder
     gone = await folder.frontier.join(WorkerRegistration("gone"))
     await folder.frontier.lease(gone, 2, [crew.run.id])
     assert isinstance(folder.frontier, SqliteFrontier)
-    folder.frontier._locks.pop(gone).release()
+    folder.frontier._locks.pop(gone).release()  # noqa: SLF001 - as the kernel does when a process dies
     run = await crew.finish()
     assert (run.state, run.counters.done, run.counters.returns) == ("completed", 2, 2)
     assert LeasesReturned(run.id, 2, "gone") in crew.events
