@@ -21,6 +21,9 @@ class TokenBuckets:
         self._rate, self._size = rate, size
         self._left: dict[object, tuple[float, float]] = {}
 
+    def __len__(self) -> int:
+        return len(self._left)
+
     def take(self, key: object, now: float) -> float:
         """Take a token and return 0; if none is left, return the seconds until the next one."""
         if self._rate.per_s <= 0:

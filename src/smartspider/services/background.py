@@ -44,20 +44,20 @@ class ConcurrencyLimit:
     """Room for so many pieces of heavy work at a time in this process; more are refused for now."""
 
     def __init__(self, at_once: int) -> None:
-        self._free = at_once
+        self.free = at_once
         self._at_once = at_once
 
     @contextmanager
     def taken(self) -> Iterator[None]:
         """Hold one of the places."""
-        if not self._free:
+        if not self.free:
             raise TooMany(
                 f"{self._at_once} exports and comparisons are under way, more would slow them all down",
                 retry_after_s=5.0,
                 hint="try again when one of them is done",
             )
-        self._free -= 1
+        self.free -= 1
         try:
             yield
         finally:
-            self._free += 1
+            self.free += 1

@@ -8,22 +8,22 @@ from pathlib import Path
 import aiohttp
 import pytest
 from argon2 import PasswordHasher
-from tests.unit.api.asking import ADMIN_TOKEN, SETTINGS, Caller, serving
+from tests.unit.api.asking import ADMIN_TOKEN, SETTINGS, Caller, open_services, serving
 
-from smartspider.services import passwords
-from smartspider.wiring.house import House, open_house
+from smartspider.operations.services import Services
+from smartspider.services.access import passwords
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
-    async with open_house(tmp_path / "data", SETTINGS) as opened:
+async def services(tmp_path: Path) -> AsyncIterator[Services]:
+    async with open_services(tmp_path / "data", SETTINGS) as opened:
         yield opened
 
 
 @pytest.fixture
-async def api(house: House) -> AsyncIterator[Caller]:
+async def api(services: Services) -> AsyncIterator[Caller]:
     """The admin, at a running API."""
-    async with serving(house) as base, aiohttp.ClientSession() as session:
+    async with serving(services) as base, aiohttp.ClientSession() as session:
         yield Caller(session, base, ADMIN_TOKEN)
 
 
@@ -32,4 +32,4 @@ def _quick_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hashes that take no time; `tests/unit/services/test_passwords.py` has the real ones."""
     hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
     monkeypatch.setattr(passwords, "_hasher", lambda: hasher)
-    monkeypatch.setattr(passwords, "_of_nobody", lambda: passwords._hash("nobody"))
+    monkeypatch.setattr(passwords, "_of_nobody", lambda: hasher.hash("nobody"))

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
+import apsw
 import pytest
 from tests.unit.api.asking import Caller
 
-from smartspider.backends.sql.audit import SqlAuditLog
-from smartspider.wiring.house import House
+from smartspider.backends.sqlite.database import FILE
+from smartspider.operations.services import Services
 
 
-async def filled(house: House) -> None:
+async def filled(services: Services) -> None:
     for number in range(5):
         who = "ann" if number % 2 else "bob"
-        await house.premises.audit.append(who, "task.changed", f"task:{number}", {"n": number})
-    await house.premises.audit.append("ann", "run.created", "run:1", {})
+        await services.installation.audit.append(who, "task.changed", f"task:{number}", {"n": number})
+    await services.installation.audit.append("ann", "run.created", "run:1", {})
 
 
-async def test_entries_are_listed_newest_first_a_page_at_a_time(api: Caller, house: House) -> None:
-    await filled(house)
+async def test_entries_are_listed_newest_first_a_page_at_a_time(api: Caller, services: Services) -> None:
+    await filled(services)
     seen, cursor = [], ""
     while True:
         page = (await api.get(f"/api/audit?limit=4{cursor}")).expect(200).json
@@ -28,8 +31,8 @@ async def test_entries_are_listed_newest_first_a_page_at_a_time(api: Caller, hou
     assert seen == [[6, 5, 4, 3], [2, 1]]
 
 
-async def test_entries_are_found_by_what_they_tell(api: Caller, house: House) -> None:
-    await filled(house)
+async def test_entries_are_found_by_what_they_tell(api: Caller, services: Services) -> None:
+    await filled(services)
 
     async def found(**only: str) -> list[str]:
         page = (await api.get("/api/audit", params=only)).expect(200).json
@@ -49,14 +52,11 @@ async def test_a_wrong_filter_is_422(api: Caller, query: str) -> None:
     (await api.get(f"/api/audit?{query}")).expect(422)
 
 
-async def test_a_whole_chain_is_told_from_a_broken_one(api: Caller, house: House) -> None:
-    await filled(house)
+async def test_a_whole_chain_is_told_from_a_broken_one(api: Caller, services: Services) -> None:
+    await filled(services)
     whole = (await api.get("/api/audit/verify")).expect(200).json
     assert (whole["valid"], whole["entries"], whole["broken_entry"]) == (True, 6, None)
-    audit = house.premises.audit
-    assert isinstance(audit, SqlAuditLog)
-    await audit._db.write(
-        lambda connection: connection.execute("UPDATE audit SET actor = 'eve' WHERE id = 4")
-    )
+    with closing(apsw.Connection(str(services.installation.path / FILE))) as connection:
+        connection.execute("UPDATE audit SET actor = 'eve' WHERE id = 4")
     broken = (await api.get("/api/audit/verify")).expect(200).json
     assert (broken["valid"], broken["entries"], broken["broken_entry"]) == (False, 3, "4")

@@ -10,8 +10,8 @@ from fastapi.routing import APIRoute, APIWebSocketRoute
 from tests.unit.api.asking import Caller
 
 from smartspider.api.app import create_app
-from smartspider.api.declared import Declared
-from smartspider.wiring.house import House
+from smartspider.api.middleware.strict_parameters import StrictParameters
+from smartspider.operations.services import Services
 
 TASK = {"name": "shop", "entry_urls": ["https://shop.example/"], "selectors": {"fields": {"title": "h1"}}}
 LABELS = ("application/x-www-form-urlencoded", "text/plain", "application/octet-stream", None)
@@ -63,12 +63,12 @@ async def test_a_flood_of_unknown_parameters_is_answered_shortly(api: Caller) ->
     assert len(answer.body) < 10_000
 
 
-def test_every_route_is_guarded_once(house: House) -> None:
-    for app in (create_app(house), create_app(house)):
+def test_every_route_is_guarded_once(services: Services) -> None:
+    for app in (create_app(services), create_app(services)):
         for route in app.routes:
             if isinstance(route, APIRoute | APIWebSocketRoute):
-                assert isinstance(route.app, Declared)
-                assert not isinstance(route.app._app, Declared)
+                assert isinstance(route.app, StrictParameters)
+                assert not isinstance(route.app.app, StrictParameters)
 
 
 @pytest.mark.parametrize("label", LABELS)
@@ -94,7 +94,7 @@ async def test_a_body_is_json_whatever_it_is_called(api: Caller, label: str | No
         ),
         (
             *("POST", "/api/preview", {"url": "http://x.example/", "zzz": 1}),
-            ("zzz", "zzz", "there are page, rules, selectors, task, url"),
+            ("zzz", "zzz", "known: page, rules, selectors, task, url"),
         ),
         ("POST", "/api/auth/token", {"username": "a", "password": "b", "zzz": 1}, ("zzz", "zzz", "")),
     ],

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import closing
+from typing import Any
 
 import aiohttp
+import apsw
+import msgspec
 import pytest
-from fastapi import APIRouter
-from starlette.responses import Response
 from tests.unit.api.asking import ADMIN_TOKEN, Caller, serving
 
-from smartspider.api import app as app_module
 from smartspider.api import idempotency
-from smartspider.api.idempotency import once, once_without_secret
-from smartspider.api.security import Signed
-from smartspider.backends.sql.answers import SqlAnswerStore
+from smartspider.backends.sqlite.database import FILE
 from smartspider.core.errors import Conflict
-from smartspider.wiring.house import House
+from smartspider.operations.operation import Operations, Replay, operation, operations_of
+from smartspider.operations.services import Services
+from smartspider.store.idempotency import IdempotencyStore
 
 TASK = {"name": "shop", "entry_urls": ["https://shop.example/"]}
 KEY = {"Idempotency-Key": "k1"}
+CREATES: dict[str, Any] = {"needs": ("tasks", "write"), "summary": "Make", "answer": "It", "status": 201}
 
 
 async def test_the_second_request_gets_the_first_answer(api: Caller) -> None:
@@ -65,55 +67,53 @@ async def test_nobody_gets_an_answer_without_a_token(api: Caller) -> None:
     (await api.with_token(None).post("/api/tasks", TASK, headers=KEY)).expect(401)
 
 
+class Made(msgspec.Struct):
+    """The answer of an operation of the bench."""
+
+    token: str
+
+
 class Bench:
-    """Routes that a test looks into."""
+    """Operations that a test looks into."""
 
     def __init__(self) -> None:
         self.calls = 0
         self.has_begun, self.goes_on = asyncio.Event(), asyncio.Event()
-        self.router = APIRouter()
+        bench = self
 
-        @self.router.post("/api/bench/slow", name="slow")
-        @once
-        async def slow(principal: Signed) -> Response:
-            self.calls += 1
-            self.has_begun.set()
-            await self.goes_on.wait()
-            return Response(principal.name, 201)
+        class BenchOperations(Operations):
+            @operation("POST", "/api/bench/slow", **CREATES, replay=Replay())
+            async def make_slowly(self) -> Made:
+                bench.calls += 1
+                bench.has_begun.set()
+                await bench.goes_on.wait()
+                return Made(self.principal.name)
 
-        @self.router.post("/api/bench/secret", name="secret")
-        @once_without_secret
-        async def secret(_principal: Signed) -> Response:
-            return Response(b'{"token":"canary"}', 201, media_type="application/json")
+            @operation("POST", "/api/bench/secret", **CREATES, replay=Replay(is_secret=True))
+            async def make_secret(self) -> Made:
+                return Made("canary")
 
-        @self.router.post("/api/bench/broken", name="broken")
-        @once
-        async def broken(_principal: Signed) -> Response:
-            self.calls += 1
-            if self.calls == 1:
-                raise RuntimeError("canary")
-            return Response(b"{}", 201)
+            @operation("POST", "/api/bench/broken", **CREATES, replay=Replay())
+            async def make_brokenly(self) -> Made:
+                bench.calls += 1
+                if bench.calls == 1:
+                    raise RuntimeError("canary")
+                return Made("")
+
+        self.operations = tuple(operations_of(BenchOperations))
 
 
 @pytest.fixture
-async def bench(house: House, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Bench, Caller]]:
+async def bench(services: Services) -> AsyncIterator[tuple[Bench, Caller]]:
     bench = Bench()
-    create = app_module.create_app
-
-    def with_bench(of: House) -> object:
-        app = create(of)
-        app_module._add(app, bench.router)
-        return app
-
-    monkeypatch.setattr("tests.unit.api.asking.create_app", with_bench)
-    async with serving(house) as base, aiohttp.ClientSession() as session:
+    async with serving(services, bench.operations) as base, aiohttp.ClientSession() as session:
         yield bench, Caller(session, base, ADMIN_TOKEN)
 
 
 async def test_a_request_that_is_worked_on_is_not_begun_again(
     bench: tuple[Bench, Caller], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(idempotency, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(idempotency, "WAIT_S", 0.0)
     made, api = bench
     first = asyncio.create_task(api.post("/api/bench/slow", headers=KEY))
     await made.has_begun.wait()
@@ -130,7 +130,7 @@ async def test_a_second_request_waits_for_the_answer_of_the_first(bench: tuple[B
     first = asyncio.create_task(api.post("/api/bench/slow", headers=KEY))
     await made.has_begun.wait()
     second = asyncio.create_task(api.post("/api/bench/slow", headers=KEY))
-    await asyncio.wait([second], timeout=2 * idempotency.LOOK_S)
+    await asyncio.wait([second], timeout=2 * idempotency.POLL_S)
     assert not second.done()
     made.goes_on.set()
     (await first).expect(201)
@@ -142,8 +142,8 @@ async def test_who_works_for_long_keeps_the_request(
     bench: tuple[Bench, Caller], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(idempotency, "RENEW_S", 0.02)
-    monkeypatch.setattr(idempotency, "PATIENCE_S", 0.6)
-    monkeypatch.setattr("smartspider.backends.sql.answers.WORKED_ON_S", 0.3)
+    monkeypatch.setattr(idempotency, "WAIT_S", 0.6)
+    monkeypatch.setattr("smartspider.store.idempotency.CLAIM_TIMEOUT_S", 0.3)
     made, api = bench
     first = asyncio.create_task(api.post("/api/bench/slow", headers=KEY))
     await made.has_begun.wait()
@@ -162,9 +162,9 @@ async def test_a_run_whose_answer_was_lost_is_told_and_not_made_again(
     async def die(*_: object) -> None:
         return None
 
-    monkeypatch.setattr(SqlAnswerStore, "keep", die)
+    monkeypatch.setattr(IdempotencyStore, "store", die)
     started = (await api.post(f"/api/tasks/{task_id}/start?overlap=true", headers=KEY)).expect(202)
-    monkeypatch.setattr("smartspider.backends.sql.answers.WORKED_ON_S", 0.0)
+    monkeypatch.setattr("smartspider.store.idempotency.CLAIM_TIMEOUT_S", 0.0)
     again = (await api.post(f"/api/tasks/{task_id}/start?overlap=true", headers=KEY)).expect(202)
     assert again.json == started.json
     assert again.headers["Location"] == started.headers["Location"]
@@ -178,23 +178,22 @@ async def test_what_else_was_made_without_an_answer_is_named(
     async def die(*_: object) -> None:
         return None
 
-    monkeypatch.setattr(SqlAnswerStore, "keep", die)
+    monkeypatch.setattr(IdempotencyStore, "store", die)
     made = (await api.post("/api/tasks", TASK, headers=KEY)).expect(201).json
-    monkeypatch.setattr("smartspider.backends.sql.answers.WORKED_ON_S", 0.0)
+    monkeypatch.setattr("smartspider.store.idempotency.CLAIM_TIMEOUT_S", 0.0)
     problem = (await api.post("/api/tasks", TASK, headers=KEY)).expect(409).json
-    assert f"task:{made['id']} came of it" in problem["detail"]
+    assert f"created task:{made['id']}" in problem["detail"]
 
 
-async def test_an_answer_with_a_secret_is_not_kept(bench: tuple[Bench, Caller], house: House) -> None:
+async def test_an_answer_with_a_secret_is_not_kept(bench: tuple[Bench, Caller], services: Services) -> None:
     _, api = bench
     (await api.post("/api/bench/secret", headers=KEY)).expect(201)
     problem = (await api.post("/api/bench/secret", headers=KEY)).expect(409)
     assert b"canary" not in problem.body
     with pytest.raises(Conflict):  # the key is taken, and only its fingerprint is there
-        await house.premises.answers.claim("admin", "k1", b"")
-    answers = house.premises.answers
-    assert isinstance(answers, SqlAnswerStore)
-    kept = await answers._db.read(lambda connection: connection.execute("SELECT * FROM answer").fetchall())
+        await services.installation.idempotency.claim("admin", "k1", b"")
+    with closing(apsw.Connection(str(services.installation.path / FILE))) as connection:
+        kept = connection.execute("SELECT * FROM answer").fetchall()
     assert "canary" not in str(kept)
 
 

@@ -9,79 +9,83 @@ import pytest
 from tests.unit.api.asking import Caller
 from tests.unit.api.watching import listening, new_run, receive, receive_all, refusal, until, watching
 
-from smartspider.wiring import hub as hubs
-from smartspider.wiring.house import House
+from smartspider.operations.services import Services
+from smartspider.services.live import hub as hubs
 
 
 def numbers(messages: list[Any]) -> list[int]:
     return [message["id"] for message in messages]
 
 
-async def pause_and_go(house: House, run_id: int, times: int = 1) -> None:
+async def pause_and_go(services: Services, run_id: int, times: int = 1) -> None:
     for _ in range(times):
-        await house.premises.store.set_state(run_id, "paused")
-        await house.premises.store.set_state(run_id, "running")
+        await services.installation.store.set_state(run_id, "paused")
+        await services.installation.store.set_state(run_id, "running")
 
 
-async def end(house: House, run_id: int) -> None:
-    await house.premises.store.set_state(run_id, "cancelled", "enough")
+async def end(services: Services, run_id: int) -> None:
+    await services.installation.store.set_state(run_id, "cancelled", "enough")
 
 
-async def count(house: House, run_id: int) -> int:
-    return len(await house.premises.events.of_run(run_id))
+async def count(services: Services, run_id: int) -> int:
+    return len(await services.installation.events.of_run(run_id))
 
 
-async def until_nobody_watches(house: House) -> None:
-    await until(lambda: not len(house.hub))
+async def until_nobody_watches(services: Services) -> None:
+    await until(lambda: not len(services.hub))
 
 
-async def test_a_watcher_gets_what_was_and_what_comes_and_a_clean_end(api: Caller, house: House) -> None:
-    run = await new_run(house)
+async def test_a_watcher_gets_what_was_and_what_comes_and_a_clean_end(
+    api: Caller, services: Services
+) -> None:
+    run = await new_run(services)
     async with watching(api, f"/api/runs/{run.id}/events") as socket:
         first = await receive(socket)
         assert set(first) == {"id", "run_id", "at", "event", "data"}
         assert (first["id"], first["run_id"], first["event"]) == (1, str(run.id), "run.created")
-        await pause_and_go(house, run.id)
-        await end(house, run.id)
+        await pause_and_go(services, run.id)
+        await end(services, run.id)
         rest = await receive_all(socket)
-    assert numbers([first, *rest]) == list(range(1, await count(house, run.id) + 1))
+    assert numbers([first, *rest]) == list(range(1, await count(services, run.id) + 1))
     assert rest[-1]["event"] == "run.state"
     assert rest[-1]["data"]["to"] == "cancelled"
-    await until_nobody_watches(house)
+    await until_nobody_watches(services)
 
 
-async def test_a_run_that_is_over_is_told_and_ended_at_once(api: Caller, house: House) -> None:
-    run = await new_run(house)
-    await end(house, run.id)
+async def test_a_run_that_is_over_is_told_and_ended_at_once(api: Caller, services: Services) -> None:
+    run = await new_run(services)
+    await end(services, run.id)
     async with watching(api, f"/api/runs/{run.id}/events") as socket:
-        assert numbers(await receive_all(socket)) == list(range(1, await count(house, run.id) + 1))
+        assert numbers(await receive_all(socket)) == list(range(1, await count(services, run.id) + 1))
 
 
-async def test_one_that_comes_back_misses_and_doubles_nothing(api: Caller, house: House) -> None:
-    run = await new_run(house)
+async def test_one_that_comes_back_misses_and_doubles_nothing(api: Caller, services: Services) -> None:
+    run = await new_run(services)
     seen: list[Any] = []
     path = f"/api/runs/{run.id}/events?after="
     for _ in range(5):
         async with watching(api, f"{path}{seen[-1]['id'] if seen else 0}") as socket:
             seen.append(await receive(socket))
-            await pause_and_go(house, run.id)
+            await pause_and_go(services, run.id)
             seen.append(await receive(socket))
-        await pause_and_go(house, run.id)
-    await end(house, run.id)
+        await pause_and_go(services, run.id)
+    await end(services, run.id)
     async with watching(api, f"{path}{seen[-1]['id']}") as socket:
         seen += await receive_all(socket)
-    assert numbers(seen) == list(range(1, await count(house, run.id) + 1))
+    assert numbers(seen) == list(range(1, await count(services, run.id) + 1))
 
 
-async def test_server_sent_events_have_the_same_messages_and_say_the_end(api: Caller, house: House) -> None:
-    run = await new_run(house)
-    await end(house, run.id)
+async def test_server_sent_events_have_the_same_messages_and_say_the_end(
+    api: Caller, services: Services
+) -> None:
+    run = await new_run(services)
+    await end(services, run.id)
     async with listening(api, f"/api/runs/{run.id}/events") as frames:
         found = [frame async for frame in frames]
     *events, last = found
     assert [frame["id"] for frame in events] == [str(frame["data"]["id"]) for frame in events]
     assert [frame["event"] for frame in events] == [frame["data"]["event"] for frame in events]
-    assert numbers([frame["data"] for frame in events]) == list(range(1, await count(house, run.id) + 1))
+    assert numbers([frame["data"] for frame in events]) == list(range(1, await count(services, run.id) + 1))
     assert (last["event"], last["data"]["data"]) == ("stream.end", {"state": "cancelled", "reason": "enough"})
     assert "id" not in last
     async with watching(api, f"/api/runs/{run.id}/events") as socket:
@@ -89,37 +93,37 @@ async def test_server_sent_events_have_the_same_messages_and_say_the_end(api: Ca
 
 
 @pytest.mark.parametrize("way", ["header", "query"])
-async def test_server_sent_events_go_on_after_a_number(api: Caller, house: House, way: str) -> None:
-    run = await new_run(house)
-    await end(house, run.id)
+async def test_server_sent_events_go_on_after_a_number(api: Caller, services: Services, way: str) -> None:
+    run = await new_run(services)
+    await end(services, run.id)
     path = f"/api/runs/{run.id}/events" + ("?after=2" if way == "query" else "?after=1")
     headers = {"Last-Event-ID": "2"} if way == "header" else None
     async with listening(api, path, headers) as frames:
         found = [frame["data"]["id"] async for frame in frames]
-    assert found == [*range(3, await count(house, run.id) + 1), None]
+    assert found == [*range(3, await count(services, run.id) + 1), None]
 
 
-async def test_events_arrive_while_they_happen(api: Caller, house: House) -> None:
-    run = await new_run(house)
-    last = await count(house, run.id)
+async def test_events_arrive_while_they_happen(api: Caller, services: Services) -> None:
+    run = await new_run(services)
+    last = await count(services, run.id)
     async with listening(api, f"/api/runs/{run.id}/events?after={last - 1}") as frames:
         assert (await anext(frames))["id"] == str(last)
         for number in range(3):
-            await house.premises.store.set_state(run.id, ("paused", "running")[number % 2])
+            await services.installation.store.set_state(run.id, ("paused", "running")[number % 2])
             while (frame := await anext(frames))["event"] != "run.state":
                 pass
             assert frame["data"]["data"]["to"] == ("paused", "running")[number % 2]
-        await end(house, run.id)
+        await end(services, run.id)
         found = [frame["event"] async for frame in frames]
     assert found[-2:] == ["run.state", "stream.end"]
 
 
-async def test_events_that_are_forgotten_are_told_as_a_reset(api: Caller, house: House) -> None:
-    run = await new_run(house)
-    await pause_and_go(house, run.id, 5)
-    await end(house, run.id)
-    last = await count(house, run.id)
-    await house.premises.events.trim(run.id, 3)
+async def test_events_that_are_forgotten_are_told_as_a_reset(api: Caller, services: Services) -> None:
+    run = await new_run(services)
+    await pause_and_go(services, run.id, 5)
+    await end(services, run.id)
+    last = await count(services, run.id)
+    await services.installation.events.trim(run.id, 3)
     for path in ("", "?after=1", f"?after={last - 4}"):
         async with watching(api, f"/api/runs/{run.id}/events{path}") as socket:
             reset, *rest = await receive_all(socket)
@@ -131,10 +135,10 @@ async def test_events_that_are_forgotten_are_told_as_a_reset(api: Caller, house:
         assert numbers(await receive_all(socket)) == [last - 2, last - 1, last]
 
 
-async def test_a_number_that_was_never_there_begins_anew(api: Caller, house: House) -> None:
-    run = await new_run(house)
-    await end(house, run.id)
-    last = await count(house, run.id)
+async def test_a_number_that_was_never_there_begins_anew(api: Caller, services: Services) -> None:
+    run = await new_run(services)
+    await end(services, run.id)
+    last = await count(services, run.id)
     async with watching(api, f"/api/runs/{run.id}/events?after=999") as socket:
         reset, *rest = await receive_all(socket)
     assert (reset["event"], reset["data"]) == ("stream.reset", {"first": 1})
@@ -143,61 +147,61 @@ async def test_a_number_that_was_never_there_begins_anew(api: Caller, house: Hou
         assert await receive_all(socket) == []
 
 
-async def test_one_who_follows_on_hears_of_a_run_that_is_resumed(api: Caller, house: House) -> None:
-    run = await new_run(house)
-    await house.premises.store.set_state(run.id, "stopped")
-    last = await count(house, run.id)
+async def test_one_who_follows_on_hears_of_a_run_that_is_resumed(api: Caller, services: Services) -> None:
+    run = await new_run(services)
+    await services.installation.store.set_state(run.id, "stopped")
+    last = await count(services, run.id)
     async with watching(api, f"/api/runs/{run.id}/events?follow=true&after={last - 1}") as socket:
         assert (await receive(socket))["data"]["to"] == "stopped"
-        await house.premises.store.set_state(run.id, "running")
+        await services.installation.store.set_state(run.id, "running")
         assert (await receive(socket))["id"] == last + 1
     async with watching(api, f"/api/runs/{run.id}/events?after={last + 1}") as socket:
-        await house.premises.store.set_state(run.id, "stopped")
+        await services.installation.store.set_state(run.id, "stopped")
         assert (await receive_all(socket))[-1]["data"]["to"] == "stopped"
 
 
-async def test_a_snapshot_comes_first_and_then_only_what_is_new(api: Caller, house: House) -> None:
-    run = await new_run(house)
-    await pause_and_go(house, run.id, 3)
-    last = await count(house, run.id)
+async def test_a_snapshot_comes_first_and_then_only_what_is_new(api: Caller, services: Services) -> None:
+    run = await new_run(services)
+    await pause_and_go(services, run.id, 3)
+    last = await count(services, run.id)
     async with watching(api, f"/api/runs/{run.id}/events?snapshot=true") as socket:
         status = await receive(socket)
         assert (status["event"], status["id"]) == ("run.status", last)
         assert (status["data"]["state"], status["data"]["total"]) == ("running", 1)
-        await end(house, run.id)
+        await end(services, run.id)
         rest = await receive_all(socket)
-    assert numbers(rest) == list(range(last + 1, await count(house, run.id) + 1))
+    assert numbers(rest) == list(range(last + 1, await count(services, run.id) + 1))
 
 
 async def test_a_deleted_run_ends_its_streams(
-    api: Caller, house: House, monkeypatch: pytest.MonkeyPatch
+    api: Caller, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("smartspider.services.following.BEAT_S", 0.05)
-    run = await new_run(house)
+    monkeypatch.setattr("smartspider.services.live.streams.BEAT_S", 0.05)
+    run = await new_run(services)
     async with listening(api, f"/api/runs/{run.id}/events?follow=true&after=1") as frames:
         await anext(frames)
-        await end(house, run.id)
-        await house.premises.store.delete_run(run.id)
+        await end(services, run.id)
+        await services.installation.store.delete_run(run.id)
         found = [frame async for frame in frames]
     assert found[-1]["data"]["data"]["state"] == "deleted"
 
 
 async def test_a_slow_watcher_loses_nothing_and_holds_little(
-    api: Caller, house: House, monkeypatch: pytest.MonkeyPatch
+    api: Caller, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What it could not take in time it reads from the store."""
-    monkeypatch.setattr(hubs, "ROOM", 4)
-    run = await new_run(house)
+    monkeypatch.setattr(hubs, "QUEUE_SIZE", 4)
+    run = await new_run(services)
     async with watching(api, f"/api/runs/{run.id}/events") as socket:
         await receive(socket)
-        await pause_and_go(house, run.id, 200)
-        await end(house, run.id)
+        await pause_and_go(services, run.id, 200)
+        await end(services, run.id)
         rest = await receive_all(socket)
-    assert numbers(rest) == list(range(2, await count(house, run.id) + 1))
+    assert numbers(rest) == list(range(2, await count(services, run.id) + 1))
 
 
-async def test_many_watchers_see_the_same(api: Caller, house: House) -> None:
-    runs = [await new_run(house, f"task {number}") for number in range(3)]
+async def test_many_watchers_see_the_same(api: Caller, services: Services) -> None:
+    runs = [await new_run(services, f"task {number}") for number in range(3)]
     paths = [f"/api/runs/{runs[number % 3].id}/events" for number in range(30)]
 
     async def watch(path: str) -> list[Any]:
@@ -208,53 +212,53 @@ async def test_many_watchers_see_the_same(api: Caller, house: House) -> None:
         tasks = [group.create_task(watch(path)) for path in paths]
         for _ in range(10):
             for run in runs:
-                await pause_and_go(house, run.id)
+                await pause_and_go(services, run.id)
             await asyncio.sleep(0.01)
         for run in runs:
-            await end(house, run.id)
+            await end(services, run.id)
     for number, task in enumerate(tasks):
-        assert numbers(task.result()) == list(range(1, await count(house, runs[number % 3].id) + 1))
-    await until_nobody_watches(house)
+        assert numbers(task.result()) == list(range(1, await count(services, runs[number % 3].id) + 1))
+    await until_nobody_watches(services)
 
 
-async def test_the_stream_of_a_task_goes_on_with_its_next_run(api: Caller, house: House) -> None:
-    first = await new_run(house, "shop")
-    await new_run(house, "another")
+async def test_the_stream_of_a_task_goes_on_with_its_next_run(api: Caller, services: Services) -> None:
+    first = await new_run(services, "shop")
+    await new_run(services, "another")
     async with watching(api, "/api/tasks/shop/ws") as socket:
         assert (await receive(socket))["run_id"] == str(first.id)
-        await end(house, first.id)
+        await end(services, first.id)
         while (await receive(socket))["data"].get("to") != "cancelled":
             pass
-        second = await new_run(house, "shop")
-        third = await new_run(house, "shop")
+        second = await new_run(services, "shop")
+        third = await new_run(services, "shop")
         message = await receive(socket)
         assert (message["run_id"], message["id"]) == (str(second.id), 1)
-        await end(house, second.id)
+        await end(services, second.id)
         seen = [message]
         while seen[-1]["run_id"] == str(second.id):
             seen.append(await receive(socket))
-        assert numbers(seen[:-1]) == list(range(1, await count(house, second.id) + 1))
+        assert numbers(seen[:-1]) == list(range(1, await count(services, second.id) + 1))
         assert (seen[-1]["run_id"], seen[-1]["id"]) == (str(third.id), 1)
     path = f"/api/tasks/shop/ws?run_id={first.id}&after=2&follow=false"
-    await end(house, third.id)
+    await end(services, third.id)
     async with watching(api, path) as socket:
         seen = await receive_all(socket)
     assert (seen[0]["run_id"], seen[0]["id"]) == (str(first.id), 3)
     assert {message["run_id"] for message in seen} == {str(run.id) for run in (first, second, third)}
 
 
-async def test_the_stream_of_a_task_waits_for_its_first_run(api: Caller, house: House) -> None:
-    run = await new_run(house, "shop")
-    task = await house.premises.tasks.get("shop")
-    await end(house, run.id)
-    await house.premises.store.delete_run(run.id)
+async def test_the_stream_of_a_task_waits_for_its_first_run(api: Caller, services: Services) -> None:
+    run = await new_run(services, "shop")
+    task = await services.installation.tasks.get("shop")
+    await end(services, run.id)
+    await services.installation.store.delete_run(run.id)
     async with watching(api, f"/api/tasks/{task.id}/ws") as socket:
-        next_run = await new_run(house, "shop")
+        next_run = await new_run(services, "shop")
         assert (await receive(socket))["run_id"] == str(next_run.id)
 
 
-async def test_streams_are_refused_like_requests(api: Caller, house: House) -> None:
-    run = await new_run(house)
+async def test_streams_are_refused_like_requests(api: Caller, services: Services) -> None:
+    run = await new_run(services)
     blind = (await api.post("/api/tokens", {"name": "blind", "role": "worker"})).expect(201).json["token"]
     paths = (
         f"/api/runs/{run.id}/events",
@@ -277,8 +281,8 @@ async def test_streams_are_refused_like_requests(api: Caller, house: House) -> N
     (await api.with_token(None).get(f"/api/runs/{run.id}/events")).expect(401)
 
 
-async def test_a_ticket_opens_a_stream_once(api: Caller, house: House) -> None:
-    run = await new_run(house)
+async def test_a_ticket_opens_a_stream_once(api: Caller, services: Services) -> None:
+    run = await new_run(services)
     ticket = (await api.post("/api/auth/ticket")).expect(200).json["ticket"]
     path = f"/api/runs/{run.id}/events?ticket={ticket}"
     async with watching(api.with_token(None), path) as socket:
@@ -287,10 +291,10 @@ async def test_a_ticket_opens_a_stream_once(api: Caller, house: House) -> None:
 
 
 async def test_too_many_watchers_are_refused(
-    api: Caller, house: House, monkeypatch: pytest.MonkeyPatch
+    api: Caller, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = await new_run(house)
-    monkeypatch.setattr(hubs, "MOST_WATCHERS", 1)
+    run = await new_run(services)
+    monkeypatch.setattr(hubs, "MAX_SUBSCRIBERS", 1)
     async with watching(api, f"/api/runs/{run.id}/events") as socket:
         await receive(socket)
         assert await refusal(api, f"/api/runs/{run.id}/events") == 429
@@ -298,44 +302,40 @@ async def test_too_many_watchers_are_refused(
         (await api.get(f"/api/runs/{run.id}/events")).expect(429)
 
 
-async def test_a_server_that_stops_ends_its_streams(api: Caller, house: House) -> None:
-    run = await new_run(house)
+async def test_a_server_that_stops_ends_its_streams(api: Caller, services: Services) -> None:
+    run = await new_run(services)
     async with (
         watching(api, f"/api/runs/{run.id}/events?after=2") as socket,
         listening(api, f"/api/runs/{run.id}/events?after=2") as frames,
     ):
-        await until(lambda: len(house.hub) == 2)
-        house.hub.stop()
+        await until(lambda: len(services.hub) == 2)
+        services.hub.stop()
         await socket.receive()
         while not socket.closed:
             await socket.receive()
         assert socket.close_code == 1012
         assert all([frame["event"] == "run.state" async for frame in frames])
-    await until_nobody_watches(house)
+    await until_nobody_watches(services)
 
 
-async def test_one_who_leaves_is_forgotten(api: Caller, house: House) -> None:
-    run = await new_run(house)
+async def test_one_who_leaves_is_forgotten(api: Caller, services: Services) -> None:
+    run = await new_run(services)
     async with listening(api, f"/api/runs/{run.id}/events") as frames:
         await anext(frames)
-        assert len(house.hub) == 1
-    await until_nobody_watches(house)
+        assert len(services.hub) == 1
+    await until_nobody_watches(services)
 
 
-async def test_what_a_watcher_says_is_not_listened_to(api: Caller, house: House) -> None:
-    run = await new_run(house)
+async def test_what_a_watcher_says_is_not_listened_to(api: Caller, services: Services) -> None:
+    run = await new_run(services)
     async with watching(api, f"/api/runs/{run.id}/events") as socket:
         await socket.send_str("x" * 100_000)
         await socket.send_bytes(b"\xff\x00")
         assert (await receive(socket))["id"] == 1
 
 
-async def test_nobody_looks_while_nobody_watches(house: House) -> None:
-    def is_looking() -> bool:
-        looking = house.hub._looking
-        return looking is not None and not looking.done()
-
-    assert not is_looking()
-    with house.hub.of_logs():
-        assert is_looking()
-    await until(lambda: not is_looking())
+async def test_nobody_looks_while_nobody_watches(services: Services) -> None:
+    assert not services.hub.is_polling
+    with services.hub.subscribe_logs():
+        assert services.hub.is_polling
+    await until(lambda: not services.hub.is_polling)

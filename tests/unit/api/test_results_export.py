@@ -196,7 +196,7 @@ class Held:
 
     def __init__(self, store: RunStore, *, fails: Exception | None = None) -> None:
         self._store = store
-        self._fails = fails
+        self.failure = fails
         self.let = asyncio.Event()
         self.is_waiting = asyncio.Event()
         self.is_closed = asyncio.Event()
@@ -210,8 +210,8 @@ class Held:
                 yield batch
                 self.is_waiting.set()
                 await self.let.wait()
-                if self._fails is not None:
-                    raise self._fails
+                if self.failure is not None:
+                    raise self.failure
         finally:
             self.is_closed.set()
 
@@ -219,13 +219,13 @@ class Held:
 @pytest.fixture
 def held(services: Services) -> Held:
     store = Held(services.installation.store)
-    services.exports._store = store  # type: ignore[assignment]  # it stands before the real one
+    services.exports.store = store  # type: ignore[assignment]  # it stands before the real one
     return store
 
 
 async def until_over(services: Services) -> None:
     async with asyncio.timeout(20):
-        while services.exports.slots._free < exports.AT_ONCE:  # noqa: ASYNC110 - it ends somewhere in a server
+        while services.exports.slots.free < exports.AT_ONCE:  # noqa: ASYNC110 - it ends somewhere in a server
             await asyncio.sleep(0.001)
 
 
@@ -259,14 +259,14 @@ async def test_others_are_answered_while_a_file_is_made(services: Services, api:
 
 async def test_an_error_on_the_way_is_no_short_file(services: Services, api: Caller, held: Held) -> None:
     run = await crawled(services.installation, MANY)
-    held._fails = StoreUnavailable("the disk is gone")
+    held.failure = StoreUnavailable("the disk is gone")
     async with asking(api, run, "jsonl") as answer:
         assert answer.status == 200
         await answer.content.readany()
         held.let.set()
         with pytest.raises(aiohttp.ClientPayloadError):
             await answer.read()
-    assert services.exports.slots._free == exports.AT_ONCE
+    assert services.exports.slots.free == exports.AT_ONCE
 
 
 @pytest.mark.parametrize("format_", ["parquet", "xlsx", "sqlite"])
@@ -274,7 +274,7 @@ async def test_an_error_before_the_first_byte_is_a_problem(
     services: Services, api: Caller, held: Held, format_: str
 ) -> None:
     run = await crawled(services.installation, MANY)
-    held._fails = StoreUnavailable("the disk is gone")
+    held.failure = StoreUnavailable("the disk is gone")
     held.let.set()
     problem = (await api("POST", f"/api/results/export?run_id={run.id}&format={format_}")).expect(503).json
     assert problem["detail"] == "the disk is gone"

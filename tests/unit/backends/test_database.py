@@ -59,7 +59,7 @@ async def test_a_full_disk_loses_nothing(backend: SqliteBackend) -> None:
     worker = await backend.frontier.join(WorkerRegistration("w"))
     first, second = await take(backend, worker, run, want=2)
     await settle(backend, done(first, items=[{"n": 1}]))
-    connection = backend.database._connection
+    connection = backend.database._connection  # noqa: SLF001 - the limit holds for one connection only
     connection.pragma("max_page_count", connection.pragma("page_count"))
     page = done(second, *urls(500, "child"), items=[{"text": "x" * 5000} for _ in range(50)])
     for _ in range(2):
@@ -74,7 +74,7 @@ async def test_a_full_disk_loses_nothing(backend: SqliteBackend) -> None:
 
 
 async def _work_again(backend: SqliteBackend, worker: int, run: Run) -> None:
-    backend._open()
+    backend.open()
     await take(backend, worker, run)
 
 
@@ -181,8 +181,9 @@ async def test_the_log_is_moved_into_the_file_while_work_goes_on(
         lease = await take_one(backend, worker, run)
         texts = [{"text": f"{number}-{item}" + "x" * 4000} for item in range(800)]
         await settle(backend, done(lease, url(f"next{number}"), items=texts))
-        if backend.database._checkpointer is not None:
-            await asyncio.to_thread(backend.database._checkpointer.join)
+        checkpointer = backend.database._checkpointer  # noqa: SLF001 - a thread that only tests wait for
+        if checkpointer is not None:
+            await asyncio.to_thread(checkpointer.join)
         sizes.append(log.stat().st_size)
     assert max(sizes) < 40_000_000
     assert (backend.folder / FILE).stat().st_size > 12_000_000

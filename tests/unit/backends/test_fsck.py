@@ -179,7 +179,7 @@ async def test_a_damaged_page_of_the_file_is_told_and_not_touched(backend: Sqlit
     place = len(body) // 2
     body[place : place + 3000] = b"\xff" * 3000
     path.write_bytes(bytes(body))
-    backend._open()
+    backend.open()
     found = await backend.store.fsck(repair=True)
     assert {finding.code for finding in found} == {"damaged"}
     assert not any(finding.is_repaired for finding in found)

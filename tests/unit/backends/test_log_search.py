@@ -87,7 +87,7 @@ async def test_gauges_and_sums_look_at_no_table_that_grows(backend: SqliteBacken
 async def test_a_search_without_marks_looks_at_so_many_lines(
     backend: SqliteBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(logs, "LOOKED_AT", 10)
+    monkeypatch.setattr(logs, "LINES_SCANNED", 10)
     store = LogStore(backend.database)
     now = backend.clock.now()
     await store.add([LogLine(now - 100.0 + number, 20, "a.b", str(number)) for number in range(100)])
@@ -106,7 +106,7 @@ async def test_a_search_without_marks_looks_at_so_many_lines(
 async def test_a_search_for_several_marks_looks_at_so_many_numbers(
     backend: SqliteBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(logs, "MARKS_LOOKED_AT", 10)
+    monkeypatch.setattr(logs, "TERMS_SCANNED", 10)
     store = LogStore(backend.database)
     now = backend.clock.now()
     lines = [

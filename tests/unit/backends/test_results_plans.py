@@ -23,7 +23,7 @@ from smartspider_testing.contracts.results import start_growing
         ("before", (1, 2, 3)),
         ("one", (1,)),
         ("origin", (1,)),
-        ("standing", (1,)),
+        ("counts", (1,)),
     ],
 )
 async def test_rows_are_found_by_their_key(
@@ -49,7 +49,7 @@ class Looks:
             self.rows += len(piece.rows)
             return piece
 
-        monkeypatch.setattr(scanning, "read_piece", counted)
+        monkeypatch.setattr(scanning, "read_batch", counted)
 
 
 @pytest.fixture
@@ -120,4 +120,5 @@ async def test_only_a_few_orders_are_kept(backend: SqliteBackend) -> None:
         await backend.results.rows(RowQuery(run.id, (Condition("n", "ne", number),), sort="n"))
     store = backend.results
     assert isinstance(store, ResultStore)
-    assert len(store._sorted._windows) == sorting.MAX_WINDOWS
+    windows = store._sorted._windows  # noqa: SLF001 - a bound on memory is not visible otherwise
+    assert len(windows) == sorting.MAX_WINDOWS

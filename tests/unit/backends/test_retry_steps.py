@@ -44,7 +44,7 @@ async def test_a_retry_that_was_interrupted_leaves_a_run_that_goes_on(
     backend: SqliteBackend, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
     run, _ = await _failed(backend, 20)
-    left, opens = [times], retry._open
+    left, opens = [times], retry.open_failed
 
     def die(*values: Any) -> None:
         opens(*values)
@@ -53,7 +53,7 @@ async def test_a_retry_that_was_interrupted_leaves_a_run_that_goes_on(
             raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(retry, "_open", die)
+        patch.setattr(retry, "open_failed", die)
         with pytest.raises(Killed):
             await backend.store.retry(run.id, actor="ann")
     await backend.reopen()

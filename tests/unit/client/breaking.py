@@ -29,7 +29,7 @@ class Wire:
         self.target = None
         self.cut()
 
-    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         if self.target is None:
             writer.transport.abort()
@@ -68,7 +68,7 @@ async def wire(target: str | None) -> AsyncIterator[Wire]:
     """A wire to a server."""
     made = Wire()
     made.target = target
-    server = await asyncio.start_server(made._pass, "127.0.0.1", 0)
+    server = await asyncio.start_server(made.forward, "127.0.0.1", 0)
     made.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
         yield made

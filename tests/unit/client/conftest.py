@@ -7,22 +7,22 @@ from pathlib import Path
 
 import pytest
 from argon2 import PasswordHasher
-from tests.unit.api.asking import ADMIN_TOKEN, SETTINGS, serving
+from tests.unit.api.asking import ADMIN_TOKEN, SETTINGS, open_services, serving
 
 from smartspider.client import Client
-from smartspider.services import passwords
-from smartspider.wiring.house import House, open_house
+from smartspider.operations.services import Services
+from smartspider.services.access import passwords
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
-    async with open_house(tmp_path / "data", SETTINGS) as opened:
+async def services(tmp_path: Path) -> AsyncIterator[Services]:
+    async with open_services(tmp_path / "data", SETTINGS) as opened:
         yield opened
 
 
 @pytest.fixture
-async def url(house: House) -> AsyncIterator[str]:
-    async with serving(house) as base:
+async def url(services: Services) -> AsyncIterator[str]:
+    async with serving(services) as base:
         yield base
 
 
@@ -37,4 +37,4 @@ async def client(url: str) -> AsyncIterator[Client]:
 def _quick_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
     hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
     monkeypatch.setattr(passwords, "_hasher", lambda: hasher)
-    monkeypatch.setattr(passwords, "_of_nobody", lambda: passwords._hash("nobody"))
+    monkeypatch.setattr(passwords, "_of_nobody", lambda: hasher.hash("nobody"))

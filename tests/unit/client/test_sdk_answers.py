@@ -18,20 +18,20 @@ from tests.unit.api.rows import TEA, crawled
 
 from smartspider.api.app import create_app
 from smartspider.client import Client
-from smartspider.client.connection import Connection
-from smartspider.core.extraction import Change, Rejected
+from smartspider.client.http import ServerConnection
 from smartspider.core.logs import LogLine
-from smartspider.core.workers import WorkerCard
+from smartspider.core.pages.extraction import RejectedItem, ValueChange
+from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.operations.services import Services
 from smartspider.views.listed import Listed
-from smartspider.wiring.house import House
-from smartspider_testing.answers import page
-from smartspider_testing.site import ScriptableSite
+from smartspider_testing.sites.answers import page
+from smartspider_testing.sites.scripted import ScriptableSite
 
 RULES = {"items": ".p", "fields": {"title": "h2::text"}}
 PASSWORD = "four random words"
 
 
-class Recording(Connection):
+class Recording(ServerConnection):
     """A connection that remembers what was asked, and the last answer."""
 
     def __init__(self, url: str, token: str | None) -> None:
@@ -153,14 +153,14 @@ CALLS: dict[str, Call] = {
     "fire_schedule": lambda c, w: c.fire_schedule(w.made["create_schedule"].id),
     "list_firings": lambda c, w: c.list_firings(w.made["create_schedule"].id),
     "delete_schedule": lambda c, w: c.delete_schedule(w.made["create_schedule"].id),
-    "create_notice": lambda c, w: c.create_notice(
+    "create_notification": lambda c, w: c.create_notice(
         kind="webhook", address=f"{w.site}hook", events=["run.failed"], task_id=w.task
     ),
-    "list_notices": lambda c, _: c.list_notices(),
-    "get_notice": lambda c, w: c.get_notice(w.made["create_notice"].id),
-    "test_notice": lambda c, w: c.test_notice(w.made["create_notice"].id),
-    "list_deliveries": lambda c, w: c.list_deliveries(w.made["create_notice"].id),
-    "delete_notice": lambda c, w: c.delete_notice(w.made["create_notice"].id),
+    "list_notifications": lambda c, _: c.list_notices(),
+    "get_notification": lambda c, w: c.get_notice(w.made["create_notification"].id),
+    "test_notification": lambda c, w: c.test_notice(w.made["create_notification"].id),
+    "list_deliveries": lambda c, w: c.list_deliveries(w.made["create_notification"].id),
+    "delete_notification": lambda c, w: c.delete_notice(w.made["create_notification"].id),
     "list_nodes": lambda c, _: c.list_nodes(),
     "get_scaling": lambda c, _: c.get_scaling(),
     "tune_node": lambda c, w: c.tune_node(w.made["list_nodes"].items[0].node, slots=3),
@@ -190,16 +190,16 @@ def as_ann(client: Client, world: World) -> Client:
 
 
 @pytest.fixture
-async def world(house: House) -> AsyncIterator[World]:
-    rejected = [Rejected("too dear", {"name": "Gyokuro"}, "range", "price", 99)]
-    changes = [Change(0, "number", "price", "12.5", 12.5)]
-    await crawled(house.premises, TEA[:2])
-    run = await crawled(house.premises, TEA, rejected=rejected, changes=changes)
+async def world(services: Services) -> AsyncIterator[World]:
+    rejected = [RejectedItem("too dear", {"name": "Gyokuro"}, "range", "price", 99)]
+    changes = [ValueChange(0, "number", "price", "12.5", 12.5)]
+    await crawled(services.installation, TEA[:2])
+    run = await crawled(services.installation, TEA, rejected=rejected, changes=changes)
     line = LogLine(at=1.0, level=30, event="fetch.slow", text="a slow page", worker="w", run_id=run.id)
-    await house.premises.logs.add([msgspec.structs.replace(line, task_id=run.task_id), line])
-    other = await crawled(house.premises, TEA[:1], name="other", ends=False)
-    await house.premises.store.set_state(other.id, "paused")
-    await house.premises.frontier.join(WorkerCard("w", node="crawler-1"))
+    await services.installation.logs.add([msgspec.structs.replace(line, task_id=run.task_id), line])
+    other = await crawled(services.installation, TEA[:1], name="other", ends=False)
+    await services.installation.store.set_state(other.id, "paused")
+    await services.installation.frontier.join(WorkerRegistration("w", node="crawler-1"))
     async with ScriptableSite() as site:
         site.on("/", page("<div class=p><h2>Tea</h2></div>")).on("/hook", page(""))
         yield World(site.url(), str(run.id), str(other.id), str(run.task_id))
@@ -222,9 +222,9 @@ def is_at(document: Any, operation_id: str, method: str, path: str) -> bool:
 
 
 async def test_every_operation_arrives_and_its_whole_answer_is_told(
-    house: House, url: str, world: World
+    services: Services, url: str, world: World
 ) -> None:
-    document = create_app(house).openapi()
+    document = create_app(services).openapi()
     known = {one["operationId"] for each in document["paths"].values() for one in each.values()}
     streams = {"watch_task", "tail_logs", "tail_run_logs"}
     assert set(CALLS) == known | streams

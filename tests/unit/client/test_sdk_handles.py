@@ -17,8 +17,8 @@ from tests.unit.api.watching import new_run, until
 from smartspider.client import Client
 from smartspider.core.errors import NotFound, RequestInvalid, TaskInvalid
 from smartspider.core.logs import LogLine
-from smartspider.core.runs import RunState
-from smartspider.wiring.house import House
+from smartspider.core.runs.run import RunState
+from smartspider.operations.services import Services
 
 SPEC: dict[str, Any] = {"name": "shop", "entry_urls": ["http://a.example/"]}
 
@@ -119,16 +119,16 @@ async def test_waiting_has_an_end(client: Client) -> None:
         await run.wait(timeout_s=0.05)
 
 
-async def test_what_failed_is_tried_again_in_another_run(client: Client, house: House) -> None:
-    first = await client.runs.get(str((await crawled(house.premises)).id))
+async def test_what_failed_is_tried_again_in_another_run(client: Client, services: Services) -> None:
+    first = await client.runs.get(str((await crawled(services.installation)).id))
     again = await first.retry(which="all")
     assert again.id != first.id
     assert again.task_id == first.task_id
     assert (await first.why("http://tea.example/list")).run_id == first.id
 
 
-async def test_what_happens_in_a_run_is_told_in_order(client: Client, house: House) -> None:
-    run = await client.runs.get(str((await new_run(house)).id))
+async def test_what_happens_in_a_run_is_told_in_order(client: Client, services: Services) -> None:
+    run = await client.runs.get(str((await new_run(services)).id))
     events = []
     states: list[RunState] = ["paused", "running", "cancelled"]
     async with aclosing(run.follow()) as stream:
@@ -136,7 +136,7 @@ async def test_what_happens_in_a_run_is_told_in_order(client: Client, house: Hou
             events.append(event)
             if event.event == "run.created":
                 for state in states:
-                    await house.premises.store.set_state(int(run.id), state)
+                    await services.installation.store.set_state(int(run.id), state)
     assert [event.id for event in events] == list(range(1, len(events) + 1))
     assert [one.data["to"] for one in events if one.event == "run.state"][-3:] == states
     last = [event async for event in run.follow(after=len(events) - 1)]
@@ -145,8 +145,8 @@ async def test_what_happens_in_a_run_is_told_in_order(client: Client, house: Hou
     assert (snapshot.event, snapshot.data["state"], snapshot.id) == ("run.status", "cancelled", len(events))
 
 
-async def test_a_task_is_followed_from_run_to_run(client: Client, house: House) -> None:
-    first = await crawled(house.premises)
+async def test_a_task_is_followed_from_run_to_run(client: Client, services: Services) -> None:
+    first = await crawled(services.installation)
     made = await client.tasks.get("tea")
     seen: list[str | None] = []
     async with aclosing(made.follow()) as stream:
@@ -154,17 +154,17 @@ async def test_a_task_is_followed_from_run_to_run(client: Client, house: House) 
             if event.run_id not in seen:
                 seen.append(event.run_id)
             if len(seen) == 1 and event.event == "run.state" and event.data["to"] == "completed":
-                second = await crawled(house.premises)
+                second = await crawled(services.installation)
             if len(seen) == 2:
                 break
     assert seen == [str(first.id), str(second.id)]
 
 
 async def test_rows_are_had_to_the_last(
-    client: Client, house: House, monkeypatch: pytest.MonkeyPatch
+    client: Client, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("smartspider.client.rows.PAGE", 3)
-    run = await client.runs.get(str((await crawled(house.premises)).id))
+    run = await client.runs.get(str((await crawled(services.installation)).id))
     assert [row async for row in run.results.iter()] == TEA
     dear = run.results.iter(where="price>=12", fields=["price", "name"], sort="-price")
     assert [list(row.items()) async for row in dear] == [
@@ -181,17 +181,17 @@ async def test_rows_are_had_to_the_last(
     assert repr(run.results) == f"Results(run_id={run.id!r})"
 
 
-async def test_rows_of_two_runs_are_compared(client: Client, house: House) -> None:
-    await crawled(house.premises, TEA[:3])
-    run = await client.runs.get(str((await crawled(house.premises, TEA[1:])).id))
+async def test_rows_of_two_runs_are_compared(client: Client, services: Services) -> None:
+    await crawled(services.installation, TEA[:3])
+    run = await client.runs.get(str((await crawled(services.installation, TEA[1:])).id))
     counts = (await run.results.diff(key=["name"])).counts
     assert (counts.new, counts.gone, counts.unchanged) == (1, 1, 2)
 
 
 async def test_rows_are_exported_by_the_name_of_the_file(
-    client: Client, house: House, tmp_path: Path
+    client: Client, services: Services, tmp_path: Path
 ) -> None:
-    run = await client.runs.get(str((await crawled(house.premises)).id))
+    run = await client.runs.get(str((await crawled(services.installation)).id))
     path = await run.results.export(tmp_path / "rows.csv", fields="name,price")
     with path.open(newline="") as file:
         assert [row["name"] for row in csv.DictReader(file)] == [row["name"] for row in TEA]
@@ -205,9 +205,9 @@ async def test_rows_are_exported_by_the_name_of_the_file(
 
 @pytest.mark.parametrize("name", ["rows", "rows.gz", "rows.tea"])
 async def test_a_file_that_cannot_be_written_leaves_nothing(
-    client: Client, house: House, tmp_path: Path, name: str
+    client: Client, services: Services, tmp_path: Path, name: str
 ) -> None:
-    run = await client.runs.get(str((await crawled(house.premises)).id))
+    run = await client.runs.get(str((await crawled(services.installation)).id))
     (tmp_path / "rows.csv").write_text("before")
     with pytest.raises(RequestInvalid):
         await run.results.export(tmp_path / name)
@@ -218,17 +218,19 @@ async def test_a_file_that_cannot_be_written_leaves_nothing(
 
 
 async def test_log_lines_are_found_and_followed(
-    client: Client, house: House, monkeypatch: pytest.MonkeyPatch
+    client: Client, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("smartspider.client.handles.PAGE", 2)
     lines = [LogLine(float(at), 20 + 10 * (at % 2), "fetch.done", f"line {at}") for at in range(5)]
-    await house.premises.logs.add(lines)
+    await services.installation.logs.add(lines)
     assert [line.text async for line in client.logs.iter()] == [f"line {at}" for at in (4, 3, 2, 1, 0)]
     assert [line.text async for line in client.logs.iter(level="warning")] == ["line 3", "line 1"]
     async with aclosing(client.logs.tail(level="warning")) as tail:
         waiting = asyncio.ensure_future(anext(tail))
-        await until(lambda: len(house.hub))
-        await house.premises.logs.add([LogLine(9.0, 20, "x", "not this"), LogLine(9.0, 40, "x", "this")])
+        await until(lambda: len(services.hub))
+        await services.installation.logs.add(
+            [LogLine(9.0, 20, "x", "not this"), LogLine(9.0, 40, "x", "this")]
+        )
         assert (await waiting).text == "this"
     with pytest.raises(RequestInvalid, match="level"):
         await anext(client.logs.tail(level="loud"))

@@ -16,13 +16,13 @@ import pytest
 from fastapi import FastAPI
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute, APIWebSocketRoute
-from tests.unit.api.asking import SETTINGS
+from tests.unit.api.asking import SETTINGS, open_services
 
-from smartspider.api.answers import REF, name_of
 from smartspider.api.app import create_app
-from smartspider.client.operations import Operations
+from smartspider.api.responses import REF, schema_name
+from smartspider.client.remote import RemoteOperations
+from smartspider.operations.table import AllOperations
 from smartspider.views.live import LiveEvent
-from smartspider.wiring.house import open_house
 
 NAMES = {"with": "with_", "If-Match": "if_match", "Idempotency-Key": "idempotency_key"}
 """What is called otherwise in Python."""
@@ -96,12 +96,12 @@ def returned(hint: Any) -> set[str]:
         return {f"list of {get_args(hint)[0].__name__}"}
     plain = {type(None): "nothing", str: "string", dict: "object"}
     kind = plain.get(get_origin(hint) or hint)
-    return {kind or name_of(hint)}
+    return {kind or schema_name(hint)}
 
 
 def methods() -> dict[str, Any]:
-    found = inspect.getmembers(Operations, inspect.isfunction)
-    return {name: method for name, method in found if not name.startswith("_")}
+    found = inspect.getmembers(RemoteOperations, inspect.isfunction)
+    return {name: method for name, method in found if not (name.startswith("_") or name == "perform")}
 
 
 def keywords(method: Any) -> dict[str, tuple[Any, bool]]:
@@ -135,8 +135,8 @@ def asked_by(dependant: Dependant) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
     async def made() -> FastAPI:
-        async with open_house(tmp_path_factory.mktemp("house") / "data", SETTINGS) as house:
-            return create_app(house)
+        async with open_services(tmp_path_factory.mktemp("services") / "data", SETTINGS) as services:
+            return create_app(services)
 
     return asyncio.run(made())
 
@@ -219,6 +219,6 @@ def test_a_message_of_a_stream_is_read_as_what_the_server_tells() -> None:
 
 
 def test_no_file_of_operations_is_forgotten() -> None:
-    folder = Path(inspect.getfile(Operations)).parent
-    within = {Path(inspect.getfile(kind)).name for kind in Operations.__mro__[:-1]}
-    assert {path.name for path in folder.glob("*.py")} == within
+    folder = Path(inspect.getfile(AllOperations)).parent
+    within = {Path(inspect.getfile(kind)).name for kind in AllOperations.__mro__[:-1]}
+    assert {path.name for path in folder.glob("*.py")} == {*within, "__init__.py", "local.py", "services.py"}

@@ -20,15 +20,15 @@ from tests.unit.client.breaking import Wire, wire
 
 from smartspider.api.app import create_app
 from smartspider.client import Client
-from smartspider.client import connection as connections
-from smartspider.client.connection import checked_url, place, wait_s
+from smartspider.client import http as connections
 from smartspider.client.errors import error_of
+from smartspider.client.http import backoff_s, build_path, check_server_url
 from smartspider.core import errors
 from smartspider.core.logs import LogLine
-from smartspider.core.runs import RunState
-from smartspider.wiring.house import House
-from smartspider_testing.answers import page, reply
-from smartspider_testing.site import ScriptableSite
+from smartspider.core.runs.run import RunState
+from smartspider.operations.services import Services
+from smartspider_testing.sites.answers import page, reply
+from smartspider_testing.sites.scripted import ScriptableSite
 
 SPEC = {"name": "shop", "entry_urls": ["http://a.example/"]}
 
@@ -74,7 +74,7 @@ async def test_what_must_not_be_done_twice_is_not_sent_twice(far: Client, cut: W
     await far.create_user("ann", password="four random words")
     cut.drops_answer = True
     before = cut.connections
-    with pytest.raises(errors.ServerUnreachable, match="does not answer"):
+    with pytest.raises(errors.ServerUnreachable, match=cut.url):
         await far.create_session(username="ann", password="four random words")
     assert cut.connections <= before + 1
     actions = [entry.action for entry in (await far.list_audit()).items]
@@ -100,10 +100,10 @@ async def test_a_server_that_comes_back_meanwhile_is_found(far: Client, cut: Wir
 
 @pytest.mark.parametrize("way", ["cut", "restart"])
 async def test_following_goes_on_without_a_gap_or_a_double(
-    house: House, way: str, monkeypatch: pytest.MonkeyPatch
+    services: Services, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("smartspider.client.streams.wait_s", lambda *_: 0.01)
-    run = await new_run(house)
+    run = await new_run(services)
     states: list[RunState] = ["paused", "running"]
     numbers: list[int | None] = []
     async with wire(None) as cut, Client(cut.url, ADMIN_TOKEN) as client:
@@ -114,59 +114,61 @@ async def test_following_goes_on_without_a_gap_or_a_double(
 
         following: asyncio.Task[None] | None = None
         for _ in range(4):
-            async with serving(house) as cut.target:
+            async with serving(services) as cut.target:
                 following = following or asyncio.create_task(follow())
-                await until(lambda: numbers and len(house.hub))
+                await until(lambda: numbers and len(services.hub))
                 for state in states * 3:
-                    await house.premises.store.set_state(run.id, state)
+                    await services.installation.store.set_state(run.id, state)
                 if way == "cut":
                     cut.cut()
-                    await until(lambda: len(house.hub))
+                    await until(lambda: len(services.hub))
                 cut.hang_up()
             for state in states:
-                await house.premises.store.set_state(run.id, state)
-        await house.premises.store.set_state(run.id, "cancelled")
-        async with serving(house) as cut.target, asyncio.timeout(20):
+                await services.installation.store.set_state(run.id, state)
+        await services.installation.store.set_state(run.id, "cancelled")
+        async with serving(services) as cut.target, asyncio.timeout(20):
             assert following is not None
             await following
-    assert numbers == list(range(1, len(await house.premises.events.of_run(run.id)) + 1))
+    assert numbers == list(range(1, len(await services.installation.events.of_run(run.id)) + 1))
     assert len(numbers) > 30
 
 
-async def test_a_task_is_watched_across_broken_connections(house: House, far: Client, cut: Wire) -> None:
-    first = await crawled(house.premises)
+async def test_a_task_is_watched_across_broken_connections(
+    services: Services, far: Client, cut: Wire
+) -> None:
+    first = await crawled(services.installation)
     seen: list[tuple[str | None, int | None]] = []
     async with aclosing(far.watch_task("tea")) as events:
         async for event in events:
             seen.append((event.run_id, event.id))
             if event.event == "run.state" and len({run for run, _ in seen}) == 1:
                 cut.cut()
-            if len({run for run, _ in seen}) == 1 and len(seen) == await count(house, first.id):
-                second = await crawled(house.premises)
-            if len(seen) > 1 and seen[-1] == (str(2), await count(house, 2)):
+            if len({run for run, _ in seen}) == 1 and len(seen) == await count(services, first.id):
+                second = await crawled(services.installation)
+            if len(seen) > 1 and seen[-1] == (str(2), await count(services, 2)):
                 break
     assert seen == [
         (str(run.id), number)
         for run in (first, second)
-        for number in range(1, await count(house, run.id) + 1)
+        for number in range(1, await count(services, run.id) + 1)
     ]
 
 
-async def count(house: House, run_id: int) -> int:
-    return len(await house.premises.events.of_run(run_id))
+async def count(services: Services, run_id: int) -> int:
+    return len(await services.installation.events.of_run(run_id))
 
 
 async def test_log_lines_are_told_once_across_broken_connections(
-    house: House, far: Client, cut: Wire
+    services: Services, far: Client, cut: Wire
 ) -> None:
-    await house.premises.logs.add([LogLine(0.0, 20, "x", "before")])
+    await services.installation.logs.add([LogLine(0.0, 20, "x", "before")])
     told: list[str] = []
     async with aclosing(far.tail_logs()) as lines:
         coming = asyncio.ensure_future(anext(lines))
         for number in range(4):
-            await until(lambda: len(house.hub))
+            await until(lambda: len(services.hub))
             cut.cut()  # before any line was seen, the first time
-            await house.premises.logs.add([LogLine(1.0, 20, "x", f"{number}")])
+            await services.installation.logs.add([LogLine(1.0, 20, "x", f"{number}")])
             told.append((await coming).text)
             coming = asyncio.ensure_future(anext(lines))
         coming.cancel()
@@ -187,13 +189,13 @@ async def test_a_stream_that_never_began_ends_with_what_is_wrong(far: Client, cu
 
 
 async def test_a_stream_waits_for_its_server_but_not_for_ever(
-    house: House, far: Client, cut: Wire, monkeypatch: pytest.MonkeyPatch
+    services: Services, far: Client, cut: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = itertools.count()  # one with each look at the clock, however slow the machine is
     monkeypatch.setattr("smartspider.client.streams.monotonic", lambda: float(next(seconds)))
     monkeypatch.setattr("smartspider.client.streams.wait_s", lambda *_: 0.001)
-    monkeypatch.setattr("smartspider.client.streams.PATIENCE_S", 2.0 * connections.TRIES)
-    run = await new_run(house)
+    monkeypatch.setattr("smartspider.client.streams.RECONNECT_S", 2.0 * connections.TRIES)
+    run = await new_run(services)
 
     async def follow() -> None:
         async for _ in far.follow_run(str(run.id)):
@@ -205,17 +207,17 @@ async def test_a_stream_waits_for_its_server_but_not_for_ever(
 
 
 async def test_whoever_is_let_in_no_more_is_told_so(
-    house: House, url: str, client: Client, monkeypatch: pytest.MonkeyPatch
+    services: Services, url: str, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("smartspider.api.recheck.EVERY_S", 0.02)
-    run = await new_run(house)
+    monkeypatch.setattr("smartspider.api.middleware.authentication.RECHECK_S", 0.02)
+    run = await new_run(services)
     made = await client.create_token("eye", role="viewer")
     async with Client(url, made.token) as viewer:
         events = viewer.follow_run(str(run.id))
         await anext(events)
         lines = viewer.tail_logs()
         waiting = asyncio.ensure_future(anext(lines))
-        await until(lambda: len(house.hub) == 2)
+        await until(lambda: len(services.hub) == 2)
         await client.revoke_token(made.id)
         with pytest.raises(errors.NotSignedIn):
             async for _ in events:
@@ -225,11 +227,11 @@ async def test_whoever_is_let_in_no_more_is_told_so(
 
 
 async def test_an_export_that_breaks_off_is_no_file(
-    house: House, far: Client, cut: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    services: Services, far: Client, cut: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     draw = random.Random(1)  # names that stay long on the way, where bodies are compressed
     rows = [{**TEA[0], "name": draw.randbytes(500).hex(), "price": number} for number in range(3000)]
-    run = await far.runs.get(str((await crawled(house.premises, rows)).id))
+    run = await far.runs.get(str((await crawled(services.installation, rows)).id))
     whole = await run.results.export(tmp_path / "whole.jsonl")
     assert len(whole.read_bytes().splitlines()) == 3000
     exporting = far.export_results
@@ -307,7 +309,7 @@ async def test_an_answer_of_another_kind_of_server_is_noticed() -> None:
     async with ScriptableSite() as site, Client(site.url()) as client:
         site.on("/healthz", page("<html>Welcome to nginx</html>"), page('{"status": "fine"}'))
         for _ in range(2):
-            with pytest.raises(errors.ServerUnreachable, match="something else"):
+            with pytest.raises(errors.ServerUnreachable, match=site.url()):
                 await client.get_health()
         site.on("/healthz", page('{"status": "ok", "version": "9", "mood": "good"}'))
         assert (await client.get_health()).version == "9"
@@ -319,11 +321,11 @@ async def test_an_answer_of_another_kind_of_server_is_noticed() -> None:
 )
 def test_an_address_that_is_none_is_refused(wrong: str) -> None:
     with pytest.raises(errors.SettingInvalid):
-        checked_url(wrong)
+        check_server_url(wrong)
 
 
 def test_an_address_may_have_a_path_and_a_slash() -> None:
-    assert checked_url(" https://a.example/spider/ ") == "https://a.example/spider"
+    assert check_server_url(" https://a.example/spider/ ") == "https://a.example/spider"
 
 
 async def test_ids_with_odd_characters_stay_one_part_of_the_path(client: Client) -> None:
@@ -332,31 +334,34 @@ async def test_ids_with_odd_characters_stay_one_part_of_the_path(client: Client)
             await client.get_task(odd)
         with pytest.raises(errors.NotFound):
             await client.delete_run(odd)
-    assert place("/x/", "a/b", "/y") == "/x/a%2Fb/y"
+    assert build_path("/x/", "a/b", "/y") == "/x/a%2Fb/y"
 
 
 def test_waits_grow_and_have_a_bound() -> None:
-    assert all(wait_s(tried) <= connections.LONGEST_WAIT_S for tried in (1, 5, 50, 5000))
+    assert all(backoff_s(tried) <= connections.MAX_WAIT_S for tried in (1, 5, 50, 5000))
 
 
 def test_a_client_is_made_of_the_environment(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("secret\n")
     there = {"SMARTSPIDER_SERVER": "http://a.example:1/", "SMARTSPIDER_TOKEN_FILE": str(tmp_path / "token")}
     connection = Client.from_env(there).connection
-    assert (connection.url, connection._token) == ("http://a.example:1", "secret")
+    token = connection._token  # noqa: SLF001 - a token is not shown to programs
+    assert (connection.url, token) == ("http://a.example:1", "secret")
     with pytest.raises(errors.SettingInvalid, match="SMARTSPIDER_SERVER"):
         Client.from_env({})
     with pytest.raises(errors.SettingInvalid, match="TOKEN_FILE"):
         Client.from_env({**there, "SMARTSPIDER_TOKEN_FILE": str(tmp_path / "none")})
 
 
-async def test_a_server_with_a_certificate_is_spoken_to_if_it_is_known(house: House, tmp_path: Path) -> None:
+async def test_a_server_with_a_certificate_is_spoken_to_if_it_is_known(
+    services: Services, tmp_path: Path
+) -> None:
     key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=a"]
     command += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)]
     await asyncio.to_thread(subprocess.run, command, check=True, capture_output=True)
     config = uvicorn.Config(
-        create_app(house),
+        create_app(services),
         port=0,
         log_config=None,
         ws="websockets-sansio",
@@ -370,7 +375,7 @@ async def test_a_server_with_a_certificate_is_spoken_to_if_it_is_known(house: Ho
     try:
         async with Client(address, ADMIN_TOKEN, ca_file=str(certificate)) as client:
             assert (await client.get_me()).role == "admin"
-            await house.premises.logs.add([LogLine(1.0, 20, "x", "over TLS")])
+            await services.installation.logs.add([LogLine(1.0, 20, "x", "over TLS")])
             assert (await anext(client.tail_logs(after="0"))).text == "over TLS"
         async with Client(address, ADMIN_TOKEN) as client:
             with pytest.raises(errors.ServerUnreachable, match=r"(?i)certificate"):

@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.api.asking import ADMIN_TOKEN, SETTINGS, serving
+from tests.unit.api.asking import ADMIN_TOKEN, SETTINGS, open_services, serving
 from tests.unit.api.rows import TEA, crawled
 from tests.unit.api.watching import new_run
 
 from smartspider.client import SyncClient
 from smartspider.client.portal import Portal
-from smartspider.client.sync import SyncResults, SyncRun, SyncTask
+from smartspider.client.sync import SyncResults, SyncRunHandle, SyncTaskHandle
 from smartspider.core.errors import NotFound, ServerUnreachable, SettingInvalid
-from smartspider.wiring.house import House, open_house
+from smartspider.operations.services import Services
 
 ROOT = Path(__file__).parents[3]
 SPEC: dict[str, Any] = {"name": "shop", "entry_urls": ["http://a.example/"]}
@@ -40,7 +40,7 @@ class Server:
 
     async def _serve(self) -> None:
         self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()
-        async with open_house(self._folder, SETTINGS) as self.house, serving(self.house) as self.url:
+        async with open_services(self._folder, SETTINGS) as self.services, serving(self.services) as self.url:
             self._is_up.set()
             await self._over.wait()
 
@@ -53,9 +53,9 @@ class Server:
         self._loop.call_soon_threadsafe(self._over.set)
         self._thread.join()
 
-    def do(self, work: Callable[[House], Any]) -> Any:
+    def do(self, work: Callable[[Services], Any]) -> Any:
         """Something at the server's side."""
-        return asyncio.run_coroutine_threadsafe(work(self.house), self._loop).result()
+        return asyncio.run_coroutine_threadsafe(work(self.services), self._loop).result()
 
 
 @pytest.fixture
@@ -79,15 +79,19 @@ def test_a_script_does_everything_without_a_line_of_asyncio(
 ) -> None:
     assert client.get_me().role == "admin"
     task = client.tasks.apply(SPEC)
-    assert isinstance(task, SyncTask)
-    assert (task.name, task.version, repr(task)) == ("shop", 1, "SyncTask(id='1', name='shop', version=1)")
+    assert isinstance(task, SyncTaskHandle)
+    assert (task.name, task.version, repr(task)) == (
+        "shop",
+        1,
+        "SyncTaskHandle(id='1', name='shop', version=1)",
+    )
     assert [one.name for one in client.tasks.iter()] == ["shop"]
     run = task.start()
-    assert isinstance(run, SyncRun)
+    assert isinstance(run, SyncRunHandle)
     run.cancel()
     assert run.wait(timeout_s=20).state == "cancelled"
     assert [event.id for event in run.follow()][:2] == [1, 2]
-    found = client.runs.get(str(server.do(lambda house: crawled(house.premises)).id))
+    found = client.runs.get(str(server.do(lambda services: crawled(services.installation)).id))
     assert isinstance(found.results, SyncResults)
     assert list(found.results.iter()) == TEA
     assert found.results.export(tmp_path / "rows.json").stat().st_size > 100
@@ -111,9 +115,9 @@ def test_a_stream_may_be_left_in_the_middle(client: SyncClient, server: Server) 
     with pytest.raises(StopIteration):
         next(events)
 
-    async def until_nobody_watches(house: House) -> None:
+    async def until_nobody_watches(services: Services) -> None:
         async with asyncio.timeout(10):
-            while len(house.hub):  # noqa: ASYNC110 - it tells nobody
+            while len(services.hub):  # noqa: ASYNC110 - it tells nobody
                 await asyncio.sleep(0.002)
 
     server.do(until_nobody_watches)
@@ -150,7 +154,7 @@ def test_it_works_where_a_loop_runs_already(client: SyncClient) -> None:
 
 
 def test_a_server_that_is_not_there_is_an_error_and_no_thread_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("smartspider.client.connection.FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr("smartspider.client.http.FIRST_WAIT_S", 0.001)
     before = threads()
     with SyncClient("http://127.0.0.1:9") as client, pytest.raises(ServerUnreachable):
         client.get_health()

@@ -36,7 +36,7 @@ def test_only_a_limited_number_of_keys_is_kept() -> None:
     buckets = TokenBuckets(RateLimit(1.0, 1.0), size=3)
     for key in range(100):
         buckets.take(key, 0.0)
-    assert len(buckets._left) == 3
+    assert len(buckets) == 3
     assert buckets.take(99, 0.0) > 0
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from tests.unit.engine.dictionary_site import HOST, Lines, Site
 
+from smartspider.backends.sqlite.database import FILE
 from smartspider.core.errors import NotBuilt
 from smartspider.core.events import Event, RunEnded, RunStarted
 from smartspider.core.frontier.lease import Lease
@@ -34,7 +36,6 @@ from smartspider.engine.worker import Worker
 from smartspider.installation.data_folder import DataFolder
 from smartspider.interfaces.worker_registry import HeartbeatReply, HeartbeatReport
 from smartspider.services.runs.plans import retuned
-from smartspider.store.database import row
 from smartspider.wiring.folder import open_folder
 
 WIDE = {"/": [f"/{number}" for number in range(20)]}

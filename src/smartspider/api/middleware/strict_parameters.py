@@ -27,7 +27,7 @@ class StrictParameters:
     """
 
     def __init__(self, app: ASGIApp, known: frozenset[str] | None, *, has_json: bool) -> None:
-        self._app, self._known, self._has_json = app, known, has_json
+        self.app, self._known, self._has_json = app, known, has_json
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
@@ -39,7 +39,7 @@ class StrictParameters:
         if self._has_json:
             others = [(name, value) for name, value in scope["headers"] if name != CONTENT_TYPE]
             scope = {**scope, "headers": [*others, (CONTENT_TYPE, JSON)]}
-        await self._app(scope, receive, send)
+        await self.app(scope, receive, send)
 
 
 def make_strict(route: APIRoute | APIWebSocketRoute) -> None:

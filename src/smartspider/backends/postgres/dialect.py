@@ -38,7 +38,7 @@ class PostgresStatement(msgspec.Struct, frozen=True):
 @lru_cache(maxsize=2048)
 def translate(sql: str) -> PostgresStatement:
     """Translate a statement."""
-    own = _overrides().get(sql) or _extended(sql)
+    own = overrides().get(sql) or extended(sql)
     one = own.get("", sql)
     many = own.get("many")
     return PostgresStatement(
@@ -50,9 +50,9 @@ def translate(sql: str) -> PostgresStatement:
     )
 
 
-def _extended(sql: str) -> dict[str, str]:
+def extended(sql: str) -> dict[str, str]:
     """Return the replacements for a statement that begins with a known one and has more conditions."""
-    for theirs, own in _overrides().items():
+    for theirs, own in overrides().items():
         if sql.startswith((f"{theirs} ", f"{theirs}\n")):
             return {purpose: body + sql[len(theirs) :] for purpose, body in own.items() if purpose != "many"}
     return {}
@@ -86,7 +86,7 @@ def with_numbered_placeholders(sql: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _overrides() -> dict[str, dict[str, str]]:
+def overrides() -> dict[str, dict[str, str]]:
     """Return the replacements of statements by purpose."""
     found: dict[str, dict[str, str]] = {}
     shared = {file.name: file for file in _files(resources.files(_SHARED))}

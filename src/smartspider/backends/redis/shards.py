@@ -52,9 +52,9 @@ class Shards:
     ) -> None:
         self._address = address
         self._installation = installation
-        self._servers = servers or open_servers(address)
+        self.servers = servers or open_servers(address)
         self._code = code or library.source()
-        self._library = LoadedLibrary(self._servers, self._prepare)
+        self._library = LoadedLibrary(self.servers, self._prepare)
         self._count = ON_CLUSTER if address.kind == "cluster" else 1
 
     @property
@@ -114,7 +114,7 @@ class Shards:
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._servers.close()
+        await self.servers.close()
 
     def _command(self, call: Call) -> tuple[str, list[Any]]:
         tag = self.tag(call.shard)

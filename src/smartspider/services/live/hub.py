@@ -165,6 +165,11 @@ class LiveHub:
             self._polling = None
 
     @contextmanager
+    @property
+    def is_polling(self) -> bool:
+        """True while the hub reads the store for its subscribers."""
+        return self._polling is not None and not self._polling.done()
+
     def _in(self, subscriber: Subscriber, *places: set[Subscriber]) -> Iterator[None]:
         self.check_room()
         if self._is_closed:
@@ -172,7 +177,7 @@ class LiveHub:
         for place in places:
             place.add(subscriber)
         self._count += 1
-        if self._polling is None or self._polling.done():
+        if not self.is_polling:
             self._polling = asyncio.create_task(self._poll(), name="hub")
         try:
             yield

@@ -86,7 +86,7 @@ class Exports:
     """
 
     def __init__(self, store: RunStore, scratch: Callable[[], AbstractContextManager[Path]]) -> None:
-        self._store = store
+        self.store = store
         self._scratch = scratch
         self.slots = ConcurrencyLimit(AT_ONCE)
 
@@ -111,7 +111,7 @@ class Exports:
         return Export(path.name, media_type(path), chunks)
 
     async def _chunks(self, run: Run, choice: ExportChoice, plan: _Plan) -> AsyncIterator[bytes]:
-        rows = rows_of(self._store, run, plan_of_run(run), only_changes=choice.only_changes)
+        rows = rows_of(self.store, run, plan_of_run(run), only_changes=choice.only_changes)
         with self.slots.taken():
             async with BackgroundThread() as aside, aclosing(cast("Any", self._rows(run, rows))) as batches:
                 opened = await aside.do(open_stream, plan.path, plan.columns, plan.options)
@@ -130,7 +130,7 @@ class Exports:
             async for batch in batches:
                 yield batch
         try:
-            now = await self._store.get_run(run.id)
+            now = await self.store.get_run(run.id)
         except NotFound:
             now = None
         if now is None or (now.state, now.reason) == ("cancelled", "deleted"):

@@ -51,7 +51,7 @@ def step(connection: Connection, sweep: RetrySweep, now: float) -> bool:
     failed = [one for one in found if state != "skipped" or one[4].startswith(HELD)]
     if failed:
         _report(connection, run, sweep, now)
-        _open(connection, run.id, failed, state, now)
+        open_failed(connection, run.id, failed, state, now)
         if run.state not in ("queued", "running"):
             lifecycle.change_state(connection, run, "queued", "retry of what failed", now)
     # These changes hold only if the transaction commits; a failed step ends the retry.
@@ -81,7 +81,7 @@ def _report(connection: Connection, run: Run, sweep: RetrySweep, now: float) -> 
         events.write(connection, run.id, "run.retried", detail, now)
 
 
-def _open(
+def open_failed(
     connection: Connection, run_id: int, failed: list[tuple[Any, ...]], state: ClosedState, now: float
 ) -> None:
     """Reopen rows and queue them; those that lost workers before are leased alone again."""

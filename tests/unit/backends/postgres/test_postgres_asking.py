@@ -33,7 +33,7 @@ class Trips:
             self.sizes.append(len(asked))
             return await inner(connection, asked)
 
-        monkeypatch.setattr(pipelined_reads, "answers", counted)
+        monkeypatch.setattr(pipelined_reads, "fetch_all", counted)
 
 
 async def test_what_is_asked_in_the_same_moment_goes_in_one_trip(
@@ -123,7 +123,7 @@ async def test_a_server_that_is_silent_is_not_waited_for_for_ever(
     backend: PostgresBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "CALL_S", 0.05)
-    monkeypatch.setattr(database, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(database, "RETRY_S", 0.0)
     with pytest.raises(StoreUnavailable):
         await backend.database.fetch("SELECT pg_sleep(20)")
     monkeypatch.undo()

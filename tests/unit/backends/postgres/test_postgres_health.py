@@ -65,7 +65,7 @@ async def test_a_server_that_only_reads_is_not(empty_store: str) -> None:
 async def test_a_connection_that_comes_too_late_is_not_kept(
     empty_store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(health, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(health, "TIMEOUT_S", 0.1)
     with through_proxy(empty_store) as (proxy, checked):
         proxy.freeze()
         with pytest.raises(StoreUnavailable):
@@ -82,7 +82,7 @@ async def test_a_connection_that_comes_too_late_is_not_kept(
 async def test_a_server_that_is_gone_or_silent_is_told_soon(
     empty_store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(health, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(health, "TIMEOUT_S", 0.3)
     with through_proxy(empty_store) as (proxy, checked):
         await checked.check_writable()
         for trouble in (proxy.freeze, proxy.cut):

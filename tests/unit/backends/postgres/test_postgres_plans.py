@@ -99,8 +99,8 @@ def test_words_of_one_statement_are_not_taken_for_another() -> None:
         for file in shared.rglob("*.sql")
         for block in statements.blocks(file.read_text(encoding="utf-8")).values()
     ]
-    own = dialect._overrides()
-    begun = [sql for sql in known if sql not in own and dialect._extended(sql)]
+    own = dialect.overrides()
+    begun = [sql for sql in known if sql not in own and dialect.extended(sql)]
     assert begun == []
 
 

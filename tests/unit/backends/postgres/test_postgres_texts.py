@@ -22,7 +22,7 @@ async def test_nothing_is_found_by_a_text_with_a_zero_byte(backend: PostgresBack
 
 
 async def test_a_text_with_a_zero_byte_is_refused_in_our_words(backend: PostgresBackend) -> None:
-    with pytest.raises(RequestInvalid, match="cannot keep this") as caught:
+    with pytest.raises(RequestInvalid, match="cannot be stored") as caught:
         await backend.users.add_user("a\0b", "", "admin", actor="x")
     assert caught.value.hint
     assert await backend.users.find_users() == []

@@ -30,7 +30,7 @@ class Installation:
 
     async def turn(self) -> None:
         """Set the clock of the server."""
-        primary = (await self.shards._servers.primaries())[0]
+        primary = (await self.shards.servers.primaries())[0]
         await primary.execute_command("SET", f"{self.shards.tag(0)}:wall", repr(self.clock.store_now()))
 
     async def start(self) -> None:

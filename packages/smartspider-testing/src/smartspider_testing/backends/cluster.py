@@ -148,8 +148,8 @@ class ClusterBackend(PostgresBackend):
         self.keeper = keeper or InlineKeeper(url, redis_url, clock, times)
         super().__init__(url, clock, times)
 
-    def _open(self) -> None:
-        super()._open()
+    def open(self) -> None:
+        super().open()
         self._shards = settable_shards(self.redis_url)
         rows = PostgresOpenRows(self.database)
         inner = RedisFrontier(self._shards, rows, PostgresMembership(self.database), rows, self.clock)

@@ -28,9 +28,9 @@ class PostgresBackend(SqlBackend):
         self.clock = clock
         self.times = times or ManualTime(clock)
         self._others: list[PostgresBackend] = []
-        self._open()
+        self.open()
 
-    def _open(self) -> None:
+    def open(self) -> None:
         self.database = PostgresDatabase(self.url, self.clock, self.times)
         self._open_stores(self.database)
         self.leadership = PostgresLeadership(self.database)
@@ -49,7 +49,7 @@ class PostgresBackend(SqlBackend):
     async def reopen(self) -> None:
         """Close all connections and open new ones."""
         self._shut()
-        self._open()
+        self.open()
 
     async def close(self) -> None:
         """Close all connections."""

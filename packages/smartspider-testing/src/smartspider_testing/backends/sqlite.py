@@ -38,9 +38,9 @@ class SqliteBackend(SqlBackend):
         self.folder = folder
         self.clock = clock
         self._others: list[SqliteBackend] = []
-        self._open()
+        self.open()
 
-    def _open(self) -> None:
+    def open(self) -> None:
         self.database = SqliteDatabase(self.folder, self.clock)
         self._open_stores(self.database)
         self.store = self.robots = SqliteStore(self.database)
@@ -62,7 +62,7 @@ class SqliteBackend(SqlBackend):
     async def reopen(self) -> None:
         """Release all locks and reopen the connection."""
         self._shut()
-        self._open()
+        self.open()
 
     async def close(self) -> None:
         """Close the folder."""
