@@ -20,7 +20,7 @@ from smartspider_testing.contracts.actions import begin, closed, done, settle, t
 
 @pytest.fixture(autouse=True)
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry, "AT_ONCE", 3)
+    monkeypatch.setattr(retry, "BATCH", 3)
 
 
 async def _failed(backend: SqliteBackend, count: int) -> tuple[Run, int]:

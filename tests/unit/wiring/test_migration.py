@@ -1,4 +1,4 @@
-"""A data folder moved to a cluster: all of it arrives, whatever breaks it off, and one place is worked in."""
+"""Migration of a data folder to a cluster: complete despite interruptions, and only one side is ever open."""
 
 from __future__ import annotations
 
@@ -372,16 +372,12 @@ async def test_a_store_with_anything_in_it_is_refused(small: MigrationRequest) -
     check_not_moved(small.folder)
 
 
-async def test_a_store_that_others_use_is_refused(
-    small: MigrationRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(migration, "PATIENCE_S", 0.2)
+async def test_a_store_that_others_use_is_refused(small: MigrationRequest) -> None:
     async with open_cluster(settings_of(small), small.folder.parent / "files") as cluster:
         await cluster.check_writable()
         with pytest.raises(NotAllowed, match="is used by other programs of a cluster"):
-            await migration.migrate(small, quiet)
+            await migration.migrate(small, quiet, wait_s=0.2)
     check_not_moved(small.folder)
-    monkeypatch.undo()
     assert (await migration.migrate(small, quiet)).is_done
 
 
@@ -390,7 +386,7 @@ async def test_two_folders_do_not_meet_in_one_store(
 ) -> None:
     other = MigrationRequest(folder, small.store_url, small.frontier_url, "cli:somebody")
     moving = migration._Migration  # noqa: SLF001 - the race is between two of its steps
-    until = moving._until  # noqa: SLF001 - as above
+    until = moving._wait_until  # noqa: SLF001 - as above
 
     async def after_it(self: Any, is_so: Callable[[], bool], otherwise: str) -> None:
         """This one has looked at the store before, and comes to it after the first."""
@@ -398,7 +394,7 @@ async def test_two_folders_do_not_meet_in_one_store(
         await migration.migrate(small, quiet)
         await until(self, is_so, otherwise)
 
-    monkeypatch.setattr(moving, "_until", after_it)
+    monkeypatch.setattr(moving, "_wait_until", after_it)
     with pytest.raises(NotAllowed, match="was filled by another move"):
         await migration.migrate(other, quiet)
     check_not_moved(folder)

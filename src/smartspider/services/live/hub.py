@@ -164,12 +164,12 @@ class LiveHub:
             await asyncio.gather(self._polling, return_exceptions=True)
             self._polling = None
 
-    @contextmanager
     @property
     def is_polling(self) -> bool:
         """True while the hub reads the store for its subscribers."""
         return self._polling is not None and not self._polling.done()
 
+    @contextmanager
     def _in(self, subscriber: Subscriber, *places: set[Subscriber]) -> Iterator[None]:
         self.check_room()
         if self._is_closed:
