@@ -17,7 +17,7 @@ from smartspider.dedup.url_filter import FilterKey, FilterSize, FilterStack, Loc
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.event_bus import EventBus
 
-WAIT_S = 0.5
+TIMEOUT_S = 0.5
 """Timeout of a call to a filter."""
 PAUSE_S = 5.0
 """A filter that failed is skipped for this long."""
@@ -77,7 +77,10 @@ class DedupRun(msgspec.Struct, frozen=True):
 class Deduplicator:
     """Queries and fills the filters. One that fails or times out is skipped."""
 
-    def __init__(self, filters: FilterStack, clock: Clock, bus: EventBus) -> None:
+    def __init__(
+        self, filters: FilterStack, clock: Clock, bus: EventBus, *, timeout_s: float = TIMEOUT_S
+    ) -> None:
+        self._timeout_s = timeout_s
         self._filters = filters
         self._clock = clock
         self._bus = bus
@@ -183,7 +186,7 @@ class Deduplicator:
         if self._clock.monotonic() < self._paused_until.get(name, 0.0):
             return None
         try:
-            async with asyncio.timeout(WAIT_S):
+            async with asyncio.timeout(self._timeout_s):
                 return await act()
         except (StoreUnavailable, TimeoutError):
             self.counts[name].unavailable += 1

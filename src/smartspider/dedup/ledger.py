@@ -13,7 +13,7 @@ import msgspec
 
 from smartspider.core.events import UrlFilterCounted
 from smartspider.core.frontier.verdict import Close, RetryLater, Settlement
-from smartspider.dedup.deduplicator import Deduplicator, DedupRun, FilterCounts
+from smartspider.dedup.deduplicator import TIMEOUT_S, Deduplicator, DedupRun, FilterCounts
 from smartspider.dedup.url_filter import FilterKey, FilterStack
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.event_bus import EventBus
@@ -44,10 +44,11 @@ class DedupLedger:
         bus: EventBus,
         *,
         epoch: Callable[[], Awaitable[str]] = _only_one,
+        timeout_s: float = TIMEOUT_S,
     ) -> None:
         self._ledger = ledger
         self._clock = clock
-        self._deduplicator = Deduplicator(filters, clock, bus)
+        self._deduplicator = Deduplicator(filters, clock, bus, timeout_s=timeout_s)
         self._ask_epoch = epoch
         self._epoch: str | None = None
         self._doubtful_groups = 0

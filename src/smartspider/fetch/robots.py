@@ -72,7 +72,16 @@ class RobotsPolicy:
     policy.
     """
 
-    def __init__(self, fetcher: Fetcher, *, headers: HeaderPlan, cache: RobotsCache, clock: Clock) -> None:
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        *,
+        headers: HeaderPlan,
+        cache: RobotsCache,
+        clock: Clock,
+        max_bytes: int = KNOWN_BYTES,
+    ) -> None:
+        self._max_bytes = max_bytes
         self._fetcher = fetcher
         self._headers = headers
         self._cache = cache
@@ -178,7 +187,7 @@ class RobotsPolicy:
     def _remember(self, origin: str, known: _OriginRules) -> None:
         before = self._known.pop(origin, None)
         self._known_bytes += known.size - (0 if before is None else before.size)
-        while self._known and (len(self._known) >= KNOWN_ORIGINS or self._known_bytes > KNOWN_BYTES):
+        while self._known and (len(self._known) >= KNOWN_ORIGINS or self._known_bytes > self._max_bytes):
             self._known_bytes -= self._known.pop(next(iter(self._known))).size
         self._known[origin] = known
 

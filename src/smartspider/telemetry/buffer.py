@@ -25,7 +25,8 @@ class LogBuffer:
     there are any.
     """
 
-    def __init__(self, write: Write, worker: str = "", *, room: int = ROOM) -> None:
+    def __init__(self, write: Write, worker: str = "", *, room: int = ROOM, every_s: float = EVERY_S) -> None:
+        self._every_s = every_s
         self._write = write
         self._worker = worker
         self._room = room
@@ -73,14 +74,14 @@ class LogBuffer:
         while True:
             await self._wake.wait()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(EVERY_S):
+                async with asyncio.timeout(self._every_s):
                     await self._full.wait()
             self._wake.clear()
             self._full.clear()
             self._is_awake = self._is_full = False  # a line added from here on wakes this loop again
             await self.flush()
             if self._lines:  # the store was busy
-                await asyncio.sleep(EVERY_S)
+                await asyncio.sleep(self._every_s)
                 self._is_awake = True
                 self._wake.set()
 

@@ -27,13 +27,19 @@ class EventLog:
     """Writes each event at or above a level as a JSON line: time, event, run, worker, its own fields."""
 
     def __init__(
-        self, folder: Path, worker: str, level: str = "info", redactor: Redactor | None = None
+        self,
+        folder: Path,
+        worker: str,
+        level: str = "info",
+        redactor: Redactor | None = None,
+        *,
+        max_bytes: int = MAX_BYTES,
     ) -> None:
         self._level = LEVELS[level]
         self._worker = worker
         self._redactor = redactor or Redactor()
         self._encode = msgspec.json.Encoder().encode
-        self._file = open_file(folder / FOLDER / f"{worker}.jsonl", MAX_BYTES, KEPT_FILES)
+        self._file = open_file(folder / FOLDER / f"{worker}.jsonl", max_bytes, KEPT_FILES)
 
     def __call__(self, event: Event) -> None:
         """Write an event."""

@@ -46,27 +46,31 @@ class ProcessLogDestinations(msgspec.Struct, frozen=True):
 
 @asynccontextmanager
 async def process_log(
-    places: ProcessLogDestinations, name: str, redactor: Redactor | None = None
+    destinations: ProcessLogDestinations,
+    name: str,
+    redactor: Redactor | None = None,
+    *,
+    last_lines_s: float = LAST_LINES_S,
 ) -> AsyncIterator[Redactor]:
     """Log everything this process logs until the block ends. Yields the redactor, to add secrets to."""
     redactor = redactor or Redactor()
-    file = open_file(places.folder / files.FOLDER / f"{name}.jsonl", files.MAX_BYTES, files.KEPT_FILES)
+    file = open_file(destinations.folder / files.FOLDER / f"{name}.jsonl", files.MAX_BYTES, files.KEPT_FILES)
     outputs: list[Callable[[LogLine], None]] = [lambda line: file.put(as_json(line))]
-    if places.is_printed:
+    if destinations.is_printed:
         outputs.append(print_line)
     tasks, flushes = [], []
-    if places.logs is not None:
-        buffer = LogBuffer(places.logs.add, name)
+    if destinations.logs is not None:
+        buffer = LogBuffer(destinations.logs.add, name)
         outputs.append(buffer.add)
         tasks.append(asyncio.create_task(buffer.keep_flushing(), name="log lines"))
         flushes.append(buffer.flush)
     handler = LogLineHandler(name, redactor, outputs)
-    restore = _install(handler, logging.getLevelNamesMapping()[places.level.upper()])
+    restore = _install(handler, logging.getLevelNamesMapping()[destinations.level.upper()])
     try:
         yield redactor
     finally:
         restore()
-        await stop_tasks(tasks, *flushes, within_s=LAST_LINES_S)
+        await stop_tasks(tasks, *flushes, within_s=last_lines_s)
         file.close()
 
 

@@ -60,20 +60,20 @@ class LogLineSubscriber:
 
 @asynccontextmanager
 async def worker_subscribers(
-    places: LogDestinations, worker: str, redactor: Redactor | None = None
+    destinations: LogDestinations, worker: str, redactor: Redactor | None = None
 ) -> AsyncIterator[list[Subscriber]]:
     """Yield the subscribers for a worker's bus. They write about once a second, and the rest at the end."""
     redactor = redactor or Redactor()
-    buffer = LogBuffer(places.logs.add, worker)
-    counter = EventCounter(places.metrics.add)
-    file = EventLog(places.folder, worker, places.level, redactor)
-    outputs = (buffer.add, print_line) if places.is_printed else (buffer.add,)
+    buffer = LogBuffer(destinations.logs.add, worker)
+    counter = EventCounter(destinations.metrics.add)
+    file = EventLog(destinations.folder, worker, destinations.level, redactor)
+    outputs = (buffer.add, print_line) if destinations.is_printed else (buffer.add,)
     tasks = [
         asyncio.create_task(buffer.keep_flushing(), name="log lines"),
         asyncio.create_task(_keep_counting(counter), name="sums"),
     ]
     try:
-        yield [file, LogLineSubscriber(worker, places.level, redactor, *outputs), counter]
+        yield [file, LogLineSubscriber(worker, destinations.level, redactor, *outputs), counter]
     finally:
         await stop_tasks(tasks, buffer.flush, counter.flush)
         file.close()

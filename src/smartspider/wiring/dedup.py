@@ -42,20 +42,20 @@ class FilterLocation(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def open_filters(place: FilterLocation) -> AsyncIterator[FilterStack]:
+async def open_filters(location: FilterLocation) -> AsyncIterator[FilterStack]:
     """Open the filters of a location; connections and files are opened on first use."""
-    if place.is_shared:
+    if location.is_shared:
         require_extra("a shared URL filter", "cluster")
         from smartspider.backends.redis.address import read_url
         from smartspider.backends.redis.dedup.opening import open_filters as open_shared
 
-        address = read_url(place.frontier_url)
-        async with open_shared(address, place.mode, max_bytes=place.max_bytes) as filters:
+        address = read_url(location.frontier_url)
+        async with open_shared(address, location.mode, max_bytes=location.max_bytes) as filters:
             yield filters
         return
     from smartspider.backends.sqlite.dedup import FolderBloomFilter
 
-    lossy = FolderBloomFilter(place.path, max_bytes=place.max_bytes, rows=place.rows)
+    lossy = FolderBloomFilter(location.path, max_bytes=location.max_bytes, rows=location.rows)
     try:
         yield FilterStack(lossy=lossy)
     finally:
@@ -107,8 +107,8 @@ async def open_dedup(
     installation: Installation, settings: Settings, bus: EventBus
 ) -> AsyncIterator[ProcessDedup]:
     """Open deduplication with all filters of an installation."""
-    place = filter_location(installation, settings)
-    async with open_filters(place) as filters:
+    location = filter_location(installation, settings)
+    async with open_filters(location) as filters:
         # Needed even without a filter: worker memory must not outlive the history of a database.
         yield ProcessDedup(_ledger(installation, filters, bus), shares_all=installation.is_cluster)
 
@@ -129,8 +129,8 @@ async def open_run_dedup(
     if plan.urls != "bloom":
         yield ProcessDedup()
         return
-    async with open_dedup(installation, settings, bus) as known:
-        yield known
+    async with open_dedup(installation, settings, bus) as dedup:
+        yield dedup
 
 
 async def drop_run_filter(installation: Installation, run_id: int) -> None:

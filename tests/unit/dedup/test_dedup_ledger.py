@@ -17,9 +17,8 @@ from smartspider.core.pages.extraction import Extraction, Link
 from smartspider.core.requests.request import Request, make_request
 from smartspider.core.requests.scope import TrapGuards, UrlScope
 from smartspider.core.runs.plan import Plan
-from smartspider.dedup import deduplicator
 from smartspider.dedup import ledger as module
-from smartspider.dedup.deduplicator import DedupRun
+from smartspider.dedup.deduplicator import PAUSE_S, REFRESH_S, TIMEOUT_S, DedupRun
 from smartspider.dedup.ledger import DedupLedger
 from smartspider.dedup.url_filter import FilterAddition, FilterKey, FilterSize, FilterStack
 from smartspider.engine.link_filter import LinkFilter
@@ -130,14 +129,16 @@ class Counting:
 class Desk:
     """A ledger with layers, and all there is around it."""
 
-    def __init__(self, plan: Plan | None = None, **layers: Any) -> None:
+    def __init__(self, plan: Plan | None = None, *, timeout_s: float = TIMEOUT_S, **layers: Any) -> None:
         self.book, self.clock, self.bus = Book(), ManualClock(), LocalBus()
         self.epoch = "one"
         self.events: list[Event] = []
         self.links = LinkFilter(plan_of(), lambda _url: None)
         self.bus.subscribe(self.events.append)
         self.layers = FilterStack(**layers)
-        self.ledger = DedupLedger(self.book, self.layers, self.clock, self.bus, epoch=self._ask)
+        self.ledger = DedupLedger(
+            self.book, self.layers, self.clock, self.bus, epoch=self._ask, timeout_s=timeout_s
+        )
         self.run = DedupRun(plan or plan_of(), task_id=3, links=self.links)
         self.deduplicating = self.ledger.deduplicating(7, self.run)
         self.deduplicating.__enter__()
@@ -284,14 +285,13 @@ async def test_a_commit_while_the_store_changed_is_known_of_the_old_one_only() -
 
 @pytest.mark.parametrize("hangs", [False, True])
 async def test_a_layer_that_is_away_is_passed_over_and_left_alone_for_a_while(
-    hangs: bool, monkeypatch: pytest.MonkeyPatch
+    hangs: bool,
 ) -> None:
-    monkeypatch.setattr(deduplicator, "WAIT_S", 0.01)
-    desk = Desk(exact=(away := Away(hangs=hangs)))
+    desk = Desk(timeout_s=0.01, exact=(away := Away(hangs=hangs)))
     assert await desk.settle(done(1, "/a")) == [["/a"]]
     assert await desk.settle(done(2, "/a")) == [["/a"]]
     assert (away.asked, desk.ledger.counts["exact"].unavailable) == (1, 1)
-    await desk.clock.advance(deduplicator.PAUSE_S)
+    await desk.clock.advance(PAUSE_S)
     await desk.settle(done(3, "/a"))
     assert away.asked == 2
 
@@ -305,7 +305,7 @@ async def test_a_front_spares_the_question_and_its_mistakes_are_counted() -> Non
     counts = desk.ledger.counts["front"]
     assert (counts.certainly_new, counts.hits, counts.false_positives) == (3, 1, 1)
     assert front.refreshed == 1
-    await desk.clock.advance(deduplicator.REFRESH_S)
+    await desk.clock.advance(REFRESH_S)
     await desk.settle(done(3, "/d"))
     assert front.refreshed == 2
 

@@ -10,7 +10,9 @@ from protego import Protego
 
 from smartspider.core.errors import ConnectionDropped, PrivateAddress, RobotsDisallowed, RobotsUnavailable
 from smartspider.core.pages.page import header_forbids_follow
-from smartspider.fetch.robots import KEEP_S, KEEP_UNAVAILABLE_S
+from smartspider.core.runs.plan import FetchPlan
+from smartspider.fetch.headers import HeaderPlan
+from smartspider.fetch.robots import KEEP_S, KEEP_UNAVAILABLE_S, RobotsPolicy
 from smartspider.fetch.robots_file import MAX_BYTES, RobotsFile
 from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider_testing.permits import FreePermit
@@ -132,18 +134,24 @@ async def test_what_the_store_knows_is_not_asked_for(net: Any) -> None:
 
 
 async def test_files_are_kept_as_far_as_there_is_room_those_asked_for_last(
-    net: Any, monkeypatch: pytest.MonkeyPatch
+    net: Any,
 ) -> None:
     """Parsed they are large, and a broad crawl meets very many; the store has them all."""
-    monkeypatch.setattr("smartspider.fetch.robots.KNOWN_BYTES", 2 * len(RULES))
     now = net.clock.now()
     origins = [f"http://h{number}.example" for number in range(4)]
     for origin, body in zip(origins, (RULES, RULES, RULES, None), strict=True):
         net.cache.answers[origin] = RobotsAnswer(origin, 200, body, now, now + 100)
-    async with net.stack(obeys=True):
+    async with net.transport() as transport:
+        robots = RobotsPolicy(
+            transport,
+            headers=HeaderPlan(FetchPlan()),
+            cache=net.cache,
+            clock=net.clock,
+            max_bytes=2 * len(RULES),
+        )
         for number in (0, 1, 0, 3, 2, 2):
-            await net.robots.check(f"{origins[number]}/a", net.permit)
-    known = [net.robots.allowed_if_known(f"{origin}/a") for origin in origins]
+            await robots.check(f"{origins[number]}/a", net.permit)
+    known = [robots.allowed_if_known(f"{origin}/a") for origin in origins]
     assert known == [True, None, True, True]
 
 

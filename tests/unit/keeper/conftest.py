@@ -20,6 +20,7 @@ from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import Settings
 from smartspider.interfaces.index import LAPSE_S
+from smartspider.keeper.frontier.filling import FillSizes
 from smartspider.services.schedules.schedules import follow_task
 from smartspider.store.diagnostics.store import Diagnostics
 from smartspider.store.hosts.store import HostStore
@@ -147,11 +148,15 @@ async def house(empty_redis: RedisServer) -> AsyncIterator[House]:
     await house.close()
 
 
-@pytest.fixture
-async def leader(house: House) -> Leader:
-    """One that has led for a while."""
-    leader = Leader(house, "one")
+async def leading(house: House, sizes: FillSizes = FillSizes()) -> Leader:
+    """A leader that has led for a while."""
+    leader = Leader(house, "one", sizes)
     await leader.lead()
     await leader.tend()
     await leader.pass_time(LAPSE_S + 1)
     return leader
+
+
+@pytest.fixture
+async def leader(house: House) -> Leader:
+    return await leading(house)

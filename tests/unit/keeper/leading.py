@@ -27,7 +27,7 @@ from smartspider.installation.remote_frontier import RemoteFrontier
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.frontier.arming import ArmShard
 from smartspider.keeper.frontier.controls import RunControlSender, SendRunControls
-from smartspider.keeper.frontier.filling import FillLanes, ShardLoader, SweepOpenRows
+from smartspider.keeper.frontier.filling import FillLanes, FillSizes, ShardLoader, SweepOpenRows
 from smartspider.keeper.frontier.loads import CountLoads
 from smartspider.keeper.frontier.state import FrontierState
 
@@ -111,7 +111,7 @@ class LoadedRows(MemoryRows):
 class Leader:
     """One keeper and what it does about the frontier."""
 
-    def __init__(self, scene: House, name: str) -> None:
+    def __init__(self, scene: House, name: str, sizes: FillSizes = FillSizes()) -> None:
         self.scene = scene
         self.name = name
         self.index = scene.index
@@ -119,7 +119,7 @@ class Leader:
             self.index, scene.rows, scene.row, scene.clock.store_now, history=scene.read_history
         )
         self.state = FrontierState(self.remote)
-        self.controls, loader = RunControlSender(self.state), ShardLoader(self.state)
+        self.controls, loader = RunControlSender(self.state), ShardLoader(self.state, sizes)
         self.arming = [
             ArmShard(self.state, self.controls, loader, shard) for shard in range(self.index.shards)
         ]
@@ -198,11 +198,11 @@ class House:
     def _counters(self, run_id: int) -> Counters:
         return Counters(total=len(self.rows.open_rows(run_id)))
 
-    async def take(self, *runs: int, request_fill: int = 64) -> list[Lease]:
+    async def take(self, *runs: int, want: int = 64) -> list[Lease]:
         """What a new worker gets."""
         await self.turn()
         worker = await self.frontier.join(WorkerRegistration("w"))
-        return (await self.frontier.lease(worker, request_fill, runs)).leases
+        return (await self.frontier.lease(worker, want, runs)).leases
 
     async def queued(self, run_id: int) -> int:
         """What all shards have queued of a run."""

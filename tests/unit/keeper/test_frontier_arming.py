@@ -60,7 +60,7 @@ async def test_a_shard_is_renewed_seldom_and_looked_at_often(house: House, leade
 async def test_nothing_is_handed_out_once_nobody_leads(house: House, leader: Leader) -> None:
     run_id = house.rows.add_run(urls(3))
     await leader.tend()
-    assert len(await house.take(run_id, request_fill=1)) == 1
+    assert len(await house.take(run_id, want=1)) == 1
     await house.clock.advance(LAPSE_S + 0.1)
     with pytest.raises(NotArmed):
         await house.take(run_id)
@@ -107,7 +107,7 @@ async def test_a_new_leader_goes_on_with_what_serves(house: House, leader: Leade
     """Its epoch is raised at once: nobody waits, and the old leader is refused."""
     run_id = house.rows.add_run(urls(3))
     await leader.tend()
-    (first,) = await house.take(run_id, request_fill=1)
+    (first,) = await house.take(run_id, want=1)
     other = Leader(house, "two")
     await other.lead()
     await other.tend()
@@ -240,7 +240,7 @@ async def test_a_leader_that_was_frozen_in_a_duty_writes_nothing_after(
     """Neither drops a run that is there by now, nor fills in what is over."""
     gone, run_id = house.rows.add_run(urls(1, host="g.example")), house.rows.add_run(urls(3 * house.cap))
     await leader.tend()
-    assert len(await house.take(run_id, request_fill=house.cap - 1)) == house.cap - 1
+    assert len(await house.take(run_id, want=house.cap - 1)) == house.cap - 1
     await leader.counting.do(leader.term)
     house.rows.change(gone, state="completed")
     house.rows.frozen_at = place
@@ -446,7 +446,7 @@ async def test_where_the_store_has_another_history_the_frontier_is_filled_anew(
     """
     run_id = house.rows.add_run(urls(4))
     await leader.tend()
-    (held,) = await house.take(run_id, request_fill=1)
+    (held,) = await house.take(run_id, want=1)
     for row, again in zip(house.rows.open_rows(run_id), urls(4, host="b.example"), strict=True):
         row.request = again
     await house.frontier.hold_host("a.example", 600.0, "nothing of the first may be handed out")
@@ -467,7 +467,7 @@ async def test_a_leader_that_reads_the_same_history_goes_on(house: House, leader
     """Also one that has never seen this frontier: nothing is forgotten without a reason."""
     run_id = house.rows.add_run(urls(2))
     await leader.tend()
-    (held,) = await house.take(run_id, request_fill=1)
+    (held,) = await house.take(run_id, want=1)
     other = Leader(house, "two")
     await other.lead()
     await other.tend()

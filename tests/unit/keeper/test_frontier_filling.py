@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 from tests.unit.backends.redis.grounds import url, urls
+from tests.unit.keeper.conftest import leading
 from tests.unit.keeper.leading import House, Leader
 
 from smartspider.backends.redis.shards import Call
 from smartspider.core.frontier.updates import FrontierUpdate, RunControl, RunLoad
 from smartspider.interfaces.index import IndexCounts
 from smartspider.keeper.frontier.controls import share_of
-from smartspider.keeper.frontier.filling import HEAD, WALKED
+from smartspider.keeper.frontier.filling import FillSizes
 from smartspider.keeper.frontier.loads import REPAIR_S
 
 
@@ -97,7 +98,7 @@ async def test_the_head_of_a_lane_is_filled_until_all_of_it_was_handed_out(
     await leader.tend()
     assert await house.queued(run_id) == house.cap
     order = []
-    while leases := await house.take(run_id, request_fill=house.cap):
+    while leases := await house.take(run_id, want=house.cap):
         order += [lease.request.priority for lease in leases]
         for lease in leases:
             house.rows.rows[lease.url_id].state = "done"
@@ -108,29 +109,24 @@ async def test_the_head_of_a_lane_is_filled_until_all_of_it_was_handed_out(
     assert len(order) == size
 
 
-async def test_a_lane_whose_best_rows_are_all_held_is_looked_at_further(
-    house: House, leader: Leader, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_lane_whose_best_rows_are_all_held_is_looked_at_further(house: House) -> None:
     """Those are leased or wait for a retry; what comes after them must not."""
-    monkeypatch.setattr("smartspider.keeper.frontier.filling.HEAD", house.cap)
+    leader = await leading(house, FillSizes(head=house.cap))
     run_id = house.rows.add_run(urls(3 * house.cap))
     await leader.tend()
-    held = await house.take(run_id, request_fill=house.cap)
+    held = await house.take(run_id, want=house.cap)
     assert len(held) == house.cap
     more: list[object] = []
     for _ in range(4):
         await leader.pass_time(1.0)
-        more += await house.take(run_id, request_fill=house.cap)
+        more += await house.take(run_id, want=house.cap)
     assert len(more) == house.cap * 2
 
 
-async def test_a_large_run_is_offered_lane_by_lane(
-    house: House, leader: Leader, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_large_run_is_offered_lane_by_lane(house: House) -> None:
     """Its rows are not all gone through before it starts."""
-    assert WALKED >= 10 * HEAD
-    monkeypatch.setattr("smartspider.keeper.frontier.filling.WALKED", 30)
-    monkeypatch.setattr("smartspider.keeper.frontier.filling.PIECE", 10)
+    assert FillSizes().whole_run >= 10 * FillSizes().head
+    leader = await leading(house, FillSizes(whole_run=30, piece=10))
     rows = [url(f"p{number}", host=f"h{host}.example") for number in range(30) for host in range(4)]
     run_id = house.rows.add_run(rows)
     await leader.tend()
@@ -139,12 +135,10 @@ async def test_a_large_run_is_offered_lane_by_lane(
     assert await house.queued(run_id) == 4 * house.cap
 
 
-async def test_short_lanes_are_offered_many_at_a_time(
-    house: House, leader: Leader, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_short_lanes_are_offered_many_at_a_time(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """A host with one request costs no statement and no call of its own."""
-    for name, value in {"WALKED": 10, "PIECE": 10, "LANES": 2, "MOST_LANES": 16, "ROWS": 40}.items():
-        monkeypatch.setattr(f"smartspider.keeper.frontier.filling.{name}", value)
+    sizes = FillSizes(whole_run=10, piece=10, lanes=2, most_lanes=16, rows=40)
+    leader = await leading(house, sizes)
     hosts = [f"h{number:02}.example" for number in range(50)]
     rows = [url("x", host=host) for host in hosts]
     rows += [url(f"p{number}", host=host) for number in range(30) for host in ("x.example", "y.example")]
@@ -204,7 +198,7 @@ async def test_what_is_held_of_runs_is_kept_when_it_changes(house: House, leader
     writes = house.rows.writes
     await leader.pass_time(5.0)
     assert house.rows.writes == writes
-    await house.take(run_id, request_fill=2)
+    await house.take(run_id, want=2)
     await leader.pass_time(1.0)
     assert house.rows.loads[run_id] == RunLoad(run_id, "running", 2, 3, 0)
 

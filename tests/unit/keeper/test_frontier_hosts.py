@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 from tests.unit.keeper.leading import House, Leader
 
 from smartspider.core.frontier.updates import FrontierUpdate, HostRow
-from smartspider.keeper.frontier import hosts
 from smartspider.keeper.frontier.hosts import IDLE_S, EvictIdleHosts, SendChangedHosts
 from smartspider_testing.contracts.actions import HOST, url, urls
 
@@ -28,13 +26,10 @@ async def test_a_delay_that_nobody_told_of_is_told_by_the_keeper(house: House, l
     assert await robots_of(house) == 7.0
 
 
-async def test_what_was_told_is_not_told_again(
-    house: House, leader: Leader, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(hosts, "PAGE", 2)
+async def test_what_was_told_is_not_told_again(house: House, leader: Leader) -> None:
     house.rows.add_run(urls(1))
     await leader.tend()
-    changed = SendChangedHosts(leader.state)
+    changed = SendChangedHosts(leader.state, page=2)
     for number in range(5):
         house.rows.set_gate(f"{number}.example", robots_s=1.0)
         house.rows.gates[f"{number}.example"] = _moved(house, f"{number}.example", 1.0 + number)

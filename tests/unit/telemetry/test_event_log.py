@@ -21,8 +21,10 @@ HELD = HostHeld(7, "h.example", 60.0, "http 429")
 BURIED = PageBuried(7, "h.example", "http://h.example/é", "100% broken %s")
 
 
-def written(folder: Path, *events: Event, level: str = "info") -> list[dict[str, Any]]:
-    log = EventLog(folder, "worker-1", level)
+def written(
+    folder: Path, *events: Event, level: str = "info", max_bytes: int = log_files.MAX_BYTES
+) -> list[dict[str, Any]]:
+    log = EventLog(folder, "worker-1", level, max_bytes=max_bytes)
     for event in events:
         log(event)
     log.close()
@@ -78,10 +80,9 @@ def test_lines_are_added_to_what_is_there(tmp_path: Path) -> None:
 
 
 def test_a_log_that_grows_too_large_is_rotated_and_old_ones_go(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(log_files, "MAX_BYTES", 400)
-    written(tmp_path, *[STARTED] * 40)
+    written(tmp_path, *[STARTED] * 40, max_bytes=400)
     files = sorted(path.name for path in (tmp_path / "logs").iterdir())
     assert files == [
         "worker-1.jsonl",
@@ -96,10 +97,9 @@ def test_a_folder_that_cannot_be_made_is_said_at_once(tmp_path: Path) -> None:
         EventLog(tmp_path, "worker-1")
 
 
-def test_the_logs_of_a_run_are_known_by_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_files, "MAX_BYTES", 400)
+def test_the_logs_of_a_run_are_known_by_their_names(tmp_path: Path) -> None:
     for name in ("run-1", "run-1-worker-0", "run-1-worker-12", "run-12", "run-11-worker-1"):
-        log = EventLog(tmp_path, name)
+        log = EventLog(tmp_path, name, max_bytes=400)
         for _ in range(3):
             log(STARTED)
         log.close()

@@ -19,13 +19,13 @@ from smartspider.core.errors import NameNotResolved, StoreUnavailable
 from smartspider.core.events import Event
 from smartspider.core.logs import LEVELS, LogLine
 from smartspider.core.redaction import Redactor
+from smartspider.installation.data_folder import DataFolder
 from smartspider.store.logs.terms import LogFilter
 from smartspider.telemetry import buffer as buffers
 from smartspider.telemetry.buffer import LogBuffer
 from smartspider.telemetry.lines import line_of
 from smartspider.telemetry.process_log import ProcessLogDestinations, process_log
 from smartspider.telemetry.subscribers import LogDestinations, worker_subscribers
-from smartspider.installation.data_folder import DataFolder
 from smartspider.wiring.folder import open_folder
 from smartspider_testing.contracts.actions import plan_of
 
@@ -89,10 +89,9 @@ def test_every_event_there_is_has_a_sentence() -> None:
             assert told.text != kind.name.replace(".", " "), kind
 
 
-async def test_lines_are_written_together_about_every_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(buffers, "EVERY_S", 0.02)
+async def test_lines_are_written_together_about_every_second() -> None:
     kept = Kept()
-    buffer = LogBuffer(kept.add)
+    buffer = LogBuffer(kept.add, every_s=0.02)
     task = asyncio.create_task(buffer.keep_flushing())
     await asyncio.sleep(0)
     for number in range(3):
@@ -104,10 +103,9 @@ async def test_lines_are_written_together_about_every_second(monkeypatch: pytest
     assert [len(batch) for batch in kept.batches] == [3, 1]
 
 
-async def test_a_full_batch_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(buffers, "EVERY_S", 60.0)
+async def test_a_full_batch_does_not_wait() -> None:
     kept = Kept()
-    buffer = LogBuffer(kept.add)
+    buffer = LogBuffer(kept.add, every_s=60.0)
     task = asyncio.create_task(buffer.keep_flushing())
     await asyncio.sleep(0)
     for _ in range(buffers.BATCH * 2):
@@ -162,10 +160,9 @@ async def test_a_store_that_breaks_takes_nobody_with_it() -> None:
     assert kept.batches[-1][-1].fields == {"count": 1}
 
 
-async def test_lines_may_come_from_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(buffers, "EVERY_S", 0.01)
+async def test_lines_may_come_from_other_threads() -> None:
     kept = Kept()
-    buffer = LogBuffer(kept.add)
+    buffer = LogBuffer(kept.add, every_s=0.01)
     task = asyncio.create_task(buffer.keep_flushing())
     await asyncio.sleep(0)
 
@@ -270,12 +267,11 @@ class Away:
 
 
 async def test_a_process_does_not_wait_long_for_a_store_that_is_away(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr("smartspider.telemetry.process_log.LAST_LINES_S", 0.05)
     places = ProcessLogDestinations(tmp_path, cast("Any", Away()), is_printed=False)
     async with asyncio.timeout(4.0):  # less than workers wait, who have sums to hand in
-        async with process_log(places, "api"):
+        async with process_log(places, "api", last_lines_s=0.05):
             logging.getLogger("a").warning("the last words")
     (filed,) = (tmp_path / "logs" / "api.jsonl").read_text().splitlines()
     assert json.loads(filed)["text"] == "the last words"

@@ -15,24 +15,32 @@ from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.frontier.state import FrontierState, gather_shards
 
-HEAD = 1000
-"""Rows of a lane offered at a time."""
-LARGEST_HEAD = 64 * HEAD
-PIECE = 500
-WALKED = 20_000
-"""A run with at most so many open rows is offered as a whole."""
-ROWS = 20_000
-"""Approximate rows per statement."""
-LANES = ROWS // HEAD
-MOST_LANES = 2000
-"""Maximum lanes per statement."""
+log = logging.getLogger("smartspider.keeper")
+
+
+class FillSizes(msgspec.Struct, frozen=True):
+    """Sizes of the steps in which open rows are offered."""
+
+    head: int = 1000
+    """Rows of a lane offered at a time."""
+    largest_head: int = 64_000
+    piece: int = 500
+    """Rows read and offered at a time when a run is offered as a whole."""
+    whole_run: int = 20_000
+    """A run with at most so many open rows is offered as a whole."""
+    rows: int = 20_000
+    """Approximate rows per statement."""
+    lanes: int = 20
+    """Lanes per statement at first."""
+    most_lanes: int = 2000
+    """Maximum lanes per statement."""
 
 
 class Filled(msgspec.Struct, frozen=True):
     """The result of offering the heads of lanes."""
 
     new: int
-    """Approximate rows per statement."""
+    """Rows that were not live."""
     rows: int
     longer: list[str]
     """Lanes with more rows in the store."""
@@ -41,18 +49,19 @@ class Filled(msgspec.Struct, frozen=True):
 class ShardLoader:
     """Offers open rows of runs to shards. Live ones stay as they are."""
 
-    def __init__(self, state: FrontierState) -> None:
+    def __init__(self, state: FrontierState, sizes: FillSizes = FillSizes()) -> None:
         self._state = state
+        self.sizes = sizes
 
     async def offer(
         self, term: Term, run_id: int, shards: Collection[int], *, is_expired: Callable[[], bool] = bool
     ) -> int:
         """Offer the open rows of a run to some shards until `is_expired`; return how many were not live."""
         offered, after, walked = 0, 0, 0
-        while walked < WALKED:
-            places = await self._state.rows.places_after(run_id, after=after, limit=PIECE)
+        while walked < self.sizes.whole_run:
+            places = await self._state.rows.places_after(run_id, after=after, limit=self.sizes.piece)
             offered += await self.send(term, run_id, places, shards)
-            if len(places) < PIECE or is_expired():
+            if len(places) < self.sizes.piece or is_expired():
                 return offered
             after, walked = places[-1].url_id, walked + len(places)
         return offered + await self._offer_heads(term, run_id, shards, is_expired)
@@ -61,7 +70,7 @@ class ShardLoader:
         self, term: Term, run_id: int, shards: Collection[int], is_expired: Callable[[], bool]
     ) -> int:
         """Offer the heads of lanes, more lanes at a time the shorter they are."""
-        offered, after, size = 0, "", LANES
+        offered, after, size = 0, "", self.sizes.lanes
         while not is_expired() and (hosts := await self._state.rows.lanes(run_id, after=after, limit=size)):
             own: dict[int, list[str]] = {}
             for host in hosts:
@@ -69,10 +78,14 @@ class ShardLoader:
                     own.setdefault(shard, []).append(host)
             rows = 0
             for shard, lanes in own.items():
-                filled = await self.fill(term, run_id, shard, lanes, HEAD)
+                filled = await self.fill(term, run_id, shard, lanes, self.sizes.head)
                 offered, rows = offered + filled.new, rows + filled.rows
             after = hosts[-1]
-            size = max(LANES, size // 2) if rows > ROWS else min(size * 2, MOST_LANES)
+            size = (
+                max(self.sizes.lanes, size // 2)
+                if rows > self.sizes.rows
+                else min(size * 2, self.sizes.most_lanes)
+            )
         return offered
 
     async def send(
@@ -139,12 +152,14 @@ class FillLanes:
         for run_id in cut:
             by_limit: dict[int, list[str]] = {}
             for host in await self._state.index.short_lanes(shard, run_id):
-                by_limit.setdefault(self._limits.get((run_id, host), HEAD), []).append(host)
+                by_limit.setdefault(self._limits.get((run_id, host), self._loader.sizes.head), []).append(
+                    host
+                )
             for limit, hosts in by_limit.items():
-                size = max(1, ROWS // limit)
+                size = max(1, self._loader.sizes.rows // limit)
                 for start in range(0, len(hosts), size):
                     filled = await self._loader.fill(term, run_id, shard, hosts[start : start + size], limit)
-                    wider = min(limit * 2, LARGEST_HEAD)
+                    wider = min(limit * 2, self._loader.sizes.largest_head)
                     limits |= {(run_id, host): wider for host in filled.longer}
         return limits
 
@@ -157,9 +172,6 @@ class FillWhenWanted(FillLanes):
         self._state.begin_term(term)
         await self._state.wait_for_request()
         await super().do(term)
-
-
-log = logging.getLogger("smartspider.keeper")
 
 
 class SweepOpenRows:
@@ -183,9 +195,11 @@ class SweepOpenRows:
 
     async def _sweep(self, term: Term, run_id: int) -> None:
         offered, after = 0, 0
-        while places := await self._state.rows.places_after(run_id, after=after, limit=PIECE):
+        while places := await self._state.rows.places_after(
+            run_id, after=after, limit=self._loader.sizes.piece
+        ):
             offered += await self._loader.send(term, run_id, places, list(self._state.armed))
-            if len(places) < PIECE:
+            if len(places) < self._loader.sizes.piece:
                 break
             after = places[-1].url_id
             await self._clock.sleep(self.pause_s)

@@ -30,8 +30,9 @@ class SendChangedHosts:
 
     name, every_s = "hosts", 2.0
 
-    def __init__(self, state: FrontierState) -> None:
+    def __init__(self, state: FrontierState, page: int = PAGE) -> None:
         self._state = state
+        self._page = page
         self._sent: dict[str, float] = {}
         """Hosts sent in this term, by time of change; the oldest are removed."""
         self._last_at = 0.0
@@ -46,12 +47,12 @@ class SendChangedHosts:
             return
         after = max(self._last_at - OVERLAP_S, 0.0)
         seen: dict[str, float] = {}
-        while page := await self._state.rows.hosts_changed(after=after, limit=PAGE):
+        while page := await self._state.rows.hosts_changed(after=after, limit=self._page):
             new = [host for host in page if self._sent.get(host.name, 0.0) < host.changed_at]
             await self._send(term, new)
             seen |= {host.name: host.changed_at for host in page}
             after = page[-1].changed_at
-            if len(page) < PAGE:
+            if len(page) < self._page:
                 break
         self._sent = seen
         self._last_at = max(self._last_at, after if seen else 0.0)
