@@ -37,7 +37,9 @@ class ExplainOperations(Operations):
         *,
         run_id: Annotated[str | None, query("The run; default: the newest.", max_length=40)] = None,
     ) -> ExplanationView:
-        """Return where a URL was found, its canonical form, scope, robots.txt, and the outcome in a run."""
+        """None, query("The|None, query("The|Return where a URL was found, its canonical form, scope,
+        robots.txt, and the outcome in a run.
+        """
         from smartspider.services.explain.explain import explain_url
         from smartspider.services.inputs import number
 
@@ -70,7 +72,8 @@ class ExplainOperations(Operations):
         rules: Annotated[
             str | Mapping[str, Any] | Sequence[Any] | None,
             body(
-                "One selector (CSS, or XPath if it starts like a path), a rule, rules by field name, or a task.",
+                "One selector (CSS, or XPath if it starts like a path), a rule, rules by field name, "
+                "or a task.",
                 wire=str | dict[str, Any] | list[Any] | None,
             ),
         ] = None,
@@ -85,8 +88,10 @@ class ExplainOperations(Operations):
         page: Annotated[str, body("The page type whose rules are tried.", max_length=100)] = "default",
     ) -> PreviewView:
         """Fetch a page through its host's gate and extract it with the code of a crawl; nothing is saved."""
-        from smartspider.wiring.dry_run import preview_page
+        from smartspider.wiring.preview.dry_run import preview_page
 
         given = {"rules": rules, "selectors": selectors, "task": task}
         services = self.services
-        return await preview_page(services.installation, services.previews, self.principal, url, given, page)
+        return await preview_page(
+            *(services.installation, services.previews, self.principal, url), given=given, page_type=page
+        )

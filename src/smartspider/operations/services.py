@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from smartspider.services.live.hub import LiveHub
     from smartspider.services.readiness import Readiness
     from smartspider.services.results.exports import Exports
-    from smartspider.wiring.previews import Previews
+    from smartspider.wiring.preview.previews import Previews
 
 
 class Services:
@@ -47,7 +47,7 @@ class Services:
     @cached_property
     def previews(self) -> Previews:
         """Previews, each in a process of its own."""
-        from smartspider.wiring.previews import Previews
+        from smartspider.wiring.preview.previews import Previews
 
         return Previews(self.installation)
 

@@ -81,15 +81,15 @@ class TaskOperations(Operations):
     ) -> TaskSaved | DryRun:
         """Create a task. The body is a task file.
 
-        With `dry_run` the task is validated and not saved; with `preview` its first pages are also fetched and
-        extracted as in a crawl.
+        With `dry_run` the task is validated and not saved; with `preview` its first pages are also fetched
+        and extracted as in a crawl.
         """
         from smartspider.services.tasks import saving
         from smartspider.services.tasks.checking import check_document
         from smartspider.services.tasks.documents import document_of
 
         if dry_run:
-            from smartspider.wiring.dry_run import dry_run_task
+            from smartspider.wiring.preview.dry_run import dry_run_task
 
             services = self.services
             return await dry_run_task(

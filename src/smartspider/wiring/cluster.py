@@ -1,4 +1,4 @@
-"""A cluster, opened: the store on PostgreSQL, the frontier on Redis, and files of this machine."""
+"""Open a cluster: the store on PostgreSQL, the frontier on Redis, and the files of this machine."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ from smartspider.store.requests import SqlStoredUrls
 from smartspider.store.results.store import ResultStore
 from smartspider.store.schedules import ScheduleStore
 from smartspider.store.tasks import TaskStore
-from smartspider.wiring import faults
+from smartspider.wiring import fault_injection
 
 
 class RedisPermits:
-    """See `Permits`: slots of the gates that all runs share."""
+    """See `Permits`: send windows of the gates that all runs share."""
 
     def __init__(self, frontier: RedisFrontier) -> None:
         self._frontier = frontier
 
     async def reserve(self, host: str, delay_s: float) -> SendWindow | GateClosed:
-        """The next slot of a host."""
+        """See `Permits.reserve`."""
         return await self._frontier.permit(host, delay_s)
 
 
@@ -63,20 +63,20 @@ class RedisPermits:
 async def open_cluster(
     settings: Settings, path: Path, *, actor: str = SYSTEM, connections: int = 4
 ) -> AsyncIterator[Installation]:
-    """The cluster of the settings, its tables made or migrated when they must be, closed at the end."""
-    _make(path)
+    """Open the cluster of the settings, tables created or migrated if needed; close it at the end."""
+    _create(path)
     address = read_url(settings.frontier_url)
     await asyncio.to_thread(prepare, settings.store_url)
     database = PostgresDatabase(settings.store_url, SystemClock(), size=connections)
-    # A leader's word about its term waits for no duty, however slow the store is.
+    # Renewing a term must not wait for a connection that a slow duty uses.
     terms = PostgresDatabase(settings.store_url, database.clock, database.times, size=2)
     try:
         async with (
             _open_shards(address, database) as shards,
-            open_filters(address, settings.dedup, max_bytes=settings.dedup_memory) as layers,
+            open_filters(address, settings.dedup, max_bytes=settings.dedup_memory) as filters,
         ):
             installation = _installation(database, terms, shards, path, actor)
-            yield msgspec.structs.replace(installation, settings=settings, filters=layers)
+            yield msgspec.structs.replace(installation, settings=settings, filters=filters)
     finally:
         terms.close()
         database.close()
@@ -84,7 +84,7 @@ async def open_cluster(
 
 @asynccontextmanager
 async def _open_shards(address: RedisAddress, database: PostgresDatabase) -> AsyncIterator[Shards]:
-    """The frontier of the installation whose store this is."""
+    """Open the frontier of the installation that the store belongs to."""
     shards = Shards(address, installation=await PostgresOpenRows(database).installation())
     try:
         yield shards
@@ -97,7 +97,7 @@ def _installation(
 ) -> Installation:
     clock, rows, leadership = database.clock, PostgresOpenRows(database), PostgresLeadership(terms)
     frontier = RedisFrontier(shards, rows, PostgresMembership(database), rows, clock)
-    frontier.lease_s = faults.lease_s() or frontier.lease_s
+    frontier.lease_s = fault_injection.lease_s() or frontier.lease_s
     health = PostgresHealth(database)
     return Installation(
         path=path,
@@ -133,11 +133,11 @@ def _installation(
     )
 
 
-def _make(path: Path) -> None:
+def _create(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreUnavailable(
-            f"{path}, where logs and exports of this machine go, cannot be made: {error.strerror or error}",
+            f"cannot create {path} for logs and exports of this machine: {error.strerror or error}",
             hint="choose another folder with --data",
         ) from error

@@ -38,7 +38,9 @@ from smartspider.store.tasks import TaskStore
 
 @contextmanager
 def open_folder(path: Path, actor: str = SYSTEM, settings: Settings = Settings()) -> Iterator[DataFolder]:
-    """Open a data folder, created or migrated if needed, and close it at the end; `actor` is for the audit."""
+    """Open a data folder, created or migrated if needed, and close it at the end; `actor` is
+    for the audit.
+    """
     clock = SystemClock()
     prepare(path)
     database = SqliteDatabase(path, clock)

@@ -1,4 +1,4 @@
-"""Secrets a process is handed, so that they are in nothing it tells."""
+"""Collect the secrets of settings and tasks, which are redacted in logs."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from smartspider.core.redaction import Redactor, is_secret_name
 from smartspider.core.runs.plan import Plan
 from smartspider.installation.settings import Settings
 
-SHORTEST_PART = 6
-"""Shorter parts of a header are words that stand everywhere."""
+MIN_PART_LENGTH = 6
+"""Shorter parts of a header are ordinary words and are not redacted."""
 
 
-def redactor_of(settings: Settings) -> Redactor:
-    """One that knows the secrets of the installation."""
+def build_redactor(settings: Settings) -> Redactor:
+    """Build a redactor with the secrets of the installation."""
     redactor = Redactor((settings.admin_token, settings.master_key))
     if settings.mail is not None:
         redactor.add(settings.mail.password)
@@ -23,17 +23,17 @@ def redactor_of(settings: Settings) -> Redactor:
 
 
 def add_secrets(redactor: Redactor, plan: Plan) -> None:
-    """Have it know what the headers of a task hold."""
+    """Add the secret headers of a task."""
     headers = [*plan.fetch.headers, *(header for entry in plan.entries for header in entry.extras.headers)]
     for name, value in headers:
         if is_secret_name(name):
-            redactor.add(value, *(part for part in _parts(value) if len(part) >= SHORTEST_PART))
+            redactor.add(value, *(part for part in _parts(value) if len(part) >= MIN_PART_LENGTH))
 
 
 def _password(url: str) -> list[str]:
     try:
         password = urlsplit(url).password
-    except ValueError:  # it may mean something all the same
+    except ValueError:  # not a URL, but it may contain a password
         password = url.partition("://")[2].rpartition("@")[0].partition(":")[2]
         return [url, password, unquote(password)] if password else [url]
     return [password, unquote(password)] if password else []

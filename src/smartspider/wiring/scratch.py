@@ -1,4 +1,4 @@
-"""Room for files that are only needed for a while. What a killed process left behind is swept away."""
+"""Temporary folders; those of killed processes are removed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LOCK = ".lock"
 
 
 class Scratch:
-    """Folders in a folder, each gone with the block it is used in."""
+    """Temporary folders inside a folder, each removed at the end of its block."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -23,19 +23,19 @@ class Scratch:
 
     @contextmanager
     def folder(self) -> Iterator[Path]:
-        """A new folder. The lock beside it says that somebody still uses it, as long as they live."""
+        """Create a folder. The lock file beside it marks it as in use while this process lives."""
         while True:
             path = self._path / uuid.uuid4().hex
             lock = FileLock(path.with_name(path.name + _LOCK))
-            if lock.acquire():  # else somebody who sweeps saw the file before it was locked
+            if lock.acquire():  # else a concurrent sweep locked the file first
                 break
         try:
             try:
                 path.mkdir()
             except OSError as error:
                 raise StoreUnavailable(
-                    f"{path} cannot be made: {error.strerror or error}",
-                    hint="check the data folder's permissions and free space",
+                    f"cannot create {path}: {error.strerror or error}",
+                    hint="check permissions and free space of the data folder",
                 ) from error
             yield path
         finally:
@@ -43,7 +43,7 @@ class Scratch:
             lock.release(remove=True)
 
     def sweep(self) -> None:
-        """Take away what nobody alive uses."""
+        """Remove the folders of processes that ended."""
         for file in self._path.glob(f"*{_LOCK}"):
             lock = FileLock(file)
             if lock.acquire():

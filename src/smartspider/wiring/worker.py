@@ -52,14 +52,14 @@ def choose_proxy(settings: Settings) -> ChooseProxy | None:
     return (lambda _request: settings.proxy) if settings.proxy else None
 
 
-class Watched(Extractor, Protocol):
+class RecordedExtractor(Extractor, Protocol):
     """An extractor whose reader is watched, too."""
 
     def reads(self, reader: AnswerReader, links: LinkFilter) -> Reader:
         """Somebody between the processor and its reader who sees what is read."""
 
 
-Watch = Callable[[Extractor], Watched]
+Recorder = Callable[[Extractor], RecordedExtractor]
 
 
 class JobFactory(msgspec.Struct, frozen=True):
@@ -68,7 +68,7 @@ class JobFactory(msgspec.Struct, frozen=True):
     installation: Installation
     settings: Settings
     bus: EventBus
-    watch: Watch | None = None
+    watch: Recorder | None = None
     redactor: Redactor | None = None
     """Gets to know what must not be told of a run."""
     outage: OutageRetry | None = None
@@ -145,7 +145,7 @@ def run_worker(
         factory.context,
         GivenRuns(factory.installation.store, [run.id]),
         lambda now: factory.open_job(now, retuned(plan, now), policy),
-        _card(number, plan.concurrency),
+        _registration(number, plan.concurrency),
     )
 
 
@@ -173,13 +173,13 @@ def fleet_worker(
             has_keeper=installation.is_cluster,
         ),
         lambda run: factory.open_job(run, plan_of(run), policy),
-        _card(number, slots, driver),
+        _registration(number, slots, driver),
         slots=slots,
         options=options,
     )
 
 
-def bus_of(*subscribers: Subscriber) -> LocalBus:
+def build_bus(*subscribers: Subscriber) -> LocalBus:
     """A bus with those who hear what happens."""
     bus = LocalBus()
     for subscriber in subscribers:
@@ -187,7 +187,7 @@ def bus_of(*subscribers: Subscriber) -> LocalBus:
     return bus
 
 
-def _card(number: int, slots: int, driver: int | None = None) -> WorkerRegistration:
+def _registration(number: int, slots: int, driver: int | None = None) -> WorkerRegistration:
     pid, node, cpus = os.getpid(), socket.gethostname(), os.cpu_count() or 0
     name = f"worker {number} (pid {pid})" if driver is None else elastic_worker_name(driver, number, pid)
     return WorkerRegistration(

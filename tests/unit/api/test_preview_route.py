@@ -11,16 +11,16 @@ from typing import Any
 
 import aiohttp
 import pytest
-from tests.unit.api.asking import ADMIN_TOKEN, Caller, serving
+from tests.unit.api.asking import ADMIN_TOKEN, Caller, open_services, serving
 
 from smartspider.core.errors import PrivateAddress
-from smartspider.core.politeness import Politeness
-from smartspider.services.preview import Failure, preview_of, require_public
-from smartspider.wiring import previews
-from smartspider.wiring.house import House, open_house
-from smartspider.wiring.settings import Settings
-from smartspider_testing.answers import page
-from smartspider_testing.site import ScriptableSite
+from smartspider.core.requests.politeness import PolitenessPolicy
+from smartspider.installation.settings import Settings
+from smartspider.operations.services import Services
+from smartspider.services.preview.preview import PageError, preview_of, require_public
+from smartspider.wiring.preview import previews
+from smartspider_testing.sites.answers import page
+from smartspider_testing.sites.scripted import ScriptableSite
 
 LIST = (
     "<h1>Shop</h1><div class=p><h2>Tea</h2><i>3</i></div><div class=p><h2>Milk</h2></div>"
@@ -112,8 +112,8 @@ async def strict(tmp_path: Path) -> AsyncIterator[Caller]:
     """An API whose installation opens no private address."""
     settings = Settings(admin_token=ADMIN_TOKEN)
     async with (
-        open_house(tmp_path / "strict", settings) as house,
-        serving(house) as base,
+        open_services(tmp_path / "strict", settings) as services,
+        serving(services) as base,
         aiohttp.ClientSession() as session,
     ):
         yield Caller(session, base, ADMIN_TOKEN)
@@ -136,15 +136,15 @@ async def test_private_addresses_are_refused_with_the_setting(strict: Caller, si
 
 def test_a_look_that_was_only_refused_says_so() -> None:
     """A name is judged where it is resolved; that is told as if it had been judged at once."""
-    refused = Failure("http://intranet/", "private_address: intranet resolves to 10.0.0.1")
+    refused = PageError("http://intranet/", "private_address: intranet resolves to 10.0.0.1")
     with pytest.raises(PrivateAddress, match="intranet resolves"):
         require_public(preview_of([], [refused], []))
-    require_public(preview_of([], [refused, Failure("http://x/", "timeout")], []))
+    require_public(preview_of([], [refused, PageError("http://x/", "timeout")], []))
     require_public(preview_of([], [], []))
 
 
 async def test_a_dry_run_previews_rows_as_a_crawl_finds_them(
-    api: Caller, site: ScriptableSite, house: House
+    api: Caller, site: ScriptableSite, services: Services
 ) -> None:
     answer = (await api.post("/api/tasks?dry_run=true&preview=true", task(site))).expect(200).json
     assert answer["valid"] is True
@@ -154,7 +154,7 @@ async def test_a_dry_run_previews_rows_as_a_crawl_finds_them(
     filled = {one["field"]: (one["filled"], one["items"]) for one in answer["look"]["coverage"]}
     assert filled == {"title": (3, 3), "price": (1, 3)}
     assert (await api.get("/api/tasks")).json["items"] == []
-    assert await house.premises.store.find_runs() == []
+    assert await services.installation.store.find_runs() == []
 
 
 async def test_a_dry_run_fetches_no_more_pages_than_asked(api: Caller, site: ScriptableSite) -> None:
@@ -192,14 +192,14 @@ async def test_looks_share_the_gate_of_a_host(api: Caller, site: ScriptableSite)
     assert [look.status for look in looks] == [200, 200]
     gaps = [later.arrived_at - earlier.arrived_at for earlier, later in pairwise(site.log)]
     assert len(gaps) >= 2
-    assert min(gaps) > Politeness().delay_s * 0.8
+    assert min(gaps) > PolitenessPolicy().delay_s * 0.8
 
 
 async def test_an_expression_that_never_ends_is_ended(
     api: Caller, site: ScriptableSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And the API answers others meanwhile."""
-    monkeypatch.setattr(previews, "LONGEST_S", 2.0)
+    monkeypatch.setattr(previews, "TIME_LIMIT_S", 2.0)
     monkeypatch.setattr(previews, "GRACE_S", 0.5)
     site.on("/long", page(f"<p>{'a' * 40}!</p>"))
     hostile = {"v": {"type": "regex", "expr": "(a+)+$"}}
@@ -211,7 +211,7 @@ async def test_an_expression_that_never_ends_is_ended(
 
 
 async def test_too_many_looks_are_sent_away(api: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(previews, "MOST_WAITING", 0)
+    monkeypatch.setattr(previews, "MAX_WAITING", 0)
     answer = (await api.post("/api/preview", {"url": "http://127.0.0.1:9/", "rules": "a"})).expect(429)
     assert int(answer.headers["Retry-After"]) > 0
 
@@ -227,8 +227,8 @@ async def test_a_look_learns_no_secret(monkeypatch: pytest.MonkeyPatch, tmp_path
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", spy)
     settings = Settings(admin_token="a canary of a key", master_key="a canary of a key")
-    async with open_house(tmp_path / "data", settings) as house:
+    async with open_services(tmp_path / "data", settings) as services:
         with pytest.raises(FileNotFoundError):
-            await house.previews.of_page(house.premises, settings, "http://x.example/", {})
+            await services.previews.preview_page("http://x.example/", {})
     assert "a canary of a key" not in str(seen["env"])
     assert os.environ["SMARTSPIDER_MASTER_KEY"] == "a canary of a key"

@@ -11,19 +11,26 @@ from typing import Any
 import aiohttp
 import msgspec
 import pytest
-from tests.unit.api.asking import ADMIN_TOKEN, SETTINGS, Caller, serving
+from tests.unit.api.asking import ADMIN_TOKEN, SETTINGS, Caller, open_services, serving
 
 from smartspider.core.errors import NameNotResolved
-from smartspider.core.workers import WorkerCard
-from smartspider.wiring import previews
-from smartspider.wiring.house import House, open_house
+from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.operations.services import Services
+from smartspider.wiring.preview import previews
 
 CHECKS = (
     "not_a_server_error,status_code_conformance,content_type_conformance,"
     "response_schema_conformance,response_headers_conformance"
 )
 TASK = {"name": "shop", "entry_urls": ["https://shop.example/"], "selectors": {"fields": {"title": "h1"}}}
-KNOWN = {"task_id": "1", "run_id": "1", "schedule_id": "1", "notice_id": "1", "user_id": "1", "token_id": "1"}
+KNOWN = {
+    "task_id": "1",
+    "run_id": "1",
+    "schedule_id": "1",
+    "notification_id": "1",
+    "user_id": "1",
+    "token_id": "1",
+}
 """Ids of what is there, so that not everything is answered by 404."""
 SETTLED = msgspec.structs.replace(SETTINGS, rate_limit="100000/100000")
 
@@ -31,9 +38,9 @@ SETTLED = msgspec.structs.replace(SETTINGS, rate_limit="100000/100000")
 @pytest.fixture
 async def filled(tmp_path: Path) -> AsyncIterator[Caller]:
     """An API with something of everything, where workers and a keeper seem to be."""
-    async with open_house(tmp_path / "data", SETTLED) as house:
-        await _settle(house)
-        async with serving(house) as base, aiohttp.ClientSession() as session:
+    async with open_services(tmp_path / "data", SETTLED) as services:
+        await _settle(services)
+        async with serving(services) as base, aiohttp.ClientSession() as session:
             api = Caller(session, base, ADMIN_TOKEN)
             (await api.post("/api/tasks", TASK)).expect(201)
             (await api.post("/api/tasks/shop/start")).expect(202)
@@ -42,9 +49,9 @@ async def filled(tmp_path: Path) -> AsyncIterator[Caller]:
             yield api
 
 
-async def _settle(house: House) -> None:
-    await house.premises.frontier.join(WorkerCard("worker 0", "here", 1, "1", 8))
-    assert await house.premises.leadership.take("keeper", 3600.0) is not None
+async def _settle(services: Services) -> None:
+    await services.installation.frontier.join(WorkerRegistration("worker 0", "here", 1, "1", 8))
+    assert await services.installation.leadership.take("keeper", 3600.0) is not None
 
 
 @pytest.fixture

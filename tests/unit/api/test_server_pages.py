@@ -12,26 +12,29 @@ import msgspec
 import pytest
 from tests.unit.api.asking import Caller
 
-from smartspider.api import bodies, problems, timing
-from smartspider.api.door import OPEN
-from smartspider.cli.up import up
+from smartspider.api import problems
+from smartspider.api.middleware import timing
+from smartspider.api.middleware.authentication import PUBLIC_PATHS
+from smartspider.api.routes import task_document
+from smartspider.cli.server.up import up
 from smartspider.core.access import AREAS, GRANTS, ROLES
+from smartspider.core.errors import SettingInvalid
 from smartspider.core.notifications import NOTIFICATION_EVENTS
-from smartspider.installation.settings import PREFIX, Settings
+from smartspider.installation.settings import PREFIX, SETTING_NAMES, Settings, read_settings
 from smartspider.keeper.keeper import TERM_S
 from smartspider.services.access import passwords, session_tokens, sign_in
 from smartspider.services.live import hub
 from smartspider.services.metrics import ABOUT
-from smartspider.services.notifications import notifier
-from smartspider.services.notifications.messages import NoticeData
+from smartspider.services.notifications import notifier, webhook
+from smartspider.services.notifications.messages import NotificationBody
 from smartspider.services.results import exports
 from smartspider.store.notifications import MAX_TARGETS
 from smartspider.store.schedules import KEPT_FIRINGS, MAX_PER_TASK
 from smartspider.taskfile.model.schedule import Schedule
 from smartspider.taskfile.timing import MAX_BACKLOG, NICKNAMES
-from smartspider.wiring import previews
 from smartspider.wiring.opening import SERVER as FOLDER
-from smartspider.wiring.up import SLOTS
+from smartspider.wiring.preview import previews
+from smartspider.wiring.processes.process_group import SLOTS
 
 DOCS = Path(__file__).parents[3] / "docs"
 SERVER = (DOCS / "server.md").read_text()
@@ -88,10 +91,13 @@ def test_the_rights_shown_are_the_rights() -> None:
 
 
 def test_the_settings_shown_are_those_of_a_server_with_their_defaults() -> None:
-    defaults = Settings()
     shown = {row[0].strip("`"): row[1].strip("`") for row in table(section(SERVER, "Settings"))}
-    names = [name for name in Settings.__struct_fields__ if name not in OF_CRAWLS | OF_CLIENTS]
-    assert shown == {PREFIX + name.upper(): getattr(defaults, name) or "none" for name in names}
+    assert set(shown) == {PREFIX + name.upper() for name in SETTING_NAMES if name not in OF_CRAWLS | OF_CLIENTS}
+    given = {name: text for name, text in shown.items() if text != "none"}
+    assert read_settings(given, Path("/nowhere")) == Settings()
+    for name, text in given.items():
+        with pytest.raises(SettingInvalid, match=name):
+            read_settings({name: f"{text}?"}, Path("/nowhere"))
 
 
 def test_the_metrics_shown_are_the_metrics() -> None:
@@ -122,8 +128,10 @@ def test_the_notice_shown_has_the_keys_of_one() -> None:
     code = re.search(r"^```json\n(.*?)^```$", section(SERVER, "Notifications"), re.MULTILINE | re.DOTALL)
     assert code is not None
     shown = msgspec.json.decode(code[1])
-    told = msgspec.convert({name: value for name, value in shown.items() if name != "id"}, NoticeData)
-    assert notifier.letter(shown["id"], msgspec.json.encode(told)).body == msgspec.json.encode(shown)
+    told = msgspec.convert({name: value for name, value in shown.items() if name != "id"}, NotificationBody)
+    assert notifier.numbered_message(shown["id"], msgspec.json.encode(told)).body == msgspec.json.encode(
+        shown
+    )
 
 
 def test_the_problems_shown_have_their_statuses() -> None:
@@ -132,7 +140,7 @@ def test_the_problems_shown_have_their_statuses() -> None:
 
 
 def test_what_is_open_to_all_is_named() -> None:
-    assert [path for path in OPEN if f"`{path}`" not in section(API, "Signing in")] == []
+    assert [path for path in PUBLIC_PATHS if f"`{path}`" not in section(API, "Signing in")] == []
 
 
 @pytest.mark.parametrize("is_changed", [False, True])
@@ -144,7 +152,7 @@ def test_the_check_of_a_webhook_that_is_shown_works(is_changed: bool) -> None:
     body, now = b'{"id":"1"}', str(int(time.time()))
     headers = {
         "X-SmartSpider-Timestamp": now,
-        "X-SmartSpider-Signature": notifier.signature("whsec_x", now, body),
+        "X-SmartSpider-Signature": webhook.signature("whsec_x", now, body),
     }
     assert shown["is_genuine"]("whsec_x", headers, body + b" " * is_changed) is not is_changed
 
@@ -154,16 +162,16 @@ def test_the_numbers_shown_are_the_numbers() -> None:
     for sentence in (
         f"each with up to {SLOTS} requests in flight",
         f"at most {TERM_S:g} s later",
-        f"valid for {access_tokens.LIFE_S // 60} minutes",
+        f"valid for {session_tokens.LIFE_S // 60} minutes",
         f"valid for {sign_in.REFRESH_LIFE_S / 86_400:g} days",
         f"at least {passwords.SHORTEST} characters",
         f"one in {1 / sign_in.OF_NAME.per_s:g} s and one in {1 / sign_in.OF_ADDRESS.per_s:g} s",
-        f"{previews.LONGEST_S:g} s each",
+        f"{previews.TIME_LIMIT_S:g} s each",
         f"| exports | {exports.AT_ONCE} at a time |",
-        f"| streams | {hub.MOST_WATCHERS:,} |",
+        f"| streams | {hub.MAX_SUBSCRIBERS:,} |",
         f"| schedules | {MAX_PER_TASK} of one task |",
         f"| notifications | {MAX_TARGETS:,} targets |",
-        f"YAML {bodies.LARGEST_YAML:,} bytes",
+        f"YAML {task_document.MAX_YAML_BYTES:,} bytes",
         f"at most {MAX_BACKLOG} missed starts are started",
         f"lists the last {KEPT_FIRINGS:,}",
     ):

@@ -41,9 +41,11 @@ def test_a_cursor_that_is_no_moment_is_refused(text: str) -> None:
 
 
 async def test_a_wrong_cursor_is_refused_alike_in_a_data_folder(tmp_path: Path) -> None:
-    with open_folder(tmp_path / "data") as folder:
-        with pytest.raises(RequestInvalid, match="is not a cursor of this list"):
-            await schedules.firings(folder, 1, cursor="x", limit=10)
+    with (
+        open_folder(tmp_path / "data") as folder,
+        pytest.raises(RequestInvalid, match="is not a cursor of this list"),
+    ):
+        await schedules.firings(folder, 1, cursor="x", limit=10)
 
 
 def test_a_page_names_the_next_one_only_when_there_is_more() -> None:

@@ -28,13 +28,13 @@ NARROW = Principal("ann", "operator", scopes=("runs:read",))
 Act = Callable[[DataFolder, Principal, int], Awaitable[object]]
 
 ACTS: dict[str, Act] = {
-    "pause": lambda folder, who, run_id: control.pause(folder, who, run_id),
-    "resume": lambda folder, who, run_id: control.resume(folder, who, run_id),
-    "stop": lambda folder, who, run_id: control.stop(folder, who, run_id),
-    "retry": lambda folder, who, run_id: control.retry(folder, who, run_id),
+    "pause": control.pause,
+    "resume": control.resume,
+    "stop": control.stop,
+    "retry": control.retry,
     "retry all": lambda folder, who, run_id: control.retry(folder, who, run_id, "all"),
     "tune": lambda folder, who, run_id: tuning.tune(folder, who, run_id, Tuning(concurrency=2)),
-    "cancel": lambda folder, who, run_id: control.cancel(folder, who, run_id),
+    "cancel": control.cancel,
     "delete": delete_run,
 }
 

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.unit.wiring.vouching import warned_of
+from tests.unit.wiring.arming import warned_of
 
 from smartspider.backends.redis import library
-from smartspider.backends.redis.connecting import read_url
+from smartspider.backends.redis.address import read_url
 from smartspider.backends.redis.dedup.opening import open_filters
 from smartspider.backends.redis.shards import Shards
 from smartspider.core.errors import FrontierTaken, FrontierUnavailable
 from smartspider.installation.settings import Settings
-from smartspider.services.doctor import Check
-from smartspider.wiring import checking
+from smartspider.services.doctor import DoctorCheck
+from smartspider.wiring import checks as checking
 from smartspider.wiring.cluster import open_cluster
 from smartspider_testing.servers import PostgresServer, RedisServer
 
@@ -32,8 +32,8 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-async def frontier(settings: Settings) -> Check:
-    checks, _ = await checking.check_servers(settings)
+async def frontier(settings: Settings) -> DoctorCheck:
+    checks, _ = await checking.check_cluster(settings)
     (found,) = [check for check in checks if check.what == "frontier"]
     return found
 
@@ -49,10 +49,10 @@ async def test_two_installations_on_one_redis_are_noticed(
         Settings(store_url=url, frontier_url=empty_redis.url) for url in (empty_database, second_database)
     )
     async with open_cluster(first, tmp_path / "first") as installation:
-        assert await checking.rebuild(installation) == 1
+        assert await checking.rebuild_frontier(installation) == 1
     async with open_cluster(second, tmp_path / "second") as installation:
         with pytest.raises(FrontierTaken, match="another installation"):
-            await checking.rebuild(installation)
+            await checking.rebuild_frontier(installation)
         line = await warned_of(installation, caplog)
     assert "?namespace=NAME" in line
     assert "?namespace=NAME" in (await frontier(second)).detail

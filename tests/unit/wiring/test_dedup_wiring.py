@@ -1,4 +1,4 @@
-"""Layers in front of the store, as an installation uses them: workers, keeper, `fsck` and settings."""
+"""URL filters as an installation uses them: workers, keeper, `fsck` and settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from smartspider.wiring.desk import desk_of
 
 from smartspider.backends.sqlite.dedup import FOLDER, FolderBloomFilter
 from smartspider.cli.runs import rendering
@@ -30,19 +29,19 @@ from smartspider.installation.installation import Installation
 from smartspider.installation.settings import Settings, read_settings
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.retention import FreeUrlFilters
-from smartspider.services.metrics import gather
+from smartspider.services.metrics import gather_metrics
+from smartspider.services.runs import runs as run_service
 from smartspider.services.runs.plans import plan_of
-from smartspider.services.runs.runs import runs
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
-from smartspider.wiring import checking
+from smartspider.wiring.checks import check_cluster, check_consistency
 from smartspider.wiring.crawl import crawl_run
 from smartspider.wiring.dedup import filter_location, open_dedup, open_filters
 from smartspider.wiring.deletion import remove_run
 from smartspider.wiring.folder import open_folder
-from smartspider.wiring.keeper_process import keeper_of
 from smartspider.wiring.opening import open_installation
-from smartspider.wiring.worker import JobFactory, bus_of, fleet_worker
+from smartspider.wiring.processes.keeper_process import build_keeper
+from smartspider.wiring.worker import JobFactory, build_bus, fleet_worker
 from smartspider_testing.backends.memory_url_filter import MemoryUrlFilter
 from smartspider_testing.contracts.url_filter import fingerprints
 from smartspider_testing.servers import RedisServer
@@ -86,7 +85,7 @@ async def crawled(folder: DataFolder, run: Run, *, workers: int = 1) -> Run:
 
 @asynccontextmanager
 async def fleet_at_work(installation: Installation, settings: Settings) -> AsyncIterator[DedupLedger]:
-    bus = bus_of()
+    bus = build_bus()
     async with open_dedup(installation, settings, bus) as dedup:
         outage = OutageRetry(installation.clock, bus, is_enabled=installation.is_cluster)
         place = JobFactory(installation, settings, bus, outage=outage, dedup=dedup)
@@ -94,9 +93,9 @@ async def fleet_at_work(installation: Installation, settings: Settings) -> Async
             place, number=0, slots=4, options=WorkerOptions(reclaims=not installation.is_cluster)
         )
         working = asyncio.create_task(worker.run())
-        assert known.ledger is not None
+        assert dedup.ledger is not None
         try:
-            yield known.ledger
+            yield dedup.ledger
         finally:
             worker.stop()
             await working
@@ -116,7 +115,9 @@ def read(folder: Path, **environment: str) -> Settings:
 def test_nothing_is_shared_unless_a_cluster_is_told_to(tmp_path: Path) -> None:
     assert (read(tmp_path).dedup, read(tmp_path).dedup_memory) == ("off", 256_000_000)
     assert read(tmp_path, **CLUSTER, DEDUP="exact+bloom").dedup == "exact+bloom"
-    with pytest.raises(SettingInvalid, match="only workers of a cluster share known URLs"):
+    with pytest.raises(
+        SettingInvalid, match="SMARTSPIDER_DEDUP is 'exact', but only the workers of a cluster"
+    ):
         read(tmp_path, DEDUP="exact")
     with pytest.raises(SettingInvalid, match="SMARTSPIDER_DEDUP is 'bloom'"):
         read(tmp_path, **CLUSTER, DEDUP="bloom")
@@ -143,13 +144,13 @@ async def test_a_plain_crawl_has_nothing_in_front_of_its_store(
     monkeypatch.setattr(FolderBloomFilter, "__init__", never)
     ended = await crawled(folder, await queue_run(folder, site))
     assert (ended.state, ended.counters.done) == ("completed", 9)
-    assert JobFactory(folder, Settings(), bus_of()).context.ledger is folder.ledger
+    assert JobFactory(folder, Settings(), build_bus()).context.ledger is folder.ledger
 
 
 def test_workers_of_a_data_folder_import_no_redis() -> None:
     code = """
 import sys
-import smartspider.wiring.worker_process, smartspider.cli.crawl.crawling, smartspider.wiring.checking
+import smartspider.wiring.processes.worker_process, smartspider.cli.crawl.crawling, smartspider.wiring.checks
 sys.exit(" ".join({"redis", "psycopg"} & set(sys.modules)) or 0)
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -159,19 +160,19 @@ sys.exit(" ".join({"redis", "psycopg"} & set(sys.modules)) or 0)
 async def test_a_crawl_by_filter_gives_the_same_pages_and_leaves_no_filter(
     folder: DataFolder, site: ScriptableSite, workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[int] = []
+    added_counts: list[int] = []
     add = FolderBloomFilter.add
 
     async def noting(self: FolderBloomFilter, key: FilterKey, given: Any, *, day: int = 0) -> Any:
         added = await add(self, key, given, day=day)
-        told.append(added.new)
+        added_counts.append(added.new)
         return added
 
     monkeypatch.setattr(FolderBloomFilter, "add", noting)
     ended = await crawled(folder, await queue_run(folder, site, dedup={"urls": "bloom"}), workers=workers)
     assert (ended.state, ended.counters.done, ended.counters.items) == ("completed", 9, 9)
     assert len(site.requests()) == 9
-    assert workers > 1 or sum(told) == 9
+    assert workers > 1 or sum(added_counts) == 9
     assert (folder.path / FOLDER).exists()
     assert list((folder.path / FOLDER).iterdir()) == []
 
@@ -250,31 +251,28 @@ async def test_the_keeper_frees_what_is_known_of_runs_that_are_over(
 async def test_mending_a_data_folder_drops_its_filters(folder: DataFolder) -> None:
     bloom = FolderBloomFilter(folder.path)
     await bloom.add(FilterKey("run", 1), fingerprints(0, 1))
-    assert await checking.check(folder, Settings(), repair=False) == []
+    assert await check_consistency(folder, Settings(), repair=False) == []
     assert len(await bloom.keys()) == 1
-    assert await checking.check(folder, Settings(), repair=True) == []
+    assert await check_consistency(folder, Settings(), repair=True) == []
     assert await bloom.keys() == []
     bloom.close()
 
 
-async def _check_told(installation: Installation, settings: Settings, run: Run) -> None:
-    """Whoever looks is told about how many distinct URLs there are, and what that takes."""
-    desk = desk_of(installation, settings)
-    status = await runs.status(desk, run.id)
+async def _check_estimates(installation: Installation, settings: Settings, run: Run) -> None:
+    """Status, metrics and doctor estimate the distinct URLs and report the memory of the filters."""
+    status = await run_service.status(installation, run.id)
     assert (status.distinct_estimate, status.task_distinct_estimate, status.distinct_error) == (9, 9, 0.0081)
-    metrics = await runs.metrics(desk, run.id)
+    metrics = await run_service.metrics(installation, run.id)
     assert metrics.distinct_estimate == 9
-    shown = rendering.lines(metrics, await runs.receipt(desk, run.id))
+    shown = rendering.run_lines(metrics, await run_service.receipt(installation, run.id))
     assert "  distinct URLs   about 9 (± 0.8 %), 9 of all runs" in shown
-    families = {
-        family.name: family.values for family in (await gather(installation.metrics, installation.filters))[0]
-    }
+    families = {family.name: family.values for family in (await gather_metrics(installation))[0]}
     exact = (("layer", "exact"),)
     assert families["smartspider_known_urls_bytes"][exact] == 9 * 25
     assert families["smartspider_known_urls_budget_bytes"][exact] == 256_000_000
-    checks, _ = await checking.check_servers(settings)
-    told = {check.what: check for check in checks}["known URLs, exact"]
-    assert (told.is_ok, told.detail.partition(",")[0]) == (True, "0.0 of 256 MB (0 %)")
+    checks, _ = await check_cluster(settings)
+    found = {check.what: check for check in checks}["known URLs, exact"]
+    assert (found.is_ok, found.detail.partition(",")[0]) == (True, "0.0 of 256 MB (0 %)")
 
 
 class Histories:
@@ -292,18 +290,18 @@ async def test_what_a_worker_remembers_ends_with_the_history_of_a_database(
 ) -> None:
     """Also where nothing is shared: a standby that took over may lack rows that the worker saw committed."""
     run = await queue_run(folder, site)
-    cluster = msgspec.structs.replace(folder, apart=object(), stored_urls=(history := Histories()))
+    cluster = msgspec.structs.replace(folder, remote_frontier=object(), stored_urls=(history := Histories()))
     settings = Settings(store_url="postgresql://db/x", frontier_url="redis://cache", dedup="off")
     remembered: RecentSet[bytes] = RecentSet()
     remembered.add(b"a child")
     plan = plan_of(run)
-    async with open_dedup(cluster, settings, bus_of()) as dedup:
-        assert known.ledger is not None
-        with known.deduplicating(run, plan, LinkFilter(plan, lambda _: True, remembered)):
-            await known.ledger.settle([])
+    async with open_dedup(cluster, settings, build_bus()) as dedup:
+        assert dedup.ledger is not None
+        with dedup.deduplicating(run, plan, LinkFilter(plan, lambda _: True, remembered)):
+            await dedup.ledger.settle([])
             assert len(remembered) == 1
             history.now = "second"
-            await known.ledger.settle([])
+            await dedup.ledger.settle([])
     assert len(remembered) == 0
 
 
@@ -321,22 +319,22 @@ async def test_workers_of_a_cluster_share_what_they_stored_and_fsck_compares_it(
         open_installation(tmp_path, settings, "worker") as installation,
         open_filters(filter_location(installation, settings)) as layers,
     ):
-        keeping = asyncio.create_task(keeper_of(installation, settings).run())
+        keeping = asyncio.create_task(build_keeper(installation).run())
         try:
             run = await queue_run(installation, site)
             await installation.store.set_state(run.id, "running")
             async with fleet_at_work(installation, settings) as ledger:
                 assert (await over(installation, run)).counters.done == 9
             assert (ledger.counts["exact"].added, ledger.counts["lossy"].added) == (9, 0)
-            await _check_told(installation, settings, run)
+            await _check_estimates(installation, settings, run)
             assert layers.exact is not None
             assert layers.lossy is not None
             epoch = await installation.stored_urls.epoch()
             key = FilterKey("run", run.id, epoch)
             assert await layers.exact.keys() == await layers.lossy.keys() == [key]
-            assert await checking.check(installation, settings, repair=False) == []
+            assert await check_consistency(installation, settings, repair=False) == []
             await layers.exact.add(key, fingerprints(0, 1))
-            (finding,) = await checking.check(installation, settings, repair=True)
+            (finding,) = await check_consistency(installation, settings, repair=True)
             assert "1 of 10 checked" in finding.message
             assert await layers.exact.keys() == await layers.lossy.keys() == []
             await layers.exact.add(key, fingerprints(0, 1))

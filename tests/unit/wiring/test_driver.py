@@ -1,4 +1,4 @@
-"""The local driver follows the figure in the store."""
+"""The local driver applies the scaling decision in the store."""
 
 from __future__ import annotations
 
@@ -11,58 +11,57 @@ from typing import Any, cast
 import pytest
 
 from smartspider.backends.sqlite.database import FILE
-from smartspider.core.crews import Span
-from smartspider.core.scaling import Figure
-from smartspider.core.workers import WorkerCard
-from smartspider.wiring import driver as driving
-from smartspider.wiring.driver import Driver, told
-from smartspider.wiring.folder import DataFolder, open_folder
-from smartspider.wiring.settings import Settings
-from smartspider.wiring.up import Staff
+from smartspider.core.workers.scaling import ScalingDecision, ScalingOptions
+from smartspider.core.workers.worker import WorkerRange, WorkerRegistration
+from smartspider.installation.data_folder import DataFolder
+from smartspider.installation.settings import Settings
+from smartspider.wiring.folder import open_folder
+from smartspider.wiring.processes.driver import STALE_S, Driver, describe_change
+from smartspider.wiring.processes.process_group import ProcessGroup
 
-SETTINGS = Settings(scale_down_after="2s")
+SETTINGS = Settings(scaling=ScalingOptions(stabilization_s=2.0))
 
 
-class Hands:
-    """A staff that starts nothing."""
+class FakeGroup:
+    """A process group that starts nothing."""
 
     def __init__(self, count: int) -> None:
-        self.crew_numbers = list(range(count))
-        self.crew_drained = 0
-        self.is_crew_alone = True
+        self.elastic_numbers = list(range(count))
+        self.drained = 0
+        self.is_only_elastic = True
         self.is_stopped = False
 
     def resize(self, count: int) -> None:
-        self.crew_numbers = list(range(count))
+        self.elastic_numbers = list(range(count))
 
     def stop(self) -> None:
         self.is_stopped = True
 
 
 class Stage:
-    """A data folder, a staff, and what was said."""
+    """A data folder, a process group, and the reports of the driver."""
 
-    def __init__(self, folder: DataFolder, path: Path, span: Span) -> None:
+    def __init__(self, folder: DataFolder, path: Path, span: WorkerRange) -> None:
         self.folder = folder
-        self.hands = Hands(span.least)
+        self.group = FakeGroup(span.minimum)
         self.said: list[str] = []
-        self.driver = Driver(path, SETTINGS, cast("Staff", self.hands), span, self.said.append)
+        self.driver = Driver(path, SETTINGS, cast("ProcessGroup", self.group), span, self.said.append)
 
     async def decide(self, desired: int, at: float | None = None) -> None:
         term = await self.folder.leadership.take("tests", 60.0)
         assert term is not None
         now = self.folder.leadership.now()
-        await self.folder.scaling.keep(term.epoch, Figure(desired, "why", now if at is None else at))
+        await self.folder.scaling.save(term.epoch, ScalingDecision(desired, "why", now if at is None else at))
 
     async def follow(self) -> int:
-        await self.driver._follow(self.folder)  # one look, without the pauses in between
-        return len(self.hands.crew_numbers)
+        await self.driver.apply_decision(self.folder)
+        return len(self.group.elastic_numbers)
 
 
 @pytest.fixture
 async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
     with open_folder(tmp_path) as folder:
-        yield Stage(folder, tmp_path, Span(1, 4))
+        yield Stage(folder, tmp_path, WorkerRange(1, 4))
 
 
 async def test_it_starts_and_drains_what_is_wanted_within_its_span(stage: Stage) -> None:
@@ -80,58 +79,57 @@ async def test_it_starts_and_drains_what_is_wanted_within_its_span(stage: Stage)
 
 
 async def test_workers_that_nobody_scales_are_counted_first(stage: Stage) -> None:
-    await stage.folder.frontier.join(WorkerCard("fixed", "elsewhere", 1, "", 8))
+    await stage.folder.frontier.join(WorkerRegistration("fixed", "elsewhere", 1, "", 8))
     await stage.decide(3)
     assert await stage.follow() == 2
 
 
 async def test_it_keeps_what_it_has_while_nobody_decides(stage: Stage) -> None:
     assert await stage.follow() == 1
-    await stage.decide(4, at=stage.folder.leadership.now() - driving.OLD_S - 1.0)
+    await stage.decide(4, at=stage.folder.leadership.now() - STALE_S - 1.0)
     assert await stage.follow() == 1
     assert stage.said == []
 
 
 async def test_who_was_drained_by_hand_is_not_replaced_and_the_last_ends_it(stage: Stage) -> None:
-    stage.hands.crew_drained = 2
+    stage.group.drained = 2
     await stage.decide(9)
     assert await stage.follow() == 2
-    stage.hands.crew_drained = 4
+    stage.group.drained = 4
     await stage.follow()
-    assert stage.hands.is_stopped
+    assert stage.group.is_stopped
 
 
 async def test_a_server_goes_on_when_all_its_workers_were_drained(stage: Stage) -> None:
-    stage.hands.is_crew_alone = False
-    stage.hands.crew_drained = 4
+    stage.group.is_only_elastic = False
+    stage.group.drained = 4
     await stage.follow()
-    assert not stage.hands.is_stopped
+    assert not stage.group.is_stopped
 
 
-async def test_a_store_that_is_away_changes_nothing_and_is_told_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(driving, "PAUSE_S", 0.001)
+async def test_a_store_that_is_away_changes_nothing_and_is_reported_once(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"not a database, and long enough to be looked at" * 30)
-    hands, said, tries = Hands(2), list[str](), asyncio.Semaphore(0)
-    driver = Driver(tmp_path, SETTINGS, cast("Staff", hands), Span(2, 4), said.append)
-    tell = driver._tell_trouble
+    group, said = FakeGroup(2), list[str]()
+    attempts = asyncio.Semaphore(0)
 
-    def tried(message: str) -> None:
-        tell(message)
-        tries.release()
+    class CountingDriver(Driver):
+        def _report_error(self, message: str) -> None:
+            super()._report_error(message)
+            attempts.release()
 
-    monkeypatch.setattr(driver, "_tell_trouble", tried)
+    driver = CountingDriver(
+        tmp_path, SETTINGS, cast("ProcessGroup", group), WorkerRange(2, 4), said.append, pause_s=0.001
+    )
     async with _running(driver.run()):
         for _ in range(3):
-            await tries.acquire()
+            await attempts.acquire()
     assert len(said) == 1
-    assert said[0].startswith("how many workers are wanted is not known, 2 stay: ")
-    assert len(hands.crew_numbers) == 2
+    assert "keeping 2: " in said[0]
+    assert len(group.elastic_numbers) == 2
 
 
 def test_one_line_says_what_it_does() -> None:
-    assert told(Figure(1, "little"), 1, -2) == "1 worker is wanted (little): draining 2"
+    assert describe_change(ScalingDecision(1, "little"), 1, -2) == "1 worker is wanted (little): draining 2"
 
 
 @asynccontextmanager

@@ -12,17 +12,18 @@ from typing import Any
 
 import pytest
 
-from smartspider.core.runs import Run
-from smartspider.core.tuning import Tuning
+from smartspider.core.runs.run import Run
+from smartspider.core.runs.tuning import Tuning
+from smartspider.installation.data_folder import DataFolder, run_lock
+from smartspider.installation.settings import Settings
+from smartspider.services.runs.plans import plan_of
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
-from smartspider.wiring.folder import DataFolder, open_folder, run_lock
-from smartspider.wiring.plans import plan_of
-from smartspider.wiring.previewing import preview_task
-from smartspider.wiring.settings import Settings
-from smartspider.wiring.worker import Workplace, bus_of, fleet_worker
-from smartspider.wiring.worker_process import fleet_command
-from smartspider_testing.site import ScriptableSite
+from smartspider.wiring.folder import open_folder
+from smartspider.wiring.preview.task_preview import preview_task
+from smartspider.wiring.processes.worker_process import fleet_command
+from smartspider.wiring.worker import JobFactory, build_bus, fleet_worker
+from smartspider_testing.sites.scripted import ScriptableSite
 
 GRAPH: dict[str, Iterable[str]] = {"/": ["/a", "/b"], "/a": ["/c"], "/b": [], "/c": []}
 
@@ -56,7 +57,7 @@ async def queue_run(folder: DataFolder, site: ScriptableSite, **more: Any) -> Ru
 
 @asynccontextmanager
 async def fleet_at_work(folder: DataFolder, settings: Settings) -> AsyncIterator[None]:
-    worker = fleet_worker(Workplace(folder, settings, bus_of()), number=0, slots=4)
+    worker = fleet_worker(JobFactory(folder, settings, build_bus()), number=0, slots=4)
     working = asyncio.create_task(worker.run())
     try:
         yield

@@ -12,21 +12,21 @@ import pytest
 
 from smartspider.core import failpoints
 from smartspider.core.errors import NotAllowed, NotFound, RequestInvalid
-from smartspider.wiring import faults
-from smartspider.wiring.fetch_one import SpacedPermit, fetch_one
-from smartspider.wiring.folder import (
+from smartspider.installation.data_folder import (
     all_folders,
     find_folder,
     folder_of,
-    open_folder,
     owing,
     owing_runs,
     run_lock,
     task_lock,
 )
-from smartspider.wiring.loop import run_loop
+from smartspider.wiring import fault_injection
+from smartspider.wiring.folder import open_folder
+from smartspider.wiring.preview.fetch_page import SpacedPermit, fetch_page
+from smartspider.wiring.processes.lifecycle import run_loop
 from smartspider_testing.clock import ManualClock
-from smartspider_testing.contracts.acts import plan_of
+from smartspider_testing.contracts.actions import plan_of
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_only_one_at_a_time_holds_a_lock_and_it_can_be_taken_again(
     assert callable(other)
     for _ in range(2):
         with lock(tmp_path):
-            with pytest.raises(NotAllowed, match="being crawled by another process"), lock(tmp_path):
+            with pytest.raises(NotAllowed, match="in use by another process"), lock(tmp_path):
                 pass
             with other(tmp_path):
                 pass
@@ -150,8 +150,8 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[int, int]]]:
 def test_a_process_dies_at_the_named_place_the_nth_time(
     monkeypatch: pytest.MonkeyPatch, killed: list[tuple[int, int]], value: str, count: int
 ) -> None:
-    monkeypatch.setenv(faults.VARIABLE, value)
-    faults.arm_from_environment()
+    monkeypatch.setenv(fault_injection.VARIABLE, value)
+    fault_injection.arm_from_environment()
     for reached in range(count):
         assert killed == []
         failpoints.reach("settle.closed")
@@ -164,8 +164,8 @@ def test_without_a_place_nothing_is_armed(
     monkeypatch: pytest.MonkeyPatch, killed: list[tuple[int, int]]
 ) -> None:
     for value in ("", "no.such.place:1"):
-        monkeypatch.setenv(faults.VARIABLE, value)
-        faults.arm_from_environment()
+        monkeypatch.setenv(fault_injection.VARIABLE, value)
+        fault_injection.arm_from_environment()
         failpoints.reach("settle.items")
     assert killed == []
 
@@ -200,4 +200,4 @@ async def test_requests_of_one_command_keep_the_default_delay_for_each_host() ->
 
 async def test_fetching_what_is_no_url_is_a_usage_error() -> None:
     with pytest.raises(RequestInvalid, match="is not an http or https URL"):
-        await fetch_one("example.com", obey_robots=True)
+        await fetch_page("example.com", obey_robots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import apsw
 import psycopg
 import pytest
 
+from smartspider.backends.postgres.folder_import import FolderImport
 from smartspider.backends.postgres.schema import prepare as prepare_store
 from smartspider.backends.sqlite.database import FILE
 from smartspider.backends.sqlite.folder_export import EXTRA, NOT_EXPORTED, SINGLE, TABLES, FolderExport
@@ -354,9 +356,9 @@ async def test_what_another_folder_has_half_filled_is_not_emptied(
     failpoints.arm(None)
     await migration.cancel_migration(small.folder, "cli:somebody")
     other = MigrationRequest(folder, small.store_url, small.frontier_url, "cli:somebody")
-    with pytest.raises(NotAllowed, match="is half filled by another move") as told:
+    with pytest.raises(NotAllowed, match="is half filled by another move") as caught:
         await migration.migrate(other, quiet)
-    assert "DROP SCHEMA smartspider CASCADE` if that move was given up" in told.value.hint
+    assert "DROP SCHEMA smartspider CASCADE" in caught.value.hint
     check_not_moved(folder)
     with psycopg.connect(small.store_url, autocommit=True) as target:
         target.execute("DROP SCHEMA smartspider CASCADE")
@@ -385,16 +387,16 @@ async def test_two_folders_do_not_meet_in_one_store(
     small: MigrationRequest, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = MigrationRequest(folder, small.store_url, small.frontier_url, "cli:somebody")
-    moving = migration._Migration  # noqa: SLF001 - the race is between two of its steps
-    until = moving._wait_until  # noqa: SLF001 - as above
+    lock = FolderImport.lock
 
-    async def after_it(self: Any, is_so: Callable[[], bool], otherwise: str) -> None:
-        """This one has looked at the store before, and comes to it after the first."""
+    def lock_after_the_other(self: FolderImport) -> bool:
+        """The first folder is moved after the store was checked and before it is locked."""
         monkeypatch.undo()
-        await migration.migrate(small, quiet)
-        await until(self, is_so, otherwise)
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(asyncio.run, migration.migrate(small, quiet)).result()
+        return lock(self)
 
-    monkeypatch.setattr(moving, "_wait_until", after_it)
+    monkeypatch.setattr(FolderImport, "lock", lock_after_the_other)
     with pytest.raises(NotAllowed, match="was filled by another move"):
         await migration.migrate(other, quiet)
     check_not_moved(folder)

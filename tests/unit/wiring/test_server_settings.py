@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from smartspider.core.errors import SettingInvalid
-from smartspider.wiring.settings import read_settings
+from smartspider.core.rate_limits import RateLimit
+from smartspider.installation.settings import read_settings
 
 
 @pytest.mark.parametrize(
@@ -43,7 +44,7 @@ def test_what_means_something_is_taken(tmp_path: Path) -> None:
         },
         tmp_path,
     )
-    assert (settings.rate_limit, settings.max_body_bytes) == ("10/20", "5000000")
+    assert (settings.rate_limit, settings.max_body_bytes) == (RateLimit(10.0, 20.0), 5_000_000)
 
 
 def test_a_certificate_that_is_not_there_is_named(tmp_path: Path) -> None:

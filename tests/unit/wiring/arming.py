@@ -6,16 +6,16 @@ import logging
 
 import pytest
 
-from smartspider.keeper.frontier.duties import arming_duties
-from smartspider.wiring.premises import Premises
+from smartspider.installation.installation import Installation
+from smartspider.keeper.frontier.duties import build_arming_duties
 
 
-async def warned_of(premises: Premises, caplog: pytest.LogCaptureFixture) -> str:
+async def warned_of(installation: Installation, caplog: pytest.LogCaptureFixture) -> str:
     """The one line that says why it cannot, however often it tries."""
-    assert premises.apart is not None
-    term = await premises.apart.leadership.take("keeper", 60.0)
+    assert installation.remote_frontier is not None
+    term = await installation.remote_frontier.leadership.take("keeper", 60.0)
     assert term is not None
-    (arming,) = arming_duties(premises.apart)
+    (arming,) = build_arming_duties(installation.remote_frontier)
     with caplog.at_level(logging.WARNING):
         await arming.do(term)
         await arming.do(term)

@@ -18,7 +18,12 @@ from smartspider.services.preview.preview import Preview
 
 if TYPE_CHECKING:
     from smartspider.installation.installation import Installation
-    from smartspider.wiring.preview_process import PagePreview, PreviewAnswer, PreviewError, PreviewRequest
+    from smartspider.wiring.preview.preview_process import (
+        PagePreview,
+        PreviewAnswer,
+        PreviewError,
+        PreviewRequest,
+    )
 
 MAX_RUNNING = 2
 MAX_WAITING = 8
@@ -50,7 +55,7 @@ class Previews:
         return answer.page
 
     async def _run(self, **what: Any) -> PreviewAnswer:
-        from smartspider.wiring.preview_process import PreviewRequest
+        from smartspider.wiring.preview.preview_process import PreviewRequest
 
         request = PreviewRequest(
             folder=str(self._installation.path),
@@ -85,10 +90,10 @@ class Previews:
 
 async def _answer(request: PreviewRequest) -> PreviewAnswer:
     """Run a preview process; it is killed when it takes too long or its caller is cancelled."""
-    from smartspider.wiring.preview_process import PreviewAnswer, too_long
+    from smartspider.wiring.preview.preview_process import PreviewAnswer, preview_timeout
 
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "smartspider.wiring.preview_process"),
+        *(sys.executable, "-m", "smartspider.wiring.preview.preview_process"),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
@@ -100,7 +105,7 @@ async def _answer(request: PreviewRequest) -> PreviewAnswer:
             await process.wait()
         return msgspec.json.decode(output, type=PreviewAnswer)
     except TimeoutError:
-        raise too_long(request.time_limit_s) from None
+        raise preview_timeout(request.time_limit_s) from None
     except (msgspec.DecodeError, ConnectionError):
         raise errors.NotReadable(
             "the preview process ended without an answer",

@@ -1,4 +1,4 @@
-"""A preview in a process of its own: `python -m smartspider.wiring.preview_process`, request on stdin.
+"""A preview in a process of its own: `python -m smartspider.wiring.preview.preview_process`, request on stdin.
 
 A hostile page or expression may use unlimited time or memory; here it uses that of one preview.
 """
@@ -23,11 +23,11 @@ from smartspider.services.preview.rules import RuleResult, try_rules
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider.views.problem import Wrong, wrongs
-from smartspider.wiring.fetch_one import Way, fetch_by
-from smartspider.wiring.loop import run_loop
 from smartspider.wiring.opening import open_installation
-from smartspider.wiring.previewing import preview_task
-from smartspider.wiring.shared_gates import OutsideGate, share_gates
+from smartspider.wiring.preview.fetch_page import FetchContext, fetch_with
+from smartspider.wiring.preview.shared_gates import PreviewGate, share_gates
+from smartspider.wiring.preview.task_preview import preview_task
+from smartspider.wiring.processes.lifecycle import run_loop
 
 MAX_MEMORY = 2 << 30
 
@@ -79,7 +79,7 @@ async def answer(request: PreviewRequest) -> PreviewAnswer:
                     return PreviewAnswer(page=await _preview_page(request, installation))
                 return PreviewAnswer(task=await _preview_task(request, installation))
     except TimeoutError:
-        return PreviewAnswer(error=_error(too_long(request.time_limit_s)))
+        return PreviewAnswer(error=_error(preview_timeout(request.time_limit_s)))
     except SmartSpiderError as error:
         return PreviewAnswer(error=_error(error))
 
@@ -89,7 +89,7 @@ def settings_of(request: PreviewRequest) -> Settings:
     return read_settings(request.environment, Path(request.folder) / "none")
 
 
-def too_long(time_limit_s: float) -> TimedOut:
+def preview_timeout(time_limit_s: float) -> TimedOut:
     """Return the error for a preview that exceeds its time limit."""
     return TimedOut(
         f"the preview took more than {time_limit_s:g} s",
@@ -98,15 +98,15 @@ def too_long(time_limit_s: float) -> TimedOut:
 
 
 async def _preview_page(request: PreviewRequest, installation: Installation) -> PagePreview:
-    gate = OutsideGate(installation.permits)
-    way = Way(
+    gate = PreviewGate(installation.permits)
+    way = FetchContext(
         installation.settings,
         installation.policy,
         installation.clock,
         lambda host: GatePermit(gate, installation.clock, host, None),
         installation.store,
     )
-    page: Page = await fetch_by(way, request.url, compile_task(parse_task(request.task)).fetch)
+    page: Page = await fetch_with(way, request.url, compile_task(parse_task(request.task)).fetch)
     return PagePreview(page.url, page.status, try_rules(request.task, page))
 
 

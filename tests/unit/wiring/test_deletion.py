@@ -9,12 +9,13 @@ import pytest
 
 from smartspider.backends.sqlite.store import SqliteStore
 from smartspider.core.errors import NotAllowed, NotFound, StoreUnavailable
-from smartspider.core.runs import RunState
-from smartspider.core.workers import WorkerCard
-from smartspider.telemetry.logs import FOLDER as LOGS
-from smartspider.wiring.deleting import delete_run
-from smartspider.wiring.folder import DataFolder, open_folder, owing_mark, run_lock
-from smartspider_testing.contracts.acts import plan_of
+from smartspider.core.runs.run import RunState
+from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.installation.data_folder import DataFolder, owing_mark, run_lock
+from smartspider.telemetry.log_files import FOLDER as LOGS
+from smartspider.wiring.deletion import delete_local_run
+from smartspider.wiring.folder import open_folder
+from smartspider_testing.contracts.actions import plan_of
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ async def test_everything_of_a_run_goes_and_everything_of_another_stays(folder: 
     first = await make_run(folder)
     before = files_of(folder)
     second = await make_run(folder)
-    assert await delete_run(folder, second) == ""
+    assert await delete_local_run(folder, second) == ""
     assert files_of(folder) == before
     assert [run.id for run in await folder.store.find_runs()] == [first]
 
@@ -54,22 +55,22 @@ async def test_a_run_that_a_dead_process_left_behind_can_be_deleted(
     run_id = await make_run(folder)
     await folder.store.set_state(run_id, "running")
     await folder.store.set_state(run_id, state)
-    await delete_run(folder, run_id)
+    await delete_local_run(folder, run_id)
     assert await folder.store.find_runs() == []
 
 
 async def test_a_run_that_is_crawled_stays_whole(folder: DataFolder) -> None:
     run_id = await make_run(folder)
     before = files_of(folder)
-    with run_lock(folder.path, run_id), pytest.raises(NotAllowed, match="being crawled"):
-        await delete_run(folder, run_id)
+    with run_lock(folder.path, run_id), pytest.raises(NotAllowed, match="in use by another process"):
+        await delete_local_run(folder, run_id)
     assert files_of(folder) == before
     assert [run.id for run in await folder.store.find_runs()] == [run_id]
 
 
 async def test_a_run_that_is_not_there_leaves_no_trace(folder: DataFolder) -> None:
     with pytest.raises(NotFound):
-        await delete_run(folder, 77)
+        await delete_local_run(folder, 77)
     assert files_of(folder) == set()
 
 
@@ -81,7 +82,7 @@ async def test_space_that_cannot_be_given_back_now_does_not_keep_the_run(
 
     run_id = await make_run(folder)
     monkeypatch.setattr(SqliteStore, "compact", busy)
-    assert await delete_run(folder, run_id) == "the data folder is in use"
+    assert await delete_local_run(folder, run_id) == "the data folder is in use"
     assert await folder.store.find_runs() == []
     assert files_of(folder) == set()
 
@@ -89,14 +90,14 @@ async def test_space_that_cannot_be_given_back_now_does_not_keep_the_run(
 async def test_a_log_that_cannot_be_removed_does_not_keep_the_run(folder: DataFolder) -> None:
     run_id = await make_run(folder)
     (folder.path / LOGS / f"run-{run_id}-worker-9.jsonl").mkdir()
-    assert await delete_run(folder, run_id) == ""
+    assert await delete_local_run(folder, run_id) == ""
     assert files_of(folder) == {f"{LOGS}/run-{run_id}-worker-9.jsonl"}
 
 
 async def test_a_run_is_not_taken_out_of_the_hands_of_a_servers_worker(folder: DataFolder) -> None:
     run_id = await make_run(folder)
     await folder.store.set_state(run_id, "running")
-    await folder.frontier.join(WorkerCard("worker"))
-    with pytest.raises(NotAllowed, match="in the hands of a worker"):
-        await delete_run(folder, run_id)
+    await folder.frontier.join(WorkerRegistration("worker"))
+    with pytest.raises(NotAllowed, match="may be held by a worker"):
+        await delete_local_run(folder, run_id)
     assert (await folder.store.get_run(run_id)).state == "running"

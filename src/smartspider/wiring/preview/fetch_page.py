@@ -62,19 +62,19 @@ class NoRobotsCache:
         """Nothing is kept."""
 
 
-async def fetch_one(url: str, *, obey_robots: bool) -> Page:
+async def fetch_page(url: str, *, obey_robots: bool) -> Page:
     """The page for a URL that a person gave on their own machine."""
     settings, clock, last_sent = read_settings(), SystemClock(), dict[str, float]()
-    policy = AddressPolicy.parse(settings.allow_private, [checked_url(url)])
+    policy = AddressPolicy.parse(settings.allow_private, [check_url(url)])
 
     def permit_for(host: str) -> SpacedPermit:
         return SpacedPermit(clock, last_sent, host)
 
-    way = Way(settings, policy, clock, permit_for, NoRobotsCache() if obey_robots else None)
-    return await fetch_by(way, url)
+    way = FetchContext(settings, policy, clock, permit_for, NoRobotsCache() if obey_robots else None)
+    return await fetch_with(way, url)
 
 
-class Way(msgspec.Struct, frozen=True):
+class FetchContext(msgspec.Struct, frozen=True):
     """How a page is fetched: by whose settings, to which addresses, through which gates."""
 
     settings: Settings
@@ -85,7 +85,7 @@ class Way(msgspec.Struct, frozen=True):
     """Where robots.txt is kept; None: it is not asked for."""
 
 
-def checked_url(url: str) -> str:
+def check_url(url: str) -> str:
     """A URL in its normal form; raises `RequestInvalid`."""
     normal = normal_url(url)
     if normal is None:
@@ -95,9 +95,9 @@ def checked_url(url: str) -> str:
     return normal
 
 
-async def fetch_by(way: Way, url: str, plan: FetchPlan = FetchPlan()) -> Page:
+async def fetch_with(way: FetchContext, url: str, plan: FetchPlan = FetchPlan()) -> Page:
     """The page for a URL, redirects followed."""
-    normal = checked_url(url)
+    normal = check_url(url)
     headers = HeaderPlan(plan, way.settings.contact or None)
     request = make_request(normal)
     context = TransportContext(way.clock, way.policy, choose_proxy(way.settings))

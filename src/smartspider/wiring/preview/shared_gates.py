@@ -17,7 +17,7 @@ MISSED = float("-inf")
 """The end of a window that is over: its request asks for the next one."""
 
 
-class OutsideGate:
+class PreviewGate:
     """The part of a frontier that a permit asks, for a request without a run."""
 
     def __init__(self, permits: Permits) -> None:

@@ -1,8 +1,10 @@
-"""The event loop that commands and processes run on."""
+"""The event loop, exit code and graceful stop of a process."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import sys
 from collections.abc import Callable, Coroutine
 from contextlib import closing, suppress
@@ -15,19 +17,19 @@ T = TypeVar("T")
 
 
 def run_process(main: Coroutine[Any, Any, None]) -> int:
-    """All of a process that somebody started: its exit code. What went wrong is said in one line."""
+    """Run the main coroutine of a process and return the exit code; print an error as one line."""
     try:
         run_loop(main)
     except SmartSpiderError as error:
-        with suppress(OSError):  # nobody may be there to read it
+        with suppress(OSError):  # standard error may be closed
             sys.stderr.write(f"{error.message}\n")
         return STORE_UNAVAILABLE if isinstance(error, StoreUnavailable) else 1
     return 0
 
 
 def run_loop(main: Coroutine[Any, Any, T]) -> T:
-    """Run to the end, on uvloop where there is one. Cancelled from inside, it ends as by Ctrl-C."""
-    # Closed in any case: an interrupt may come before the work has begun.
+    """Run a coroutine, on uvloop if it is installed. Cancellation from inside ends it like Ctrl-C."""
+    # Close the coroutine in any case: an interrupt may arrive before it starts.
     with closing(main), asyncio.Runner(loop_factory=_loop_factory()) as runner:
         try:
             return runner.run(main)
@@ -41,3 +43,19 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     except ImportError:
         return None
     return uvloop.new_event_loop
+
+
+def stop_on_signals(stop: Callable[[], object], *, with_parent: bool) -> None:
+    """Call `stop` on SIGTERM and SIGINT, and when standard input closes: the parent is gone."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
+    if not with_parent:
+        return
+
+    def on_input() -> None:
+        if not os.read(sys.stdin.fileno(), 1024):
+            loop.remove_reader(sys.stdin.fileno())
+            stop()
+
+    loop.add_reader(sys.stdin.fileno(), on_input)

@@ -20,8 +20,8 @@ from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider.views.preview import DryRun, PreviewView, TaskLook
 from smartspider.views.problem import Wrong, wrongs
-from smartspider.wiring.fetch_one import checked_url
-from smartspider.wiring.previews import Previews
+from smartspider.wiring.preview.fetch_page import check_url
+from smartspider.wiring.preview.previews import Previews
 
 
 async def dry_run_task(
@@ -55,12 +55,13 @@ async def preview_page(
     previews: Previews,
     principal: Principal,
     url: str,
+    *,
     given: Mapping[str, Any],
     page_type: str,
 ) -> PreviewView:
     """Fetch a page and extract it with the given rules."""
     require(principal, "tasks", "write")
-    _refuse_private(installation, [checked_url(url)])
+    _refuse_private(installation, [check_url(url)])
     task = task_from(url, rules_from(given), page_type)
     checked = await check_document(task)
     if checked.missing:

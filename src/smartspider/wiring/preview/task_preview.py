@@ -41,12 +41,12 @@ from smartspider.services.preview.preview import (
 from smartspider.services.results.columns import columns_of
 from smartspider.store.runs.store import RunStore
 from smartspider.wiring.folder import open_folder
-from smartspider.wiring.worker import JobFactory, bus_of, run_worker
+from smartspider.wiring.worker import JobFactory, build_bus, run_worker
 
-MORE_FOR_SITEMAPS = 20
+MAX_SITEMAPS = 20
 """Sitemaps that may be read on the way to the pages they list."""
-LEFT_OUT: tuple[UrlState, ...] = ("skipped", "missing")
-FIRST_OF_ITS_TYPE = 1_000_000
+UNFETCHED: tuple[UrlState, ...] = ("skipped", "missing")
+FIRST_PRIORITY = 1_000_000
 """The priority that brings a page type before one's eyes early."""
 
 
@@ -63,13 +63,13 @@ async def preview_task(
     A server opens only the private addresses of its settings; a command those of the task's entries as well.
     `gated` puts the gates of others before those of the look.
     """
-    lists = MORE_FOR_SITEMAPS if any(name.startswith(OWN_PAGE) for name in plan.pages) else 0
+    lists = MAX_SITEMAPS if any(name.startswith(OWN_PAGE) for name in plan.pages) else 0
     plan = msgspec.structs.replace(
         plan,
         limits=msgspec.structs.replace(plan.limits, max_pages=limit + lists),
         concurrency=min(plan.concurrency, limit),
     )
-    watch = Watch(limit)
+    watch = PreviewRecorder(limit)
     with (
         tempfile.TemporaryDirectory(prefix="smartspider-preview-") as place,
         open_folder(Path(place)) as folder,
@@ -77,7 +77,7 @@ async def preview_task(
         run = await folder.store.create_run(plan)
         await folder.store.set_state(run.id, "running")
         policy = server_policy(settings) if is_server else address_policy(plan, settings)
-        worker = run_worker(JobFactory(gated(folder), settings, bus_of(), watch.over), run, plan, policy)
+        worker = run_worker(JobFactory(gated(folder), settings, build_bus(), watch.over), run, plan, policy)
         watch.on_enough = worker.stop
         await worker.run()
         failures = await _failures(folder.store, run.id, limit)
@@ -87,14 +87,14 @@ async def preview_task(
 async def _failures(store: RunStore, run_id: int, limit: int) -> list[PageError]:
     """Pages that could not be had: that failed, are not there, or may not be fetched."""
     found = [PageError(without_userinfo(one.url), one.reason) for one in await store.failures(run_id, limit)]
-    for state in LEFT_OUT:
+    for state in UNFETCHED:
         rows = await store.pages(run_id, state=state, limit=limit)
         said = [(without_userinfo(row.url), row.reason or f"answers {row.status}") for row in rows]
         found += [PageError(url, reason) for url, reason in said if not reason.startswith(LIMIT)]
     return found
 
 
-class Watch:
+class PreviewRecorder:
     """Looks over a reader's shoulder."""
 
     def __init__(self, limit: int) -> None:
@@ -111,9 +111,9 @@ class Watch:
         if self._left == 0:
             self.on_enough()
 
-    def over(self, extractor: Extractor) -> WatchedExtractor:
+    def over(self, extractor: Extractor) -> RecordingExtractor:
         """The extractor, watched."""
-        return WatchedExtractor(extractor, self)
+        return RecordingExtractor(extractor, self)
 
     def is_new(self, page: str) -> bool:
         """Whether this is the first request for a page type that anybody saw."""
@@ -123,10 +123,10 @@ class Watch:
         return True
 
 
-class WatchedExtractor:
+class RecordingExtractor:
     """An extractor that remembers the page it read last: reading it twice would count its steps twice."""
 
-    def __init__(self, extractor: Extractor, watch: Watch) -> None:
+    def __init__(self, extractor: Extractor, watch: PreviewRecorder) -> None:
         self._extractor = extractor
         self._watch = watch
         self.last: Extraction | None = None
@@ -141,16 +141,16 @@ class WatchedExtractor:
         self.last = self._extractor.extract(page, request)
         return self.last
 
-    def reads(self, reader: AnswerReader, links: LinkFilter) -> WatchedReader:
+    def reads(self, reader: AnswerReader, links: LinkFilter) -> RecordingReader:
         """The reader that uses this extractor, watched as well."""
-        return WatchedReader(reader, self, links, self._watch)
+        return RecordingReader(reader, self, links, self._watch)
 
 
-class WatchedReader:
+class RecordingReader:
     """A page reader that tells what it read."""
 
     def __init__(
-        self, reader: AnswerReader, extractor: WatchedExtractor, links: LinkFilter, watch: Watch
+        self, reader: AnswerReader, extractor: RecordingExtractor, links: LinkFilter, watch: PreviewRecorder
     ) -> None:
         self._reader = reader
         self._extractor = extractor
@@ -166,7 +166,7 @@ class WatchedReader:
         if 200 <= page.status < 300:
             self._watch.note(self._seen(page, request, reading.close))
         children = [
-            msgspec.structs.replace(child, priority=FIRST_OF_ITS_TYPE)
+            msgspec.structs.replace(child, priority=FIRST_PRIORITY)
             if self._watch.is_new(child.page)
             else child
             for child in reading.close.children

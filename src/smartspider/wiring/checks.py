@@ -1,0 +1,121 @@
+"""Consistency checks of an installation, health of a cluster, and rebuilding its frontier."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+from smartspider.core.errors import NotAllowed, StoreUnavailable
+from smartspider.installation.installation import KEY_HINT, NO_KEY, Installation
+from smartspider.installation.settings import Settings
+from smartspider.services.dedup import check_filter, check_filter_size, filter_sizes
+from smartspider.services.doctor import DoctorCheck
+from smartspider.services.runs.blockers import missing_leader
+from smartspider.store.runs.fsck import Finding
+from smartspider.wiring.dedup import filter_location, open_filters
+from smartspider.wiring.opening import files_folder, open_installation
+
+FRONTIER = "frontier"
+KEY = "master key"
+
+
+async def check_consistency(installation: Installation, settings: Settings, *, repair: bool) -> list[Finding]:
+    """Check, and on request repair, the rows of the store, the frontier index and the URL filters."""
+    found = await installation.store.fsck(repair=repair)
+    if installation.check_frontier is not None:
+        runs = [run.id for run in await installation.store.live_runs()]
+        wrong = await installation.check_frontier(runs, repair=repair)
+        found += [Finding(FRONTIER, message, is_repaired=repair) for message in wrong]
+    return found + await _check_filters(installation, settings, repair=repair)
+
+
+async def _check_filters(installation: Installation, settings: Settings, *, repair: bool) -> list[Finding]:
+    """Check exact filters whatever the settings say: they may exist from earlier settings. Bloom filters
+    cannot be enumerated, so a repair drops them and lookups go to the store.
+    """
+    found: list[Finding] = []
+    async with open_filters(filter_location(installation, settings, "exact")) as filters:
+        if filters.exact is not None:
+            epoch = await installation.stored_urls.epoch()
+            found = await check_filter(filters.exact, installation.stored_urls, epoch, repair=repair)
+        if repair and filters.lossy is not None:
+            for key in await filters.lossy.keys():
+                await filters.lossy.drop(key)
+    return found
+
+
+async def check_cluster(settings: Settings) -> tuple[list[DoctorCheck], dict[str, int]]:
+    """Check the master key, store, frontier and URL filters; return the checks and the sizes of the store."""
+    checks = [_master_key(settings)]
+    sizes: dict[str, int] = {}
+    try:
+        async with open_installation(files_folder(None, settings), settings) as installation:
+            await installation.check_writable()
+            sizes = await installation.store.sizes()
+            checks.append(DoctorCheck("store", is_ok=True, detail="is writable"))
+            checks.append(await _frontier(installation))
+            checks += await _filter_checks(installation)
+    except StoreUnavailable as error:
+        checks.append(DoctorCheck("store", is_ok=False, detail=error.line))
+    return checks, sizes
+
+
+def _master_key(settings: Settings) -> DoctorCheck:
+    if settings.master_key:
+        return DoctorCheck(KEY, is_ok=True, detail="is set; all machines of the cluster need the same one")
+    return DoctorCheck(KEY, is_ok=False, detail=f"{NO_KEY} ({KEY_HINT})")
+
+
+async def _frontier(installation: Installation) -> DoctorCheck:
+    assert installation.remote_frontier is not None  # noqa: S101 - a cluster has one
+    states = await installation.remote_frontier.index.shard_states()
+    armed = sum(state is not None and state.is_armed for state in states)
+    error = await installation.frontier_error()
+    if error is not None:
+        return DoctorCheck(FRONTIER, is_ok=False, detail=error.line)
+    if any(state is not None and state.is_taken for state in states):
+        detail = "another installation uses this Redis: add ?namespace=NAME to SMARTSPIDER_FRONTIER_URL"
+        return DoctorCheck(FRONTIER, is_ok=False, detail=detail)
+    refused = await installation.refusals()
+    text = f"{armed} of {len(states)} shards ready"
+    if not armed:
+        return DoctorCheck(FRONTIER, is_ok=False, detail=f"{text}: start a keeper with `smartspider keeper`")
+    refusals = f"refused: {refused.stale} calls of late workers, {refused.old_epoch} of old leaders"
+    return DoctorCheck(FRONTIER, is_ok=armed == len(states), detail=f"{text}; {refusals}")
+
+
+async def frontier_problems(installation: Installation) -> list[str]:
+    """Return why the frontier of a cluster cannot be used and what to do; empty if it can be used."""
+    error = await installation.frontier_error()
+    return [] if error is None else [error.line]
+
+
+async def cluster_problems(installation: Installation) -> list[str]:
+    """Return what keeps the workers of a cluster from leasing requests, each with what to do."""
+    found = []
+    reason = missing_leader(await installation.leadership.newest(), installation.leadership.now())
+    if reason:
+        found.append(f"{reason}: no request is leased until one does; start one with `smartspider keeper`")
+    return found + await frontier_problems(installation)
+
+
+async def _filter_checks(installation: Installation) -> list[DoctorCheck]:
+    """Return the memory use and hit rates of each URL filter in use."""
+    sums = await installation.metrics.sums()
+    return [
+        check_filter_size(name, size, sums)
+        for name, size in (await filter_sizes(installation.filters)).items()
+        if size.bytes_used
+    ]
+
+
+async def rebuild_frontier(installation: Installation) -> int:
+    """Drop the contents of the frontier and refill it from the store; return the number of shards ready."""
+    from smartspider.keeper.frontier import rebuilding
+    from smartspider.keeper.frontier.duties import build_arming_duties
+
+    if installation.remote_frontier is None:
+        raise NotAllowed("a data folder has no separate frontier", hint="use --repair")
+    owner = f"fsck:{socket.gethostname()}:{os.getpid()}"
+    duties = build_arming_duties(installation.remote_frontier)
+    return await rebuilding.rebuild(installation.remote_frontier, duties, installation.clock, owner=owner)

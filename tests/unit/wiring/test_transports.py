@@ -1,0 +1,78 @@
+"""A task's `fetch.mode` picks a transport, and only workers that have it lease its requests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from smartspider.core.errors import NotBuilt
+from smartspider.installation.settings import Settings
+from smartspider.plugins import registry
+from smartspider.plugins.kinds import TRANSPORT
+from smartspider.taskfile.compile import compile_task
+from smartspider.taskfile.load import parse_task
+from smartspider.wiring.crawl import crawl_run
+from smartspider.wiring.folder import open_folder
+
+TASK = {
+    "name": "rendered",
+    "entry_urls": ["http://h.example/"],
+    "fetch": {"mode": "browser"},
+    "politeness": {"delay_s": 0, "robots": "ignore"},
+    "selectors": {"title": {"type": "css", "value": "title"}},
+}
+SOURCE = """
+from smartspider.core.pages.page import Page
+
+
+class Browser:
+    def __init__(self, plan, context):
+        self.clock = context.clock
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, *error):
+        pass
+
+    async def fetch(self, request, permit):
+        await permit.approach()
+        await permit.enter()
+        permit.sent()
+        body = b"<title>rendered</title>"
+        return Page(request.url, 200, {"content-type": "text/html"}, body, "utf-8", self.clock.now())
+
+    def cut_at(self, max_bytes):
+        return self
+"""
+
+
+@pytest.fixture
+def browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installed package with a transport called `browser`."""
+    folder = tmp_path / "site"
+    info = folder / "spider_browser-1.0.dist-info"
+    info.mkdir(parents=True)
+    (folder / "spider_browser.py").write_text(SOURCE)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: spider-browser\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[smartspider.transports]\nbrowser = spider_browser:Browser\n")
+    monkeypatch.syspath_prepend(folder)
+
+
+def test_a_mode_whose_transport_is_not_installed_is_refused() -> None:
+    assert registry.available(TRANSPORT) == ["http"]
+    with pytest.raises(NotBuilt, match=r"fetch\.mode"):
+        compile_task(parse_task(TASK))
+
+
+@pytest.mark.usefixtures("browser")
+async def test_an_installed_transport_fetches_the_pages_of_its_mode(tmp_path: Path) -> None:
+    plan = compile_task(parse_task(TASK))
+    assert (registry.available(TRANSPORT), plan.needs) == (["browser", "http"], {"browser"})
+    with open_folder(tmp_path / "data") as folder:
+        run = await folder.store.create_run(plan)
+        run = await folder.store.set_state(run.id, "running")
+        ended = await crawl_run(folder, run, plan, Settings(), workers=1, on_ready=lambda _stop: None)
+        assert (ended.state, ended.counters.done, ended.counters.items) == ("completed", 1, 1)
+        assert ended.needs == {"browser"}
