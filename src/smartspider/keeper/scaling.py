@@ -28,7 +28,7 @@ log = logging.getLogger("smartspider.keeper")
 LANES = 100
 """Hosts sampled per run; the others are assumed to be alike."""
 ALL_LANES = 400
-"""Hosts sampled per run; the others are assumed to be alike."""
+"""Hosts sampled in all runs together: sampling blocks the frontier."""
 RUNS = 100
 """Runs whose hosts are sampled; the others wait for these."""
 REPEAT_S = 30.0

@@ -20,7 +20,7 @@ TASK = {
     "entry_urls": ["http://h.example/"],
     "fetch": {"mode": "browser"},
     "politeness": {"delay_s": 0, "robots": "ignore"},
-    "selectors": {"title": {"type": "css", "value": "title"}},
+    "selectors": {"fields": {"url": {"type": "meta", "expr": "url"}}},
 }
 SOURCE = """
 from smartspider.core.pages.page import Page
