@@ -130,7 +130,7 @@ async def _digest(request: Request, services: Services) -> bytes:
     """Return the digest of a request. The hash is keyed, so that a password in the body cannot be guessed
     from it.
     """
-    digest = hashlib.blake2b(digest_size=32, key=services.access.keys.derived("idempotency"))
+    digest = hashlib.blake2b(digest_size=32, key=services.access.keys.derive("idempotency"))
     for part in (
         *(request.method.encode(), request.url.path.encode(), request.url.query.encode()),
         *(request.headers.get("content-type", "").encode(), await request.body()),

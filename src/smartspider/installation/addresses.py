@@ -1,4 +1,4 @@
-"""Private addresses that are open, by who asks for them."""
+"""Address policies of commands and servers: the private addresses that crawls may reach."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from smartspider.installation.settings import Settings
 
 
 def address_policy(plan: Plan, settings: Settings) -> AddressPolicy:
-    """Those open to a command: the installation's, and the entries a person gave."""
+    """Return the policy of a command: the addresses of the settings and of the task's entries."""
     return AddressPolicy.parse(settings.allow_private, [entry.url for entry in plan.entries])
 
 
 def server_policy(settings: Settings) -> AddressPolicy:
-    """Those open to a server: the installation's, whatever a task names."""
+    """Return the policy of a server: the addresses of the settings, whatever a task names."""
     return _parsed(settings.allow_private)
 
 

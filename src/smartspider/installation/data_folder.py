@@ -1,4 +1,4 @@
-"""Data folders: where they are, the locks on what is in them, and rows that are still to be written."""
+"""Data folders: their locations, their locks, and markers of output that is not written yet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from smartspider.installation.installation import Installation
 from smartspider.installation.settings import read_settings
 
 HOME = Path(".smartspider")
-OWES = "owes-rows"
+PENDING_OUTPUT = "output-pending"
 
 
 class DataFolder(Installation, frozen=True, kw_only=True):
@@ -26,7 +26,7 @@ class DataFolder(Installation, frozen=True, kw_only=True):
 @contextmanager
 def task_lock(path: Path, name: str) -> Iterator[None]:
     """Let only one command at a time choose and crawl a run of a task."""
-    with _locked(path / "tasks" / f"{name}.lock", f"the task {name!r} in {path}"):
+    with _acquire(path / "tasks" / f"{name}.lock", f"the task {name!r} in {path}"):
         yield
 
 
@@ -37,16 +37,19 @@ def run_lock_file(path: Path, run_id: int) -> Path:
 
 @contextmanager
 def run_lock(path: Path, run_id: int, *, is_last: bool = False) -> Iterator[None]:
-    """Keep a run from being deleted while it is crawled; with `is_last` the lock file is removed on success."""
-    with _locked(run_lock_file(path, run_id), f"run {run_id} in {path}") as lock:
+    """Keep a run from being deleted while it is crawled; with `is_last` the lock file is
+    removed on success.
+    """
+    with _acquire(run_lock_file(path, run_id), f"run {run_id} in {path}") as lock:
         yield
         if is_last:
             lock.release(remove=True)
 
 
 @contextmanager
-def _locked(file: Path, what: str) -> Iterator[FileLock]:
-    # The file stays: removing it would let a third process lock a new one while a second holds the old.
+def _acquire(file: Path, what: str) -> Iterator[FileLock]:
+    # The lock file stays: deleting it would let a third process lock a new file while a second holds the old
+    # one.
     lock = FileLock(file)
     if not lock.acquire():
         raise NotAllowed(
@@ -59,28 +62,30 @@ def _locked(file: Path, what: str) -> Iterator[FileLock]:
         lock.release()
 
 
-def owing_runs(path: Path) -> set[int]:
+def runs_with_pending_output(path: Path) -> set[int]:
     """Return runs whose output files are not written yet."""
-    return {int(mark.stem) for mark in (path / "runs").glob(f"*.{OWES}") if mark.stem.isdigit()}
+    return {int(marker.stem) for marker in (path / "runs").glob(f"*.{PENDING_OUTPUT}") if marker.stem.isdigit()}
 
 
-def owing_mark(path: Path, run_id: int) -> Path:
-    """Return the file that marks such a run."""
-    return path / "runs" / f"{run_id}.{OWES}"
+def pending_output_marker(path: Path, run_id: int) -> Path:
+    """Return the file that marks a run with pending output."""
+    return path / "runs" / f"{run_id}.{PENDING_OUTPUT}"
 
 
 @contextmanager
-def owing(path: Path, run_id: int) -> Iterator[None]:
-    """Mark a run as owing its output until the block succeeds; a kill or a full disk leaves the mark."""
-    mark = owing_mark(path, run_id)
+def pending_output(path: Path, run_id: int) -> Iterator[None]:
+    """Mark the output of a run as pending until the block succeeds; a kill or a full disk
+    leaves the marker.
+    """
+    marker = pending_output_marker(path, run_id)
     try:
-        mark.touch()
+        marker.touch()
     except OSError as error:
         raise StoreUnavailable(
-            f"{mark} cannot be written: {error.strerror or error}", hint="check the data folder"
+            f"{marker} cannot be written: {error.strerror or error}", hint="check the data folder"
         ) from error
     yield
-    mark.unlink(missing_ok=True)
+    marker.unlink(missing_ok=True)
 
 
 def folder_of(data: Path | None, task_name: str) -> Path:

@@ -1,4 +1,4 @@
-"""One installation of SmartSpider, whichever technology it runs on."""
+"""One installation of SmartSpider, on a data folder or on a cluster."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     scaling: ScalingStore
     demand: Demand
     stored_urls: StoredUrls
-    """What the store says about URLs that others call known."""
+    """Lookups of stored URLs, which confirm what a URL filter reports."""
     check_writable: Callable[[], Awaitable[None]]
     """Raise `StoreUnavailable` unless the store accepts writes."""
     check_room: Callable[[], Awaitable[None]]
@@ -100,7 +100,7 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     replay: FrontierReplay | None = None
     """Set if the frontier is part of the store."""
     remote_frontier: RemoteFrontier | None = None
-    """Set if the frontier is a server of its own."""
+    """Set if the frontier is a separate server."""
     check_frontier: CheckFrontier | None = None
     """Find, and on request repair, inconsistencies of a remote frontier."""
 

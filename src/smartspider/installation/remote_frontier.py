@@ -1,4 +1,4 @@
-"""A frontier that is a server of its own, as the keeper maintains it."""
+"""A frontier on a server of its own, as the keeper maintains it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ async def single_history() -> str:
 
 
 class RemoteFrontier(msgspec.Struct, frozen=True):
-    """The index, and what the keeper fills it from."""
+    """The index of a frontier, and the open rows that the keeper fills it from."""
 
     index: Index
     rows: OpenRows
@@ -25,4 +25,5 @@ class RemoteFrontier(msgspec.Struct, frozen=True):
     store_now: Callable[[], float]
     lapse_s: float = LAPSE_S
     history: Callable[[], Awaitable[str]] = single_history
-    """The id of the store's history; another one means that commits sent to the index may be lost (ADR 29)."""
+    """The id of the store's history; another one means that commits sent to the index may be lost (ADR 29).
+    """

@@ -1,4 +1,4 @@
-"""How long runs, events and log lines are kept."""
+"""Retention of runs, events and log lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Settings of an installation, parsed once: `SMARTSPIDER_*` of the environment, `.env`, and files for secrets."""
+"""Settings of an installation, parsed once: `SMARTSPIDER_*` of the environment, `.env`, and files for
+secrets.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +43,9 @@ class Settings(msgspec.Struct, frozen=True):
     rate_limit: RateLimit = RateLimit(500.0, 1000.0)
     """API requests per second and burst, for each token."""
     max_body_bytes: int = 2_000_000
-    """The largest request body the API accepts."""
+    """Maximum size of a request body of the API."""
     trusted_proxies: parse.Networks = ()
-    """Proxies whose `X-Forwarded-*` headers are believed."""
+    """Proxies whose `X-Forwarded-*` headers are trusted."""
     tls_cert: str = ""
     tls_key: str = ""
     """Paths of PEM files; with both the API serves TLS."""
@@ -54,7 +56,7 @@ class Settings(msgspec.Struct, frozen=True):
     dedup: FilterMode = "off"
     """The URL filters that the workers of a cluster share."""
     dedup_memory: int = 256_000_000
-    """The most bytes that each kind of URL filter uses."""
+    """Maximum size of each kind of URL filter."""
     scaling: ScalingOptions = ScalingOptions()
     """`SCALE_HORIZON`, `SCALE_DOWN_AFTER` and `SCALE_MAX`."""
     metrics_address: tuple[str, int] | None = None
@@ -98,6 +100,11 @@ _GROUPED = {
     "metrics_address": ("metrics_port",),
 }
 """Fields made of settings with other names."""
+SETTING_NAMES: tuple[str, ...] = (
+    *(name for name in Settings.__struct_fields__ if name not in _GROUPED),
+    *(name for group in _GROUPED.values() for name in group),
+)
+"""Every setting, in lower case and without its prefix."""
 
 
 def read_settings(environment: Mapping[str, str] | None = None, folder: Path | None = None) -> Settings:
@@ -176,8 +183,7 @@ def _check_store(settings: Settings) -> None:
 
 def _texts(values: Mapping[str, str]) -> dict[str, str]:
     """Return the text of every setting that is given, by its lower-case name."""
-    names = [*Settings.__struct_fields__, *(name for group in _GROUPED.values() for name in group)]
-    found = {name: _text(values, name) for name in names}
+    found = {name: _text(values, name) for name in SETTING_NAMES}
     return {name: text for name, text in found.items() if text is not None}
 
 

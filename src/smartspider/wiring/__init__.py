@@ -1,1 +1,1 @@
-"""The only place that knows which backends there are."""
+"""Open installations and start processes; the only package that names concrete backends."""

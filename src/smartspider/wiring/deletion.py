@@ -8,7 +8,7 @@ from smartspider.core.access import Principal
 from smartspider.core.errors import NotAllowed, StoreUnavailable
 from smartspider.core.runs.run import UNFINISHED
 from smartspider.core.tasks import TaskRecord
-from smartspider.installation.data_folder import DataFolder, owing_mark, run_lock, task_lock
+from smartspider.installation.data_folder import DataFolder, pending_output_marker, run_lock, task_lock
 from smartspider.installation.installation import Installation
 from smartspider.services.runs.lookup import owned_run
 from smartspider.telemetry.log_files import log_files
@@ -53,7 +53,7 @@ async def remove_run(installation: Installation, run_id: int, *, actor: str) -> 
     """Delete a finished run with its files."""
     await installation.store.delete_run(run_id, actor=actor)
     await drop_run_filter(installation, run_id)
-    for file in (*log_files(installation.path, run_id), owing_mark(installation.path, run_id)):
+    for file in (*log_files(installation.path, run_id), pending_output_marker(installation.path, run_id)):
         with suppress(OSError):  # the run is deleted: a file that stays does no harm
             file.unlink(missing_ok=True)
 

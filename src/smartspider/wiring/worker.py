@@ -1,4 +1,4 @@
-"""A worker, put together."""
+"""Build workers and their jobs."""
 
 from __future__ import annotations
 
@@ -48,44 +48,44 @@ from smartspider.wiring.redaction import add_secrets
 
 
 def choose_proxy(settings: Settings) -> ChooseProxy | None:
-    """Which proxy a request goes through: the installation's, for all of them."""
+    """Return the function that chooses the proxy of a request: the installation's for all of them."""
     return (lambda _request: settings.proxy) if settings.proxy else None
 
 
 class RecordedExtractor(Extractor, Protocol):
-    """An extractor whose reader is watched, too."""
+    """An extractor that records its pages."""
 
-    def reads(self, reader: AnswerReader, links: LinkFilter) -> Reader:
-        """Somebody between the processor and its reader who sees what is read."""
+    def record_reader(self, reader: AnswerReader, links: LinkFilter) -> Reader:
+        """Return the reader, recorded as well."""
 
 
 Recorder = Callable[[Extractor], RecordedExtractor]
 
 
 class JobFactory(msgspec.Struct, frozen=True):
-    """What all jobs of a worker stand on."""
+    """Opens the jobs of a worker."""
 
     installation: Installation
     settings: Settings
     bus: EventBus
-    watch: Recorder | None = None
+    recorder: Recorder | None = None
     redactor: Redactor | None = None
-    """Gets to know what must not be told of a run."""
+    """Receives the secrets of each task."""
     outage: OutageRetry | None = None
-    """With servers that are away."""
+    """Retries while a server of the cluster is unavailable."""
     dedup: ProcessDedup = msgspec.field(default_factory=ProcessDedup)
-    """URLs that need not be stored again."""
+    """URLs that are already stored."""
 
     @property
     def context(self) -> WorkerContext:
-        """The same, as the worker sees it."""
-        on = self.installation
-        ledger = self.dedup.ledger or on.ledger
-        return WorkerContext(on.store, on.frontier, ledger, on.workers, on.clock, self.bus, self.outage)
+        """The context of a worker with these jobs."""
+        own = self.installation
+        ledger = self.dedup.ledger or own.ledger
+        return WorkerContext(own.store, own.frontier, ledger, own.workers, own.clock, self.bus, self.outage)
 
     @asynccontextmanager
     async def open_job(self, run: Run, plan: Plan, policy: AddressPolicy) -> AsyncIterator[Job]:
-        """A run made ready to be worked on; raises what is wrong with it."""
+        """Open the job of a run: compile its plan, open its transport and build its fetcher."""
         settings, clock = self.settings, self.installation.clock
         compiled = compile_plan(plan)
         if self.redactor is not None:
@@ -108,22 +108,22 @@ class JobFactory(msgspec.Struct, frozen=True):
                     robots=robots,
                     refuse=links.redirect_refusal,
                 )
-                reads = self._reads(run, plan, compiled, links)
-                yield Job(plan, Processor(plan, fetcher, ReadTimeout(reads), self._permit_for, clock), links)
+                reader = self._reader(run, plan, compiled, links)
+                yield Job(plan, Processor(plan, fetcher, ReadTimeout(reader), self._permit_for, clock), links)
 
     @contextmanager
     def _links(self, run: Run, plan: Plan, robots: RobotsCheck) -> Iterator[LinkFilter]:
-        """What decides about the links of a run, with what is known of it."""
-        with self.dedup.run_memory(run.id) as known:
-            links = LinkFilter(plan, robots, known)
+        """Open the link filter of a run with its URL memory."""
+        with self.dedup.run_memory(run.id) as memory:
+            links = LinkFilter(plan, robots, memory)
             with self.dedup.deduplicating(run, plan, links):
                 yield links
 
-    def _reads(self, run: Run, plan: Plan, compiled: Compiled, links: LinkFilter) -> Reader:
-        watched = None if self.watch is None else self.watch(compiled.extractor)
-        extractor = watched or compiled.extractor
+    def _reader(self, run: Run, plan: Plan, compiled: Compiled, links: LinkFilter) -> Reader:
+        recorded = None if self.recorder is None else self.recorder(compiled.extractor)
+        extractor = recorded or compiled.extractor
         reader = AnswerReader(run.id, plan, extractor, compiled.pipeline, links, bus=self.bus)
-        return reader if watched is None else watched.reads(reader, links)
+        return reader if recorded is None else recorded.record_reader(reader, links)
 
     def _permit_for(self, lease: Lease) -> GatePermit:
         return GatePermit(self._gate(), self.installation.clock, lease.request.host, lease.window)
@@ -140,7 +140,7 @@ class JobFactory(msgspec.Struct, frozen=True):
 def run_worker(
     factory: JobFactory, run: Run, plan: Plan, policy: AddressPolicy, *, number: int = 0
 ) -> Worker:
-    """A worker for one run that somebody waits for: it leaves when the run is over."""
+    """Build the worker of a command for one run; it exits when the run ends."""
     return Worker(
         factory.context,
         GivenRuns(factory.installation.store, [run.id]),
@@ -157,7 +157,7 @@ def fleet_worker(
     options: WorkerOptions = WorkerOptions(),
     driver: int | None = None,
 ) -> Worker:
-    """A worker of a server: it works on all runs that no command has for itself, until asked to leave."""
+    """Build a worker of a server: it works on all runs that no command has locked, until it is stopped."""
     installation, policy = factory.installation, server_policy(factory.settings)
 
     def is_available(run_id: int) -> bool:
@@ -180,7 +180,7 @@ def fleet_worker(
 
 
 def build_bus(*subscribers: Subscriber) -> LocalBus:
-    """A bus with those who hear what happens."""
+    """Build an event bus with these subscribers."""
     bus = LocalBus()
     for subscriber in subscribers:
         bus.subscribe(subscriber)

@@ -17,13 +17,13 @@ from tests.unit.api.asking import Answer, Caller
 from tests.unit.api.doors import PASSWORD, add_user, make_token, sign_in
 
 from smartspider.api.app import create_app
-from smartspider.api.door import OPEN, is_open
+from smartspider.api.middleware.authentication import PUBLIC_PATHS, is_public
 from smartspider.core.access import GRANTS, ROLES, SCOPES
-from smartspider.interfaces.user_store import NewToken
-from smartspider.services.access_tokens import ALGORITHM, AccessTokens
-from smartspider.services.keys import Keys
-from smartspider.services.secret_texts import hash_of, make_secret
-from smartspider.wiring.house import House
+from smartspider.installation.keys import Keys
+from smartspider.operations.services import Services
+from smartspider.services.access.secrets import hash_secret, new_secret
+from smartspider.services.access.session_tokens import ALGORITHM, SessionTokens
+from smartspider.store.access.records import NewToken
 from smartspider_testing.clock import ManualClock
 
 TASK = {"name": "of-admin", "entry_urls": ["http://shop.example/"]}
@@ -83,8 +83,8 @@ def _schemas(document: dict[str, Any], told: dict[str, Any]) -> list[dict[str, A
 
 
 @pytest.fixture
-def all_operations(house: House) -> list[Operation]:
-    return operations(create_app(house).openapi())
+def all_operations(services: Services) -> list[Operation]:
+    return operations(create_app(services).openapi())
 
 
 async def ask_all(
@@ -102,20 +102,22 @@ async def ask_all(
         yield answered
 
 
-def test_everything_but_the_contracts_exceptions_is_behind_the_door(house: House) -> None:
-    app = create_app(house)
+def test_everything_but_the_contracts_exceptions_is_behind_the_door(services: Services) -> None:
+    app = create_app(services)
     found = {route.path for route in app.routes if isinstance(route, Route | APIRoute | APIWebSocketRoute)}
-    assert found >= OPEN
-    assert {path for path in found if is_open(path)} == OPEN | {"/"}  # which only leads to /api/docs
+    assert found >= PUBLIC_PATHS
+    assert {path for path in found if is_public(path)} == PUBLIC_PATHS | {
+        "/"
+    }  # which only leads to /api/docs
     for path in ("/api", "/api/", "/api/new", "/metrics", "/metrics/", "/api/auth/token/x", "/api/docs/x"):
-        assert not is_open(path), path
+        assert not is_public(path), path
 
 
 def test_every_route_says_what_it_needs(all_operations: list[Operation]) -> None:
     """Or needs only somebody who is signed in, and then it is about themselves."""
     assert len(all_operations) > 20
     for operation in all_operations:
-        if is_open(operation.path):
+        if is_public(operation.path):
             assert operation.needs is None, operation
         else:
             assert operation.is_secured, operation
@@ -125,25 +127,25 @@ def test_every_route_says_what_it_needs(all_operations: list[Operation]) -> None
             assert operation.needs.endswith(":write") or operation.path in reads, operation
 
 
-async def bad_tokens(house: House, api: Caller) -> dict[str, str | None]:
+async def bad_tokens(services: Services, api: Caller) -> dict[str, str | None]:
     """All kinds of tokens that let nobody in."""
-    users, clock = house.premises.users, house.premises.clock
-    await add_user(house)
+    users, clock = services.installation.users, services.installation.clock
+    await add_user(services)
     ended, session = await sign_in(api), await sign_in(api)
     (await api.with_token(ended["access_token"]).post("/api/auth/logout")).expect(204)
     user = await users.get_user("bob")
     claims = jwt.decode(session["access_token"], options={"verify_signature": False})
-    key = house.access.keys.derived("access tokens")
-    revoked = await make_token(house, "revoked", "admin")
+    key = services.access.keys.derive("access tokens")
+    revoked = await make_token(services, "revoked", "admin")
     await users.revoke_token(1, actor="test")
-    house.access.bearers.forget()
-    expired = make_secret("sst")
+    services.access.authenticator.clear_cache()
+    expired = new_secret("sst")
     await users.add_token(
-        NewToken("old", hash_of(expired), "token:old", "admin", expires_at=clock.now() - 1), actor="test"
+        NewToken("old", hash_secret(expired), "token:old", "admin", expires_at=clock.now() - 1), actor="test"
     )
-    past = AccessTokens(house.access.keys, ManualClock(clock.now() - 1000))
-    future = AccessTokens(house.access.keys, ManualClock(clock.now() + 1000))
-    strangers = AccessTokens(Keys(b"another installation"), clock)
+    past = SessionTokens(services.access.keys, ManualClock(clock.now() - 1000))
+    future = SessionTokens(services.access.keys, ManualClock(clock.now() + 1000))
+    strangers = SessionTokens(Keys(b"another installation"), clock)
     head, payload, signature = session["access_token"].split(".")
 
     def signed(change: dict[str, Any], key: bytes | str = key, algorithm: str | None = ALGORITHM) -> str:
@@ -152,7 +154,7 @@ async def bad_tokens(house: House, api: Caller) -> dict[str, str | None]:
     return {
         "no token": None,
         "forged": "forged",
-        "forged token": make_secret("sst"),
+        "forged token": new_secret("sst"),
         "revoked": revoked,
         "expired": expired,
         "a password": PASSWORD,
@@ -176,34 +178,34 @@ async def bad_tokens(house: House, api: Caller) -> dict[str, str | None]:
         "no signature": f"{head}.{payload}.",
         "other signature": f"{head}.{payload}.{signature[::-1]}",
         "dots": "..",
-        "hash of a token": hash_of("token-of-the-admin").hex(),
+        "hash of a token": hash_secret("token-of-the-admin").hex(),
     }
 
 
 async def test_bad_tokens_let_nobody_in_anywhere(
-    house: House, api: Caller, all_operations: list[Operation]
+    services: Services, api: Caller, all_operations: list[Operation]
 ) -> None:
-    callers = {name: api.with_token(token) for name, token in (await bad_tokens(house, api)).items()}
-    asked = [(name, one) for one in all_operations if not is_open(one.path) for name in callers]
-    before = await house.premises.audit.entries(limit=1)
+    callers = {name: api.with_token(token) for name, token in (await bad_tokens(services, api)).items()}
+    asked = [(name, one) for one in all_operations if not is_public(one.path) for name in callers]
+    before = await services.installation.audit.entries(limit=1)
     count = 0
     async for name, operation, answer in ask_all(callers, asked):
         assert answer.status == 401, (name, operation, answer)
         assert answer.headers["Content-Type"] == "application/problem+json"
         count += 1
     assert count == len(asked) > 500
-    assert await house.premises.audit.entries(limit=1) == before, "nothing was changed"
+    assert await services.installation.audit.entries(limit=1) == before, "nothing was changed"
 
 
 async def test_wrong_roles_and_scopes_are_refused_everywhere(
-    house: House, api: Caller, all_operations: list[Operation]
+    services: Services, api: Caller, all_operations: list[Operation]
 ) -> None:
     callers: dict[str, Caller] = {}
     for role in ROLES:
-        callers[role] = api.with_token(await make_token(house, role, role))
+        callers[role] = api.with_token(await make_token(services, role, role))
     for scope in SCOPES:
         others = [one for one in SCOPES if one != scope]
-        secret = await make_token(house, scope.replace(":", "-"), "admin", scopes=others)
+        secret = await make_token(services, scope.replace(":", "-"), "admin", scopes=others)
         callers[f"not {scope}"] = api.with_token(secret)
     roles: dict[str, frozenset[str]] = {role: GRANTS[role] for role in ROLES}
     asked = [
@@ -222,21 +224,25 @@ async def test_wrong_roles_and_scopes_are_refused_everywhere(
 
 
 async def test_what_belongs_to_somebody_else_is_not_changed(
-    house: House, api: Caller, all_operations: list[Operation]
+    services: Services, api: Caller, all_operations: list[Operation]
 ) -> None:
     """Every write that names a task, a run, a schedule, a notice or a token."""
     task_id = (await api.post("/api/tasks", TASK)).expect(201).json["id"]
     sent = {"task_id": task_id, "cron": "0 3 * * *", "enabled": True}
-    notice = next(one.example for one in all_operations if (one.method, one.path) == ("POST", "/api/notices"))
+    notice = next(
+        one.example for one in all_operations if (one.method, one.path) == ("POST", "/api/notifications")
+    )
     ids = {
         "task_id": task_id,
         "run_id": (await api.post(f"/api/tasks/{task_id}/start")).expect(202).json["run_id"],
         "schedule_id": (await api.post("/api/schedules", sent)).expect(201).json["id"],
-        "notice_id": (await api.post("/api/notices", {**notice, "task_id": task_id})).expect(201).json["id"],
+        "notification_id": (await api.post("/api/notifications", {**notice, "task_id": task_id}))
+        .expect(201)
+        .json["id"],
         "token_id": (await api.post("/api/tokens", {"name": "x", "role": "viewer"})).expect(201).json["id"],
     }
-    other = api.with_token(await make_token(house, "other", "operator"))
-    before = await house.premises.audit.entries(limit=1)
+    other = api.with_token(await make_token(services, "other", "operator"))
+    before = await services.installation.audit.entries(limit=1)
     tried = []
     for one in all_operations:
         names = set(re.findall(r"\{(\w+)", one.path))
@@ -251,12 +257,12 @@ async def test_what_belongs_to_somebody_else_is_not_changed(
         assert answer.status == 403, (one, answer)
         tried.append(one)
     assert len(tried) >= 22
-    assert await house.premises.audit.entries(limit=1) == before, "nothing was changed"
+    assert await services.installation.audit.entries(limit=1) == before, "nothing was changed"
 
 
-async def test_no_websocket_opens_for_who_is_unknown_or_may_not(house: House, api: Caller) -> None:
-    sockets = [route for route in create_app(house).routes if isinstance(route, APIWebSocketRoute)]
-    nobody = [None, "forged", await make_token(house, "uploads", "uploader")]
+async def test_no_websocket_opens_for_who_is_unknown_or_may_not(services: Services, api: Caller) -> None:
+    sockets = [route for route in create_app(services).routes if isinstance(route, APIWebSocketRoute)]
+    nobody = [None, "forged", await make_token(services, "uploads", "uploader")]
     for route in sockets:
         path = re.sub(r"\{\w+[^}]*\}", "1", route.path)
         for token, status in zip(nobody, (401, 401, 403), strict=True):

@@ -93,10 +93,10 @@ async def test_fresh_drops_the_unfinished_runs_and_begins_anew(backend: SqliteBa
 async def test_a_finished_run_that_owes_its_rows_is_gone_back_to(backend: SqliteBackend) -> None:
     first, _ = await choose_run(backend.store, plan_of(), fresh=False)
     await finish(backend, first)
-    again = await choose_run(backend.store, plan_of(), fresh=False, owing={first.id})
+    again = await choose_run(backend.store, plan_of(), fresh=False, pending_output={first.id})
     assert (again[0].id, again[1]) == (first.id, True)
     for plan, fresh in ((edited(plan_of()), False), (plan_of(), True)):
-        other, is_resumed = await choose_run(backend.store, plan, fresh=fresh, owing={first.id})
+        other, is_resumed = await choose_run(backend.store, plan, fresh=fresh, pending_output={first.id})
         assert other.id != first.id
         assert not is_resumed
         await backend.store.set_state(other.id, "cancelled")

@@ -11,7 +11,7 @@ from smartspider.backends.sqlite.store import SqliteStore
 from smartspider.core.errors import NotAllowed, NotFound, StoreUnavailable
 from smartspider.core.runs.run import RunState
 from smartspider.core.workers.worker import WorkerRegistration
-from smartspider.installation.data_folder import DataFolder, owing_mark, run_lock
+from smartspider.installation.data_folder import DataFolder, pending_output_marker, run_lock
 from smartspider.telemetry.log_files import FOLDER as LOGS
 from smartspider.wiring.deletion import delete_local_run
 from smartspider.wiring.folder import open_folder
@@ -32,7 +32,7 @@ def files_of(folder: DataFolder) -> set[str]:
 async def make_run(folder: DataFolder) -> int:
     run_id = (await folder.store.create_run(plan_of())).id
     with run_lock(folder.path, run_id):
-        owing_mark(folder.path, run_id).touch()
+        pending_output_marker(folder.path, run_id).touch()
     (folder.path / LOGS).mkdir(exist_ok=True)
     for name in (f"run-{run_id}.jsonl", f"run-{run_id}-worker-0.jsonl", f"run-{run_id}-worker-0.jsonl.1"):
         (folder.path / LOGS / name).touch()

@@ -16,9 +16,9 @@ from smartspider.installation.data_folder import (
     all_folders,
     find_folder,
     folder_of,
-    owing,
-    owing_runs,
+    pending_output,
     run_lock,
+    runs_with_pending_output,
     task_lock,
 )
 from smartspider.wiring import fault_injection
@@ -130,12 +130,12 @@ def test_the_last_lock_on_a_run_goes_when_all_ends_well(tmp_path: Path) -> None:
 
 def test_a_run_owes_its_rows_until_they_are_written(tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
-    with owing(tmp_path, 4):
-        assert owing_runs(tmp_path) == {4}
-    assert owing_runs(tmp_path) == set()
-    with pytest.raises(RuntimeError), owing(tmp_path, 5):
+    with pending_output(tmp_path, 4):
+        assert runs_with_pending_output(tmp_path) == {4}
+    assert runs_with_pending_output(tmp_path) == set()
+    with pytest.raises(RuntimeError), pending_output(tmp_path, 5):
         raise RuntimeError
-    assert owing_runs(tmp_path) == {5}
+    assert runs_with_pending_output(tmp_path) == {5}
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ class SessionTokens:
     """Makes and reads access tokens."""
 
     def __init__(self, keys: Keys, clock: Clock) -> None:
-        self._key = keys.derived("access tokens")
+        self._key = keys.derive("access tokens")
         self._clock = clock
 
     def make(self, user: UserRecord, family: str) -> str:

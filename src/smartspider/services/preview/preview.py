@@ -72,7 +72,7 @@ def require_public(preview: Preview) -> None:
         raise PrivateAddress(refused[0], hint="the installation's settings decide which are open")
 
 
-def told_rejects(rejected: Sequence[RejectedItem]) -> list[dict[str, Any]]:
+def rejected_views(rejected: Sequence[RejectedItem]) -> list[dict[str, Any]]:
     """Rejected items as people and programs read them: why, and what was wrong."""
     return [
         {"reason": one.reason, "step": one.step, "field": one.field, "value": one.value} for one in rejected

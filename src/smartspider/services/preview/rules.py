@@ -11,7 +11,7 @@ from smartspider.core.errors import Problem, RequestInvalid, TaskInvalid
 from smartspider.core.pages.extraction import Item, StepCount
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import DEFAULT_PAGE
-from smartspider.services.preview.preview import told_rejects
+from smartspider.services.preview.preview import rejected_views
 from smartspider.services.runs.compiled import compile_plan
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
@@ -109,6 +109,6 @@ def try_rules(task: dict[str, Any], page: Page) -> RuleResult:
     return RuleResult(
         compiled.extractor.engine_of(request.page),
         extraction.items,
-        told_rejects(extraction.rejected),
+        rejected_views(extraction.rejected),
         extraction.counts,
     )

@@ -33,11 +33,11 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 async def choose_run(
-    store: RunStore, plan: Plan, *, fresh: bool, owing: Collection[int] = (), actor: str = SYSTEM
+    store: RunStore, plan: Plan, *, fresh: bool, pending_output: Collection[int] = (), actor: str = SYSTEM
 ) -> tuple[Run, bool]:
     """The run to work on, and whether it was begun before.
 
-    `owing` are runs whose rows were asked for and never written: one that is over is gone back to for them.
+    `pending_output` are runs whose rows were asked for and never written: one that is over is gone back to for them.
     """
     runs = await store.find_runs(plan.name)
     unfinished = [run for run in runs if run.state in UNFINISHED]
@@ -45,7 +45,12 @@ async def choose_run(
         for run in unfinished:
             await store.set_state(run.id, "cancelled", "replaced by a fresh run", actor=actor)
         unfinished = []
-    elif runs and runs[0].id in owing and runs[0].state in WRITTEN and runs[0].spec_hash == plan.spec_hash:
+    elif (
+        runs
+        and runs[0].id in pending_output
+        and runs[0].state in WRITTEN
+        and runs[0].spec_hash == plan.spec_hash
+    ):
         return runs[0], True
     if not unfinished:
         return await store.create_run(plan, actor=actor), False

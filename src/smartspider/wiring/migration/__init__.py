@@ -1,1 +1,1 @@
-"""Migration."""
+"""Migration of a data folder to a cluster."""

@@ -1,1 +1,1 @@
-"""Preview."""
+"""Previews of tasks and pages, which store nothing."""

@@ -1,4 +1,4 @@
-"""Fetching one URL with all layers of a crawl, and nothing kept."""
+"""Fetch one URL with all fetch layers of a crawl; nothing is stored."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from smartspider.wiring.worker import choose_proxy
 
 
 class SpacedPermit:
-    """A permit without a store: requests of one command to one host keep the default delay."""
+    """A permit without a store: requests of one command to a host are one default delay apart."""
 
     def __init__(self, clock: Clock, last_sent: dict[str, float], host: str) -> None:
         self._clock = clock
@@ -34,7 +34,7 @@ class SpacedPermit:
         self._host = host
 
     async def approach(self) -> None:
-        """The delay is short, so a connection may be opened at once."""
+        """Return at once: the delay is short, so a connection may be opened now."""
 
     async def enter(self) -> None:
         """Wait until a delay has passed since the last request to the host."""
@@ -43,50 +43,50 @@ class SpacedPermit:
             await self._clock.sleep(max(0.0, last + PolitenessPolicy().delay_s - self._clock.monotonic()))
 
     def sent(self) -> None:
-        """From now on the delay counts."""
+        """Start the delay."""
         self._last_sent[self._host] = self._clock.monotonic()
 
     def another(self, host: str) -> SpacedPermit:
-        """A permit for one more request."""
+        """Return a permit for another request."""
         return SpacedPermit(self._clock, self._last_sent, host)
 
 
 class NoRobotsCache:
-    """Keeps no robots.txt beyond the command."""
+    """A robots.txt cache that stores nothing."""
 
     async def get_robots(self, origin: str) -> RobotsAnswer | None:  # noqa: ARG002 - part of the interface
-        """Nothing is known."""
+        """Return None."""
         return None
 
     async def put_robots(self, answer: RobotsAnswer, *, host: str, crawl_delay_s: float | None) -> None:
-        """Nothing is kept."""
+        """Do nothing."""
 
 
 async def fetch_page(url: str, *, obey_robots: bool) -> Page:
-    """The page for a URL that a person gave on their own machine."""
+    """Fetch a URL given on the command line; its private address is allowed."""
     settings, clock, last_sent = read_settings(), SystemClock(), dict[str, float]()
     policy = AddressPolicy.parse(settings.allow_private, [check_url(url)])
 
     def permit_for(host: str) -> SpacedPermit:
         return SpacedPermit(clock, last_sent, host)
 
-    way = FetchContext(settings, policy, clock, permit_for, NoRobotsCache() if obey_robots else None)
-    return await fetch_with(way, url)
+    context = FetchContext(settings, policy, clock, permit_for, NoRobotsCache() if obey_robots else None)
+    return await fetch_with(context, url)
 
 
 class FetchContext(msgspec.Struct, frozen=True):
-    """How a page is fetched: by whose settings, to which addresses, through which gates."""
+    """Settings, address policy and permits of a fetch."""
 
     settings: Settings
     policy: AddressPolicy
     clock: Clock
     permit_for: Callable[[str], Permit]
     robots: RobotsCache | None
-    """Where robots.txt is kept; None: it is not asked for."""
+    """None: robots.txt is ignored."""
 
 
 def check_url(url: str) -> str:
-    """A URL in its normal form; raises `RequestInvalid`."""
+    """Return a URL in its normal form; raise `RequestInvalid` if it is not an HTTP URL."""
     normal = normal_url(url)
     if normal is None:
         raise RequestInvalid(
@@ -95,26 +95,26 @@ def check_url(url: str) -> str:
     return normal
 
 
-async def fetch_with(way: FetchContext, url: str, plan: FetchPlan = FetchPlan()) -> Page:
-    """The page for a URL, redirects followed."""
+async def fetch_with(context: FetchContext, url: str, plan: FetchPlan = FetchPlan()) -> Page:
+    """Fetch a URL and follow redirects."""
     normal = check_url(url)
-    headers = HeaderPlan(plan, way.settings.contact or None)
+    headers = HeaderPlan(plan, context.settings.contact or None)
     request = make_request(normal)
-    context = TransportContext(way.clock, way.policy, choose_proxy(way.settings))
-    async with resolve(TRANSPORT, plan.mode)(plan, context) as transport:
+    transport_context = TransportContext(context.clock, context.policy, choose_proxy(context.settings))
+    async with resolve(TRANSPORT, plan.mode)(plan, transport_context) as transport:
         robots = None
-        if way.robots is not None:
+        if context.robots is not None:
             robots = build_robots(
-                transport, policy=way.policy, headers=headers, cache=way.robots, clock=way.clock
+                transport, policy=context.policy, headers=headers, cache=context.robots, clock=context.clock
             )
-        fetcher = build_fetcher(plan, transport, policy=way.policy, headers=headers, robots=robots)
-        page = await fetcher.fetch(request, way.permit_for(request.host))
+        fetcher = build_fetcher(plan, transport, policy=context.policy, headers=headers, robots=robots)
+        page = await fetcher.fetch(request, context.permit_for(request.host))
         hops = list(page.hops)
         while (target := redirect_target(page)) is not None:
             if len(hops) >= plan.max_redirects:
                 raise TooManyRedirects(f"{normal} redirects more than {plan.max_redirects} times")
             hops.append(page.url)
             request = make_request(target)
-            page = await fetcher.fetch(request, way.permit_for(request.host))
+            page = await fetcher.fetch(request, context.permit_for(request.host))
             hops += page.hops
         return msgspec.structs.replace(page, hops=tuple(hops))

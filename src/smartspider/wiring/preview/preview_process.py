@@ -1,4 +1,4 @@
-"""A preview in a process of its own: `python -m smartspider.wiring.preview.preview_process`, request on stdin.
+"""A preview process: `python -m smartspider.wiring.preview.preview_process`, request on stdin.
 
 A hostile page or expression may use unlimited time or memory; here it uses that of one preview.
 """
@@ -33,12 +33,12 @@ MAX_MEMORY = 2 << 30
 
 
 class PreviewRequest(msgspec.Struct, frozen=True):
-    """What to preview: the first `pages` of a task, or one URL with the rules of a task."""
+    """The first `pages` of a task, or one URL with the rules of a task."""
 
     kind: Literal["task", "page"]
     folder: str
     environment: dict[str, str]
-    """The settings it needs, as environment variables."""
+    """The settings of the preview, as environment variables."""
     task: Any
     time_limit_s: float
     url: str = ""
@@ -63,7 +63,7 @@ class PreviewError(msgspec.Struct, frozen=True):
 
 
 class PreviewAnswer(msgspec.Struct, frozen=True):
-    """The answer: one of these."""
+    """The answer; one of the fields is set."""
 
     task: Preview | None = None
     page: PagePreview | None = None
@@ -71,7 +71,7 @@ class PreviewAnswer(msgspec.Struct, frozen=True):
 
 
 async def answer(request: PreviewRequest) -> PreviewAnswer:
-    """Carry out a preview; errors are part of the answer."""
+    """Run a preview; errors are part of the answer."""
     try:
         async with asyncio.timeout(request.time_limit_s):
             async with open_installation(Path(request.folder), settings_of(request)) as installation:
@@ -99,14 +99,14 @@ def preview_timeout(time_limit_s: float) -> TimedOut:
 
 async def _preview_page(request: PreviewRequest, installation: Installation) -> PagePreview:
     gate = PreviewGate(installation.permits)
-    way = FetchContext(
+    context = FetchContext(
         installation.settings,
         installation.policy,
         installation.clock,
         lambda host: GatePermit(gate, installation.clock, host, None),
         installation.store,
     )
-    page: Page = await fetch_with(way, request.url, compile_task(parse_task(request.task)).fetch)
+    page: Page = await fetch_with(context, request.url, compile_task(parse_task(request.task)).fetch)
     return PagePreview(page.url, page.status, try_rules(request.task, page))
 
 

@@ -1,4 +1,4 @@
-"""Previews keep nothing, so they work in a folder of their own; the gates they pass are those of all runs."""
+"""Send windows for previews: they use a temporary folder, but pass the gates of the installation."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from smartspider.installation.installation import Installation, Permits
 from smartspider.interfaces.frontier import Frontier
 
 MISSED = float("-inf")
-"""The end of a window that is over: its request asks for the next one."""
+"""The end of a missed window: the request asks for the next one."""
 
 
 class PreviewGate:
-    """The part of a frontier that a permit asks, for a request without a run."""
+    """A source of permits for requests that belong to no run."""
 
     def __init__(self, permits: Permits) -> None:
         self._permits = permits
 
     async def permit(self, host: str) -> SendWindow | GateClosed:
-        """The next slot, by the default delay or a longer one."""
+        """Return the next send window, after the default delay or a longer one of the host."""
         return await self._permits.reserve(host, PolitenessPolicy().delay_s)
 
 
 def share_gates(folder: Installation, permits: Permits) -> Installation:
-    """The folder, its requests waiting at the gates of another folder as well."""
+    """Return the folder with a frontier whose requests pass the gates of `permits` as well."""
     frontier = cast("Frontier", SharedGates(folder.frontier, permits))
     return msgspec.structs.replace(folder, frontier=frontier)
 
 
 class SharedGates:
-    """A frontier of one's own whose requests wait at the gates of another folder as well."""
+    """A frontier whose requests pass its own gates and those of an installation."""
 
     def __init__(self, own: Frontier, permits: Permits) -> None:
         self._own = own
         self._permits = permits
 
     def __getattr__(self, name: str) -> Any:
-        """Everything else is one's own."""
+        """Delegate everything else to the own frontier."""
         return getattr(self._own, name)
 
     async def lease(
@@ -53,7 +53,7 @@ class SharedGates:
         own: bytes = b"",
         capabilities: frozenset[str] = HTTP_ONLY,
     ) -> LeaseBatch:
-        """As one's own frontier, with windows that both gates allow."""
+        """Lease from the own frontier, with windows that both gates allow."""
         batch = await self._own.lease(worker_id, want, runs, own, capabilities)
         leases: list[Lease] = []
         for lease in batch.leases:
@@ -64,7 +64,7 @@ class SharedGates:
         return msgspec.structs.replace(batch, leases=leases)
 
     async def permit(self, host: str) -> SendWindow | GateClosed:
-        """The same for one more request."""
+        """Return the next window that both gates allow."""
         own = await self._own.permit(host)
         return own if isinstance(own, GateClosed) else await self._both(host, own)
 

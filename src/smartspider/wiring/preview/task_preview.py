@@ -1,7 +1,8 @@
-"""A look at a task before it is crawled: a few pages by the worker's own code, and nothing kept.
+"""Preview a task: crawl a few pages with the code of a worker, and store nothing.
 
-Three things differ from a crawl: the run ends after a few pages, the first page of each type comes early, and
-somebody watches.
+It differs from a crawl in three ways: the run ends after a few pages, the first page of each type comes
+early,
+and the pages are recorded.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from smartspider.services.preview.preview import (
     PreviewedPage,
     RefusedLinks,
     preview_of,
-    told_rejects,
+    rejected_views,
 )
 from smartspider.services.results.columns import columns_of
 from smartspider.store.runs.store import RunStore
@@ -44,10 +45,10 @@ from smartspider.wiring.folder import open_folder
 from smartspider.wiring.worker import JobFactory, build_bus, run_worker
 
 MAX_SITEMAPS = 20
-"""Sitemaps that may be read on the way to the pages they list."""
+"""Sitemaps that may be read in addition to `limit` pages."""
 UNFETCHED: tuple[UrlState, ...] = ("skipped", "missing")
 FIRST_PRIORITY = 1_000_000
-"""The priority that brings a page type before one's eyes early."""
+"""Priority of the first request of each page type."""
 
 
 async def preview_task(
@@ -58,10 +59,11 @@ async def preview_task(
     is_server: bool = False,
     gated: Callable[[Installation], Installation] = lambda installation: installation,
 ) -> Preview:
-    """Fetch and read at most `limit` pages of a task; nothing is kept.
+    """Fetch and extract at most `limit` pages of a task; nothing is stored.
 
-    A server opens only the private addresses of its settings; a command those of the task's entries as well.
-    `gated` puts the gates of others before those of the look.
+    A server opens only the private addresses of its settings, a command those of the task's entries as
+    well.
+    `gated` adds the gates of an installation.
     """
     lists = MAX_SITEMAPS if any(name.startswith(OWN_PAGE) for name in plan.pages) else 0
     plan = msgspec.structs.replace(
@@ -69,33 +71,35 @@ async def preview_task(
         limits=msgspec.structs.replace(plan.limits, max_pages=limit + lists),
         concurrency=min(plan.concurrency, limit),
     )
-    watch = PreviewRecorder(limit)
+    recorder = PreviewRecorder(limit)
     with (
-        tempfile.TemporaryDirectory(prefix="smartspider-preview-") as place,
-        open_folder(Path(place)) as folder,
+        tempfile.TemporaryDirectory(prefix="smartspider-preview-") as path,
+        open_folder(Path(path)) as folder,
     ):
         run = await folder.store.create_run(plan)
         await folder.store.set_state(run.id, "running")
         policy = server_policy(settings) if is_server else address_policy(plan, settings)
-        worker = run_worker(JobFactory(gated(folder), settings, build_bus(), watch.over), run, plan, policy)
-        watch.on_enough = worker.stop
+        worker = run_worker(
+            JobFactory(gated(folder), settings, build_bus(), recorder.wrap), run, plan, policy
+        )
+        recorder.on_enough = worker.stop
         await worker.run()
         failures = await _failures(folder.store, run.id, limit)
-    return preview_of(watch.pages, failures, [column.name for column in columns_of(plan)])
+    return preview_of(recorder.pages, failures, [column.name for column in columns_of(plan)])
 
 
 async def _failures(store: RunStore, run_id: int, limit: int) -> list[PageError]:
-    """Pages that could not be had: that failed, are not there, or may not be fetched."""
+    """Return pages that failed, are missing or may not be fetched."""
     found = [PageError(without_userinfo(one.url), one.reason) for one in await store.failures(run_id, limit)]
     for state in UNFETCHED:
         rows = await store.pages(run_id, state=state, limit=limit)
-        said = [(without_userinfo(row.url), row.reason or f"answers {row.status}") for row in rows]
-        found += [PageError(url, reason) for url, reason in said if not reason.startswith(LIMIT)]
+        reasons = [(without_userinfo(row.url), row.reason or f"status {row.status}") for row in rows]
+        found += [PageError(url, reason) for url, reason in reasons if not reason.startswith(LIMIT)]
     return found
 
 
 class PreviewRecorder:
-    """Looks over a reader's shoulder."""
+    """Records the pages of a preview, and calls `on_enough` after the last one."""
 
     def __init__(self, limit: int) -> None:
         self.pages: list[PreviewedPage] = []
@@ -103,20 +107,20 @@ class PreviewRecorder:
         self._left = limit
         self._types: set[str] = set()
 
-    def note(self, seen: PreviewedPage) -> None:
-        """Another page; sitemaps are shown but do not count, and what comes after enough of them is not."""
+    def record(self, page: PreviewedPage) -> None:
+        """Record a page. Sitemaps do not count towards the limit; pages after it are dropped."""
         if self._left > 0:
-            self.pages.append(seen)
-        self._left -= not seen.page.startswith(OWN_PAGE)
+            self.pages.append(page)
+        self._left -= not page.page.startswith(OWN_PAGE)
         if self._left == 0:
             self.on_enough()
 
-    def over(self, extractor: Extractor) -> RecordingExtractor:
-        """The extractor, watched."""
+    def wrap(self, extractor: Extractor) -> RecordingExtractor:
+        """Return the extractor, recorded."""
         return RecordingExtractor(extractor, self)
 
     def is_new(self, page: str) -> bool:
-        """Whether this is the first request for a page type that anybody saw."""
+        """True for the first request of a page type."""
         if page in self._types:
             return False
         self._types.add(page)
@@ -124,50 +128,54 @@ class PreviewRecorder:
 
 
 class RecordingExtractor:
-    """An extractor that remembers the page it read last: reading it twice would count its steps twice."""
+    """Remembers the last extraction: extracting a page twice would count its steps twice."""
 
-    def __init__(self, extractor: Extractor, watch: PreviewRecorder) -> None:
+    def __init__(self, extractor: Extractor, recorder: PreviewRecorder) -> None:
         self._extractor = extractor
-        self._watch = watch
+        self._recorder = recorder
         self.last: Extraction | None = None
 
     def engine_of(self, page: str) -> str:
-        """As the extractor says."""
+        """See `Extractor`."""
         return self._extractor.engine_of(page)
 
     def extract(self, page: Page, request: Request) -> Extraction:
-        """As the extractor does."""
+        """See `Extractor`."""
         self.last = None
         self.last = self._extractor.extract(page, request)
         return self.last
 
-    def reads(self, reader: AnswerReader, links: LinkFilter) -> RecordingReader:
-        """The reader that uses this extractor, watched as well."""
-        return RecordingReader(reader, self, links, self._watch)
+    def record_reader(self, reader: AnswerReader, links: LinkFilter) -> RecordingReader:
+        """Return the reader that uses this extractor, recorded."""
+        return RecordingReader(reader, self, links, self._recorder)
 
 
 class RecordingReader:
-    """A page reader that tells what it read."""
+    """A page reader that records what it read."""
 
     def __init__(
-        self, reader: AnswerReader, extractor: RecordingExtractor, links: LinkFilter, watch: PreviewRecorder
+        self,
+        reader: AnswerReader,
+        extractor: RecordingExtractor,
+        links: LinkFilter,
+        recorder: PreviewRecorder,
     ) -> None:
         self._reader = reader
         self._extractor = extractor
         self._links = links
-        self._watch = watch
+        self._recorder = recorder
 
     def read(self, page: Page, request: Request) -> Reading:
-        """As the reader does, with the first child of each page type put first."""
-        self._watch.is_new(request.page)
+        """Read a page, and raise the priority of the first child of each page type."""
+        self._recorder.is_new(request.page)
         reading = self._reader.read(page, request)
         if reading.close is None:
             return reading
         if 200 <= page.status < 300:
-            self._watch.note(self._seen(page, request, reading.close))
+            self._recorder.record(self._page(page, request, reading.close))
         children = [
             msgspec.structs.replace(child, priority=FIRST_PRIORITY)
-            if self._watch.is_new(child.page)
+            if self._recorder.is_new(child.page)
             else child
             for child in reading.close.children
         ]
@@ -175,7 +183,7 @@ class RecordingReader:
             reading, close=msgspec.structs.replace(reading.close, children=children)
         )
 
-    def _seen(self, page: Page, request: Request, close: Close) -> PreviewedPage:
+    def _page(self, page: Page, request: Request, close: Close) -> PreviewedPage:
         extraction = self._extractor.last or Extraction([], [], page.url)
         refused: dict[str, RefusedLinks] = {}
         next_pages: list[str] = []
@@ -194,7 +202,7 @@ class RecordingReader:
             page=request.page,
             engine=self._extractor.engine_of(request.page),
             items=close.items,
-            rejected=told_rejects(close.rejected),
+            rejected=rejected_views(close.rejected),
             next_pages=next_pages,
             followed=followed[:FOLLOWED_SHOWN],
             followed_count=len(followed),

@@ -1,0 +1,171 @@
+"""Crawl a task in a data folder: choose the run, crawl it, write the rows, print a report."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable
+from contextlib import ExitStack, nullcontext
+from pathlib import Path
+
+import msgspec
+
+from smartspider.cli.crawl import report
+from smartspider.cli.exit_codes import code_of_run
+from smartspider.cli.runs.progress import ProgressDisplay
+from smartspider.cli.target import cli_actor
+from smartspider.cli.terminal.output import count, join_names, print_json, print_message
+from smartspider.core.runs.plan import Plan
+from smartspider.core.runs.run import Run
+from smartspider.engine.runtime import tune_process
+from smartspider.installation.addresses import address_policy
+from smartspider.installation.data_folder import (
+    DataFolder,
+    folder_of,
+    pending_output,
+    run_lock,
+    runs_with_pending_output,
+    task_lock,
+)
+from smartspider.installation.settings import Settings, read_settings
+from smartspider.interfaces.output import PLAIN, OutputOptions
+from smartspider.services.results.columns import columns_of
+from smartspider.services.results.diff import rows_of
+from smartspider.services.results.outputs import Written, check_outputs, write_outputs
+from smartspider.services.runs.compiled import compile_plan
+from smartspider.services.runs.crawl import WRITTEN, choose_run, summarise
+from smartspider.taskfile.checks import find_cautions
+from smartspider.taskfile.compile import compile_task
+from smartspider.taskfile.model.task import Task
+from smartspider.wiring import fault_injection
+from smartspider.wiring.crawl import crawl_run
+from smartspider.wiring.folder import open_folder
+from smartspider.wiring.migration.moved_folder import check_folder_not_moved
+from smartspider.wiring.processes.lifecycle import run_loop
+
+
+class CrawlOptions(msgspec.Struct, frozen=True):
+    """Options of one `crawl` command."""
+
+    outputs: tuple[Path, ...] = ()
+    data: Path | None = None
+    workers: int = 1
+    fresh: bool = False
+    output_options: OutputOptions = PLAIN
+    only_changes: bool = False
+    as_json: bool = False
+
+
+def crawl_task(task: Task, options: CrawlOptions) -> int:
+    """Check the task and the outputs, crawl the task, and return the exit code."""
+    fault_injection.arm_from_environment()
+    plan = compile_task(task)
+    compile_plan(plan)
+    settings = read_settings()
+    address_policy(plan, settings)
+    check_outputs(options.outputs, options.output_options, columns_of(plan))
+    tune_process()
+    if task.schedule is not None:
+        print_message(
+            "note: crawling now; the task's `schedule` takes effect on a server (`smartspider up`) where the"
+            " task is saved"
+        )
+    for caution in find_cautions(task):
+        print_message(f"note: {caution.path}: {caution.message}")
+    path = folder_of(options.data, plan.name)
+    check_folder_not_moved(path)
+    with open_folder(path, cli_actor()) as folder:
+        return run_loop(_crawl(folder, plan, settings, options))
+
+
+async def _crawl(folder: DataFolder, plan: Plan, settings: Settings, options: CrawlOptions) -> int:
+    _cancel_on_signals()
+    with ExitStack() as locks:
+        locks.enter_context(task_lock(folder.path, plan.name))
+        pending = runs_with_pending_output(folder.path) if options.outputs else ()
+        run, is_resumed = await choose_run(
+            folder.store, plan, fresh=options.fresh, pending_output=pending, actor=folder.actor
+        )
+        locks.enter_context(run_lock(folder.path, run.id))
+        print_message(report.start_line(run, folder.path, is_resumed=is_resumed))
+        for override in plan.overrides:
+            print_message(f"note: {override}")
+        started = folder.clock.monotonic()
+        with pending_output(folder.path, run.id) if options.outputs else nullcontext():
+            run = await _crawl_run(folder, run, plan, settings, options)
+            duration_s = folder.clock.monotonic() - started
+            written = await _write_rows(folder, run, plan, options)
+        politeness = await report.politeness_lines(folder.store, run, plan)
+        failures = await report.failure_lines(folder, run)
+    notes = [f"note: {note}" for note in (*written.notes, *_empty_run_notes(run, options))]
+    if options.only_changes and written.files:
+        notes.append(f"note: {written.rows} of {count(run.counters.items, 'row')} are new or changed")
+    for line in (*politeness, report.end_lines(run, duration_s, written.files), *notes, *failures):
+        print_message(line)
+    if options.as_json:
+        print_json(summarise(run, duration_s, written.files))
+    return code_of_run(run)
+
+
+async def _crawl_run(
+    folder: DataFolder, run: Run, plan: Plan, settings: Settings, options: CrawlOptions
+) -> Run:
+    """Crawl a run until it ends or the user interrupts it, and return it."""
+    try:
+        async with ProgressDisplay(folder.store, run.id, folder.clock):
+            return await crawl_run(
+                folder, run, plan, settings, workers=options.workers, on_ready=_stop_on_signals
+            )
+    except asyncio.CancelledError:
+        return await folder.store.get_run(run.id)
+
+
+async def _write_rows(folder: DataFolder, run: Run, plan: Plan, options: CrawlOptions) -> Written:
+    """Write the output files of a finished run."""
+    if run.state not in WRITTEN:
+        return Written()
+    rows = rows_of(folder.store, run, plan, only_changes=options.only_changes)
+    paths = [path for path in options.outputs if not _keeps_file(path, run)]
+    return await write_outputs(rows, paths, columns_of(plan), options.output_options)
+
+
+def _keeps_file(path: Path, run: Run) -> bool:
+    """Return True if a failed run without rows must not overwrite the file of an earlier run."""
+    return run.state == "failed" and not run.counters.items and path.exists()
+
+
+def _empty_run_notes(run: Run, options: CrawlOptions) -> list[str]:
+    """Return notes about a finished run without rows."""
+    if run.counters.items or run.state not in WRITTEN:
+        return []
+    kept = [str(path) for path in options.outputs if _keeps_file(path, run)]
+    notes = [f"{join_names(kept)} is unchanged: the run failed and has no rows"] if kept else []
+    if run.state == "completed" and run.counters.done:
+        notes.append("no items were found; `smartspider dry-run TASK` shows what the rules match")
+    return notes
+
+
+def _cancel_on_signals() -> Callable[[], object]:
+    """Cancel the current task on SIGINT and SIGTERM; return the function that cancels it."""
+    main = asyncio.current_task()
+    assert main is not None  # noqa: S101 - only tasks await
+    _on_signals(main.cancel)
+    return main.cancel
+
+
+def _stop_on_signals(stop: Callable[[], None]) -> None:
+    """Finish the requests in flight on the first Ctrl-C; exit at once on the second."""
+    cancel = _cancel_on_signals()
+
+    def on_signal() -> None:
+        print_message("stopping: waiting for requests in flight (press Ctrl-C again to stop at once)")
+        _on_signals(cancel)
+        stop()
+
+    _on_signals(on_signal)
+
+
+def _on_signals(act: Callable[[], object]) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, act)
