@@ -26,9 +26,9 @@ PROMISED_ERRORS = 1e-4
 class Bits(Protocol):
     """A writable buffer: a bytearray or a mapped file."""
 
-    def __getitem__(self, place: int) -> int: ...
+    def __getitem__(self, position: int) -> int: ...
 
-    def __setitem__(self, place: int, value: int) -> None: ...
+    def __setitem__(self, position: int, value: int) -> None: ...
 
     def __len__(self) -> int: ...
 
@@ -72,16 +72,16 @@ class BloomFilter:
     def __contains__(self, fingerprint: bytes) -> bool:
         return self.has(fingerprint, bits_of(fingerprint))
 
-    def has(self, fingerprint: bytes, places: tuple[int, ...]) -> bool:
-        """Return whether a key was added; `places` is its `bits_of`."""
+    def has(self, fingerprint: bytes, positions: tuple[int, ...]) -> bool:
+        """Return whether a key was added; `positions` is its `bits_of`."""
         bits, start = self._bits, self._start(fingerprint)
-        return all(bits[start + (place >> 3)] >> (place & 7) & 1 for place in places)
+        return all(bits[start + (position >> 3)] >> (position & 7) & 1 for position in positions)
 
-    def add(self, fingerprint: bytes, places: tuple[int, ...] | None = None) -> None:
+    def add(self, fingerprint: bytes, positions: tuple[int, ...] | None = None) -> None:
         """Add a key."""
         bits, start = self._bits, self._start(fingerprint)
-        for place in places or bits_of(fingerprint):
-            bits[start + (place >> 3)] |= 1 << (place & 7)
+        for position in positions or bits_of(fingerprint):
+            bits[start + (position >> 3)] |= 1 << (position & 7)
 
     def _start(self, fingerprint: bytes) -> int:
         return int.from_bytes(fingerprint[:6], "big") % self._blocks * BLOCK_BYTES
@@ -122,20 +122,20 @@ class ScalableBloomFilter:
         """Add fingerprints; return how many were new, and how many were refused for lack of space."""
         added = refused = 0
         for one in fingerprints:
-            places = bits_of(one)
-            if self._has(one, places):
+            positions = bits_of(one)
+            if self._has(one, positions):
                 continue
             if self._room <= 0 and not self._grow():
                 refused += 1
                 continue
-            self._filters[-1].add(one, places)
+            self._filters[-1].add(one, positions)
             self._room -= 1
             added += 1
         return added, refused
 
-    def _has(self, fingerprint: bytes, places: tuple[int, ...]) -> bool:
+    def _has(self, fingerprint: bytes, positions: tuple[int, ...]) -> bool:
         # The newest filter is the largest, and most lookups hit it.
-        return any(each.has(fingerprint, places) for each in reversed(self._filters))
+        return any(each.has(fingerprint, positions) for each in reversed(self._filters))
 
     @property
     def newest(self) -> int:

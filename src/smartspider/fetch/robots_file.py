@@ -16,7 +16,7 @@ DECISIONS_KEPT = 8192
 
 _USER_AGENT = re.compile(r"^(\s*user-agent\s*:\s*)([^\r\n#]*)", re.IGNORECASE | re.MULTILINE)
 _TOKEN = re.compile(r"[a-z_-]+", re.IGNORECASE)
-_STRANGER = "somebody-else"
+_STRANGER = "another-crawler"
 _EFFECTS = {"allow": True, "disallow": False}
 
 

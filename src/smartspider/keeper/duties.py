@@ -16,7 +16,7 @@ from smartspider.keeper.runs import CompleteRuns, ReclaimLeases, ReplayOpenRows
 from smartspider.keeper.scaling import DecideWorkers
 from smartspider.keeper.scheduling import FireSchedules, FollowTasks, RetryFirings
 from smartspider.services.notifications.notifier import Notifier
-from smartspider.services.retention import RunSweep
+from smartspider.services.runs.retention import RunSweep
 
 DeleteRun = Callable[[int], Awaitable[None]]
 

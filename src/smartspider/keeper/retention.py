@@ -12,7 +12,7 @@ from smartspider.installation.retention import Retention
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Term
 from smartspider.services.dedup import drop_finished
-from smartspider.services.retention import RunSweep
+from smartspider.services.runs.retention import RunSweep
 from smartspider.store.access.users import UserStore
 from smartspider.store.events import EventFeed
 from smartspider.store.idempotency import IdempotencyStore

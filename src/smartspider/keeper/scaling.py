@@ -95,13 +95,13 @@ class DecideWorkers:
         self._last_workers = {one.id: one for one in workers}
 
     async def _measure_lanes(self, runs: Sequence[RunDemand]) -> list[RunDemand]:
-        asked = [run.run_id for run in runs[:RUNS]]
-        found = await self._demand.lanes(asked, min(LANES, ALL_LANES // len(asked)))
-        seen = []
+        run_ids = [run.run_id for run in runs[:RUNS]]
+        found = await self._demand.lanes(run_ids, min(LANES, ALL_LANES // len(run_ids)))
+        sampled_runs = []
         for run in runs:
-            lanes, looked = found.get(run.run_id, (0, []))
-            seen.append(msgspec.structs.replace(run, lanes=lanes, sampled=tuple(looked)))
-        return seen
+            lanes, sample = found.get(run.run_id, (0, []))
+            sampled_runs.append(msgspec.structs.replace(run, lanes=lanes, sampled=tuple(sample)))
+        return sampled_runs
 
     async def _keep(self, term: Term, decision: ScalingDecision) -> None:
         stable, before = self._window.apply(decision), self._last

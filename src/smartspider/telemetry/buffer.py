@@ -90,9 +90,9 @@ class LogBuffer:
         while self._lines:
             with self._lock:
                 batch = [self._lines.popleft() for _ in range(min(BATCH, len(self._lines)))]
-            told = self._dropped
+            dropped = self._dropped
             try:
-                await self._write([*batch, *self._tell_dropped(told)])
+                await self._write([*batch, *self._dropped_line(dropped)])
             except SmartSpiderError:
                 with self._lock:
                     self._lines.extendleft(reversed(batch))
@@ -104,9 +104,9 @@ class LogBuffer:
             except Exception:  # noqa: BLE001 - logging must not disturb the process; the lines are counted
                 self._dropped += len(batch)
                 return
-            self._dropped -= told
+            self._dropped -= dropped
 
-    def _tell_dropped(self, count: int) -> list[LogLine]:
+    def _dropped_line(self, count: int) -> list[LogLine]:
         if count == 0:
             return []
         text = f"{count} log lines were dropped: the store was too slow"

@@ -98,7 +98,7 @@ def open_file(path: Path, max_bytes: int, kept: int) -> RotatingLogFile:
 
 def as_json(line: LogLine) -> str:
     """Return a line as JSON: time, level, event, ids, then its own fields."""
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "at": datetime.fromtimestamp(line.at, UTC).isoformat(timespec="milliseconds"),
         "level": LEVEL_NAMES.get(line.level, "info"),
         "event": line.event,
@@ -110,7 +110,7 @@ def as_json(line: LogLine) -> str:
         "url": line.url,
         "error": line.error,
     }
-    shown = {name: value for name, value in told.items() if value is not None}
+    shown = {name: value for name, value in fields.items() if value is not None}
     try:
         return _encode(
             {**shown, **{name: value for name, value in line.fields.items() if name not in shown}}

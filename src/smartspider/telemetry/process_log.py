@@ -95,13 +95,13 @@ class LogLineHandler(logging.Handler):
     def _line(self, record: logging.LogRecord) -> LogLine:
         bound = structlog.contextvars.get_contextvars()
         if isinstance(record.msg, dict):
-            said: dict[str, Any] = {**bound, **record.msg}
-            event = str(said.pop("event", record.name))
-            text = str(said.pop("text", "")) or event
+            values: dict[str, Any] = {**bound, **record.msg}
+            event = str(values.pop("event", record.name))
+            text = str(values.pop("text", "")) or event
         else:
-            said, event, text = {**bound}, record.name, record.getMessage()
-        fields = {name: value for name, value in said.items() if name not in _OWN}
-        error = said.get("error")
+            values, event, text = {**bound}, record.name, record.getMessage()
+        fields = {name: value for name, value in values.items() if name not in _OWN}
+        error = values.get("error")
         if record.exc_info and record.exc_info[1] is not None:
             error = error or _kind(record.exc_info[1])
             fields["traceback"] = "".join(traceback.format_exception(record.exc_info[1]))[-LONGEST_TRACE:]
@@ -110,16 +110,16 @@ class LogLineHandler(logging.Handler):
             _level(record.levelno),
             event,
             self._redactor.text(text),
-            str(said.get("worker") or self._worker),
-            task_id=_number(said.get("task_id")),
-            run_id=_number(said.get("run_id")),
-            host=self._told(said.get("host")),
-            url=self._told(said.get("url")),
-            error=self._told(error),
+            str(values.get("worker") or self._worker),
+            task_id=_number(values.get("task_id")),
+            run_id=_number(values.get("run_id")),
+            host=self._redacted(values.get("host")),
+            url=self._redacted(values.get("url")),
+            error=self._redacted(error),
             fields=self._redactor.fields(fields),
         )
 
-    def _told(self, value: object) -> str | None:
+    def _redacted(self, value: object) -> str | None:
         return None if value is None else self._redactor.text(str(value))
 
 

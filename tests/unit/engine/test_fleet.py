@@ -35,7 +35,7 @@ from smartspider.engine.runtime import LocalBus
 from smartspider.engine.worker import Worker
 from smartspider.installation.data_folder import DataFolder
 from smartspider.interfaces.worker_registry import HeartbeatReply, HeartbeatReport
-from smartspider.services.runs.plans import retuned
+from smartspider.services.plans import with_tuning
 from smartspider.wiring.folder import open_folder
 
 WIDE = {"/": [f"/{number}" for number in range(20)]}
@@ -87,7 +87,7 @@ class Fleet:
         if run.id in self.broken:
             raise self.broken[run.id]
         self.opened.append((run.id, run.revision))
-        plan = retuned(self._plans[run.id], run)
+        plan = with_tuning(self._plans[run.id], run)
         links = LinkFilter(plan, lambda _: None)
         reader = AnswerReader(run.id, plan, Lines(), None, links, bus=self._bus)
         yield Job(plan, Processor(plan, self.sites[run.id], reader, self._permit, self.folder.clock), links)

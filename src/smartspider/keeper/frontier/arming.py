@@ -23,7 +23,7 @@ CHECK_S = 60.0
 LOADING_S = 3.0
 """Time for offering open rows before a shard is armed; the rest is offered while it serves."""
 LEAD_S = 0.3
-"""How far ahead slots are granted if store and frontier are fast: the time a connection may take."""
+"""Time ahead that slots are granted if store and frontier are fast: as long as a connection may take."""
 LEAD_MAX_S = 3.5
 LEAD_SPARE = 1.5
 LEAD_DECAY = 0.98
@@ -152,7 +152,7 @@ class ArmShard:
         self._logged_unfit = problem
 
     async def _discard(self, term: Term) -> None:
-        """Have the shard forget its content before it serves again, whoever leads then."""
+        """Have the shard forget its content before it serves again, under any leader."""
         await self._state.index.disarm(self._shard, term.epoch, forgets=True)
         self._loaded = ""
 

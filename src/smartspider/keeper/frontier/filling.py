@@ -59,11 +59,11 @@ class ShardLoader:
         """Offer the open rows of a run to some shards until `is_expired`; return how many were not live."""
         offered, after, walked = 0, 0, 0
         while walked < self.sizes.whole_run:
-            places = await self._state.rows.places_after(run_id, after=after, limit=self.sizes.piece)
-            offered += await self.send(term, run_id, places, shards)
-            if len(places) < self.sizes.piece or is_expired():
+            positions = await self._state.rows.places_after(run_id, after=after, limit=self.sizes.piece)
+            offered += await self.send(term, run_id, positions, shards)
+            if len(positions) < self.sizes.piece or is_expired():
                 return offered
-            after, walked = places[-1].url_id, walked + len(places)
+            after, walked = positions[-1].url_id, walked + len(positions)
         return offered + await self._offer_heads(term, run_id, shards, is_expired)
 
     async def _offer_heads(
@@ -89,13 +89,13 @@ class ShardLoader:
         return offered
 
     async def send(
-        self, term: Term, run_id: int, places: Sequence[QueuePosition], shards: Collection[int]
+        self, term: Term, run_id: int, positions: Sequence[QueuePosition], shards: Collection[int]
     ) -> int:
         """Offer positions to those of `shards` that their hosts belong to."""
         groups: dict[int, list[QueuePosition]] = {}
-        for place in places:
-            if (shard := self._state.index.shard_of(place.host)) in shards:
-                groups.setdefault(shard, []).append(place)
+        for position in positions:
+            if (shard := self._state.index.shard_of(position.host)) in shards:
+                groups.setdefault(shard, []).append(position)
         if not groups:
             return 0
         reach("keeper.replay")
@@ -106,7 +106,7 @@ class ShardLoader:
     async def fill(self, term: Term, run_id: int, shard: int, hosts: Sequence[str], limit: int) -> Filled:
         """Offer the best open rows of lanes of a shard."""
         heads = await self._state.rows.heads(run_id, hosts, limit)
-        sizes = Counter(place.host for place in heads)
+        sizes = Counter(position.host for position in heads)
         tails = {host: sizes[host] >= limit for host in hosts}  # waiting rows come on top
         reach("keeper.refill")
         new = await self._state.index.replay(shard, term.epoch, run_id, heads, tails=tails)
@@ -195,13 +195,13 @@ class SweepOpenRows:
 
     async def _sweep(self, term: Term, run_id: int) -> None:
         offered, after = 0, 0
-        while places := await self._state.rows.places_after(
+        while positions := await self._state.rows.places_after(
             run_id, after=after, limit=self._loader.sizes.piece
         ):
-            offered += await self._loader.send(term, run_id, places, list(self._state.armed))
-            if len(places) < self._loader.sizes.piece:
+            offered += await self._loader.send(term, run_id, positions, list(self._state.armed))
+            if len(positions) < self._loader.sizes.piece:
                 break
-            after = places[-1].url_id
+            after = positions[-1].url_id
             await self._clock.sleep(self.pause_s)
         if offered and not self._state.run_counts(run_id).cut:
             log.info("run %d: %d open requests were not queued", run_id, offered)

@@ -46,16 +46,16 @@ class SendChangedHosts:
         if not self._state.controls:
             return
         after = max(self._last_at - OVERLAP_S, 0.0)
-        seen: dict[str, float] = {}
+        changes: dict[str, float] = {}
         while page := await self._state.rows.hosts_changed(after=after, limit=self._page):
             new = [host for host in page if self._sent.get(host.name, 0.0) < host.changed_at]
             await self._send(term, new)
-            seen |= {host.name: host.changed_at for host in page}
+            changes |= {host.name: host.changed_at for host in page}
             after = page[-1].changed_at
             if len(page) < self._page:
                 break
-        self._sent = seen
-        self._last_at = max(self._last_at, after if seen else 0.0)
+        self._sent = changes
+        self._last_at = max(self._last_at, after if changes else 0.0)
 
     async def _send(self, term: Term, hosts: list[HostRow]) -> None:
         """Send hosts to serving shards; others get all hosts when they are armed."""
