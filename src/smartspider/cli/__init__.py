@@ -1,1 +1,1 @@
-"""The command line: a thin edge. Commands import what they need when they are called."""
+"""The command line: `main` starts it, `commands` lists the commands, folders group them by noun."""

@@ -1,60 +1,69 @@
-"""`audit list|verify`: what was done, by whom, and whether the record is whole."""
+"""`audit list|verify`."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from smartspider.cli.target import JSON, Target, collect, with_target
+from smartspider.cli.exit_codes import code_of_findings
+from smartspider.cli.target import Target, collect, with_target
+from smartspider.cli.terminal.output import print_line, printed
+
+if TYPE_CHECKING:
+    from smartspider.views.audit import AuditCheckView, AuditView
+
+
+def _print_entries(entries: list[AuditView]) -> None:
+    from smartspider.cli.terminal.tables import cell_text, short_json
+    from smartspider.cli.times import format_time
+
+    for one in entries:
+        actor, action = cell_text(one.actor), cell_text(f"{one.action} {one.subject}")
+        print_line(f"{one.id:>5}  {format_time(one.at)}  {actor}  {action}  {short_json(one.detail)}")
+
+
+def _print_check(check: AuditCheckView) -> None:
+    if check.valid:
+        number = "1 entry" if check.entries == 1 else f"{check.entries} entries"
+        print_line(f"the audit log is intact: {number}\nhead {check.head}")
+    else:
+        print_line(
+            f"the audit log is broken: {check.reason}; the {check.entries} entries before it are intact"
+        )
 
 
 @click.group()
 def audit() -> None:
-    """Read the audit, and check that nobody changed it."""
+    """Show the audit log and verify its hash chain."""
 
 
 @audit.command("list")
-@click.option("--subject", default=None, metavar="task:N|run:N", help="Only what was done to this.")
-@click.option("--action", default=None, help="Only this: task.changed, run.state and so on.")
-@click.option("--actor", default=None, help="Only what they did.")
-@click.option("--since", default=None, metavar="MOMENT", help="Only from then on: 2026-01-31, 10m, 2h, 7d.")
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many at most.")
+@click.option(
+    "--subject", default=None, metavar="task:N|run:N", help="Only entries about this subject, such as task:3."
+)
+@click.option("--action", default=None, help="Only this action: task.changed, run.state, ...")
+@click.option("--actor", default=None, help="Only entries by this actor.")
+@click.option(
+    "--since", default=None, metavar="TIME", help="Only entries since this time: 2026-01-31, 10m, 2h, 7d."
+)
+@click.option(
+    "--limit", type=click.IntRange(1), default=20, show_default=True, help="Maximum number of entries."
+)
 @with_target
-@JSON
-def list_entries(limit: int, since: str | None, place: Target, *, as_json: bool, **only: Any) -> None:
-    """What was done, newest first."""
-    from smartspider.cli.results.step_log import short_json
-    from smartspider.cli.tasks.rendering import format_time
-    from smartspider.cli.terminal.output import print_json, print_line
-    from smartspider.cli.terminal.tables import cell_text
+@printed(_print_entries)
+def list_entries(limit: int, since: str | None, target: Target, **filters: Any) -> list[AuditView]:
+    """List audit entries, newest first."""
     from smartspider.cli.times import parse_time
 
-    asked = {**only, "since": parse_time(since)}
-    entries = place.do(lambda office: collect(partial(office.list_audit, **asked), limit))
-    if as_json:
-        print_json(entries)
-        return
-    for one in entries:
-        who, what = cell_text(one.actor), cell_text(f"{one.action} {one.subject}")
-        print_line(f"{one.id:>5}  {when(one.at)}  {who}  {what}  {in_short(one.detail)}")
+    arguments = {**filters, "since": parse_time(since)}
+    return target.run(lambda operations: collect(partial(operations.list_audit, **arguments), limit))
 
 
 @audit.command()
 @with_target
-@JSON
-def verify(place: Target, *, as_json: bool) -> int:
-    """Check the whole chain; exit code 6 when an entry was changed, removed or put in."""
-    from smartspider.cli.exit_codes import code_of_findings
-    from smartspider.cli.terminal.output import print_json, print_line
-
-    check = place.do(lambda office: office.verify_audit())
-    if as_json:
-        print_json(check)
-    elif check.valid:
-        number = "1 entry" if check.entries == 1 else f"{check.entries} entries"
-        print_line(f"the audit is whole: {number}\nhead {check.head}")
-    else:
-        print_line(f"the audit is broken: {check.reason}; {check.entries} before it are whole")
-    return code_of_findings(all_well=check.valid)
+@printed(_print_check, exit_code=lambda check: code_of_findings(is_ok=check.valid))
+def verify(target: Target) -> AuditCheckView:
+    """Verify the whole chain; exit code 6 if an entry was changed, removed or inserted."""
+    return target.run(lambda operations: operations.verify_audit())

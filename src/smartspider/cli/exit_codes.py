@@ -1,4 +1,4 @@
-"""How a command ends: the one table of exit codes."""
+"""Exit codes of commands, by error, run state and check result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Exit(IntEnum):
-    """Exit codes, as the contract has them."""
+    """Exit codes of the commands; part of the public interface."""
 
     OK = 0
     USAGE = 2
@@ -39,21 +39,21 @@ ERRORS: tuple[tuple[type[errors.SmartSpiderError], Exit], ...] = (
     (errors.FetchFailed, Exit.UNREACHABLE),
     (errors.SmartSpiderError, Exit.FAILED),
 )
-"""First match wins, so the special ones stand before what they derive from."""
+"""First match wins: subclasses come before their base classes."""
 
 
 def code_of_error(error: errors.SmartSpiderError) -> Exit:
-    """How a command ends that an error leaves."""
+    """Return the exit code of a command that raised an error."""
     return next(code for kind, code in ERRORS if isinstance(error, kind))
 
 
 def code_of_run(run: Run) -> Exit:
-    """How a command ends for a run in this state."""
+    """Return the exit code of a command that worked on a run."""
     return code_of_state(run.state, run.reason, run.counters.failed)
 
 
 def code_of_state(state: str, reason: str, failed: int) -> Exit:
-    """The same by what is told of a run."""
+    """Return the exit code for a run's state, reason and number of failed requests."""
     if state == "completed":
         return Exit.PARTLY_FAILED if failed else Exit.OK
     if state == "failed" or reason.startswith("guard:"):
@@ -61,6 +61,6 @@ def code_of_state(state: str, reason: str, failed: int) -> Exit:
     return Exit.INTERRUPTED
 
 
-def code_of_findings(*, all_well: bool) -> Exit:
-    """How a command ends that looked whether something is wrong."""
-    return Exit.OK if all_well else Exit.FAILED
+def code_of_findings(*, is_ok: bool) -> Exit:
+    """Return the exit code of a check."""
+    return Exit.OK if is_ok else Exit.FAILED

@@ -1,36 +1,59 @@
-"""`smartspider`: where a command begins, and how errors leave it.
+"""The program `smartspider`: run a command and turn its errors into messages and exit codes.
 
-Little is imported here, so that a signal finds somebody from the first moment on.
+Few modules are imported here, so that signals are handled early.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Sequence
 
 from smartspider.cli.exit_codes import Exit, code_of_error
-from smartspider.cli.signals import terminable
-from smartspider.cli.streams import steady_streams
-from smartspider.core.errors import RequestInvalid, SmartSpiderError, TaskInvalid
+from smartspider.cli.terminal.streams import safe_streams, sigterm_as_interrupt
+from smartspider.core.errors import (
+    NotSignedIn,
+    Problem,
+    RequestInvalid,
+    SmartSpiderError,
+    StoreUnavailable,
+    TaskInvalid,
+    TooMany,
+)
+
+_REST = re.compile(
+    r"/(api|readyz|healthz)\b|\b(GET|POST|PUT|PATCH|DELETE) /"
+    r"|Authorization: |Content-Type|application/json|Retry-After|If-Match|Idempotency-Key"
+    r"|the resources\b|smaller body|shorter headers|whole request"
+)
+"""Matches hints of a server that are about its REST API."""
+_HINTS: tuple[tuple[type[SmartSpiderError], str], ...] = (
+    (NotSignedIn, "check the token (--token, SMARTSPIDER_TOKEN, or `smartspider profile add`)"),
+    (TooMany, "try again in a moment"),
+    (TaskInvalid, "`smartspider schema` prints the JSON Schema of tasks"),
+    (StoreUnavailable, "try again in a moment; `smartspider doctor` on the server checks its parts"),
+    (RequestInvalid, "`smartspider --help` describes the commands and their options"),
+)
+"""Hints of the command line that replace them; the first match wins."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; the exit code it ends with. A reader that goes away early changes nothing about it."""
-    with steady_streams(), terminable():
+    """Run a command and return its exit code, which a closed output stream does not change."""
+    with safe_streams(), sigterm_as_interrupt():
         code = _code_of(lambda: _run(arguments))
-        told = _code_of(_flush)
-        return code or told
+        flush_code = _code_of(_flush)
+        return code or flush_code
 
 
 def _code_of(work: Callable[[], int]) -> int:
-    """What the work gives, or what its error means."""
+    """Return the exit code of a function, or that of the error it raises."""
     try:
         return work()
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return Exit.INTERRUPTED
     except SmartSpiderError as error:
-        show_error(error)
+        print_error(error)
         return code_of_error(error)
 
 
@@ -54,16 +77,25 @@ def _flush() -> int:
     return Exit.OK
 
 
-def show_error(error: SmartSpiderError) -> None:
-    """One line that says what, and one that says what to try."""
+def print_error(error: SmartSpiderError) -> None:
+    """Print what happened in one line and what to try in another; a line for each problem of a task."""
     is_task = isinstance(error, TaskInvalid)
     if isinstance(error, RequestInvalid) and len(error.problems) > (0 if is_task else 1):
-        count, what = len(error.problems), "the task" if is_task else "what was asked"
-        sys.stderr.write(f"error: {what} is not valid ({count} problem{'s' if count > 1 else ''})\n")
+        count, what = len(error.problems), "task" if is_task else "request"
+        sys.stderr.write(f"error: the {what} is not valid ({count} problem{'s' if count > 1 else ''})\n")
         for problem in error.problems:
-            place = f"{problem.path}: " if problem.path else ""
-            sys.stderr.write(f"  {place}{problem.line}\n")
+            path = f"{problem.path}: " if problem.path else ""
+            shown = Problem(problem.path, problem.message) if _REST.search(problem.hint) else problem
+            sys.stderr.write(f"  {path}{shown.line}\n")
         return
     sys.stderr.write(f"error: {error.message}\n")
-    if error.hint:
-        sys.stderr.write(f"  try: {error.hint}\n")
+    hint = hint_of(error)
+    if hint:
+        sys.stderr.write(f"  try: {hint}\n")
+
+
+def hint_of(error: SmartSpiderError) -> str:
+    """Return the hint of an error; a server's hint about its REST API is replaced by one about commands."""
+    if not _REST.search(error.hint):
+        return error.hint
+    return next((hint for kind, hint in _HINTS if isinstance(error, kind)), "")

@@ -1,111 +1,119 @@
-"""`notice add|list|test|delete|history`."""
+"""`notification add|list|test|delete|history`."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from smartspider.cli.target import JSON, Target, collect, with_target
+from smartspider.cli.exit_codes import code_of_findings
+from smartspider.cli.target import Target, collect, with_target
+from smartspider.cli.terminal.output import print_line, printed
+
+if TYPE_CHECKING:
+    from smartspider.views.notifications import (
+        DeliveryView,
+        NotificationTargetMade,
+        NotificationTargetView,
+        TriedView,
+    )
 
 EVENTS = ("run.finished", "run.failed", "run.paused", "run.few_rows", "store.full", "store.returned")
-ID = click.argument("notice_id", metavar="ID")
+ID = click.argument("notification_id", metavar="ID")
+
+
+def _print_secret(made: NotificationTargetMade) -> None:
+    if made.secret is not None:
+        print_line(made.secret)
+
+
+def _created_message(made: NotificationTargetMade) -> str:
+    signed = "" if made.secret is None else "; the signing secret is not shown again"
+    return f"notification target {made.id} {made.address}: {', '.join(made.events)}{signed}"
+
+
+def _print_targets(found: list[NotificationTargetView]) -> None:
+    for one in found:
+        task = "" if one.task_id is None else f"  task {one.task_id}"
+        print_line(f"{one.id:>4}  {one.kind:<7}  {one.address}  {','.join(one.events)}{task}")
+
+
+def _print_deliveries(found: list[DeliveryView]) -> None:
+    from smartspider.cli.times import format_time
+
+    for one in found:
+        at = format_time(one.created_at)
+        print_line(f"{at}  {one.state:<9} {one.event}  run {one.run_id}  {one.error}".rstrip())
+
+
+def _test_message(tried: TriedView) -> str:
+    return "delivered" if tried.delivered else f"not delivered: {tried.error}"
 
 
 @click.group()
-def notice() -> None:
-    """Tell people and programs what becomes of runs."""
+def notification() -> None:
+    """Manage notifications about runs: webhooks and email."""
 
 
-@notice.command()
+@notification.command()
 @click.argument("kind", type=click.Choice(["webhook", "email"]))
 @click.argument("address")
 @click.option(
-    "--on", "events", multiple=True, type=click.Choice(EVENTS), help="What to tell.  [default: all]"
+    "--on", "events", multiple=True, type=click.Choice(EVENTS), help="Events to send.  [default: all]"
 )
-@click.option("--task", default=None, metavar="NAME", help="Only of this task.")
+@click.option("--task", default=None, metavar="NAME", help="Only events of this task.")
 @with_target
-@JSON
+@printed(_print_secret, message=_created_message)
 def add(
-    kind: Any, address: str, events: tuple[Any, ...], task: str | None, place: Target, *, as_json: bool
-) -> None:
-    """Send notices to a URL (signed) or to an email address."""
-    from smartspider.cli.terminal.output import print_json, print_line, print_message
-
-    told = events or EVENTS
-    made = place.do(
-        lambda office: office.create_notice(kind=kind, address=address, events=told, task_id=task), task=task
+    kind: Any, address: str, events: tuple[Any, ...], task: str | None, target: Target
+) -> NotificationTargetMade:
+    """Add a notification target: a URL (signed webhook) or an email address."""
+    return target.run(
+        lambda operations: operations.create_notification(
+            kind=kind, address=address, events=events or EVENTS, task_id=task
+        ),
+        task=task,
     )
-    if as_json:
-        print_json(made)
-    elif made.secret is not None:
-        print_line(made.secret)
-    signed = "" if made.secret is None else "; the secret of its signatures is not shown again"
-    print_message(f"notice {made.id} to {made.address}: {', '.join(made.events)}{signed}")
 
 
-@notice.command("list")
+@notification.command("list")
 @with_target
-@JSON
-def list_notices(place: Target, *, as_json: bool) -> None:
-    """Who is told what."""
-    from smartspider.cli.terminal.output import print_json, print_line
-
-    found = place.do(lambda office: collect(office.list_notices))
-    if as_json:
-        print_json(found)
-        return
-    for one in found:
-        of = "" if one.task_id is None else f"  of task {one.task_id}"
-        print_line(f"{one.id:>4}  {one.kind:<7}  {one.address}  {','.join(one.events)}{of}")
+@printed(_print_targets)
+def list_targets(target: Target) -> list[NotificationTargetView]:
+    """List notification targets."""
+    return target.run(lambda operations: collect(operations.list_notifications))
 
 
-@notice.command()
+@notification.command()
 @ID
 @with_target
-@JSON
-def test(notice_id: str, place: Target, *, as_json: bool) -> int:
-    """Send a notice for trying out; exit code 6 when it does not arrive."""
-    from smartspider.cli.exit_codes import code_of_findings
-    from smartspider.cli.terminal.output import print_json, print_message
-
-    tried = place.do(lambda office: office.test_notice(notice_id))
-    if as_json:
-        print_json(tried)
-    print_message("it arrived" if tried.delivered else f"it did not arrive: {tried.error}")
-    return code_of_findings(all_well=tried.delivered)
+@printed(
+    message=_test_message,
+    exit_code=lambda tried: code_of_findings(is_ok=tried.delivered),
+)
+def test(notification_id: str, target: Target) -> TriedView:
+    """Send a test notification; exit code 6 if it is not delivered."""
+    return target.run(lambda operations: operations.test_notification(notification_id))
 
 
-@notice.command()
+@notification.command()
 @ID
 @with_target
-@JSON
-def delete(notice_id: str, place: Target, *, as_json: bool) -> None:
-    """Tell them nothing more."""
-    from smartspider.cli.terminal.output import print_json, print_message
-
-    place.do(lambda office: office.delete_notice(notice_id))
-    if as_json:
-        print_json({"notice_id": notice_id, "deleted": True})
-    print_message(f"notice {notice_id} is deleted")
+@printed(message="notification target {0[notification_id]} is deleted")
+def delete(notification_id: str, target: Target) -> dict[str, Any]:
+    """Delete a notification target."""
+    target.run(lambda operations: operations.delete_notification(notification_id))
+    return {"notification_id": notification_id, "deleted": True}
 
 
-@notice.command()
+@notification.command()
 @ID
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many at most.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=20, show_default=True, help="Maximum number of deliveries."
+)
 @with_target
-@JSON
-def history(notice_id: str, limit: int, place: Target, *, as_json: bool) -> None:
-    """What was told, newest first: delivered, waiting for another try, or given up."""
-    from smartspider.cli.tasks.rendering import format_time
-    from smartspider.cli.terminal.output import print_json, print_line
-
-    found = place.do(lambda office: collect(partial(office.list_deliveries, notice_id), limit))
-    if as_json:
-        print_json(found)
-        return
-    for one in found:
-        print_line(
-            f"{when(one.created_at)}  {one.state:<9} {one.event}  run {one.run_id}  {one.error}".rstrip()
-        )
+@printed(_print_deliveries)
+def history(notification_id: str, limit: int, target: Target) -> list[DeliveryView]:
+    """List deliveries, newest first: delivered, waiting for a retry, or failed."""
+    return target.run(lambda operations: collect(partial(operations.list_deliveries, notification_id), limit))

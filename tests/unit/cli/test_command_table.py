@@ -12,8 +12,9 @@ import click
 import pytest
 
 from smartspider import __version__
+from smartspider.api import default_hints
 from smartspider.cli.commands import COMMANDS
-from smartspider.cli.main import main
+from smartspider.cli.main import hint_of, main
 from smartspider.core import errors
 
 Command = Callable[[Callable[[], object]], int]
@@ -104,10 +105,39 @@ def test_what_is_no_task_is_not_called_one(run_command: Command, capsys: pytest.
     problems = (errors.Problem("name", "is wrong", "do this"), errors.Problem("scopes[0]", "is none"))
     run_command(raising(errors.RequestInvalid("bad", problems)))
     assert capsys.readouterr().err.splitlines() == [
-        "error: what was asked is not valid (2 problems)",
+        "error: the request is not valid (2 problems)",
         "  name: is wrong (do this)",
         "  scopes[0]: is none",
     ]
+
+
+@pytest.mark.parametrize(
+    ("error", "hint"),
+    [
+        (errors.NotFound("no such run", hint="GET /api/openapi.json lists all paths"), None),
+        (errors.NotSignedIn("no token", hint="send `Authorization: Bearer TOKEN`"), "--token"),
+        (errors.TaskInvalid("bad", hint="GET /api/schema/task describes tasks"), "`smartspider schema`"),
+        (errors.StoreUnavailable("locked", hint="retry later; see /readyz"), "`smartspider doctor`"),
+        (errors.RequestInvalid("bad", hint="send JSON, with `Content-Type: ...`"), "`smartspider --help`"),
+        (errors.NotFound("no such run", hint="`smartspider run list` lists runs"), "`smartspider run list`"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_hint_about_the_rest_api_becomes_one_about_commands(
+    run_command: Command, capsys: pytest.CaptureFixture[str], error: errors.SmartSpiderError, hint: str | None
+) -> None:
+    run_command(raising(error))
+    first, *rest = capsys.readouterr().err.splitlines()
+    assert first == f"error: {error.message}"
+    assert not rest if hint is None else hint in rest[0]
+
+
+def test_no_default_hint_of_the_api_names_a_path_at_the_terminal() -> None:
+    for status, hint in default_hints.BY_STATUS.items():
+        shown = hint_of(errors.SmartSpiderError("x", hint=hint))
+        assert not any(word in shown for word in ("/api", "/readyz", "Authorization", "headers", "body")), (
+            status
+        )
 
 
 def test_an_unknown_command_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
@@ -141,7 +171,14 @@ def test_help_imports_no_command(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         *("--help", "crawl --help", "run --help", "run watch --help", "why --help", "--version"),
         *("task apply --help", "results show --help", "logs --help", "schedule add --help", "token --help"),
-        *("user --help", "notice --help", "node --help", "profile add --help", "api --help", "worker --help"),
+        *(
+            "user --help",
+            "notification --help",
+            "node --help",
+            "profile add --help",
+            "api --help",
+            "worker --help",
+        ),
     ],
 )
 def test_asking_for_help_needs_nothing_heavy(arguments: str) -> None:

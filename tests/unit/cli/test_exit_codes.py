@@ -39,7 +39,7 @@ def test_no_line_of_the_table_is_hidden_by_one_before_it() -> None:
 
 
 def test_a_look_around_fails_when_something_is_wrong() -> None:
-    assert (code_of_findings(all_well=True), code_of_findings(all_well=False)) == (0, 6)
+    assert (code_of_findings(is_ok=True), code_of_findings(is_ok=False)) == (0, 6)
 
 
 def run_in(state: RunState, reason: str = "", **counters: int) -> Run:

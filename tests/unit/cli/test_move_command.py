@@ -37,12 +37,12 @@ def test_a_folder_is_counted_moved_and_closed(
     frontier = f"{empty_redis.url}?namespace=second"
     move = ["move", "--data", data, "--store", empty_database, "--to", frontier]
     assert main([*move, "--dry-run"]) == Exit.OK
-    assert "0 rows of data would go to 127.0.0.1:" in capsys.readouterr().err
+    assert "0 rows of data would be migrated to 127.0.0.1:" in capsys.readouterr().err
     assert main([*move, "--dry-run", "--json"]) == Exit.OK
     assert json.loads(capsys.readouterr().out)["is_done"] is False
     assert main(move) == Exit.OK
     told = capsys.readouterr()
-    assert told.out.startswith("moved 1 row of data to 127.0.0.1:")
+    assert told.out.startswith("migrated 1 row of data to 127.0.0.1:")
     assert "audit: 1 of 1 rows" in told.err
     assert "  SMARTSPIDER_STORE_URL=postgresql://127.0.0.1:" in told.err
     assert f"  SMARTSPIDER_FRONTIER_URL={frontier}\n" in told.err
@@ -69,7 +69,7 @@ def test_a_crawl_in_a_folder_that_was_moved_is_refused_before_it_greets(
     assert main(["crawl", str(task), "--data", data]) == Exit.NOT_ALLOWED
     told = capsys.readouterr().err
     assert "was moved to the cluster" in told
-    assert "going on" not in told
+    assert "resuming" not in told
 
 
 def test_what_is_no_cluster_is_a_mistake_that_repeats_no_password(data: str, capsys: Captured) -> None:

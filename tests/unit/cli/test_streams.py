@@ -12,8 +12,7 @@ from typing import TextIO
 
 import pytest
 
-from smartspider.cli.signals import terminable
-from smartspider.cli.streams import SteadyStream, steady_streams
+from smartspider.cli.terminal.streams import SafeStream, safe_streams, sigterm_as_interrupt
 from smartspider.core.errors import StoreUnavailable
 
 FULL = Path("/dev/full")
@@ -39,41 +38,41 @@ def full() -> Iterator[TextIO]:
     stream.close()
 
 
-@pytest.mark.parametrize("is_talk", [True, False])
-def test_what_nobody_reads_is_dropped(unread: TextIO, is_talk: bool) -> None:
-    stream = SteadyStream(unread, is_talk=is_talk)
+@pytest.mark.parametrize("is_message", [True, False])
+def test_what_nobody_reads_is_dropped(unread: TextIO, is_message: bool) -> None:
+    stream = SafeStream(unread, is_message=is_message)
     for _ in range(3):
         assert stream.write("line\n") == 5
         stream.flush()
 
 
-def test_talk_on_a_full_disk_is_dropped(full: TextIO) -> None:
-    stream = SteadyStream(full, is_talk=True)
+def test_a_message_on_a_full_disk_is_dropped(full: TextIO) -> None:
+    stream = SafeStream(full, is_message=True)
     stream.write("line\n")
     stream.flush()
 
 
 def test_data_on_a_full_disk_is_an_error_once(full: TextIO) -> None:
-    stream = SteadyStream(full, is_talk=False)
+    stream = SafeStream(full, is_message=False)
     with pytest.raises(StoreUnavailable, match="standard output cannot be written: No space left on device"):
         stream.write("line\n")
     stream.flush()
 
 
 def test_a_steady_stream_is_otherwise_the_stream_it_stands_for(unread: TextIO) -> None:
-    stream = SteadyStream(unread, is_talk=True)
+    stream = SafeStream(unread, is_message=True)
     assert (stream.fileno(), stream.isatty(), stream.encoding) == (unread.fileno(), False, unread.encoding)
 
 
 def test_the_streams_are_what_they_were_after_the_block(capsys: pytest.CaptureFixture[str]) -> None:
     before = sys.stdout, sys.stderr
-    with steady_streams():
+    with safe_streams():
         sys.stdout.write("row\n")
-        sys.stderr.write("talk\n")
-    with pytest.raises(RuntimeError), steady_streams():
+        sys.stderr.write("message\n")
+    with pytest.raises(RuntimeError), safe_streams():
         raise RuntimeError
     assert (sys.stdout, sys.stderr) == before
-    assert tuple(capsys.readouterr()) == ("row\n", "talk\n")
+    assert tuple(capsys.readouterr()) == ("row\n", "message\n")
 
 
 @pytest.mark.parametrize("closed", ["1>&-", "2>&-", "<&- >&- 2>&-"])
@@ -82,9 +81,9 @@ def test_a_stream_that_was_never_open_takes_everything_and_no_file_gets_its_numb
 ) -> None:
     code = (
         "import sys\n"
-        "from smartspider.cli.streams import steady_streams\n"
-        "with steady_streams(), open(sys.argv[1], 'w') as file:\n"
-        "    sys.stdout.write('row'), sys.stderr.write('talk'), sys.stdout.flush(), sys.stderr.flush()\n"
+        "from smartspider.cli.terminal.streams import safe_streams\n"
+        "with safe_streams(), open(sys.argv[1], 'w') as file:\n"
+        "    sys.stdout.write('row'), sys.stderr.write('message'), sys.stdout.flush(), sys.stderr.flush()\n"
         "    file.write(str(file.fileno()))\n"
     )
     path = tmp_path / "file"
@@ -96,7 +95,7 @@ def test_a_stream_that_was_never_open_takes_everything_and_no_file_gets_its_numb
 
 def test_a_request_to_end_is_an_interrupt_within_the_block_only() -> None:
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    with pytest.raises(KeyboardInterrupt), terminable():
+    with pytest.raises(KeyboardInterrupt), sigterm_as_interrupt():
         signal.raise_signal(signal.SIGTERM)
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
@@ -104,7 +103,7 @@ def test_a_request_to_end_is_an_interrupt_within_the_block_only() -> None:
 def test_a_request_to_end_that_somebody_handles_or_ignores_stays_theirs() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
-        with terminable():
+        with sigterm_as_interrupt():
             signal.raise_signal(signal.SIGTERM)
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)

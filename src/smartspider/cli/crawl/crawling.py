@@ -29,10 +29,9 @@ from smartspider.installation.data_folder import (
 )
 from smartspider.installation.settings import Settings, read_settings
 from smartspider.interfaces.output import PLAIN, OutputOptions
-from smartspider.services.results.columns import columns_of
+from smartspider.services.plans import plan_columns, compile_plan
 from smartspider.services.results.diff import rows_of
 from smartspider.services.results.outputs import Written, check_outputs, write_outputs
-from smartspider.services.runs.compiled import compile_plan
 from smartspider.services.runs.crawl import WRITTEN, choose_run, summarise
 from smartspider.taskfile.checks import find_cautions
 from smartspider.taskfile.compile import compile_task
@@ -63,7 +62,7 @@ def crawl_task(task: Task, options: CrawlOptions) -> int:
     compile_plan(plan)
     settings = read_settings()
     address_policy(plan, settings)
-    check_outputs(options.outputs, options.output_options, columns_of(plan))
+    check_outputs(options.outputs, options.output_options, plan_columns(plan))
     tune_process()
     if task.schedule is not None:
         print_message(
@@ -126,7 +125,7 @@ async def _write_rows(folder: DataFolder, run: Run, plan: Plan, options: CrawlOp
         return Written()
     rows = rows_of(folder.store, run, plan, only_changes=options.only_changes)
     paths = [path for path in options.outputs if not _keeps_file(path, run)]
-    return await write_outputs(rows, paths, columns_of(plan), options.output_options)
+    return await write_outputs(rows, paths, plan_columns(plan), options.output_options)
 
 
 def _keeps_file(path: Path, run: Run) -> bool:

@@ -1,21 +1,23 @@
-"""Tasks, versions and what they differ in, for people and for programs."""
+"""Print tasks, versions and their differences."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from smartspider.cli.results.step_log import short_json
 from smartspider.cli.terminal.output import count, print_json, print_line, print_message
-from smartspider.cli.terminal.tables import cell_text
-from smartspider.views.tasks import ChangeView, TaskLine, TaskSaved, VersionLine, VersionView
+from smartspider.cli.times import format_time
+
+if TYPE_CHECKING:
+    from smartspider.views.tasks import ChangeView, TaskLine, TaskSaved, VersionLine, VersionView
 
 SHOWN_CHANGES = 20
 
 
 class VersionDiff(msgspec.Struct, frozen=True):
-    """What changed from one version of a task to another."""
+    """Changes between two versions of a task."""
 
     name: str
     before: int
@@ -23,8 +25,8 @@ class VersionDiff(msgspec.Struct, frozen=True):
     changes: list[ChangeView]
 
 
-def compared(old: VersionView, new: VersionView) -> VersionDiff:
-    """What changed between two versions, whoever keeps them."""
+def diff_versions(old: VersionView, new: VersionView) -> VersionDiff:
+    """Compare two versions."""
     from smartspider.services.tasks.spec_diff import diff_specs
     from smartspider.services.tasks.views import change_views
 
@@ -32,50 +34,50 @@ def compared(old: VersionView, new: VersionView) -> VersionDiff:
     return VersionDiff(new.name, old.version, new.version, changes)
 
 
-def show_saved(saved: TaskSaved, where: str, *, as_json: bool) -> None:
-    """What came of `task apply`; `where` is a folder or a server."""
-    if as_json:
-        print_json({**msgspec.to_builtins(saved), "data": where})
-    else:
-        for line in change_lines(saved.changes, SHOWN_CHANGES):
-            print_line(line)
-    for one in saved.warnings:
-        print_message(f"note: {one.path}: {one.message}")
-    print_message(f"task {saved.name!r} {saved.status}: version {saved.version} ({where})")
+def with_location(found: tuple[str, TaskLine | TaskSaved]) -> dict[str, Any]:
+    """Return the JSON of a task and its folder or server, as `data`."""
+    location, task = found
+    return {**msgspec.to_builtins(task), "data": location}
 
 
-def show_list(found: Sequence[tuple[str, TaskLine]], *, as_json: bool) -> None:
-    """What `task list` found, and where."""
-    if as_json:
-        print_json([{**msgspec.to_builtins(task), "data": where} for where, task in found])
-        return
+def print_saved(found: tuple[str, TaskSaved]) -> None:
+    """Print the first changes of a saved task."""
+    for line in change_lines(found[1].changes, SHOWN_CHANGES):
+        print_line(line)
+
+
+def saved_message(found: tuple[str, TaskSaved]) -> str:
+    """Return the warnings about a saved task, and its status."""
+    location, saved = found
+    lines = [f"note: {one.path}: {one.message}" for one in saved.warnings]
+    return "\n".join([*lines, f"task {saved.name!r} {saved.status}: version {saved.version} ({location})"])
+
+
+def print_tasks(found: Sequence[tuple[str, TaskLine]]) -> None:
+    """Print tasks, each with its folder or server."""
     if not found:
-        print_message("no task yet; `smartspider task apply FILE` keeps one")
-    for where, task in found:
-        print_line(f"{task.name}  version {task.version}  {when(task.updated_at)}  {where}")
+        print_message("no tasks yet; `smartspider task apply FILE` saves one")
+    for location, task in found:
+        print_line(f"{task.name}  version {task.version}  {format_time(task.updated_at)}  {location}")
 
 
-def show_version(version: VersionView, *, as_json: bool) -> None:
-    """A version: the task alone, or with who wrote it when."""
-    print_json(version if as_json else version.spec)
+def print_version(version: VersionView) -> None:
+    """Print the task file of a version as JSON."""
+    print_json(version.spec)
 
 
-def show_history(versions: Sequence[VersionLine], *, as_json: bool) -> None:
-    """Versions, newest first."""
-    if as_json:
-        print_json(versions)
-        return
+def print_versions(versions: Sequence[VersionLine]) -> None:
+    """Print versions, a line each."""
+    from smartspider.cli.terminal.tables import cell_text
+
     for one in versions:
-        what = count(len(one.changes), "change") if one.version > 1 else "first version"
-        note = f"  {cell(one.note)}" if one.note else ""
-        print_line(f"{one.version:>4}  {when(one.created_at)}  {one.author}  {what}{note}")
+        changes = count(len(one.changes), "change") if one.version > 1 else "first version"
+        note = f"  {cell_text(one.note)}" if one.note else ""
+        print_line(f"{one.version:>4}  {format_time(one.created_at)}  {one.author}  {changes}{note}")
 
 
-def show_comparison(found: VersionDiff, *, as_json: bool) -> None:
-    """What changed between two versions."""
-    if as_json:
-        print_json(found)
-        return
+def print_diff(found: VersionDiff) -> None:
+    """Print the changes between two versions."""
     for line in change_lines(found.changes):
         print_line(line)
     changes = count(len(found.changes), "change")
@@ -83,25 +85,22 @@ def show_comparison(found: VersionDiff, *, as_json: bool) -> None:
 
 
 def change_lines(changes: Sequence[ChangeView], limit: int | None = None) -> list[str]:
-    """Changes, a line each; only so many of them."""
-    lines = [_line(change) for change in changes[:limit]]
+    """Return a line for each of the first `limit` changes."""
+    lines = [_change_line(change) for change in changes[:limit]]
     more = len(changes) - len(lines)
     return [*lines, f"and {more} more; `smartspider task diff` shows all"] if more else lines
 
 
-def format_time(at: str | None) -> str:
-    """A moment to the second."""
-    return f"{at[:19]}Z" if at and at.endswith("Z") else at or ""
+def _change_line(change: ChangeView) -> str:
+    from smartspider.cli.terminal.tables import cell_text, short_json
 
-
-def _line(change: ChangeView) -> str:
     path = cell_text(change.path) or "the task"
     match change.kind:
         case "added":
-            return f"+ {path}: {in_short(change.after)}"
+            return f"+ {path}: {short_json(change.after)}"
         case "removed":
-            return f"- {path}: {in_short(change.before)}"
+            return f"- {path}: {short_json(change.before)}"
         case "changed":
-            return f"~ {path}: {in_short(change.before)} → {in_short(change.after)}"
+            return f"~ {path}: {short_json(change.before)} → {short_json(change.after)}"
         case "reordered":
-            return f"~ {path}: order {in_short(change.before)} → {in_short(change.after)}"
+            return f"~ {path}: order {short_json(change.before)} → {short_json(change.after)}"

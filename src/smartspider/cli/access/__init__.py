@@ -1,0 +1,1 @@
+"""Commands about users, API tokens and server profiles."""

@@ -1,0 +1,1 @@
+"""Commands that fetch: crawl a task, preview it, or try rules on one page."""

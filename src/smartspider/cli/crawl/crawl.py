@@ -1,0 +1,125 @@
+"""`crawl`, `demo`: crawl a task in this process."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from smartspider.cli.results.options import (
+    file_options,
+    only_changes_option,
+    output_file_option,
+    output_options,
+)
+from smartspider.cli.terminal.output import json_option, print_line, print_message
+
+DEMO_ROWS = 8
+DEMO_COLUMNS = 6
+SUMMARY = "Print a summary as one JSON object."
+
+
+@click.command()
+@click.argument("task", type=click.Path(path_type=Path))
+@output_file_option("Write the rows to a file when the run ends")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    default=None,
+    metavar="DIR",
+    help="Data folder of the run.  [default: ./.smartspider/<task name>]",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="Number of worker processes.",
+)
+@click.option("--set", "settings", multiple=True, metavar="A.B=JSON", help="Override a value of the task.")
+@click.option("--fresh", is_flag=True, help="Discard an unfinished run of this task and start a new one.")
+@file_options
+@only_changes_option
+@json_option(SUMMARY)
+def crawl(
+    task: Path,
+    outputs: tuple[Path, ...],
+    data: Path | None,
+    workers: int,
+    settings: tuple[str, ...],
+    *,
+    fresh: bool,
+    only_changes: bool,
+    as_json: bool,
+    **file_settings: Any,
+) -> int:
+    """Crawl a task in this process. Run the same command again to resume an unfinished run."""
+    from smartspider.cli.crawl.crawling import CrawlOptions, crawl_task
+    from smartspider.core.errors import RequestInvalid
+    from smartspider.taskfile.load import load_task
+
+    if any(os.path.realpath(path) == os.path.realpath(task) for path in outputs):
+        raise RequestInvalid(f"the output file {task} is the task file", hint="choose another name")
+    options = CrawlOptions(
+        *(outputs, data, workers),
+        fresh=fresh,
+        output_options=output_options(file_settings),
+        only_changes=only_changes,
+        as_json=as_json,
+    )
+    return crawl_task(load_task(task, settings), options)
+
+
+@click.command()
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    default=None,
+    metavar="DIR",
+    help="Data folder of the run.  [default: ./.smartspider/demo_shop]",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default=None,
+    metavar="FILE",
+    help="Output file.  [default: demo.jsonl in the data folder]",
+)
+@json_option(SUMMARY)
+def demo(data: Path | None, output: Path | None, *, as_json: bool) -> int:
+    """Start the demo shop on the loopback interface, crawl it, and show the rows and the output file."""
+    from smartspider.cli.crawl.crawling import CrawlOptions, crawl_task
+    from smartspider.cli.exit_codes import Exit
+    from smartspider.demo.process import site_process
+    from smartspider.demo.task import demo_task
+    from smartspider.installation.data_folder import folder_of
+    from smartspider.taskfile.load import parse_task
+
+    folder = folder_of(data, "demo_shop")
+    file = output or folder / "demo.jsonl"
+    with site_process("smartspider.demo.shop") as address:
+        print_message(f"the demo shop is at {address}")
+        task = parse_task(demo_task(address))
+        code = crawl_task(task, CrawlOptions((file,), folder, fresh=True, as_json=as_json))
+    if code == Exit.OK and not as_json:
+        _print_rows(folder)
+        print_line(f"all rows: {file}")
+    return code
+
+
+def _print_rows(path: Path) -> None:
+    """Print the first rows of the newest run as a table."""
+    from smartspider.cli.terminal.tables import print_table
+    from smartspider.services.results.filters import find_rows
+    from smartspider.services.runs.lookup import find_run
+    from smartspider.wiring.folder import open_folder
+    from smartspider.wiring.processes.lifecycle import run_loop
+
+    with open_folder(path) as folder:
+        run = run_loop(find_run(folder, None))
+        rows = run_loop(find_rows(folder.store, run.id, DEMO_ROWS))
+    columns = list(rows[0])[:DEMO_COLUMNS] if rows else []
+    print_table(rows, columns, f"{DEMO_ROWS} of {run.counters.items} rows")

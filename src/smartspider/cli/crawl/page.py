@@ -1,0 +1,145 @@
+"""`fetch`, `extract`, `shell`: fetch one page and try rules on it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from smartspider.cli.terminal.output import count, json_option, print_json_line, print_message, printed
+
+if TYPE_CHECKING:
+    from smartspider.core.pages.page import Page
+    from smartspider.services.preview.rules import RuleResult
+
+IGNORE_ROBOTS = click.option("--ignore-robots", is_flag=True, help="Fetch even if robots.txt disallows it.")
+
+
+def _print_page(fetched: tuple[str, Page, bool]) -> None:
+    _, page, only_head = fetched
+    for hop in page.hops:
+        print_message(f"redirected from {hop}")
+    print_message(
+        f"{page.status} {page.url} ({len(page.body)} bytes, {page.charset}, {page.elapsed_s:.3f} s)"
+    )
+    for name, value in page.headers.items():
+        print_message(f"{name}: {value}")
+    if not only_head:
+        sys.stdout.write(page.text)
+
+
+def _page_json(fetched: tuple[str, Page, bool]) -> dict[str, Any]:
+    url, page, only_head = fetched
+    return {
+        "url": url,
+        "final_url": page.url,
+        "status": page.status,
+        "headers": page.headers,
+        "charset": page.charset,
+        "bytes": len(page.body),
+        "elapsed_s": round(page.elapsed_s, 4),
+        "redirects": list(page.hops),
+        "text": "" if only_head else page.text,
+    }
+
+
+@click.command()
+@click.argument("url")
+@click.option("--head", "only_head", is_flag=True, help="Show the status and headers only.")
+@IGNORE_ROBOTS
+@printed(_print_page, to_json=_page_json, about="Print the response as one JSON object.")
+def fetch(url: str, *, only_head: bool, ignore_robots: bool) -> tuple[str, Page, bool]:
+    """Fetch one URL through the crawler's fetch layers and print the body.
+
+    Status and headers go to stderr.
+    """
+    from smartspider.wiring.preview.fetch_page import fetch_page
+    from smartspider.wiring.processes.lifecycle import run_loop
+
+    return url, run_loop(fetch_page(url, obey_robots=not ignore_robots)), only_head
+
+
+def _print_items(extracted: tuple[Page, RuleResult]) -> None:
+    page, found = extracted
+    for item in found.items:
+        print_json_line(item)
+    for reject in found.rejected:
+        print_message(f"rejected: {reject['reason']}")
+    print_message(f"{page.status} {page.url}: {count(len(found.items), 'item')}, read by {found.engine}")
+
+
+def _items_json(extracted: tuple[Page, RuleResult]) -> dict[str, Any]:
+    page, found = extracted
+    return {
+        "url": page.url,
+        "status": page.status,
+        "engine": found.engine,
+        "items": found.items,
+        "rejected": found.rejected,
+    }
+
+
+@click.command()
+@click.argument("url")
+@click.argument("rules")
+@click.option(
+    "--page", "page_type", default="default", show_default=True, help="Page type whose rules are used."
+)
+@IGNORE_ROBOTS
+@printed(
+    _print_items,
+    to_json=_items_json,
+    about="Print one JSON object with rows, rejected items and the engine.",
+)
+def extract(url: str, rules: str, page_type: str, *, ignore_robots: bool) -> tuple[Page, RuleResult]:
+    """Fetch a URL, apply RULES and print one JSON object per row.
+
+    RULES is a file (a task or its `selectors`), the same as JSON text, or one selector: CSS such as
+    'h1::text', or XPath such as '//h1/text()'.
+    """
+    from smartspider.services.preview.rules import task_from, try_rules
+    from smartspider.wiring.preview.fetch_page import fetch_page
+    from smartspider.wiring.processes.lifecycle import run_loop
+
+    task = task_from(url, _read_rules(rules), page_type)
+    _check_rules(task)
+    page = run_loop(fetch_page(url, obey_robots=not ignore_robots))
+    return page, try_rules(task, page)
+
+
+def _check_rules(task: dict[str, Any]) -> None:
+    """Raise `TaskInvalid` for invalid rules before anything is fetched."""
+    from smartspider.services.plans import compile_plan
+    from smartspider.taskfile.compile import compile_task
+    from smartspider.taskfile.load import parse_task
+
+    compile_plan(compile_task(parse_task(task)))
+
+
+def _read_rules(rules: str) -> Any:
+    """Read rules from JSON text, a file or a plain selector."""
+    from smartspider.core.errors import NotFound
+    from smartspider.services.preview.rules import many
+    from smartspider.taskfile.load import read_document, read_text
+
+    if rules.lstrip().startswith(("{", "[{", '["')):
+        return read_document(rules, "rules.json")
+    path = Path(rules)
+    if path.suffix.lower() in {".json", ".yaml", ".yml"}:
+        return read_document(read_text(path), path.name)
+    if not rules.strip():
+        raise NotFound("RULES is empty", hint="for example: 'h1::text'")
+    return many(rules)
+
+
+@click.command()
+@click.argument("url")
+@IGNORE_ROBOTS
+@json_option("Print each result as one line of JSON.")
+def shell(url: str, *, ignore_robots: bool, as_json: bool) -> None:
+    """Fetch a URL, try rules on it interactively, and save them as a task."""
+    from smartspider.cli.crawl.shell import ShellSession
+
+    ShellSession(obey_robots=not ignore_robots, as_json=as_json).run(url)

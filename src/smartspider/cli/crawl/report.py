@@ -1,0 +1,99 @@
+"""The report of a crawl: its start, its end, politeness and failures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from smartspider.cli.runs.rendering import outcome_counts
+from smartspider.cli.terminal.output import count, join_names
+from smartspider.core.errors import StoreUnavailable
+from smartspider.core.runs.plan import Plan
+from smartspider.core.runs.run import Run
+from smartspider.installation.data_folder import DataFolder
+from smartspider.store.runs.records import HostReceipt
+from smartspider.store.runs.store import RunStore
+from smartspider.telemetry.log_files import FOLDER as LOGS
+
+SHOWN_FAILURES = 3
+SHOWN_HOSTS = 5
+
+
+def start_line(run: Run, folder: Path, *, is_resumed: bool) -> str:
+    """Return the line that announces a new or resumed run."""
+    if is_resumed:
+        counters = run.counters
+        done = count(counters.done, "page")
+        return f"resuming run {run.id}: {done} done, {counters.open} to go ({folder})"
+    return f"run {run.id} of {run.task_name!r} ({folder})"
+
+
+def end_lines(run: Run, duration_s: float, files: list[str]) -> str:
+    """Return the state and counters of a run, and the files with its rows."""
+    counters = run.counters
+    counts = outcome_counts(
+        counters.done,
+        counters.items,
+        missing=counters.missing,
+        failed=counters.failed,
+        skipped=counters.skipped,
+        rejected=counters.rejected,
+        duplicate=counters.duplicates,
+        updated=counters.updated,
+    )
+    text = f"{run.state}{f' ({run.reason})' if run.reason else ''}: {counts} in {duration_s:.1f} s"
+    if files:
+        text += f"\nrows: {join_names(files)}"
+    if run.state == "paused":
+        text += "\nrun the same command again to resume"
+    return text
+
+
+async def politeness_lines(store: RunStore, run: Run, plan: Plan) -> list[str]:
+    """Return the politeness report of a run; a note if it cannot be read."""
+    try:
+        return receipt_lines(await store.receipt(run.id), plan)
+    except StoreUnavailable as error:
+        return [f"note: cannot read the politeness report: {error.message}"]
+
+
+def receipt_lines(receipts: Sequence[HostReceipt], plan: Plan) -> list[str]:
+    """Return rates, gaps and violations by host, hosts with most requests first."""
+    if not receipts:
+        return []
+    violations = sum(receipt.violations for receipt in receipts)
+    robots = "robots.txt obeyed" if plan.politeness.obey_robots else "robots.txt ignored"
+    lines = [f"politeness: {robots}, {count(violations, 'violation')} of host delays"]
+    lines += [f"  {_receipt_line(receipt)}" for receipt in receipts[:SHOWN_HOSTS]]
+    if len(receipts) > SHOWN_HOSTS:
+        lines.append(f"  and {count(len(receipts) - SHOWN_HOSTS, 'host')} more")
+    return lines
+
+
+def _receipt_line(receipt: HostReceipt) -> str:
+    text = f"{receipt.host}: {count(receipt.requests, 'request')}"
+    if receipt.requests_per_s:
+        text += f", {receipt.requests_per_s:.1f}/s on average"
+    if receipt.smallest_gap_s is not None:
+        text += f", smallest gap {receipt.smallest_gap_s:.3f} s (delay {receipt.asked_delay_s:g} s)"
+    if receipt.refusals:
+        text += f", {count(receipt.refusals, 'refusal')}"
+    return text
+
+
+async def failure_lines(folder: DataFolder, run: Run) -> list[str]:
+    """Return the first failed requests of a run, and where all of them are; a note if they cannot be read."""
+    if not run.counters.failed:
+        return []
+    try:
+        failures = await folder.store.failures(run.id, SHOWN_FAILURES)
+    except StoreUnavailable as error:
+        return [f"note: cannot read the failures: {error.message}"]
+    lines = [
+        f"  failed: {failure.url}: {failure.reason}"
+        for failure in failures
+        if f"{failure.url}: {failure.reason}" not in run.reason
+    ]
+    more = run.counters.failed - len(failures)
+    lines += [f"  and {more} more"] if more > 0 else []
+    return [*lines, f"  all failures are in {folder.path / LOGS}; `smartspider why URL` explains one"]

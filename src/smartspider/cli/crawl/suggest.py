@@ -1,0 +1,169 @@
+"""`suggest`: a task for a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from smartspider.cli.crawl.page import IGNORE_ROBOTS
+from smartspider.cli.terminal.output import count, print_json, print_message, printed
+
+if TYPE_CHECKING:
+    from smartspider.core.pages.page import Page
+    from smartspider.suggest.suggestion import Suggestion
+
+_SHOWN_VALUES = 3
+_SHOWN_CHARS = 24
+_BY_HAND = "write the selectors by hand: smartspider init writes a task to start from"
+
+
+class SuggestResult(msgspec.Struct, frozen=True):
+    """The candidates of a page, the chosen one, and the task made from it."""
+
+    url: str
+    final_url: str
+    candidates: list[Suggestion]
+    choice: int
+    task: dict[str, Any]
+    file: Path | None
+
+    @property
+    def chosen(self) -> Suggestion:
+        """The chosen candidate."""
+        return self.candidates[self.choice - 1]
+
+
+def _print_result(result: SuggestResult) -> None:
+    _print_candidates(result)
+    if result.file is None:
+        print_json(result.task)
+        print_message("next: save it as task.json (or use -o task.json), then: smartspider dry-run task.json")
+
+
+def _written_message(result: SuggestResult) -> str:
+    return "" if result.file is None else f"wrote {result.file}; next: smartspider dry-run {result.file}"
+
+
+def _result_json(result: SuggestResult) -> dict[str, Any]:
+    from smartspider.suggest.suggestion import to_task
+
+    return {
+        "url": result.url,
+        "final_url": result.final_url,
+        "choice": result.choice,
+        "candidates": [
+            {**msgspec.to_builtins(one), "task": to_task(one, result.url)} for one in result.candidates
+        ],
+    }
+
+
+@click.command()
+@click.argument("url")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), default=None, metavar="FILE", help="Output file."
+)
+@click.option(
+    "--choice",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Number of the candidate to use.",
+)
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
+@IGNORE_ROBOTS
+@printed(
+    _print_result,
+    message=_written_message,
+    to_json=_result_json,
+    about="Print all candidates with their tasks as one JSON object.",
+)
+def suggest(url: str, output: Path | None, choice: int, *, force: bool, ignore_robots: bool) -> SuggestResult:
+    """Fetch one page, detect its list, fields and pagination, and print a task that crawls it.
+
+    Candidates go to stderr, best first; the task goes to stdout or to the file given with -o.
+    """
+    from smartspider.core.errors import NotAllowed
+    from smartspider.suggest.suggestion import to_task, to_task_name
+    from smartspider.taskfile.load import parse_task
+    from smartspider.wiring.preview.fetch_page import fetch_page
+    from smartspider.wiring.processes.lifecycle import run_loop
+
+    if output is not None and output.exists() and not force:
+        raise NotAllowed(f"{output} exists", hint="choose another name, or add --force")
+    page = run_loop(fetch_page(url, obey_robots=not ignore_robots))
+    found = _find_candidates(page, url, to_task_name(output.stem) if output is not None else None)
+    if choice > len(found):
+        raise click.BadParameter(f"only {count(len(found), 'candidate')} found", param_hint="--choice")
+    task = to_task(found[choice - 1], url)
+    parse_task(task)
+    if output is not None:
+        _write_task(output, task)
+    return SuggestResult(url, page.url, found, choice, task, output)
+
+
+def _find_candidates(page: Page, url: str, name: str | None) -> list[Suggestion]:
+    """Return the candidates of a page; raise `NotFound` if there are none."""
+    from smartspider.core.errors import NotFound, NotReadable
+    from smartspider.suggest.suggest import suggest as suggest_tasks
+
+    if page.status >= 400:
+        raise NotFound(f"{url} returned status {page.status}", hint="check the URL")
+    try:
+        found = suggest_tasks(page, name)
+    except NotReadable as error:
+        raise NotFound(
+            f"cannot suggest a task for {url}: {error.message}", hint=error.hint or _BY_HAND
+        ) from error
+    if not found:
+        raise NotFound(
+            f"no list or structured data found on {url}",
+            hint=f"{_BY_HAND}; if the page is rendered by JavaScript, try the URL of its API",
+        )
+    return found
+
+
+def _print_candidates(result: SuggestResult) -> None:
+    """Print the candidates, and the fields of the chosen one with values of the page."""
+    from smartspider.cli.terminal.tables import cell_text, print_table
+
+    for number, one in enumerate(result.candidates, 1):
+        mark = "*" if number == result.choice else " "
+        text = f"{one.kind}, {count(one.count, 'item')}, score {one.score:.2f}"
+        print_message(f"{mark} {number}. {text}: {_items_text(one.items)}")
+        print_message(f"     {'; '.join(one.reasons)}")
+    rows = [
+        {
+            "field": field.name,
+            "filled": f"{field.coverage:.0%}",
+            "first values": " | ".join(
+                cell_text(value)[:_SHOWN_CHARS] for value in field.samples[:_SHOWN_VALUES]
+            ),
+        }
+        for field in result.chosen.fields
+    ]
+    print_table(rows, ("field", "filled", "first values"), to_stderr=True)
+    pagination = result.chosen.pagination
+    if pagination is None:
+        print_message("no next page was found")
+    else:
+        print_message("next page: " + ", ".join(f"{key} {value}" for key, value in pagination.items()))
+
+
+def _items_text(items: Any) -> str:
+    if items is None:
+        return "the page itself"
+    return items if isinstance(items, str) else f"{items['type']} {items['expr']}"
+
+
+def _write_task(path: Path, task: dict[str, Any]) -> None:
+    import json
+
+    from smartspider.core.errors import StoreUnavailable
+
+    try:
+        path.write_text(json.dumps(task, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise StoreUnavailable(f"{path} cannot be written: {error.strerror}") from error

@@ -1,0 +1,91 @@
+"""`host list|hold|resume|delay`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+from smartspider.cli.target import Target, collect, with_target
+from smartspider.cli.terminal.output import print_line, printed
+
+if TYPE_CHECKING:
+    from smartspider.views.hosts import HostGateView
+
+HOST = click.argument("name", metavar="HOST")
+
+
+def _line(one: HostGateView) -> str:
+    delays = {
+        "runs": one.delays_s.runs,
+        "robots.txt": one.delays_s.robots,
+        "its responses": one.delays_s.adaptive,
+        "an operator": one.delays_s.operator,
+    }
+    origin = max(delays, key=lambda name: delays[name])
+    parts = [f"{one.delay_s:g} s apart" + (f" by {origin}" if one.delay_s else "")]
+    parts += [f"held until {one.held_until}: {one.hold_reason}"] if one.held_until else []
+    parts += ["probing"] if one.on_trial else []
+    return f"{one.host}: {', '.join(parts)}, {one.in_flight} in flight"
+
+
+def _print_host(one: HostGateView) -> None:
+    print_line(_line(one))
+
+
+def _print_hosts(found: list[HostGateView]) -> None:
+    for one in found:
+        _print_host(one)
+
+
+@click.group()
+def host() -> None:
+    """Show and change the rate limits (gates) of hosts, for all runs."""
+
+
+@host.command("list")
+@click.option("--held", is_flag=True, help="Only hosts on hold.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=100, show_default=True, help="Maximum number of hosts."
+)
+@with_target
+@printed(_print_hosts)
+def list_hosts(limit: int, target: Target, *, held: bool) -> list[HostGateView]:
+    """List hosts by name with their delay between requests and their holds."""
+    return target.run(lambda operations: collect(partial(operations.list_hosts, held=held), limit))
+
+
+@host.command()
+@HOST
+@click.option(
+    "--for", "duration", required=True, metavar="TIME", help="Duration of the hold: 90s, 10m, 2h, 7d."
+)
+@click.option("--reason", default="", metavar="TEXT", help="Reason of the hold.")
+@with_target
+@printed(_print_host)
+def hold(name: str, duration: str, reason: str, target: Target) -> HostGateView:
+    """Pause all requests to a host for a time. A longer hold is not shortened."""
+    from smartspider.cli.times import parse_duration_s
+
+    seconds = parse_duration_s(duration)
+    return target.run(lambda operations: operations.hold_host(name, seconds=seconds, reason=reason))
+
+
+@host.command()
+@HOST
+@with_target
+@printed(_print_host)
+def resume(name: str, target: Target) -> HostGateView:
+    """Lift a hold at once and reset the host's adaptive delay."""
+    return target.run(lambda operations: operations.resume_host(name))
+
+
+@host.command()
+@HOST
+@click.argument("seconds", type=click.FloatRange(0))
+@with_target
+@printed(_print_host)
+def delay(name: str, seconds: float, target: Target) -> HostGateView:
+    """Set the minimum delay of a host, whatever runs and robots.txt ask for; 0 removes it."""
+    return target.run(lambda operations: operations.slow_host(name, delay_s=seconds))

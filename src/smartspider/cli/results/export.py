@@ -1,0 +1,142 @@
+"""`results export`: rows into files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from smartspider.cli.results.options import (
+    RUN,
+    TASK,
+    file_options,
+    only_changes_option,
+    output_file_option,
+    output_options,
+)
+from smartspider.cli.target import Target, local_installation, with_target
+from smartspider.cli.terminal.output import join_names, printed
+
+if TYPE_CHECKING:
+    from smartspider.installation.installation import Installation
+    from smartspider.interfaces.output import OutputOptions
+    from smartspider.operations.table import AllOperations
+
+
+class ExportSummary(msgspec.Struct, frozen=True):
+    """Result of an export: files and, where known, the number of rows."""
+
+    run_id: str
+    items: int | None
+    outputs: list[str]
+    notes: list[str] = []
+
+
+def _summary_message(written: ExportSummary) -> str:
+    rows = "rows" if written.items is None else f"{written.items} rows"
+    lines = [f"{rows} of run {written.run_id}: {join_names(written.outputs)}"]
+    return "\n".join([*lines, *(f"note: {note}" for note in written.notes)])
+
+
+@click.command()
+@output_file_option("Output file", required=True)
+@RUN
+@TASK
+@file_options
+@only_changes_option
+@with_target
+@printed(
+    message=_summary_message,
+    to_json=lambda written: {
+        "run_id": written.run_id,
+        "items": written.items,
+        "outputs": written.outputs,
+    },
+    about="Print a summary as JSON.",
+)
+def export(
+    outputs: tuple[Path, ...],
+    run_id: str | None,
+    task: str | None,
+    target: Target,
+    *,
+    only_changes: bool,
+    **file_settings: Any,
+) -> ExportSummary:
+    """Export all rows of a run so far to files."""
+    from smartspider.cli.runs.listing import find_run
+    from smartspider.services.results.outputs import check_outputs
+
+    options = output_options(file_settings)
+    check_outputs(outputs, options)
+
+    async def write(operations: AllOperations) -> ExportSummary:
+        run = await find_run(operations, run_id, task)
+        assert run.run_id is not None  # noqa: S101 - a run has one
+        installation = local_installation(operations)
+        if installation is not None:
+            return await _write_local(installation, run.run_id, outputs, options, only_changes=only_changes)
+        items = None if only_changes else run.items
+        for path in outputs:
+            await _download(operations, run.run_id, path, options, only_changes=only_changes)
+        return ExportSummary(run.run_id, items, [str(path) for path in outputs])
+
+    return target.run(write, task=task)
+
+
+async def _write_local(
+    installation: Installation,
+    run_id: str,
+    paths: tuple[Path, ...],
+    options: OutputOptions,
+    *,
+    only_changes: bool,
+) -> ExportSummary:
+    """Write all files in one pass over the rows."""
+    from smartspider.services.plans import plan_columns, run_plan
+    from smartspider.services.results.diff import rows_of
+    from smartspider.services.results.outputs import write_outputs
+
+    store = installation.store
+    run = await store.get_run(int(run_id))
+    plan = run_plan(run)
+    rows = rows_of(store, run, plan, only_changes=only_changes)
+    written = await write_outputs(rows, paths, plan_columns(plan), options)
+    return ExportSummary(run_id, written.rows, written.files, written.notes)
+
+
+async def _download(
+    operations: AllOperations, run_id: str, path: Path, options: OutputOptions, *, only_changes: bool
+) -> None:
+    """Write a file that the server exports; it appears only when it is complete."""
+    from contextlib import aclosing
+
+    from smartspider.core.errors import NotBuilt
+    from smartspider.outputs.files import PendingFile, compression_of
+
+    if options.is_split:
+        raise NotBuilt("a server exports into one file", hint="remove --split-rows and --split-mb")
+    compression = compression_of(path)
+    suffix = Path(path.stem if compression else path.name).suffix.removeprefix(".").lower()
+    file = PendingFile(path)
+    try:
+        async with aclosing(
+            operations.export_results(
+                format=suffix,
+                run_id=run_id,
+                compression=compression,
+                only_changes=only_changes,
+                envelope=options.has_envelope,
+                excel=options.is_for_excel,
+                delimiter=options.delimiter,
+            )
+        ) as chunks:
+            async for chunk in chunks:
+                file.write(chunk)
+        file.seal()
+        file.commit()
+    except BaseException:
+        file.abort()
+        raise

@@ -1,0 +1,86 @@
+"""Options of commands that read rows or write them to files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from smartspider.interfaces.output import OutputOptions
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+RUN = click.option(
+    "--run", "run_id", default=None, metavar="RUN", help="Id of the run.  [default: the newest run]"
+)
+TASK = click.option("--task", default=None, metavar="NAME", help="Use the newest run of this task.")
+LIMIT = click.option(
+    "--limit", type=click.IntRange(1), default=20, show_default=True, help="Maximum number of rows."
+)
+JSON_LINES = "Print one JSON object per line."
+FORMATS = ".jsonl .json .csv .xlsx .parquet .xml .sqlite .md, text also with .gz .zst .bz2 .xz"
+_DELIMITERS = ",;|:^~#"
+
+
+def _delimiter(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    delimiter = "\t" if value.lower() in {"tab", "\\t"} else value
+    if delimiter != "\t" and (len(delimiter) != 1 or delimiter not in _DELIMITERS):
+        raise click.BadParameter(f"one of {' '.join(_DELIMITERS)} or the word tab")
+    return delimiter
+
+
+_FILE_OPTIONS = (
+    click.option("--envelope", is_flag=True, help="Add url, run, fingerprint and time columns to every row."),
+    click.option(
+        "--excel", is_flag=True, help="Write CSV for spreadsheets: UTF-8 byte order mark, formulas escaped."
+    ),
+    click.option("--delimiter", default=",", callback=_delimiter, metavar="CHAR", help="CSV delimiter."),
+    click.option("--split-rows", type=click.IntRange(1), metavar="N", help="Start a new file after N rows."),
+    click.option(
+        "--split-mb",
+        type=click.FloatRange(0, 1_000_000, min_open=True),
+        metavar="N",
+        help="Start a new file after N megabytes (uncompressed).",
+    ),
+)
+
+only_changes_option = click.option(
+    "--only-changes",
+    is_flag=True,
+    help="Only rows that are new or changed since the last completed run of the task.",
+)
+
+
+def output_file_option(help: str, *, required: bool = False) -> Callable[[F], F]:  # noqa: A002 - click's word
+    """Add `-o FILE`, which may be repeated."""
+    return click.option(
+        *("-o", "--output", "outputs"),
+        multiple=True,
+        required=required,
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help=f"{help} ({FORMATS}); may be repeated.",
+    )
+
+
+def file_options(command: F) -> F:
+    """Add the options of written files; pass the keyword arguments of the command to `output_options`."""
+    for option in reversed(_FILE_OPTIONS):
+        command = option(command)
+    return command
+
+
+def output_options(options: dict[str, Any]) -> OutputOptions:
+    """Return the values of `file_options`."""
+    from smartspider.interfaces.output import OutputOptions
+
+    return OutputOptions(
+        has_envelope=options["envelope"],
+        is_for_excel=options["excel"],
+        delimiter=options["delimiter"],
+        split_rows=options["split_rows"],
+        split_mb=options["split_mb"],
+    )

@@ -1,0 +1,66 @@
+"""`results show`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from smartspider.cli.results.options import JSON_LINES, LIMIT, RUN, TASK
+from smartspider.cli.target import Target, collect, with_target
+from smartspider.cli.terminal.output import count, print_message, printed
+
+if TYPE_CHECKING:
+    from smartspider.operations.table import AllOperations
+    from smartspider.views.results import ResultView
+    from smartspider.views.runs import RunView
+
+
+class RowList(msgspec.Struct, frozen=True):
+    """Rows of a run, all or those that match a condition."""
+
+    run: RunView
+    rows: list[ResultView]
+    is_filtered: bool
+
+
+def _print_rows(found: RowList) -> None:
+    from smartspider.cli.terminal.tables import print_table
+
+    rows = [msgspec.json.decode(one.data) for one in found.rows]
+    if rows:
+        print_table(rows, list(dict.fromkeys(name for row in rows for name in row)))
+    shown = f"{count(len(rows), 'row')} {'matching, ' if found.is_filtered else ''}"
+    print_message(f"{shown}of {found.run.items} in run {found.run.run_id}")
+
+
+@click.command()
+@RUN
+@TASK
+@LIMIT
+@click.option("--fields", default=None, metavar="A,B", help="Only these fields, in this order.")
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="CONDITION",
+    help="Only rows that match: FIELD=VALUE, !=, <, <=, >, >=, FIELD~PART (contains) or FIELD? (not null)."
+    " Repeat to combine with AND.",
+)
+@click.option(
+    "--sort", default=None, metavar="FIELD", help="Sort by this field; -FIELD sorts in descending order."
+)
+@with_target
+@printed(_print_rows, to_json=lambda found: [one.data for one in found.rows], per_line=True, about=JSON_LINES)
+def show(run_id: str | None, task: str | None, limit: int, target: Target, **choice: Any) -> RowList:
+    """Show the rows a run has stored so far."""
+
+    async def find(operations: AllOperations) -> RowList:
+        from smartspider.cli.runs.listing import find_run
+
+        run = await find_run(operations, run_id, task)
+        rows = await collect(partial(operations.list_results, run_id=run.run_id, **choice), limit)
+        return RowList(run, rows, is_filtered=bool(choice["where"]))
+
+    return target.run(find, task=task)

@@ -1,0 +1,85 @@
+"""Show runs: their counters, steps, workers and hosts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from smartspider.cli.terminal.output import count
+
+if TYPE_CHECKING:
+    from smartspider.views.runs import MetricsView, ReceiptView, RunView
+
+
+def run_details(run: MetricsView, receipt: ReceiptView) -> dict[str, Any]:
+    """Return the JSON of `run show`."""
+    more = {"task_version": run.version, "counters": run_counters(run), "receipt": receipt.hosts}
+    return {**msgspec.structs.asdict(run), **more}
+
+
+def run_counters(run: RunView) -> dict[str, int]:
+    """Return the counters of a run, named as in the ledger."""
+    return {
+        "total": run.total,
+        "done": run.success_count,
+        "redirect": run.redirect_count,
+        "missing": run.missing_count,
+        "skipped": run.skipped_count,
+        "dead": run.fail_count - run.broken_count,
+        "broken": run.broken_count,
+        "items": run.items,
+        "rejected": run.rejected,
+        "duplicates": run.duplicates,
+        "updated": run.updated,
+        "duplicate_urls": run.duplicate_urls,
+        "retries": run.retry_count,
+        "returns": run.return_count,
+        "late": run.late_count,
+        "bytes_read": run.bytes_read,
+    }
+
+
+def run_lines(run: MetricsView, receipt: ReceiptView) -> list[str]:
+    """Return the lines of `run show`."""
+    shown = [f"run {run.run_id} of {run.task} (version {run.version}): {run.state} {run.reason}".rstrip()]
+    shown += [f"  {name:<15} {value}" for name, value in run_counters(run).items()]
+    if run.distinct_estimate is not None:
+        shown.append(f"  {'distinct URLs':<15} {_distinct_text(run)}")
+    if run.finished_at is None:
+        shown.append(f"  {'now':<15} {_progress_text(run)}")
+    shown += [
+        f"  step {name}: {step.seen} values, {step.changed} changed, {step.emptied} emptied,"
+        f" {step.rejected} rejected"
+        for name, step in run.steps.items()
+    ]
+    shown += [f"  worker {one.worker}: {one.in_flight} in flight" for one in run.workers]
+    gates = {host.host: host for host in run.hosts}
+    for host in receipt.hosts:
+        line = f"  host {host.host}: {host.requests} requests, {host.violations} violations"
+        gate = gates.get(host.host)
+        if gate is not None and gate.hold_reason:
+            line += f", held until {gate.held_until}: {gate.hold_reason}"
+        shown.append(line)
+    return shown
+
+
+def outcome_counts(
+    done: int, items: int, *, missing: int, failed: int, skipped: int, **item_counts: int
+) -> str:
+    """Return the counters of a run that are not zero, pages and items first."""
+    parts = [count(done, "page"), count(items, "item")]
+    others = {"missing": missing, "failed": failed, "skipped": skipped}
+    others |= {f"{name} items": number for name, number in item_counts.items()}
+    return ", ".join(parts + [f"{number} {name}" for name, number in others.items() if number])
+
+
+def _distinct_text(run: MetricsView) -> str:
+    text = f"about {run.distinct_estimate} (± {run.distinct_error or 0.0:.1%})".replace("%", " %")
+    return f"{text}, {run.task_distinct_estimate} of all runs" if run.task_distinct_estimate else text
+
+
+def _progress_text(run: MetricsView) -> str:
+    text = f"{run.queued} queued, {run.in_flight} in flight, {run.pages_per_s:g} pages/s"
+    text += f", {count(run.running_workers, 'worker')}"
+    return f"{text}, about {run.eta_s:.0f} s to go" if run.eta_s is not None else text

@@ -1,0 +1,109 @@
+"""`why`: explain what happened to a URL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from smartspider.cli.target import Target, with_target
+from smartspider.cli.terminal.output import print_line, printed
+
+if TYPE_CHECKING:
+    from smartspider.operations.table import AllOperations
+    from smartspider.views.explain import ExplanationView, GateView, RecordView, RobotsView
+
+
+def print_explanation(explanation: ExplanationView) -> None:
+    """Print an explanation: the verdict first, then the facts behind it."""
+    print_line(explanation.verdict)
+    _print_fact("run", f"{explanation.run_id} of {explanation.task} ({explanation.run_state})")
+    _print_fact("url", explanation.url)
+    if explanation.canonical != explanation.url:
+        _print_fact("canonical", explanation.canonical)
+    for dropped in explanation.dedup.dropped_params:
+        _print_fact("ignores", f"the parameter {dropped.name} ({dropped.rule})")
+    if explanation.dedup.known_as is not None:
+        _print_fact("known as", explanation.dedup.known_as)
+    _print_fact("fingerprint", explanation.fingerprint)
+    _print_fact("scope", explanation.scope.why)
+    _print_fact("robots.txt", _robots_text(explanation.robots))
+    if explanation.record is not None:
+        _print_record(explanation.record)
+    if explanation.gate is not None:
+        _print_gate(explanation.gate)
+    for other in explanation.others:
+        body = f", body of {other.body_bytes} bytes" if other.body_bytes else ""
+        _print_fact("also", f"{other.method} {other.url}{body}: {other.state} {other.reason}".rstrip())
+
+
+@click.command()
+@click.argument("url")
+@click.option(
+    "--run", "run_id", default=None, metavar="RUN", help="Id of the run.  [default: the newest run]"
+)
+@with_target
+@printed(print_explanation, about="Print the explanation as JSON.")
+def why(url: str, run_id: str | None, target: Target) -> ExplanationView:
+    """Explain why a URL was or was not fetched."""
+
+    async def explain(operations: AllOperations) -> ExplanationView:
+        from smartspider.cli.runs.listing import find_run
+
+        chosen = run_id or (await find_run(operations, None)).run_id
+        return await operations.explain_url(url, run_id=chosen)
+
+    return target.run(explain)
+
+
+def _print_fact(name: str, text: str) -> None:
+    print_line(f"  {name:<12} {text}")
+
+
+def _robots_text(robots: RobotsView) -> str:
+    if not robots.is_obeyed:
+        return "is ignored by this task"
+    if robots.is_allowed is None:
+        return "was not fetched"
+    line = f": {robots.line}" if robots.line else ""
+    return f"{'allows' if robots.is_allowed else 'disallows'} it{line}"
+
+
+def _print_record(record: RecordView) -> None:
+    body = f" with a body of {record.body_bytes} bytes" if record.body_bytes else ""
+    if record.method != "GET" or body:
+        _print_fact("request", f"{record.method}{body}")
+    _print_fact("found", f"{record.found_at} {_source_text(record)}")
+    _print_fact("page type", f"{record.page}, depth {record.depth}, priority {record.priority}")
+    if record.visit:
+        _print_fact("retried", f"{record.visit} times")
+    if record.lease is not None:
+        since = f" since {record.lease.sent_at}" if record.lease.sent_at else ""
+        _print_fact("in flight", f"leased by {record.lease.worker}{since} until {record.lease.deadline_at}")
+    if record.due_at is not None:
+        _print_fact("retry at", record.due_at)
+    if record.closed_at is not None:
+        _print_fact("closed", f"{record.closed_at} as {record.state}")
+    if record.target is not None:
+        _print_fact("redirects to", record.target)
+    if record.returns:
+        _print_fact("returned", f"{record.returns} times after its worker was lost")
+    for failure in record.failures:
+        _print_fact("failed", f"{failure.at} {failure.reason} after {failure.elapsed_s:.2f} s")
+    for example in record.examples:
+        _print_fact("item", bytes(example).decode(errors="replace")[:200])
+
+
+def _print_gate(gate: GateView) -> None:
+    delay = f"a delay of {gate.delay_s:g} s (set by {gate.delay_set_by})" if gate.delay_s else "no delay"
+    _print_fact("gate", f"{gate.host}: {delay}, {gate.in_flight} of {gate.per_host} in flight")
+    if gate.held_until is not None:
+        _print_fact("held", f"until {gate.held_until}: {gate.hold_reason}")
+    for sent in gate.sends:
+        _print_fact("sent", f"{sent.at} to {gate.host}, run {sent.run_id}, delay {sent.delay_s:g} s")
+
+
+def _source_text(record: RecordView) -> str:
+    if record.parent is not None:
+        return f"on {record.parent}"
+    return "by `sitemaps` of the task" if record.page.startswith("@") else "in the task (an entry URL)"

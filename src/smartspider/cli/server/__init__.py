@@ -1,0 +1,1 @@
+"""Commands that run a server's processes, and check or migrate an installation."""

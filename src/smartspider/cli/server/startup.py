@@ -1,0 +1,99 @@
+"""What the commands that start processes share: options, the first token, addresses and notes."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from smartspider.cli.terminal.output import print_json_line, print_message
+from smartspider.core.workers.worker import WorkerRange
+
+if TYPE_CHECKING:
+    import socket
+
+CHECK_S = 5.0
+"""Time limit of the readiness check."""
+FIRST_TOKEN = "token of the first admin (shown only once)"  # noqa: S105 - a label
+
+
+class WorkerRangeType(click.ParamType[WorkerRange]):
+    """A number of processes or a range such as 1-8."""
+
+    name = "N|N-M"
+
+    def __init__(self, minimum: int, maximum: int) -> None:
+        self._minimum, self._maximum = minimum, maximum
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> WorkerRange:
+        """Return a range; both ends of a single number are the same."""
+        if isinstance(value, WorkerRange):
+            return value
+        first, dash, last = str(value).strip().partition("-")
+        ends = (first, last) if dash else (first, first)
+        if not all(end.isascii() and end.isdecimal() and len(end) < 7 for end in ends):
+            self.fail(f"{value!r} is not a number or a range such as 1-8", param, ctx)
+        found = WorkerRange(int(ends[0]), int(ends[1]))
+        minimum = 0 if dash else self._minimum
+        if found.minimum > found.maximum:
+            self.fail(f"{value!r}: the lower bound comes first: {ends[1]}-{ends[0]}", param, ctx)
+        is_within = minimum <= found.minimum and found.maximum <= self._maximum
+        if not is_within or not (found.maximum or self._minimum == 0):
+            self.fail(f"{value!r} is not between {minimum} and {self._maximum}", param, ctx)
+        return found
+
+
+def announce(values: Mapping[str, Any], text: str, *, as_json: bool) -> None:
+    """Print the address of a process as one JSON line, or `text` as a message."""
+    if as_json:
+        print_json_line(values)
+        sys.stdout.flush()
+    else:
+        print_message(text)
+
+
+def server_url(listener: socket.socket) -> str:
+    """Return the URL of a server that listens on a socket."""
+    from smartspider.installation.settings import read_settings
+
+    host, port = listener.getsockname()[:2]
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104 - compared
+    return f"{'https' if read_settings().tls_cert else 'http'}://{shown}:{port}"
+
+
+async def first_token(path: Path) -> str | None:
+    """Create the first admin at the first start and return their token; None at later starts."""
+    from smartspider.installation.settings import read_settings
+    from smartspider.services.access.access import first_admin
+    from smartspider.wiring.migration.moved_folder import check_not_moved
+    from smartspider.wiring.opening import open_installation
+
+    check_not_moved(path)
+    async with open_installation(path, read_settings()) as installation:
+        return await first_admin(installation)
+
+
+async def warn_missing(path: Path, *, has_keeper: bool = False) -> None:
+    """Print a note for each problem that keeps the workers of a cluster from getting requests.
+
+    With `has_keeper` a keeper is starting, so a missing leader is no problem. An unavailable store prints
+    nothing: the process reports it itself.
+    """
+    from smartspider.core.errors import StoreUnavailable
+    from smartspider.installation.settings import read_settings
+    from smartspider.wiring.opening import open_installation
+
+    settings = read_settings()
+    if not settings.is_cluster:
+        return
+    from smartspider.wiring.checks import cluster_problems, frontier_problems
+
+    with suppress(StoreUnavailable, TimeoutError):
+        async with asyncio.timeout(CHECK_S), open_installation(path, settings) as installation:
+            for problem in await (frontier_problems if has_keeper else cluster_problems)(installation):
+                print_message(f"note: {problem}")

@@ -1,0 +1,1 @@
+"""Commands about task files and saved tasks."""

@@ -1,0 +1,1 @@
+"""Standard streams, output, tables and prompts of commands."""

@@ -1,0 +1,96 @@
+"""Standard streams that stay usable when they are closed early, so that output never stops the work."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO, cast
+
+from smartspider.core.errors import StoreUnavailable
+
+STREAMS = (0, 1, 2)
+
+
+class SafeStream:
+    """A standard stream that ignores a closed pipe.
+
+    Messages ignore every write error; data raises `StoreUnavailable` when the disk is full.
+    """
+
+    def __init__(self, stream: TextIO, *, is_message: bool) -> None:
+        self._stream = stream
+        self._is_message = is_message
+
+    def write(self, text: str) -> int:
+        """Write a text, or drop it."""
+        if text == "":  # click probes the stream so, and would swallow the error of a full disk
+            return 0
+        try:
+            self._stream.write(text)
+        except OSError as error:
+            self._discard(error)
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush the buffer, or drop it."""
+        try:
+            self._stream.flush()
+        except OSError as error:
+            self._discard(error)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def _discard(self, error: OSError) -> None:
+        # The interpreter writes the rest of the buffer when it exits, which must not fail.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self._stream.fileno())
+        os.close(nowhere)
+        if not self._is_message and error.errno != errno.EPIPE:
+            raise StoreUnavailable(
+                f"standard output cannot be written: {error.strerror or error}",
+                hint="redirect the output to another place",
+            ) from error
+
+
+@contextmanager
+def safe_streams() -> Iterator[None]:
+    """Wrap standard output and standard error in `SafeStream` within the block."""
+    _open_closed_streams()
+    before = sys.stdout, sys.stderr
+    sys.stdout = cast("TextIO", SafeStream(before[0], is_message=False))
+    sys.stderr = cast("TextIO", SafeStream(before[1], is_message=True))
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+def _open_closed_streams() -> None:
+    """Open closed standard streams: the next opened file would get their number, and messages would go into
+    it.
+    """
+    while (handle := os.open(os.devnull, os.O_RDWR)) in STREAMS:
+        pass
+    os.close(handle)
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - lives as long as the process
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - lives as long as the process
+
+
+@contextmanager
+def sigterm_as_interrupt() -> Iterator[None]:
+    """Treat SIGTERM like Ctrl-C within the block, until the command installs its own handler."""
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
