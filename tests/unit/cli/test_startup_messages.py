@@ -1,4 +1,4 @@
-"""What is said to somebody who types a command of a cluster wrong, or too early."""
+"""Messages about commands of a cluster that are mistyped or come too early."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_machine_or_worker_that_is_not_there(words: tuple[str, ...], said: str
 )
 def test_half_a_cluster_names_both_settings(given: str, missing: str, apart: Path) -> None:
     url = "redis://h" if given == "FRONTIER_URL" else "postgresql://me:secret@h/db"
-    with pytest.raises(SettingInvalid, match=rf"\(SMARTSPIDER_{given}\)") as caught:
+    with pytest.raises(SettingInvalid, match=f"SMARTSPIDER_{given}") as caught:
         read_settings({f"SMARTSPIDER_{given}": url}, apart)
     assert f"SMARTSPIDER_{missing}" in caught.value.hint
     assert "secret" not in f"{caught.value.message}{caught.value.hint}"
@@ -87,9 +87,9 @@ def test_a_worker_that_comes_before_the_keeper_is_told(
     monkeypatch.setenv("SMARTSPIDER_STORE_URL", empty_store)
     monkeypatch.setenv("SMARTSPIDER_FRONTIER_URL", empty_redis.url)
     asyncio.run(warn_missing(apart))
-    assert capsys.readouterr().err == (
-        "note: no keeper ever led: nothing is handed out until one does; start one: `smartspider keeper`\n"
-    )
+    (note,) = capsys.readouterr().err.splitlines()
+    assert note.startswith("note: no keeper ")
+    assert "`smartspider keeper`" in note
 
     async def lead() -> None:
         async with open_cluster(read_settings(), apart) as installation:
@@ -101,8 +101,9 @@ def test_a_worker_that_comes_before_the_keeper_is_told(
     monkeypatch.setenv("SMARTSPIDER_FRONTIER_URL", "redis://127.0.0.1:1")
     asyncio.run(warn_missing(apart))
     told = capsys.readouterr().err
-    assert told.startswith("note: the frontier's Redis at 127.0.0.1:1 cannot be used: Connection refused (")
-    assert "check that Redis runs there" in told
+    assert told.startswith("note: ")
+    assert "127.0.0.1:1 " in told
+    assert "Connection refused" in told
     monkeypatch.setenv("SMARTSPIDER_STORE_URL", "postgresql://127.0.0.1:1/x")
     asyncio.run(warn_missing(apart))
     assert capsys.readouterr().err == "", "the worker itself says that"
