@@ -8,7 +8,7 @@ from smartspider.core.errors import LeadershipLost, SmartSpiderError
 from smartspider.installation.installation import Installation
 from smartspider.interfaces.leadership import Term
 from smartspider.services.schedules.firing import fire_due, retry_failed
-from smartspider.services.schedules.schedules import follow_task
+from smartspider.services.schedules.schedules import sync_task_schedule
 
 log = logging.getLogger("smartspider.keeper")
 
@@ -74,5 +74,5 @@ class FollowTasks:
         """Process one page of tasks."""
         page = await self._installation.tasks.find(after=self._after, limit=self.page)
         for task in page:
-            await follow_task(self._installation, task.id, actor=task.owner)
+            await sync_task_schedule(self._installation, task.id, actor=task.owner)
         self._after = page[-1].id if len(page) == self.page else 0

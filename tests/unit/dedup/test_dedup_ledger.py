@@ -1,4 +1,4 @@
-"""A ledger that is spared what is known: no page is lost, whatever the layers do."""
+"""A ledger that drops known URLs: no page is lost, whatever the filters do."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Book:
 
 
 class Away:
-    """A layer whose server is gone, or does not answer at all."""
+    """A filter whose server is gone, or does not answer at all."""
 
     def __init__(self, *, hangs: bool = False) -> None:
         self.asked = 0
@@ -127,7 +127,7 @@ class Counting:
 
 
 class Desk:
-    """A ledger with layers, and all there is around it."""
+    """A ledger with filters, and everything around it."""
 
     def __init__(self, plan: Plan | None = None, *, timeout_s: float = TIMEOUT_S, **layers: Any) -> None:
         self.book, self.clock, self.bus = Book(), ManualClock(), LocalBus()
@@ -284,7 +284,7 @@ async def test_a_commit_while_the_store_changed_is_known_of_the_old_one_only() -
 
 
 @pytest.mark.parametrize("hangs", [False, True])
-async def test_a_layer_that_is_away_is_passed_over_and_left_alone_for_a_while(
+async def test_an_unavailable_filter_is_skipped_for_a_while(
     hangs: bool,
 ) -> None:
     desk = Desk(timeout_s=0.01, exact=(away := Away(hangs=hangs)))
@@ -336,7 +336,7 @@ async def test_distinct_requests_are_estimated_for_run_and_task() -> None:
     assert await estimates.estimate([run, task]) == {run: 3, task: 3}
 
 
-async def test_what_layers_did_is_told_now_and_then() -> None:
+async def test_counts_of_filters_are_published_now_and_then() -> None:
     desk = Desk(exact=MemoryUrlFilter())
     await desk.settle(done(1, "/a"))
     desk.events.clear()
@@ -355,7 +355,7 @@ async def test_what_layers_did_is_told_now_and_then() -> None:
     assert desk.events[2:] == [UrlFilterCounted(0, "local", 1, 0, 0, 0, 0, 0, 0)]
 
 
-async def test_it_is_told_once_when_a_layer_gets_full_and_once_when_it_is() -> None:
+async def test_a_filter_that_gets_full_is_reported_once_and_once_more_when_it_is() -> None:
     desk = Desk(exact=MemoryUrlFilter(max_bytes=250))
     for number in range(6):
         await desk.settle(done(number, f"/{number}"))
@@ -367,7 +367,7 @@ async def test_it_is_told_once_when_a_layer_gets_full_and_once_when_it_is() -> N
     assert "250 of 250 bytes" in sentence(full)
 
 
-async def test_a_layer_that_got_room_again_warns_again() -> None:
+async def test_a_filter_that_got_room_again_warns_again() -> None:
     sizes = iter((85, 85, 10, 90))
 
     class Breathing(MemoryUrlFilter):

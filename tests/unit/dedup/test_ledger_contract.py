@@ -1,4 +1,4 @@
-"""A ledger behind layers keeps all promises of a ledger."""
+"""A ledger behind URL filters keeps all promises of a ledger."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ pytestmark = pytest.mark.thorough
 PLAN = Plan("task", b"{}", "hash", (), {}, UrlScope())
 
 
-class AllSifted(DedupLedger):
-    """Sifts every run it hears of."""
+class DeduplicatesAll(DedupLedger):
+    """Deduplicates the URLs of every run."""
 
     async def settle(self, settlements: Sequence[Settlement]) -> SettleReport:
         with ExitStack() as stack:
@@ -36,11 +36,11 @@ class AllSifted(DedupLedger):
             return await super().settle(settlements)
 
 
-class TestLedgerBehindLayers(LedgerContract):
+class TestLedgerBehindFilters(LedgerContract):
     @pytest.fixture
     async def backend(self, tmp_path: Path) -> AsyncIterator[SqliteBackend]:
         backend = SqliteBackend(tmp_path / "data", ManualClock())
         layers = FilterStack(exact=MemoryUrlFilter())
-        backend.ledger = AllSifted(backend.ledger, layers, backend.clock, LocalBus())
+        backend.ledger = DeduplicatesAll(backend.ledger, layers, backend.clock, LocalBus())
         yield backend
         await backend.close()

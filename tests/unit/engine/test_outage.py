@@ -1,4 +1,4 @@
-"""A worker whose servers go away: nothing in its hands is lost, and it goes on when they are back."""
+"""A worker whose servers go away: nothing in flight is lost, and it continues when they are back."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PAGES = {"/": [f"/{number}" for number in range(6)]}
 
 
 class Away:
-    """A part of the ground that can be away; everything else is as it is."""
+    """A service that can be unavailable; everything else is passed on."""
 
     def __init__(self, real: Any, *calls: str) -> None:
         self._real = real

@@ -164,7 +164,7 @@ async def test_a_page_waits_a_moment_for_others_while_most_slots_are_busy(folder
     assert (await working).counters.done == 10
 
 
-async def test_a_worker_has_no_more_in_its_hands_than_it_has_slots(folder: DataFolder) -> None:
+async def test_a_worker_has_no_more_in_flight_than_it_has_slots(folder: DataFolder) -> None:
     crew = Crew(folder, {}, *(f"/{number}" for number in range(9)))
     crew.site.close(*(f"/{number}" for number in range(9)))
     await crew.start(slots=3)

@@ -45,12 +45,12 @@ async def fetch(net: Any, body: bytes, encoding: str, plan: FetchPlan = FetchPla
 
 
 @pytest.mark.parametrize("encoding", PACKED)
-async def test_packed_bodies_are_unpacked(net: Any, encoding: str) -> None:
+async def test_compressed_bodies_are_decompressed(net: Any, encoding: str) -> None:
     assert await fetch(net, PACKED[encoding], encoding) == TEXT
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "Deflate", "br", "zstd"])
-async def test_bodies_that_come_byte_by_byte_are_unpacked(net: Any, encoding: str) -> None:
+async def test_bodies_that_come_byte_by_byte_are_decompressed(net: Any, encoding: str) -> None:
     compressed = PACKED[encoding][:]
 
     async def drip(_seen: Any, writer: asyncio.StreamWriter) -> None:
@@ -90,7 +90,7 @@ async def test_a_packed_body_that_ends_early_is_a_dropped_connection(net: Any, e
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd", "br, gzip"])
-async def test_the_limit_counts_unpacked_bytes(net: Any, encoding: str) -> None:
+async def test_the_limit_counts_decompressed_bytes(net: Any, encoding: str) -> None:
     assert len(await fetch(net, PACKED[encoding], encoding, FetchPlan(max_bytes=len(TEXT)))) == len(TEXT)
     with pytest.raises(TooLarge):
         await fetch(net, PACKED[encoding], encoding, FetchPlan(max_bytes=len(TEXT) - 1))
@@ -107,7 +107,7 @@ async def test_a_stream_of_endless_members_is_refused(net: Any) -> None:
         await fetch(net, gzip.compress(b"") * 5000, "gzip")
 
 
-async def test_a_cut_transport_cuts_unpacked_bytes(net: Any) -> None:
+async def test_a_cut_transport_cuts_decompressed_bytes(net: Any) -> None:
     answer = net.http(PACKED["gzip"], Content_Encoding="gzip")
     async with net.serve(answer) as server, net.transport() as transport:
         page = await transport.cut_at(1000).fetch(net.asks(server.url), net.permit)

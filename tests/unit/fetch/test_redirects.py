@@ -116,7 +116,7 @@ async def test_secrets_stay_with_their_origin(net: Any) -> None:
     assert dropped["x-other"] == "kept"
 
 
-async def test_a_circle_is_noticed_soon(net: Any) -> None:
+async def test_a_loop_is_noticed_soon(net: Any) -> None:
     pages = {"/a": net.http(b"", "302 F", Location="/b"), "/b": net.http(b"", "302 F", Location="/a")}
     async with net.site(pages) as site, net.stack(FetchPlan(max_redirects=50)) as fetcher:
         with pytest.raises(TooManyRedirects, match="loop"):

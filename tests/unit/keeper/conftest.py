@@ -21,7 +21,7 @@ from smartspider.installation.installation import Installation
 from smartspider.installation.settings import Settings
 from smartspider.interfaces.index import LAPSE_S
 from smartspider.keeper.frontier.filling import FillSizes
-from smartspider.services.schedules.schedules import follow_task
+from smartspider.services.schedules.schedules import sync_task_schedule
 from smartspider.store.diagnostics.store import Diagnostics
 from smartspider.store.hosts.store import HostStore
 from smartspider.store.idempotency import IdempotencyStore
@@ -92,13 +92,13 @@ class Desk:
     async def task(self, name: str = "shop", **more: object) -> TaskRecord:
         spec = task_spec(parse_task({"name": name, "entry_urls": ENTRIES, "politeness": POLITE, **more}))
         task = await self.backend.tasks.create(spec, actor="ann")
-        await follow_task(self.installation, task.id, actor="ann")
+        await sync_task_schedule(self.installation, task.id, actor="ann")
         return task
 
     async def change(self, task: TaskRecord, **more: object) -> None:
         spec = task_spec(parse_task({"name": task.name, "entry_urls": ENTRIES, "politeness": POLITE, **more}))
         await self.backend.tasks.change(task.id, spec, actor="bob")
-        await follow_task(self.installation, task.id, actor="bob")
+        await sync_task_schedule(self.installation, task.id, actor="bob")
 
     async def schedule(self, task: TaskRecord, **knobs: object) -> ScheduleRecord:
         rule = parse_schedule(

@@ -77,7 +77,7 @@ async def test_a_full_disk_and_its_end_are_told_once_to_who_wants_to_know(desk: 
     assert full["id"] != returned["id"]
 
 
-async def test_a_notice_that_did_not_arrive_is_brought_again(desk: Desk, disk: Disk) -> None:
+async def test_a_notification_that_failed_is_delivered_again(desk: Desk, disk: Disk) -> None:
     duty = watching(desk, disk)
     disk.error, disk.brings = StoreFull("full"), False
     await duty.do(TERM)

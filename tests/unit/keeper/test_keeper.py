@@ -61,7 +61,7 @@ async def nobody_leads(desk: Desk) -> None:
     await desk.backend.leadership.resign("tests")
 
 
-async def test_duties_are_done_at_their_pace_while_the_term_is_prolonged(desk: Desk) -> None:
+async def test_duties_are_done_at_their_pace_while_the_term_is_renewed(desk: Desk) -> None:
     often, seldom = Counting(1.0), Counting(20.0)
     async with keeping(desk, "one", often, seldom):
         await desk.clock.advance(60.5)
@@ -181,7 +181,7 @@ class Unreachable:
         await self._inner.check(epoch)
 
 
-async def test_a_term_that_cannot_be_prolonged_ends_all_duties(desk: Desk) -> None:
+async def test_a_term_that_cannot_be_renewed_ends_all_duties(desk: Desk) -> None:
     leadership, duty = Unreachable(desk.backend.leadership), Counting()
     async with keeping(desk, "one", duty, by=leadership):
         await desk.clock.advance(2.5)
@@ -196,7 +196,7 @@ async def test_a_term_that_cannot_be_prolonged_ends_all_duties(desk: Desk) -> No
         assert duty.terms[-1] == duty.terms[0] + 1
 
 
-async def test_duties_end_with_the_term_also_while_prolonging_it_hangs(desk: Desk) -> None:
+async def test_duties_end_with_the_term_also_while_renewing_it_hangs(desk: Desk) -> None:
     """As when the store is locked by another program for long."""
     leadership, duty = Unreachable(desk.backend.leadership), Counting()
     async with keeping(desk, "one", duty, by=leadership):

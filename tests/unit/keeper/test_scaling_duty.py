@@ -86,7 +86,7 @@ async def test_a_cluster_grows_and_shrinks(cluster: ClusterBackend) -> None:
     await grows_and_shrinks(cluster)
 
 
-async def test_a_figure_that_changes_is_told_in_the_log(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_decision_that_changes_is_logged(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     term, duty = await lead(desk.backend), duty_of(desk.backend)
     await duty.do(term)
@@ -111,7 +111,7 @@ async def test_nothing_is_written_while_there_is_nothing_to_say(desk: Desk) -> N
     assert (await decided(desk.backend)).at == first.at + REPEAT_S
 
 
-async def test_while_the_frontier_is_away_the_figure_stays(desk: Desk) -> None:
+async def test_while_the_frontier_is_away_the_decision_stays(desk: Desk) -> None:
     term = await lead(desk.backend)
     await begin(desk.backend, *urls(500), per_host=64)
     await duty_of(desk.backend, options=ScalingOptions(horizon_s=1.0)).do(term)

@@ -1,4 +1,4 @@
-"""What layers in front of the store tell those who look."""
+"""Estimates and sizes of URL filters."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class About:
         return {key: self._about.get(key, 0) for key in keys}
 
 
-async def test_distinct_urls_are_told_where_somebody_counts_them(
+async def test_distinct_urls_are_returned_where_they_are_counted(
     backend: SqliteBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dedup, "WAIT_S", 0.01)
@@ -62,7 +62,7 @@ async def test_distinct_urls_are_told_where_somebody_counts_them(
     assert DistinctUrls().error is None
 
 
-async def test_sizes_are_told_of_layers_that_answer() -> None:
+async def test_sizes_of_filters_that_answer_are_returned() -> None:
     exact = MemoryUrlFilter()
     await exact.add(FilterKey("run", 1), fingerprints(0, 3))
     assert list(await filter_sizes(FilterStack(exact=exact))) == ["exact"]
@@ -70,7 +70,7 @@ async def test_sizes_are_told_of_layers_that_answer() -> None:
     assert await filter_sizes(FilterStack()) == {}
 
 
-def test_a_layer_that_is_nearly_full_is_not_well() -> None:
+def test_a_filter_that_is_nearly_full_is_not_ok() -> None:
     hits = ("smartspider_known_urls_total", (("layer", "lossy"), ("outcome", "hits")))
     well = check_filter_size("bloom", FilterSize(0, 79_000_000, 100_000_000), {hits: 5.0})
     assert (well.is_ok, well.detail) == (True, "79.0 of 100 MB (79 %), 5 hits, 0 misses, 0 refused")

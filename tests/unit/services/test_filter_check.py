@@ -1,4 +1,4 @@
-"""Layers are compared with the store, who is right; what does not agree is dropped."""
+"""URL filters are compared with the store, which is right; sets that disagree are dropped."""
 
 from __future__ import annotations
 

@@ -30,8 +30,8 @@ from smartspider.installation.settings import Settings, read_settings
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.retention import FreeUrlFilters
 from smartspider.services.metrics import gather_metrics
+from smartspider.services.plans import run_plan
 from smartspider.services.runs import runs as run_service
-from smartspider.services.runs.plans import plan_of
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider.wiring.checks import check_cluster, check_consistency
@@ -79,7 +79,7 @@ async def queue_run(installation: Installation, site: ScriptableSite, **more: An
 
 async def crawled(folder: DataFolder, run: Run, *, workers: int = 1) -> Run:
     return await crawl_run(
-        folder, run, plan_of(run), Settings(), workers=workers, on_ready=lambda _stop: None
+        folder, run, run_plan(run), Settings(), workers=workers, on_ready=lambda _stop: None
     )
 
 
@@ -126,7 +126,7 @@ def test_nothing_is_shared_unless_a_cluster_is_told_to(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "size"), [("1MB", 10**6), (" 2 gb ", 2 * 10**9), ("0MB", 0), ("5", 0), ("1TB", 0), ("-1MB", 0)]
 )
-def test_the_budget_of_a_layer_is_a_size(tmp_path: Path, text: str, size: int) -> None:
+def test_the_budget_of_a_filter_is_a_size(tmp_path: Path, text: str, size: int) -> None:
     if size:
         assert read(tmp_path, DEDUP_MEMORY=text).dedup_memory == size
     else:
@@ -187,7 +187,7 @@ async def test_what_the_filter_calls_known_is_not_fetched(folder: DataFolder, si
         assert (await crawled(folder, run)).counters.done == pages
 
 
-async def test_workers_of_a_server_sift_only_runs_that_ask_for_it(
+async def test_workers_of_a_server_filter_only_runs_that_ask_for_it(
     folder: DataFolder, site: ScriptableSite
 ) -> None:
     async with fleet_at_work(folder, Settings(allow_private="1")) as ledger:
@@ -260,11 +260,11 @@ async def test_mending_a_data_folder_drops_its_filters(folder: DataFolder) -> No
 
 async def _check_estimates(installation: Installation, settings: Settings, run: Run) -> None:
     """Status, metrics and doctor estimate the distinct URLs and report the memory of the filters."""
-    status = await run_service.status(installation, run.id)
+    status = await run_service.get_status(installation, run.id)
     assert (status.distinct_estimate, status.task_distinct_estimate, status.distinct_error) == (9, 9, 0.0081)
-    metrics = await run_service.metrics(installation, run.id)
+    metrics = await run_service.get_metrics(installation, run.id)
     assert metrics.distinct_estimate == 9
-    shown = rendering.run_lines(metrics, await run_service.receipt(installation, run.id))
+    shown = rendering.run_lines(metrics, await run_service.get_receipt(installation, run.id))
     assert "  distinct URLs   about 9 (± 0.8 %), 9 of all runs" in shown
     families = {family.name: family.values for family in (await gather_metrics(installation))[0]}
     exact = (("layer", "exact"),)
@@ -294,7 +294,7 @@ async def test_what_a_worker_remembers_ends_with_the_history_of_a_database(
     settings = Settings(store_url="postgresql://db/x", frontier_url="redis://cache", dedup="off")
     remembered: RecentSet[bytes] = RecentSet()
     remembered.add(b"a child")
-    plan = plan_of(run)
+    plan = run_plan(run)
     async with open_dedup(cluster, settings, build_bus()) as dedup:
         assert dedup.ledger is not None
         with dedup.deduplicating(run, plan, LinkFilter(plan, lambda _: True, remembered)):

@@ -1,4 +1,4 @@
-"""Which layers an installation has."""
+"""The URL filters of an installation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers in Redis that all workers share: they lose knowledge whenever they must, and never invent any."""
+"""URL filters in Redis that all workers share: they may lose fingerprints, and never invent any."""
 
 from __future__ import annotations
 
@@ -306,7 +306,7 @@ async def test_an_older_library_is_replaced_and_a_newer_one_is_kept(
 
 
 @pytest.mark.parametrize("mode", ["off", "exact", "exact+bloom"])
-async def test_layers_are_put_together_as_the_installation_wants(
+async def test_filters_are_opened_as_the_installation_wants(
     empty_redis: RedisServer, mode: FilterMode
 ) -> None:
     async with open_filters(read_url(empty_redis.url), mode) as layers:
