@@ -87,7 +87,7 @@ def _settings(shell: Shell, store: str, frontier: str) -> None:
     words = " ".join(PAGE.read_text().split())
     told = [" ".join(line.split()) for line in said.splitlines() if re.match(r"\w+ +(store|frontier):", line)]
     assert len(told) == 2
-    assert [line for line in told if f"`{line}`" not in words] == []
+    assert [line for line in told if line not in words] == []
     with (shell.folder / ".env").open("a") as settings:
         settings.write("SMARTSPIDER_ALLOW_PRIVATE=127.0.0.1\n")
 
