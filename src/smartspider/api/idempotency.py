@@ -102,7 +102,7 @@ class KeyedCall:
     async def _rebuilt(self, subject: str, rebuild: Rebuild | None) -> Response:
         if rebuild is None or self._is_secret:
             raise Conflict(
-                f"this call was made before and created {subject}, but its answer was lost",
+                f"this call was made before and created {subject}, but its response was lost",
                 hint=f"use {subject}, or a new key to do it again",
             )
         response = await rebuild(subject)
@@ -157,7 +157,7 @@ def _stored(response: Response, *, is_secret: bool) -> StoredResponse:
 def _replay(stored: StoredResponse) -> Response:
     if not stored.body and "content-type" in stored.headers:
         raise Conflict(
-            "this call was made before, and its answer held a secret that is shown only once",
-            hint="find what it created, revoke it and create another",
+            "this call was made before, and its response contained a secret that is shown only once",
+            hint="revoke or delete what it created, and create it again",
         )
     return Response(stored.body, stored.status, {**stored.headers, REPLAYED: "true"})

@@ -192,7 +192,7 @@ class _translated:  # noqa: N801 - used like a function
         if isinstance(error, aiohttp.ClientError | TimeoutError | OSError):
             raise ServerUnreachable(
                 f"the server {self._url} does not respond: {str(error) or type(error).__name__}",
-                hint="check the address (--server, SMARTSPIDER_SERVER) and that the server is running",
+                hint="check the address (--server, SMARTSPIDER_SERVER) and that `smartspider up` is running",
             ) from error
 
 

@@ -50,7 +50,7 @@ IdempotencyKey = Annotated[
     str | None,
     Param(
         about="Any text that is new for each call. Within a day, the same call with the same key returns the "
-        "first answer and has no further effect.",
+        "first response and has no further effect.",
         place="header",
         alias="Idempotency-Key",
         rules={"min_length": 1, "max_length": 200},

@@ -27,7 +27,7 @@ class ScalingView(msgspec.Struct, frozen=True):
     workers: int
     """Workers that are alive and not draining."""
     elastic: int
-    """Those of them that were started by autoscaling."""
+    """The part of them that autoscaling started."""
     reason: str
     at: str | None
     """The time of the decision; null if there is none yet, and `desired` is the current number."""

@@ -100,8 +100,8 @@ async def _sent(request: Request) -> SignInBody:
             return SignInBody.model_validate(_form(body))
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False, include_context=False)
-        wrong = [{**one, "loc": ("body", *one["loc"])} for one in found]
-        raise RequestValidationError(wrong) from None
+        located = [{**one, "loc": ("body", *one["loc"])} for one in found]
+        raise RequestValidationError(located) from None
     raise HTTPException(415, f"sign in with application/json or {FORM}")
 
 
