@@ -71,7 +71,7 @@ async def test_building_anew_forgets_all_that_was_there(empty_redis: RedisServer
     await leader.lead()
     run_id = house.rows.add_run(urls(3))
     await leader.pass_time(6)
-    assert len(await house.take(run_id, request_fill=1)) == 1
+    assert len(await house.take(run_id, want=1)) == 1
     await house.raw("HSET", f"{tag}:h:{HOST}", "sent", "9e15")
     await house.raw("HSET", f"{tag}:l", "abcdefgh", "xx")
     await house.raw("SET", f"{tag}:c", "not a hash")
