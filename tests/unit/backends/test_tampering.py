@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from smartspider.backends.sqlite.database import FILE
 from smartspider.core.audit import ChainBreak
-from smartspider.services.audit import to_view
+from smartspider.services.audit import entry_view
 from smartspider.store import audit, idempotency, tasks
 from smartspider.store.audit import AuditCheck, AuditFilter
 from smartspider_testing.backends.sqlite import SqliteBackend
@@ -65,7 +65,7 @@ def test_any_stored_byte_that_changes_is_found(shared: Tampered, data: Any) -> N
     try:
         broken = shared.verify().broken
         entries = asyncio.run(shared.backend.audit.entries())
-        assert len([to_view(entry) for entry in entries]) == ENTRIES
+        assert len([entry_view(entry) for entry in entries]) == ENTRIES
     finally:
         shared.raw.execute(change, (old, number))
     assert broken == ChainBreak(number, "is not what was written")
@@ -95,7 +95,7 @@ def test_other_ways_are_found_too(tmp_path: Path, sql: str, entry: int, sound: i
     assert check.broken is not None
     assert (check.broken.entry_id, check.head.id) == (entry, sound)
     for one in asyncio.run(tampered.backend.audit.entries()):
-        assert to_view(one).action == "thing.done"
+        assert entry_view(one).action == "thing.done"
     tampered.close()
 
 

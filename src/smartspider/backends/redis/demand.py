@@ -42,12 +42,12 @@ def _add(found: Found, runs: Sequence[int], parts: Iterator[Any]) -> None:
 
 
 def _lane(row: Sequence[Any]) -> LaneDemand:
-    host, domain, queued, flying, delay, per_host, per_domain, is_held = row
+    host, domain, queued, in_flight, delay, per_host, per_domain, is_held = row
     return LaneDemand(
         host=host.decode(),
         domain=domain.decode(),
         queued=queued,
-        in_flight=flying,
+        in_flight=in_flight,
         delay_s=float(delay),
         per_host=per_host,
         per_domain=per_domain if per_domain >= 0 else None,

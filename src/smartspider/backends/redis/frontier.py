@@ -201,7 +201,7 @@ class RedisFrontier:
             for run_id in runs:
                 found += await self._pages(shard, "check_lanes", run_id, repair=repair)
                 found += await self._pages(shard, "check_waiting", run_id, repair=repair)
-            for name in ("check_leases", "check_workers", "check_flying"):
+            for name in ("check_leases", "check_workers", "check_in_flight"):
                 found += await self._pages(shard, name, repair=repair)
         return found
 

@@ -69,7 +69,7 @@ async def test_arming_lapses_unless_it_is_renewed(scene: Scene) -> None:
     assert await scene.frontier.renew([lease]) == []
     await scene.clock.advance(0.2)
     await scene.keeper.turn()
-    with pytest.raises(NotArmed, match="nobody renewed it"):
+    with pytest.raises(NotArmed, match="its arming lapsed"):
         await scene.frontier.renew([lease])
     assert await state(scene) == (1, False)
     await scene.index.arm(0, 1, scene.clock.store_now() - LAPSE_S + 1.0)
@@ -84,7 +84,7 @@ async def test_an_empty_server_is_not_armed(scene: Scene) -> None:
     run, worker = await by_hand(scene)
     await scene.raw("FLUSHALL")
     await scene.keeper.turn()
-    with pytest.raises(NotArmed, match="what it held is gone"):
+    with pytest.raises(NotArmed, match="its data is lost"):
         await scene.take(worker, run)
     with pytest.raises(NotArmed, match="begin first"):
         await scene.index.arm(0, 1, scene.clock.store_now())
@@ -233,7 +233,7 @@ async def test_a_leader_that_is_over_is_refused(scene: Scene) -> None:
     ]
     for epoch in (2, 3):
         for call in calls:
-            with pytest.raises(LeadershipLost, match=f"1 is over, {epoch} leads"):
+            with pytest.raises(LeadershipLost, match=f"1 has ended, {epoch} leads"):
                 await call()
         await scene.index.begin(0, 3)
     assert [control.run_id for control in await scene.rows.controls()] == [1]

@@ -1,14 +1,14 @@
--- What runs have queued, for who decides how many workers are wanted.
+-- Queued work of runs, from which the number of wanted workers is computed.
 
 local Demand = {}
 
--- Some of the hosts in a sorted set: all of them where there are few, else any.
+-- Returns some of the hosts in a sorted set: all if there are few, otherwise a random selection.
 local function some_of(key, count, limit)
   if count <= limit then return redis.call('ZRANGE', key, 0, -1) end
   return redis.call('ZRANDMEMBER', key, limit)
 end
 
--- Whether a run that has its say stands there; else the gate is as the run itself wants it.
+-- Returns whether a leasing run is registered at the host; if not, the gate has the settings of the run itself.
 local function is_kept(x, gate)
   for _, run in ipairs(gate.runs) do
     local control = Runs.get(x, run)
@@ -35,8 +35,9 @@ local function add_run(x, answer, run, control, limit, soon)
   for _, host in ipairs(hosts) do add_lane(x, answer, run, control, host, soon) end
 end
 
--- The moment from which on a held host counts as closed, lanes to look at in each run, then runs. Per run: lanes,
--- how many of them follow, and for each: host, domain, queued, in flight, delay, per host, per domain, whether held.
+-- Arguments: the time from which on a held host counts as closed, lanes to read per run, then runs. Returns per run:
+-- number of lanes, how many follow, and for each: host, domain, queued, in flight, delay, per host, per domain,
+-- whether held.
 function Demand.lanes(x, argv)
   local soon, limit, answer = tonumber(argv[1]), tonumber(argv[2]), {}
   for i = 3, #argv do

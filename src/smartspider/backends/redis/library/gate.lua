@@ -1,14 +1,14 @@
--- The host gate: who may send to a host, and when. Runs have their say as long as they stand there.
+-- The gate of a host: whether and when a request may be sent. Settings of a run apply while it is registered there.
 
 local WINDOW_SHARE, WINDOW_MIN_S = 0.05, 0.005
-local FULL_S = 60      -- a host that is full opens when a lease ends; this is how long it is trusted to be full
-local CROWD = 16       -- hosts woken when a place under the cap of their domain is free
-local REST_S = 120     -- a host that nobody asks for is kept as long as this, and as any run waits between two requests
+local FULL_S = 60      -- a full host opens when a lease ends; this is only an upper bound
+local CROWD = 16       -- hosts opened when a slot under the limit of their domain is free
+local REST_S = 120     -- an idle host is kept this long, and at least as long as any run waits between two requests
 
 local Runs, Gate = {}, {}
 local SAYS = {running = true, stopping = true, paused = true}
 
--- The control of a run; false for one that is gone.
+-- Returns the control of a run; false if it was deleted.
 function Runs.get(x, run)
   local control = x.runs[run]
   if control == nil then
@@ -24,8 +24,8 @@ function Runs.get(x, run)
   return control
 end
 
--- Whether a worker with these capabilities (names, separated by spaces) may lease requests of a run. Nearly always
--- both are the same, so that is compared first.
+-- Returns whether a worker with these capabilities (names, separated by spaces) may lease requests of a run. Nearly
+-- always both are equal, so that is compared first.
 function Runs.suits(control, capabilities)
   local needs = control.needs
   if needs == capabilities then return true end
@@ -49,7 +49,7 @@ local function strictest(x, gate)
   gate.per_host = gate.per_host or 1
 end
 
--- A number that is kept; `else_` for what is there and is none, so that it opens no gate and stops no call.
+-- Returns a stored number; `else_` for an invalid one, so that it opens no gate and fails no call.
 local function figure(text, else_)
   if not text then return 0 end
   local number = tonumber(text)
@@ -66,7 +66,7 @@ function Gate.read(x, host)
           changed = figure(row[9], 0), runs = {}, served = {}}
   gate.delay = math.max(figure(row[2], FULL_S), figure(row[3], FULL_S), figure(row[4], FULL_S))
   gate.is_slow = gate.delay > 0
-  local lanes = redis.call('ZRANGE', Key.standing(x, host), 0, -1, 'WITHSCORES')
+  local lanes = redis.call('ZRANGE', Key.runs_at(x, host), 0, -1, 'WITHSCORES')
   for i = 1, #lanes, 2 do
     push(gate.runs, lanes[i])
     gate.served[lanes[i]] = tonumber(lanes[i + 1])
@@ -76,31 +76,31 @@ function Gate.read(x, host)
   return gate
 end
 
--- A gate comes into being. Its host may be one that was let go: the runs that stood there do so again, and its last
--- slot was no later than any of those that are not known any more.
+-- Creates a gate. Its host may have been evicted: its runs are registered again, and its last slot is assumed to be
+-- the latest of all that are no longer known.
 function Gate.appear(x, host, domain)
   if redis.call('HSETNX', Key.gate(x, host), 'domain', domain) == 0 then return end
   if x.rested_at > 0 then redis.call('HSET', Key.gate(x, host), 'sent', precise(x.rested_at)) end
   x.rested = x.rested or redis.call('SMEMBERS', Key.rested(x))
   for _, run in ipairs(x.rested) do
     if redis.call('SISMEMBER', Key.run(x, run, 'hosts'), host) == 1 then
-      redis.call('ZADD', Key.standing(x, host), 'NX', 0, run)
+      redis.call('ZADD', Key.runs_at(x, host), 'NX', 0, run)
     end
   end
   x.gates[host] = nil
 end
 
--- The gate for a run that is about to send: what that run asks for always counts.
+-- Returns the gate for a run that is about to send: its own settings always apply.
 function Gate.of_run(x, run, host)
   local gate = Gate.read(x, host)
   if gate.served[run] then return gate end
-  redis.call('ZADD', Key.standing(x, host), 0, run)
+  redis.call('ZADD', Key.runs_at(x, host), 0, run)
   x.gates[host] = nil
   return Gate.read(x, host)
 end
 
--- The first moment a slot may start. Slots of before this shard was armed are not known for sure: one delay and
--- one window go by first.
+-- Returns the first time at which a slot may start. Slots from before this shard was armed are uncertain: one delay
+-- and one window pass first.
 function Gate.opens_at(x, gate)
   local sent = gate.sent
   if gate.delay > 0 then sent = math.max(sent, x.known_at) end
@@ -111,29 +111,29 @@ local function in_flight(x, key)
   return redis.call('ZCOUNT', key, '(' .. past_ms(x.now), '+inf')
 end
 
--- How many requests may leave for the host at this moment.
+-- Returns how many requests may be sent to the host now.
 function Gate.room(x, gate)
   gate.is_crowded = false
   if Gate.opens_at(x, gate) > x.now then return 0 end
   local left = (gate.is_on_trial and 1 or gate.per_host) - in_flight(x, Key.flight(x, gate.host))
   if left > 0 and gate.per_domain then
-    local flying = 0
-    for _, host in ipairs(redis.call('SMEMBERS', Key.flying_hosts(x, gate.domain))) do
+    local of_domain = 0
+    for _, host in ipairs(redis.call('SMEMBERS', Key.in_flight_hosts(x, gate.domain))) do
       local count = in_flight(x, Key.flight(x, host))
-      flying = flying + count
-      if count == 0 then redis.call('SREM', Key.flying_hosts(x, gate.domain), host) end
+      of_domain = of_domain + count
+      if count == 0 then redis.call('SREM', Key.in_flight_hosts(x, gate.domain), host) end
     end
-    gate.is_crowded = gate.per_domain - flying <= left -- also once it took what is left: then its siblings make room
-    left = math.min(left, gate.per_domain - flying)
+    gate.is_crowded = gate.per_domain - of_domain <= left -- also once the rest is taken: then its siblings make room
+    left = math.min(left, gate.per_domain - of_domain)
   end
   if gate.delay > 0 then return math.min(left, 1) end
   return left
 end
 
--- Take the next slot; the one after it starts a window and a delay later. `ahead` is how long the caller needs
--- until it can send, `slack` how unsure it is of the moment: the window is wider by that, so no gap is shorter. It
--- ends before the lead does, for so far are slots waited for that nobody knows of any more.
--- `by` names the taker, who may undo it as long as nobody took a slot since.
+-- Reserves the next slot; the one after it starts a window and a delay later. `ahead` is the time the caller needs
+-- until it can send, `slack` its uncertainty about the time: the window is wider by that, so no gap is shorter. It
+-- ends before the lead does, since that is how long unknown slots are waited for. `by` identifies the taker, which
+-- can undo the reservation as long as no other slot was taken since.
 function Gate.reserve(x, gate, ahead, slack, by)
   local start = math.max(x.now, Gate.opens_at(x, gate))
   local window = {not_before = x.now, not_after = x.now, delay = 0}
@@ -158,7 +158,7 @@ function Gate.reserve(x, gate, ahead, slack, by)
   return window
 end
 
--- A slot that was taken for nothing is given back, unless another was taken since.
+-- Gives an unused slot back, unless another one was taken since.
 function Gate.undo(x, host, by)
   local key = Key.gate(x, host)
   local row = redis.call('HMGET', key, 'by', 'before')
@@ -169,7 +169,7 @@ function Gate.undo(x, host, by)
   end
 end
 
--- Keep workers from asking at a gate that is closed.
+-- Closes the lanes of a host whose gate is closed.
 function Gate.close(x, gate, is_full)
   local wake_at = Gate.opens_at(x, gate)
   if is_full then wake_at = math.max(wake_at, x.now + FULL_S) end
@@ -184,13 +184,13 @@ function Gate.close(x, gate, is_full)
   end
 end
 
--- A lane that waited stands where workers look.
+-- Moves a waiting lane to the open ones.
 function Gate.open_lane(x, run, host)
   local head = redis.call('ZRANGE', Key.queue(x, run, host), 0, 0, 'WITHSCORES')
-  if head[1] then redis.call('ZADD', Key.run(x, run, 'a'), standing_of(head), host) end
+  if head[1] then redis.call('ZADD', Key.run(x, run, 'a'), lane_score(head), host) end
 end
 
--- Something at the host changed: all its lanes are asked again as soon as a slot may start.
+-- The host changed: opens all its lanes when the next slot may start.
 function Gate.reopen(x, host)
   local gate = Gate.read(x, host)
   if Gate.opens_at(x, gate) > x.now then return Gate.close(x, gate, false) end
@@ -212,8 +212,8 @@ function Gate.freed(x, host)
   if #siblings < CROWD then redis.call('SREM', Key.crowds(x), domain) end
 end
 
--- A host as the store has it. Rows come in any order: one that is older than what is known says nothing, and one
--- that is as old never shortens a hold. While a shard is being loaded nobody else writes, and the store is right.
+-- Sets a host to its state in the store. Rows arrive in any order: an older one is ignored, and an equally old one
+-- never shortens a hold. While a shard is being filled nothing else writes, and the store is right.
 function Gate.set(x, row)
   local host, held, changed = row[1], tonumber(row[6]), tonumber(row[8])
   local key = Key.gate(x, host)
@@ -230,7 +230,7 @@ function Gate.set(x, row)
   Gate.reopen(x, host)
 end
 
--- How long after its last slot a host is kept at least.
+-- Returns how long after its last slot a host is kept at least.
 local function kept_s(x)
   if not x.kept_s then
     x.kept_s = 0
@@ -243,7 +243,7 @@ local function kept_s(x)
   return x.kept_s
 end
 
--- Whether anything of the host is queued, or would be if there were room, or under way.
+-- Returns whether anything of the host is queued, in the store only, or in flight.
 local function is_wanted(x, gate)
   if redis.call('EXISTS', Key.flight(x, gate.host)) == 1 then return true end
   for _, run in ipairs(gate.runs) do
@@ -253,16 +253,15 @@ local function is_wanted(x, gate)
   return false
 end
 
--- Let go of a host that nobody asks for, unless anything would be lost by that: what the store has to say of it comes
--- only once, so that is kept, and nothing late may come of a row that changed just now. Which runs stood there is known
--- by their hosts.
+-- Evicts an idle host, unless that would lose anything: its settings from the store arrive only once and are kept,
+-- and a recently changed row may still be needed. Its runs are known by their host sets.
 function Gate.rest(x, host)
   local gate = Gate.read(x, host)
   if is_wanted(x, gate) then return false end
-  redis.call('SREM', Key.flying_hosts(x, gate.domain), host)
+  redis.call('SREM', Key.in_flight_hosts(x, gate.domain), host)
   if gate.is_slow or gate.is_on_trial or gate.held > x.now then return false end
   if math.max(gate.sent, gate.changed) + kept_s(x) >= x.now then return false end
-  redis.call('UNLINK', Key.gate(x, host), Key.standing(x, host))
+  redis.call('UNLINK', Key.gate(x, host), Key.runs_at(x, host))
   if #gate.runs > 0 then redis.call('SADD', Key.rested(x), unpack(gate.runs)) end
   Clock.rest(x, gate.sent)
   x.gates[host] = nil

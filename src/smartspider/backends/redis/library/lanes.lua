@@ -1,26 +1,26 @@
--- The lanes: a queue per run and host. A lane with anything queued stands in exactly one of 'a' and 'w'.
+-- The lanes: a queue per run and host. A non-empty lane is in exactly one of 'a' and 'w'.
 
-local CUT_KEEPS_S = 30 -- a mark that the store has more is not taken back so soon after a cut: who does may not know
+local CUT_KEEPS_S = 30 -- a mark that the store has more is not removed so soon after a cut: the caller may not know of the cut
 
 local Lanes = {}
 
--- A run has a say at a host from its first request there.
+-- Registers a run at a host, from its first request there.
 function Lanes.stand(x, run, host, domain)
-  if redis.call('ZADD', Key.standing(x, host), 'NX', 0, run) == 1 then
+  if redis.call('ZADD', Key.runs_at(x, host), 'NX', 0, run) == 1 then
     redis.call('SADD', Key.run(x, run, 'hosts'), host)
     Gate.appear(x, host, domain)
     x.gates[host] = nil
   end
 end
 
--- Only the head of a lane is kept. The store has the rest.
+-- Keeps only the head of a lane. The store has the rest.
 local function cut(x, run, host, size, cap)
   if size <= cap then return end
   redis.call('ZREMRANGEBYRANK', Key.queue(x, run, host), cap, -1)
   redis.call('ZADD', Key.run(x, run, 'more'), x.now, host)
 end
 
--- Queue requests (rank, number, rank, number ...); how many were not there.
+-- Queues requests (rank, number, rank, number ...). Returns how many are new.
 function Lanes.queue(x, run, host, entries, domain, cap)
   local queue = Key.queue(x, run, host)
   local added = redis.call('ZADD', queue, 'NX', unpack(entries))
@@ -30,19 +30,19 @@ function Lanes.queue(x, run, host, entries, domain, cap)
   local head = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
   if size > added then
     for i = 2, #entries, 2 do
-      if entries[i] == head[1] then redis.call('ZADD', Key.run(x, run, 'a'), 'XX', standing_of(head), host) end
+      if entries[i] == head[1] then redis.call('ZADD', Key.run(x, run, 'a'), 'XX', lane_score(head), host) end
     end
   else
     local opens_at = Gate.opens_at(x, Gate.read(x, host))
     local is_open = opens_at <= x.now
-    redis.call('ZADD', Key.run(x, run, is_open and 'a' or 'w'), is_open and standing_of(head) or in_ms(opens_at), host)
+    redis.call('ZADD', Key.run(x, run, is_open and 'a' or 'w'), is_open and lane_score(head) or in_ms(opens_at), host)
   end
   if cap then cut(x, run, host, size, cap) end
   return added
 end
 
--- A request that comes back at a moment, or must be tried alone. Its host may be let go until then: the domain, which
--- is the end of its name, is kept by its length.
+-- Adds a request that is due later, or is leased alone. Its host may be evicted until then: its domain, which is the
+-- end of its name, is kept by its length.
 function Lanes.wait(x, run, number, place)
   local domain = Gate.read(x, place.host).domain
   redis.call('HSET', Key.run(x, run, 'held'), number, cmsgpack.pack({place.rank, place.host, #domain}))
@@ -53,7 +53,7 @@ function Lanes.domain_of(host, length)
   return string.sub(host, -(length or #host))
 end
 
--- Where a request belongs that is not live: due is '' for at once, and begins with 'a' for one to be tried alone.
+-- Adds a request that is not live: due is '' for at once, and begins with 'a' for one that is leased alone.
 function Lanes.place(host, rank, due)
   local is_alone = string.sub(due, 1, 1) == 'a'
   return {host = host, rank = tonumber(rank), is_alone = is_alone,
@@ -65,7 +65,7 @@ function Lanes.put(x, run, number, place)
   Lanes.queue(x, run, place.host, {place.rank, number})
 end
 
--- Which of the ids are leased, returned, waiting or suspect.
+-- Returns which of the ids are leased, returned, waiting or suspect.
 local function live(x, run, ids)
   local numbers, found = {}, {}
   for i, id in ipairs(ids) do numbers[i] = number_of(id) end
@@ -75,8 +75,8 @@ local function live(x, run, ids)
   return found
 end
 
--- From `at`: run, cap, then per host: name, domain, count and so many of id, rank, due. How many were not live;
--- -1 when the run is gone.
+-- From `at`: run, cap, then per host: name, domain, count and as many of id, rank, due. Returns how many were not
+-- live; -1 if the run was deleted.
 function Lanes.offer(x, argv, at)
   local run, cap = argv[at], tonumber(argv[at + 1])
   if not Runs.get(x, run) then return -1 end
@@ -109,7 +109,7 @@ function Lanes.offer(x, argv, at)
   return new
 end
 
--- One that is to wait, unless it is queued.
+-- Adds a waiting request, unless it is queued.
 function Lanes.due(x, run, id, place)
   local number = number_of(id)
   if redis.call('ZSCORE', Key.queue(x, run, place.host), number) then return 0 end
@@ -117,7 +117,7 @@ function Lanes.due(x, run, id, place)
   return 1
 end
 
--- Open the lanes and bring back the requests of a run whose time has come, some at a time.
+-- Opens due lanes and queues due requests of a run, some at a time.
 function Lanes.wake(x, run, limit)
   local waiting, later = Key.run(x, run, 'w'), Key.run(x, run, 'later')
   for _, host in ipairs(redis.call('ZRANGE', waiting, '-inf', past_ms(x.now), 'BYSCORE', 'LIMIT', 0, limit)) do
@@ -139,7 +139,7 @@ function Lanes.wake(x, run, limit)
   for host, entries in pairs(by_host) do Lanes.queue(x, run, host, entries, domains[host]) end
 end
 
--- Whether the store has more of a lane than was offered, as the leader saw it.
+-- Sets whether the store has more of a lane than was offered, as seen by the leader.
 function Lanes.mark(x, run, host, has_more)
   local key = Key.run(x, run, 'more')
   if has_more then return redis.call('ZADD', key, 'NX', 0, host) end

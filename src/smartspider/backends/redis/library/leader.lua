@@ -1,15 +1,15 @@
--- The leader's acts: which runs there are, how hosts stand, what is open, and what is held.
+-- The leader's calls: setting runs and hosts, offering open rows, counting.
 
-local WORK = 500 -- hosts seen to in one call
+local WORK = 500 -- hosts processed in one call
 
 local Leader = {}
 
--- What is left of a run that is gone is taken away host by host; leases stay at their gates until they end.
+-- Removes a deleted run host by host; its leases stay at their gates until they end.
 local function drop_some(x, run, limit)
   local hosts = redis.call('SPOP', Key.run(x, run, 'hosts'), limit)
   for _, host in ipairs(hosts) do
     redis.call('UNLINK', Key.queue(x, run, host))
-    redis.call('ZREM', Key.standing(x, host), run)
+    redis.call('ZREM', Key.runs_at(x, host), run)
     redis.call('ZREM', Key.run(x, run, 'a'), host)
     redis.call('ZREM', Key.run(x, run, 'w'), host)
     x.gates[host] = nil
@@ -27,7 +27,7 @@ local function drop_some(x, run, limit)
   return #hosts
 end
 
--- Where a run stands whose control changed, gates may have opened.
+-- A changed control may have opened the gates of the run's hosts.
 local function touch_some(x, run, cursor, limit)
   local found = redis.call('SSCAN', Key.run(x, run, 'hosts'), cursor, 'COUNT', limit)
   for _, host in ipairs(found[2]) do Gate.reopen(x, host) end
@@ -51,7 +51,7 @@ local function catch_up(x)
   return redis.call('EXISTS', Key.gone(x), Key.touched(x)) > 0 and 1 or 0
 end
 
--- All runs there are: run, control, run, control ... 1 when there is more to do, by calling again.
+-- All runs: run, control, run, control ... Returns 1 if it must be called again to finish.
 function Leader.controls(x, argv)
   local named, known = {}, redis.call('HGETALL', Key.controls(x))
   for i = 2, #argv, 2 do named[argv[i]] = argv[i + 1] end
@@ -73,13 +73,13 @@ function Leader.controls(x, argv)
   return catch_up(x)
 end
 
--- Some of the keys that begin like this.
+-- Returns some of the keys with a prefix.
 local function some_keys(prefix, cursor, count)
   local own = string.gsub(prefix, '[%[%]?*\\^]', '\\%0') .. '*'
   return redis.call('SCAN', cursor, 'MATCH', own, 'COUNT', count)
 end
 
--- Let go of hosts that nobody asks for, looking at some at a time: epoch, cursor. The next cursor, and how many went.
+-- Evicts idle hosts, some at a time: epoch, cursor. Returns the next cursor, and how many were evicted.
 function Leader.let_go(x, argv)
   if not x.is_armed then return {'0', 0} end
   local prefix, gone = Key.gate(x, ''), 0
@@ -90,12 +90,12 @@ function Leader.let_go(x, argv)
   return {found[1], gone}
 end
 
--- Everything of the shard but its term, some of it at a time: epoch, cursor. The next cursor. Whoever begins the shard
--- does it, so nobody can have put anything there meanwhile.
+-- Removes everything of the shard but its term, some at a time: epoch, cursor. Returns the next cursor. The process
+-- that begins the shard does it, so nothing can have been added meanwhile.
 function Leader.forget(x, argv)
   local found = some_keys(x.tag .. ':', argv[2], 2 * WORK)
   for _, key in ipairs(found[2]) do
-    if key ~= Key.term(x) and key ~= x.tag .. ':wall' then redis.call('UNLINK', key) end -- nor the clock of suites
+    if key ~= Key.term(x) and key ~= x.tag .. ':wall' then redis.call('UNLINK', key) end -- nor the clock of the test suites
   end
   if found[1] == '0' then redis.call('HDEL', Key.term(x), 'stale') end
   return found[1]
@@ -107,7 +107,7 @@ function Leader.hosts(x, argv, at)
   return 1
 end
 
--- epoch, count of marks, per mark: host and whether the store has more, then as for an offer.
+-- epoch, number of marks, per mark: host and whether the store has more, then as for an offer.
 function Leader.replay(x, argv)
   local past = 3 + 2 * tonumber(argv[2])
   local new = Lanes.offer(x, argv, past)
@@ -132,12 +132,12 @@ function Leader.lanes(x, argv)
   return answer
 end
 
--- Waiting, leased and lanes cut off, of runs.
+-- Returns waiting and leased requests and cut lanes of runs.
 function Leader.counts(x, argv)
   local answer = {}
   for _, run in ipairs(argv) do
     push(answer, redis.call('ZCARD', Key.run(x, run, 'later')) + redis.call('ZCARD', Key.run(x, run, 'alone')),
-      tonumber(redis.call('HGET', Key.flying(x), run) or 0), redis.call('ZCARD', Key.run(x, run, 'more')))
+      tonumber(redis.call('HGET', Key.in_flight(x), run) or 0), redis.call('ZCARD', Key.run(x, run, 'more')))
   end
   return answer
 end

@@ -1,101 +1,101 @@
--- Handing out: the best open lanes of a run, behind their gates, with fencing tokens.
+-- Leasing: the best open lanes of a run, behind their gates, with fencing tokens.
 
-local ASKING_S = 0.3   -- a run whose workers asked within this time takes its turn at a host
-local SPARE_LANES = 8  -- lanes looked at beyond those that could fill the hand, because some turn out to be closed
-local LOOKS = 64       -- so many of them in one call
+local LEASING_S = 0.3   -- a run whose workers leased within this time takes its turn at a host
+local SPARE_LANES = 8  -- lanes read beyond those that could fill the batch, because some turn out to be closed
+local MAX_LANES = 64       -- lanes read in one call
 
 local Lease = {}
 
--- A worker's hand while it is being filled.
-function Lease.hand(argv)
+-- The batch of leases for a worker.
+function Lease.new_batch(argv)
   local want = tonumber(argv[2])
   return {worker = tonumber(argv[1]), want = want, free = want, lease_s = tonumber(argv[3]), ahead = tonumber(argv[4]),
           slack = tonumber(argv[5]), own = Placement.own(argv[8]), answer = {}, records = {}, deadlines = {}, got = {}}
 end
 
--- How many a run has in flight, those in this hand included.
-function Lease.flying(x, hand, run)
-  return tonumber(redis.call('HGET', Key.flying(x), run) or 0) + (hand.got[run] or 0)
+-- Returns the requests of a run in flight, those in this batch included.
+function Lease.in_flight(x, batch, run)
+  return tonumber(redis.call('HGET', Key.in_flight(x), run) or 0) + (batch.got[run] or 0)
 end
 
--- Put requests of one host (number, rank, ...) into the hand.
-function Lease.hand_out(x, hand, run, gate, members, is_alone)
+-- Adds requests of one host (number, rank, ...) to the batch.
+function Lease.grant(x, batch, run, gate, members, is_alone)
   local count = #members / 2
-  hand.counter = hand.counter or redis.call('HINCRBY', Key.term(x), 'counter', hand.want) - hand.want
-  local window = Gate.reserve(x, gate, hand.ahead, hand.slack, hand.counter + 1)
-  local deadline = math.max(x.now, window.not_before) + hand.lease_s
+  batch.counter = batch.counter or redis.call('HINCRBY', Key.term(x), 'counter', batch.want) - batch.want
+  local window = Gate.reserve(x, gate, batch.ahead, batch.slack, batch.counter + 1)
+  local deadline = math.max(x.now, window.not_before) + batch.lease_s
   local until_then = in_ms(deadline)
-  push(hand.answer, hand.counter + 1, precise(window.not_before), precise(window.not_after), precise(window.delay),
+  push(batch.answer, batch.counter + 1, precise(window.not_before), precise(window.not_after), precise(window.delay),
     precise(deadline), is_alone and 1 or 0, Runs.get(x, run).weight, gate.host)
   local number = tonumber(run)
   local prefix = string.char(math.floor(number / 65536), math.floor(number / 256) % 256, number % 256)
-  local record = {epoch = x.epoch, worker = hand.worker, is_alone = is_alone, host = gate.host, told_at = 0}
-  local ids, flight, records, deadlines = {}, {}, hand.records, hand.deadlines
+  local record = {epoch = x.epoch, worker = batch.worker, is_alone = is_alone, host = gate.host, reported_at = 0}
+  local ids, flight, records, deadlines = {}, {}, batch.records, batch.deadlines
   for i = 1, count do
     local id = prefix .. members[2 * i - 1]
-    hand.counter = hand.counter + 1
-    record.counter, record.rank = hand.counter, tonumber(members[2 * i])
+    batch.counter = batch.counter + 1
+    record.counter, record.rank = batch.counter, tonumber(members[2 * i])
     ids[i] = id
     flight[2 * i - 1], flight[2 * i] = until_then, id
     local at = #records
     records[at + 1], records[at + 2] = id, pack_record(record)
     deadlines[at + 1], deadlines[at + 2] = until_then, id
   end
-  push(hand.answer, table.concat(ids))
+  push(batch.answer, table.concat(ids))
   redis.call('ZADD', Key.flight(x, gate.host), unpack(flight))
-  local flying = Key.flying_hosts(x, gate.domain)
-  if redis.call('SISMEMBER', flying, gate.host) == 0 then redis.call('SADD', flying, gate.host) end
-  hand.first_deadline = math.min(hand.first_deadline or deadline, deadline)
-  hand.free = hand.free - count
-  hand.got[run] = (hand.got[run] or 0) + count
+  local in_flight = Key.in_flight_hosts(x, gate.domain)
+  if redis.call('SISMEMBER', in_flight, gate.host) == 0 then redis.call('SADD', in_flight, gate.host) end
+  batch.first_deadline = math.min(batch.first_deadline or deadline, deadline)
+  batch.free = batch.free - count
+  batch.got[run] = (batch.got[run] or 0) + count
 end
 
--- What is the same for all of a hand is written once.
-function Lease.close_hand(x, hand)
-  if #hand.records == 0 then return end
-  redis.call('HSET', Key.leases(x), unpack(hand.records))
-  redis.call('ZADD', Key.worker(x, hand.worker), unpack(hand.deadlines))
-  redis.call('ZADD', Key.workers(x), 'LT', in_ms(hand.first_deadline), hand.worker)
-  for run, count in pairs(hand.got) do redis.call('HINCRBY', Key.flying(x), run, count) end
+-- Writes what is common to the whole batch once.
+function Lease.write_batch(x, batch)
+  if #batch.records == 0 then return end
+  redis.call('HSET', Key.leases(x), unpack(batch.records))
+  redis.call('ZADD', Key.worker(x, batch.worker), unpack(batch.deadlines))
+  redis.call('ZADD', Key.workers(x), 'LT', in_ms(batch.first_deadline), batch.worker)
+  for run, count in pairs(batch.got) do redis.call('HINCRBY', Key.in_flight(x), run, count) end
 end
 
--- Whether another run at the host had less, may take more, and has workers that are asking.
-local function is_hungrier(x, hand, run, gate, floor, turn)
+-- Returns whether another run at the host was served less, may take more, and has leasing workers.
+local function is_hungrier(x, batch, run, gate, floor, turn)
   local control = Runs.get(x, run)
   if not control or control.state ~= 'running' then return false end
   if math.max(gate.served[run], floor) + 0.999 >= turn then return false end
-  if tonumber(redis.call('ZSCORE', Key.asked(x), run) or 0) <= x.now - ASKING_S then return false end
+  if tonumber(redis.call('ZSCORE', Key.asked(x), run) or 0) <= x.now - LEASING_S then return false end
   if redis.call('EXISTS', Key.queue(x, run, gate.host)) == 0 then return false end
-  return Lease.flying(x, hand, run) < control.concurrency
+  return Lease.in_flight(x, batch, run) < control.concurrency
 end
 
-local function must_wait(x, hand, run, gate, turn)
+local function must_wait(x, batch, run, gate, turn)
   local floor = gate.turn - 1
   if #gate.runs < 2 or floor + 0.999 >= turn then return false end
   for _, other in ipairs(gate.runs) do
-    if other ~= run and is_hungrier(x, hand, other, gate, floor, turn) then return true end
+    if other ~= run and is_hungrier(x, batch, other, gate, floor, turn) then return true end
   end
   return false
 end
 
--- Take from one lane: how many, and whether it still stands among the open ones.
-local function from_lane(x, hand, claim, host, limit)
-  local run, gate = claim.run, Gate.of_run(x, claim.run, host)
-  if Placement.leaves(x, hand, gate) then return 0, true end
+-- Leases from one lane. Returns how many, and whether it is still among the open ones.
+local function from_lane(x, batch, share, host, limit)
+  local run, gate = share.run, Gate.of_run(x, share.run, host)
+  if Placement.leaves(x, batch, gate) then return 0, true end
   local slots = Gate.room(x, gate)
   local turn = math.max(gate.served[run] or 0, gate.turn - 1)
-  if slots > 0 and must_wait(x, hand, run, gate, turn) then return 0, true end
+  if slots > 0 and must_wait(x, batch, run, gate, turn) then return 0, true end
   local queue, got = Key.queue(x, run, host), 0
   if slots > 0 then
     local members = redis.call('ZPOPMIN', queue, math.min(slots, limit))
     got = #members / 2
     if got > 0 then
-      if #gate.runs > 1 then -- one that stands alone waits for nobody
+      if #gate.runs > 1 then -- a single run waits for no other
         gate.turn = math.max(gate.turn, turn)
-        gate.served[run] = turn + got / claim.weight
-        redis.call('ZADD', Key.standing(x, host), gate.served[run], run)
+        gate.served[run] = turn + got / share.weight
+        redis.call('ZADD', Key.runs_at(x, host), gate.served[run], run)
       end
-      Lease.hand_out(x, hand, run, gate, members, false)
+      Lease.grant(x, batch, run, gate, members, false)
     end
   end
   local head = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
@@ -104,29 +104,29 @@ local function from_lane(x, hand, claim, host, limit)
     Gate.close(x, gate, Gate.opens_at(x, gate) <= x.now)
     return got, false
   end
-  if head[1] then redis.call('ZADD', Key.run(x, run, 'a'), standing_of(head), host) end
+  if head[1] then redis.call('ZADD', Key.run(x, run, 'a'), lane_score(head), host) end
   return got, head[1] ~= nil
 end
 
--- Fill the hand from the open lanes of a run, best first and among equals its own; how many it got.
-function Lease.take(x, hand, claim, count)
-  local limit, open = math.min(hand.free, claim.room, count), Key.run(x, claim.run, 'a')
-  local before, skipped, looks = hand.free, 0, 2 * limit + LOOKS
+-- Leases from the open lanes of a run, best first and among equals the worker's own. Returns how many.
+function Lease.take(x, batch, share, count)
+  local limit, open = math.min(batch.free, share.room, count), Key.run(x, share.run, 'a')
+  local before, skipped, looks = batch.free, 0, 2 * limit + MAX_LANES
   while limit > 0 and looks > 0 do
-    local hosts = Placement.lanes(hand, open, skipped, limit + SPARE_LANES)
+    local hosts = Placement.lanes(batch, open, skipped, limit + SPARE_LANES)
     if #hosts == 0 then break end
     for _, host in ipairs(hosts) do
-      local got, stays = from_lane(x, hand, claim, host, limit)
+      local got, stays = from_lane(x, batch, share, host, limit)
       limit, looks = limit - got, looks - 1
       if stays then skipped = skipped + 1 end
       if limit <= 0 or looks <= 0 then break end
     end
   end
-  claim.room = claim.room - (before - hand.free)
-  return before - hand.free
+  share.room = share.room - (before - batch.free)
+  return before - batch.free
 end
 
--- The gate of a suspect, whose host may have been let go.
+-- Returns the gate of a suspect, whose host may have been evicted.
 local function gate_of_suspect(x, run, place, is_looking)
   local gate = Gate.read(x, place[2])
   if gate.served[run] or is_looking then return gate end
@@ -134,10 +134,10 @@ local function gate_of_suspect(x, run, place, is_looking)
   return Gate.read(x, place[2])
 end
 
--- The first due suspect of a run whose gate is open, if any; else when the first of their gates opens.
+-- Returns the first due suspect of a run whose gate is open, if any; otherwise when the first of their gates opens.
 local function open_suspect(x, run, is_looking)
   local next_at, seen = nil, {}
-  local due = redis.call('ZRANGE', Key.run(x, run, 'alone'), '-inf', past_ms(x.now), 'BYSCORE', 'LIMIT', 0, LOOKS)
+  local due = redis.call('ZRANGE', Key.run(x, run, 'alone'), '-inf', past_ms(x.now), 'BYSCORE', 'LIMIT', 0, MAX_LANES)
   if #due == 0 then return nil end
   local held = redis.call('HMGET', Key.run(x, run, 'held'), unpack(due))
   for i, number in ipairs(due) do
@@ -153,19 +153,19 @@ local function open_suspect(x, run, is_looking)
   return nil, next_at
 end
 
--- Whether a suspect waits for this worker; it is handed out once the worker holds nothing else. One whose gate is
--- closed keeps nobody waiting.
-function Lease.suspect(x, hand, claims, is_idle)
+-- Returns whether a suspect waits for this worker; it is leased once the worker holds nothing else. One whose gate is
+-- closed is not waited for.
+function Lease.suspect(x, batch, shares, is_idle)
   local next_at
-  for _, claim in ipairs(claims) do
-    local suspect, opens_at = open_suspect(x, claim.run)
+  for _, share in ipairs(shares) do
+    local suspect, opens_at = open_suspect(x, share.run)
     if opens_at then next_at = math.min(next_at or opens_at, opens_at) end
     if suspect then
-      if is_idle and claim.room > 0 and Gate.room(x, suspect.gate) > 0 then
-        redis.call('ZREM', Key.run(x, claim.run, 'alone'), suspect.number)
-        redis.call('HDEL', Key.run(x, claim.run, 'held'), suspect.number)
-        Lease.hand_out(x, hand, claim.run, suspect.gate, {suspect.number, suspect.rank}, true)
-        redis.call('HSET', Key.lone(x), hand.worker, hand.records[1])
+      if is_idle and share.room > 0 and Gate.room(x, suspect.gate) > 0 then
+        redis.call('ZREM', Key.run(x, share.run, 'alone'), suspect.number)
+        redis.call('HDEL', Key.run(x, share.run, 'held'), suspect.number)
+        Lease.grant(x, batch, share.run, suspect.gate, {suspect.number, suspect.rank}, true)
+        redis.call('HSET', Key.lone(x), batch.worker, batch.records[1])
         if suspect.gate.delay > 0 then Gate.close(x, suspect.gate, false) end
       end
       return true

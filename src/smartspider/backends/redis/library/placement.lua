@@ -1,10 +1,10 @@
--- Which worker had better take a host, so that connections and names are used again. All hosts are divided into
--- parts, and a worker tells which of them are its own: it takes those first. What is left lying by its owner
--- anybody takes: at once where the host has no delay, else when its slot has been free for a moment.
+-- Assigns hosts to workers, so that connections and DNS answers are reused. All hosts are divided into partitions,
+-- and a worker names its own: it takes those first. Hosts that their owner leaves are taken by any worker: at once if
+-- the host has no delay, otherwise when its slot has been free for a moment.
 
-local GRACE_S, GRACE_SHARE = 0.1, 0.1 -- how long a free slot is its owner's, and of the delay at most
+local GRACE_S, GRACE_SHARE = 0.1, 0.1 -- how long a free slot is reserved for its owner, and at most this share of the delay
 local HOSTS_KNOWN, WORKERS_KNOWN = 20000, 200
-local LANES = 256      -- open lanes looked through for one's own, at most
+local LANES = 256      -- open lanes read to find the worker's own, at most
 
 local Placement = {}
 local parts, parts_size = {}, 0
@@ -21,7 +21,7 @@ local function part_of(host)
   return part
 end
 
--- The parts of a worker, a bit for each; nil for one that does not mind what it takes.
+-- The partitions of a worker, a bit for each; nil for a worker that takes any host.
 function Placement.own(mask)
   if mask == '' then return nil end
   local own = owns[mask]
@@ -43,7 +43,7 @@ local function rank_of(open, host)
   return math.floor(tonumber(redis.call('ZSCORE', open, host)))
 end
 
--- Whether all of them are as urgent as the first; else the ranks they have.
+-- Returns true if all have the rank of the first; otherwise their ranks.
 local function ranks_of(open, hosts, first)
   if rank_of(open, hosts[1]) == rank_of(open, hosts[#hosts]) then return nil end
   local lanes, ranks = redis.call('ZRANGE', open, first, first + #hosts - 1, 'WITHSCORES'), {}
@@ -56,10 +56,10 @@ local function append(list, more)
   for i, one in ipairs(more) do list[size + i] = one end
 end
 
--- Open lanes from the first on (0 is the best) that may fill so many places: among equals one's own come first. The
--- more workers there are the more lanes are looked through for one's own.
-function Placement.lanes(hand, open, first, count)
-  local own = hand.own
+-- Returns open lanes from the first on (0 is the best) to fill the slots: among equals the worker's own come first.
+-- The more workers there are, the more lanes are read to find its own.
+function Placement.lanes(batch, open, first, count)
+  local own = batch.own
   local width = own and math.max(count, math.min(math.ceil(count * own.spread), LANES)) or count
   local hosts = redis.call('ZRANGE', open, first, first + width - 1)
   if not own or #hosts < 2 then return hosts end
@@ -76,18 +76,18 @@ function Placement.lanes(hand, open, first, count)
   return order
 end
 
--- How long after its gate has opened a host is still left to its owner.
-function Placement.grace(x, hand, host)
-  if not hand.own or hand.own[part_of(host)] then return 0 end
+-- Returns how long after its gate has opened a host is still reserved for its owner.
+function Placement.grace(x, batch, host)
+  if not batch.own or batch.own[part_of(host)] then return 0 end
   return math.min(GRACE_S, Gate.read(x, host).delay * GRACE_SHARE)
 end
 
--- Whether a host that is open is left to its owner for now; when to come back is noted.
-function Placement.leaves(x, hand, gate)
-  local grace = Placement.grace(x, hand, gate.host)
+-- Returns whether an open host is reserved for its owner for now; records when to try again.
+function Placement.leaves(x, batch, gate)
+  local grace = Placement.grace(x, batch, gate.host)
   if grace == 0 then return false end
   local opens_at = Gate.opens_at(x, gate)
   if opens_at > x.now or opens_at + grace <= x.now then return false end
-  hand.soonest = math.min(hand.soonest or math.huge, opens_at + grace)
+  batch.soonest = math.min(batch.soonest or math.huge, opens_at + grace)
   return true
 end

@@ -1,13 +1,13 @@
--- What can be called. Whatever only takes away, moves or ends something also works when memory is full.
+-- The registered functions. Those that only remove, move or end something also work when memory is full.
 
 local function named(name, flags, act)
   redis.register_function{function_name = 'smartspider_' .. name, flags = flags, callback = act}
 end
 
 local function numbers(argv)
-  local told = {}
-  for i, word in ipairs(argv) do told[i] = tonumber(word) end
-  return told
+  local numbers = {}
+  for i, word in ipairs(argv) do numbers[i] = tonumber(word) end
+  return numbers
 end
 
 local function worker(name, flags, act)
@@ -32,7 +32,7 @@ end
 
 named('version', {'no-writes'}, function() return VERSION end)
 
--- Process, epoch it was armed with, whether it serves now, whether another installation has it.
+-- Returns the process, the epoch of its arming, whether it serves now, and whether another installation owns it.
 named('look', {'no-writes'}, function(keys)
   local is_other, is_heard = Owner.other(keys[1], keys[2])
   local found = Clock.look(keys[1])
@@ -41,16 +41,16 @@ named('look', {'no-writes'}, function(keys)
   return found
 end)
 
--- epoch, moment. 1, or 2 when what is there is to be forgotten before anything else.
+-- epoch, time. Returns 1, or 2 if the present data must be removed first.
 named('begin', {'allow-oom'}, function(keys, argv)
   Owner.begin(keys[1], keys[2])
   Clock.begin(keys[1], tonumber(argv[1]), tonumber(argv[2]))
   return redis.call('HEXISTS', term_key(keys[1]), 'stale') + 1
 end)
 
--- epoch, whether all that is there is to be forgotten.
+-- epoch, whether to remove all data.
 named('disarm', {'allow-oom'}, function(keys, argv)
-  if Owner.is_left(keys[1], keys[2]) then return 1 end -- whoever begins it forgets all that is there
+  if Owner.is_left(keys[1], keys[2]) then return 1 end -- the next process to begin it removes all data
   Clock.disarm(keys[1], tonumber(argv[1]))
   if argv[2] == '1' then redis.call('HSET', term_key(keys[1]), 'stale', 1) end
   return 1
@@ -88,8 +88,8 @@ worker('reclaim', {'allow-oom'}, Settle.reclaim)
 worker('requeue', {'allow-oom'}, Settle.requeue)
 worker('hosts', {'allow-oom'}, function(x, argv) return Leader.hosts(x, argv, 1) end)
 
--- host, domain, how near the slot must be, slack, least delay. Moment, not before, not after, delay; or moment and
--- when the gate opens.
+-- host, domain, how near the slot must be, slack, least delay. Returns time, not before, not after, delay; or time
+-- and when the gate opens.
 worker('permit', {'allow-oom'}, function(x, argv)
   Gate.appear(x, argv[1], argv[2])
   local gate = Gate.read(x, argv[1])
@@ -111,4 +111,4 @@ worker('check_lanes', {'allow-oom'}, Check.lanes)
 worker('check_waiting', {'allow-oom'}, Check.waiting)
 worker('check_leases', {'allow-oom'}, Check.leases)
 worker('check_workers', {'allow-oom'}, Check.workers)
-worker('check_flying', {'allow-oom'}, Check.flying)
+worker('check_in_flight', {'allow-oom'}, Check.in_flight)

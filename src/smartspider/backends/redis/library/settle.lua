@@ -1,12 +1,12 @@
--- How leases end: acked, postponed, released, given back by one who leaves, or taken back.
+-- Ending leases: acked, postponed, released, returned by a leaving worker, or reclaimed.
 
-local RETELL_S = 30   -- what was taken back and neither queued nor forgotten since is told again
-local GRACE_S = 30    -- after a shard was armed anew its holders get this long to renew
-local WORKERS = 100   -- looked at in one call whether they are late
+local REPORT_AGAIN_S = 30   -- reclaimed leases that are neither queued nor removed are reported again after this time
+local GRACE_S = 30    -- after a shard was armed again its workers get this long to renew
+local WORKERS = 100   -- workers checked for expired leases in one call
 
 local Settle = {}
 
--- Those of the leases (id, epoch, counter ... from `at`) that are still held, and how many are not.
+-- Returns those of the leases (id, epoch, counter ... from `at`) that are still held, and how many are not.
 function Settle.own(x, argv, at, step)
   local ids, own, stale = {}, {}, 0
   for i = at, #argv, step do ids[#ids + 1] = argv[i] end
@@ -15,7 +15,7 @@ function Settle.own(x, argv, at, step)
   for i, id in ipairs(ids) do
     local first = at + (i - 1) * step
     local record = packed[i] and unpack_record(packed[i])
-    if record and record.told_at == 0 and record.counter == tonumber(argv[first + 2])
+    if record and record.reported_at == 0 and record.counter == tonumber(argv[first + 2])
        and record.epoch == tonumber(argv[first + 1]) then
       record.id, record.at = id, first
       own[#own + 1] = record
@@ -30,7 +30,8 @@ function Settle.count_stale(x, stale)
   if stale > 0 then redis.call('HINCRBY', Key.stats(x), 'stale', stale) end
 end
 
--- What was refused since these keys are there: ends and renewals of leases that were not held, calls of old leaders.
+-- Returns the refused calls since the shard was filled: ends and renewals of leases that were not held, calls of old
+-- leaders.
 function Settle.refusals(x)
   local counted = redis.call('HMGET', Key.stats(x), 'stale', 'old_epoch')
   return {tonumber(counted[1] or 0), tonumber(counted[2] or 0)}
@@ -40,7 +41,7 @@ local function each(groups, command, key_of)
   for name, members in pairs(groups) do redis.call(command, key_of(name), unpack(members)) end
 end
 
--- The leases are over; their hosts, workers and runs have a place more. The hosts, to be reopened.
+-- Ends leases; their hosts, workers and runs have a free slot. Returns the hosts to reopen.
 function Settle.free(x, own)
   if #own == 0 then return {} end
   local ids, workers, runs, hosts, lone = {}, {}, {}, {}, {}
@@ -58,7 +59,7 @@ function Settle.free(x, own)
   each(workers, 'ZREM', function(worker) return Key.worker(x, worker) end)
   each(hosts, 'ZREM', function(host) return Key.flight(x, host) end)
   for run, count in pairs(runs) do
-    if redis.call('HINCRBY', Key.flying(x), run, -count) <= 0 then redis.call('HDEL', Key.flying(x), run) end
+    if redis.call('HINCRBY', Key.in_flight(x), run, -count) <= 0 then redis.call('HDEL', Key.in_flight(x), run) end
   end
   return hosts
 end
@@ -67,7 +68,7 @@ function Settle.reopen(x, hosts)
   for host in pairs(hosts) do Gate.freed(x, host) end
 end
 
--- The rows are closed. is_unused: they were before anything was sent, so their slots are free again.
+-- The rows are closed. is_unused: they were closed before anything was sent, so their slots are free again.
 function Settle.ack(x, argv, is_unused)
   local own, stale = Settle.own(x, argv, 1, 3)
   local hosts = Settle.free(x, own)
@@ -79,7 +80,7 @@ function Settle.ack(x, argv, is_unused)
   return #own
 end
 
--- Queue again what nobody works on, as it was.
+-- Queues unused requests again, as they were.
 local function give_back(x, own)
   local hosts = Settle.free(x, own)
   for _, lease in ipairs(own) do
@@ -112,7 +113,7 @@ function Settle.postpone(x, argv)
   return #own
 end
 
--- Records of ids, as far as they are leased.
+-- Returns the records of those ids that are leased.
 local function records(x, ids)
   local found = {}
   if #ids == 0 then return found end
@@ -128,12 +129,12 @@ local function records(x, ids)
   return found
 end
 
--- worker, at most so many at a time.
+-- worker, maximum number per call.
 function Settle.leave(x, argv)
   return give_back(x, records(x, redis.call('ZRANGE', Key.worker(x, argv[1]), 0, tonumber(argv[2]) - 1)))
 end
 
--- A new deadline for those still held; '1' for each that is, '0' for each that is not.
+-- Extends the leases still held. Returns '1' for each that is, '0' for each that is not.
 function Settle.renew(x, argv)
   local deadline = in_ms(x.now + tonumber(argv[1]))
   local own, stale = Settle.own(x, argv, 2, 3)
@@ -150,7 +151,7 @@ function Settle.renew(x, argv)
   return table.concat(answer)
 end
 
--- Like renewing, without doing it.
+-- Like renew, without extending.
 function Settle.held(x, argv)
   local kept, answer = {}, {}
   for _, lease in ipairs((Settle.own(x, argv, 1, 3))) do kept[lease.at] = true end
@@ -158,7 +159,7 @@ function Settle.held(x, argv)
   return table.concat(answer)
 end
 
--- Ids past their deadline, then those of dead workers, and the workers that were looked at.
+-- Returns ids past their deadline, then those of dead workers, and the workers that were checked.
 local function lost(x, limit, argv)
   local ids, seen, late = {}, {}, {}
   if x.now >= x.armed_at + GRACE_S then
@@ -195,9 +196,9 @@ local function tell(answer, x, record, is_new)
   push(answer, record.id, record.host, record.worker, record.is_alone and 1 or 0, counts and 1 or 0)
 end
 
--- What was told and not queued again since: whoever heard of it may have counted it before it died.
+-- Returns reported leases that were not queued since: the receiver may have counted them before it died.
 local function tell_again(answer, x, limit)
-  local ids = redis.call('ZRANGE', Key.returned(x), '-inf', x.now - RETELL_S, 'BYSCORE', 'LIMIT', 0, limit)
+  local ids = redis.call('ZRANGE', Key.returned(x), '-inf', x.now - REPORT_AGAIN_S, 'BYSCORE', 'LIMIT', 0, limit)
   if #ids == 0 then return end
   redis.call('ZREM', Key.returned(x), unpack(ids))
   for _, record in ipairs(records(x, ids)) do
@@ -206,8 +207,8 @@ local function tell_again(answer, x, limit)
   end
 end
 
--- Take back what is past its deadline or in the hands of the dead: limit, dead workers ... It stays live until
--- it is queued again or forgotten.
+-- Reclaims leases past their deadline and those of dead workers: limit, dead workers ... They stay live until they
+-- are queued again or removed.
 function Settle.reclaim(x, argv)
   local limit, answer = tonumber(argv[1]), {}
   tell_again(answer, x, limit)
@@ -215,7 +216,7 @@ function Settle.reclaim(x, argv)
   local own = records(x, ids)
   local hosts = Settle.free(x, own)
   for _, lease in ipairs(own) do
-    lease.told_at = x.now
+    lease.reported_at = x.now
     redis.call('HSET', Key.leases(x), lease.id, pack_record(lease))
     redis.call('ZADD', Key.returned(x), x.now, lease.id)
     tell(answer, x, lease, true)
@@ -225,13 +226,13 @@ function Settle.reclaim(x, argv)
   return answer
 end
 
--- What was taken back is counted: count, ids ..., then those of them to be queued, as for an offer.
+-- Reclaimed leases were counted: count, ids ..., then those of them to queue, as for an offer.
 function Settle.requeue(x, argv)
   local count = tonumber(argv[1])
   for i = 2, count + 1 do
     local packed = redis.call('HGET', Key.leases(x), argv[i])
     local record = packed and unpack_record(packed)
-    if record and record.told_at > 0 then redis.call('HDEL', Key.leases(x), argv[i]) end
+    if record and record.reported_at > 0 then redis.call('HDEL', Key.leases(x), argv[i]) end
     redis.call('ZREM', Key.returned(x), argv[i])
   end
   if #argv > count + 1 then return Lanes.offer(x, argv, count + 2) end

@@ -1,4 +1,4 @@
--- A clock that suites turn by hand; until they do, that of the server.
+-- A clock that test suites set; until then the server's.
 
 local function wall(tag)
   local turned = redis.call('GET', tag .. ':wall')
