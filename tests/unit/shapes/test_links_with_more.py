@@ -7,14 +7,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from smartspider.core.extraction import Extraction, Item, Link
-from smartspider.core.limits import Limits
-from smartspider.core.plan import Plan
-from smartspider.core.request import NO_EXTRAS, Extras, Request, make_request
-from smartspider.core.rules import Follow, PagePlan, RequestTemplate, Rule, StopWhen
-from smartspider.core.scope import Scope
-from smartspider.engine.links import LinkFilter
-from smartspider.extract.follows import CARRIED_BYTES, CARRIED_BYTES_OF_A_PAGE, FoundLink, Made, make_links
+from smartspider.core.pages.extraction import Extraction, Item, Link
+from smartspider.core.pages.rules import FollowRequest, FollowRule, PagePlan, StopConditions, ValueRule
+from smartspider.core.requests.request import NO_EXTRAS, Extras, Request, make_request
+from smartspider.core.requests.scope import UrlScope
+from smartspider.core.runs.plan import Plan, RunLimits
+from smartspider.engine.link_filter import LinkFilter
+from smartspider.extract.links.follows import (
+    CARRIED_BYTES,
+    CARRIED_BYTES_OF_A_PAGE,
+    ExtractedLinks,
+    FoundLink,
+    make_links,
+)
 
 ITEMS: list[Item | None] = [
     {"title": "Öl & Co", "price": 3.5, "tags": ["a"], "id": 1},
@@ -22,19 +27,19 @@ ITEMS: list[Item | None] = [
 ]
 
 
-def made(found: list[FoundLink], items: list[Item | None] | None = None, **follow: Any) -> Made:
-    rule = Follow(Rule("css", "a", many=True), "detail", **follow)
+def made(found: list[FoundLink], items: list[Item | None] | None = None, **follow: Any) -> ExtractedLinks:
+    rule = FollowRule(ValueRule("css", "a", many=True), "detail", **follow)
     return make_links(rule, found, ITEMS if items is None else items)
 
 
 def only(found: FoundLink, **request: Any) -> Link:
-    (link,) = made([found], request=RequestTemplate(**request)).links
+    (link,) = made([found], request=FollowRequest(**request)).links
     return link
 
 
 def test_a_plain_rule_gives_plain_links() -> None:
     result = made([FoundLink("/a"), FoundLink("/b", 1)], priority=2, max_depth=3, allow=("x",), deny=("y",))
-    assert result == Made(
+    assert result == ExtractedLinks(
         [Link(href, "detail", 2, max_depth=3, allow=("x",), deny=("y",)) for href in ("/a", "/b")]
     )
     assert all(link.extras is NO_EXTRAS for link in result.links)
@@ -59,7 +64,7 @@ def test_what_is_too_large_to_travel_stays_and_is_counted() -> None:
     heavy: list[Item | None] = [{"t": "x" * CARRIED_BYTES}, {"t": "y"}]
     result = made([FoundLink("/a", 0), FoundLink("/b", 1)], heavy, carry=("t",))
     assert [link.extras.meta for link in result.links] == [{}, {"t": "y"}]
-    assert result.uncarried == 1
+    assert result.carries_dropped == 1
 
 
 def test_a_page_of_heavy_links_carries_only_so_much_in_all() -> None:
@@ -67,7 +72,7 @@ def test_a_page_of_heavy_links_carries_only_so_much_in_all() -> None:
     result = made([FoundLink(f"/{number}", 0) for number in range(1000)], [{"t": "x" * size}], carry=("t",))
     carrying = sum(1 for link in result.links if link.extras.meta)
     assert carrying == CARRIED_BYTES_OF_A_PAGE // (size + len('{"t":""}'))
-    assert result.uncarried == 1000 - carrying
+    assert result.carries_dropped == 1000 - carrying
 
 
 def test_a_url_is_made_from_the_value_the_item_and_the_variables() -> None:
@@ -80,7 +85,7 @@ def test_a_url_is_made_from_the_value_the_item_and_the_variables() -> None:
 
 def test_the_value_goes_before_a_field_and_a_field_before_a_variable() -> None:
     items: list[Item | None] = [{"value": "field", "x": "field"}]
-    template = RequestTemplate("/{value}/{x}/{y}", variables={"x": "v", "value": "v", "y": "v"})
+    template = FollowRequest("/{value}/{x}/{y}", variables={"x": "v", "value": "v", "y": "v"})
     assert made([FoundLink("found", 0)], items, request=template).links[0].href == "/found/field/v"
 
 
@@ -116,10 +121,10 @@ def test_headers_are_templates_that_no_value_can_break() -> None:
 
 # --- from links to requests ---
 
-SCOPE = Scope(hosts=frozenset({"h.example"}))
+SCOPE = UrlScope(hosts=frozenset({"h.example"}))
 
 
-def filter_of(scope: Scope = SCOPE, **plan: Any) -> LinkFilter:
+def filter_of(scope: UrlScope = SCOPE, **plan: Any) -> LinkFilter:
     return LinkFilter(Plan("task", b"{}", "hash", (), plan.pop("pages", {}), scope, **plan), lambda _: None)
 
 
@@ -187,7 +192,7 @@ def test_an_ordinary_link_does_not_inherit_the_request_of_its_page() -> None:
 
 
 def test_further_pages_wait_for_the_ledger_where_a_list_ends_with_what_was_seen() -> None:
-    pages = {"list": PagePlan("list", stop_when=StopWhen(seen=True)), "other": PagePlan("other")}
+    pages = {"list": PagePlan("list", stop_when=StopConditions(seen=True)), "other": PagePlan("other")}
     links = filter_of(pages=pages)
     listed = [Link("?page=2", "list", is_pagination=True), Link("/a", "detail")]
     for name, next_pages in (("list", ["http://h.example/list?page=2"]), ("other", [])):
@@ -198,7 +203,7 @@ def test_further_pages_wait_for_the_ledger_where_a_list_ends_with_what_was_seen(
 
 
 def test_next_pages_that_were_not_stored_are_not_taken_for_known() -> None:
-    links = filter_of(pages={"list": PagePlan("list", stop_when=StopWhen(seen=True))})
+    links = filter_of(pages={"list": PagePlan("list", stop_when=StopConditions(seen=True))})
     request = make_request("http://h.example/list", page="list")
     extraction = Extraction([], [Link("?page=2", "list", is_pagination=True)], request.url)
     for _ in range(2):
@@ -209,7 +214,7 @@ def test_next_pages_that_were_not_stored_are_not_taken_for_known() -> None:
 
 @pytest.mark.parametrize("depth", [0, 3])
 def test_pages_that_a_sitemap_lists_have_no_depth_and_keep_to_the_scope(depth: int) -> None:
-    links = filter_of(Scope(hosts=frozenset({"h.example"}), same_host=True), limits=Limits(max_depth=0))
+    links = filter_of(UrlScope(hosts=frozenset({"h.example"}), same_host=True), limits=RunLimits(max_depth=0))
     sitemap = make_request("http://cdn.example/s.xml", page="@sitemap", depth=depth)
     listed = [
         Link("http://h.example/a", "default", depth=0),
@@ -222,7 +227,7 @@ def test_pages_that_a_sitemap_lists_have_no_depth_and_keep_to_the_scope(depth: i
 
 
 def test_sitemaps_lie_where_robots_txt_or_their_index_says() -> None:
-    links = filter_of(Scope(hosts=frozenset({"h.example"}), allow=("/product/",)))
+    links = filter_of(UrlScope(hosts=frozenset({"h.example"}), allow=("/product/",)))
     robots = make_request("http://h.example/robots.txt", page="@robots")
     far = Link("http://cdn.example/s.xml", "@sitemap", depth=0)
     (sitemap,) = children(links, far, on=robots)
@@ -247,7 +252,7 @@ def test_the_host_of_a_sitemap_does_not_join_the_scope() -> None:
 
 
 def test_a_sitemap_may_be_redirected_past_the_patterns_for_pages() -> None:
-    links = filter_of(Scope(hosts=frozenset({"h.example"}), allow=("/product/",)))
+    links = filter_of(UrlScope(hosts=frozenset({"h.example"}), allow=("/product/",)))
     assert (
         links.redirect_refusal(
             "http://h.example/index.xml", make_request("http://h.example/", page="@sitemap")
